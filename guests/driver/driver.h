@@ -1,0 +1,32 @@
+// What the drivers of all guests share: the `state` interface, output, and the end of initialisation.
+#ifndef DORMOUSE_DRIVER_H
+#define DORMOUSE_DRIVER_H
+
+#include <stddef.h>
+
+// A list of file names that grows by `driver_name`.
+typedef struct driver_names driver_names;
+
+// Implemented by each guest: closes every open file of the language and names it, so that no descriptor outlives
+// the instance. It may leave the interpreter's own standard streams open.
+void driver_close_files(driver_names *names);
+
+// Adds a copy of a file's name.
+void driver_name(driver_names *names, const char *name, size_t length);
+
+// Drops what libc has cached of the world outside (environment variables and pre-opened folders); it is acquired
+// anew on next use.
+void driver_forget_world(void);
+
+// The last act of `wizer-initialize`: forgets the world and clears the unused part of the C stack, so that neither
+// enters the image.
+void driver_end_initialisation(void);
+
+// Takes every free hole of the heap, for good, so that later allocations lie side by side in fresh memory. An
+// instance's cost is the number of memory pages it touches; scattered holes would make that many.
+void driver_fill_heap(void);
+
+// Writes all bytes to a descriptor. Errors end it: a closed output is the host's decision, not the snippet's fault.
+void driver_write(int descriptor, const char *bytes, size_t length);
+
+#endif

@@ -1,0 +1,113 @@
+// The `state` interface (wit/state.wit), the same for all guests: memory is one linear memory, and the stack pointer
+// is back at its start whenever no call is in progress.
+#include "driver.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wasi/libc-environ.h>
+
+#include "guest.h"
+
+#define PAGE 65536
+
+// Of wasi-libc; no public header declares it.
+void __wasilibc_reset_preopens(void);
+
+// Of wasm-ld: the bounds of the C stack.
+extern unsigned char __stack_low;
+
+struct driver_names {
+  guest_string_t *list;
+  size_t count, room;
+};
+
+void driver_name(driver_names *names, const char *name, size_t length) {
+  if (names->count == names->room) {
+    size_t room = names->room ? names->room * 2 : 8;
+    guest_string_t *list = realloc(names->list, room * sizeof *list);
+    // Without memory the file is closed all the same, only unnamed.
+    if (!list) return;
+    names->list = list;
+    names->room = room;
+  }
+  guest_string_t *slot = &names->list[names->count++];
+  slot->ptr = length ? malloc(length) : NULL;
+  slot->len = slot->ptr ? length : 0;
+  if (slot->ptr) memcpy(slot->ptr, name, length);
+}
+
+void exports_dormouse_sandbox_state_memory(guest_list_u8_t *ret) {
+  // Address 0 is valid in a linear memory. The generated post-return frees it, which is a no-op.
+  ret->ptr = NULL;
+  ret->len = __builtin_wasm_memory_size(0) * PAGE;
+}
+
+bool exports_dormouse_sandbox_state_grow(uint32_t pages) {
+  return __builtin_wasm_memory_grow(0, pages) != SIZE_MAX;
+}
+
+uint32_t exports_dormouse_sandbox_state_stack_pointer(void) {
+  uint32_t pointer;
+  __asm__ volatile(
+      ".globaltype __stack_pointer, i32\n"
+      "global.get __stack_pointer\n"
+      "local.set %0"
+      : "=r"(pointer));
+  return pointer;
+}
+
+void exports_dormouse_sandbox_state_quiesce(guest_list_string_t *ret) {
+  driver_names names = {0};
+  driver_close_files(&names);
+  driver_forget_world();
+  ret->ptr = names.list;
+  ret->len = names.count;
+  // An empty list has no storage for the generated post-return to free.
+  if (!names.count) free(names.list);
+}
+
+void driver_forget_world(void) {
+  __wasilibc_deinitialize_environ();
+  __wasilibc_reset_preopens();
+}
+
+// Not inlined and without locals of its own, so that its frame lies below all that are still in use.
+__attribute__((noinline)) static void clear_stack(void) {
+  unsigned char *end = __builtin_frame_address(0);
+  for (volatile uint64_t *word = (volatile uint64_t *)&__stack_low; (unsigned char *)word + 256 < end; word++) {
+    if (*word) *word = 0;
+  }
+}
+
+void driver_end_initialisation(void) {
+  driver_forget_world();
+  clear_stack();
+}
+
+void driver_fill_heap(void) {
+  char *top = sbrk(0);
+  // From large to small, so that each size takes what the larger ones could not.
+  for (size_t size = 1 << 20; size; size = size > 512 ? size / 4 * 3 & ~(size_t)15 : size - 16) {
+    for (;;) {
+      char *block = malloc(size);
+      if (!block) break;
+      if (block >= top) {
+        free(block);
+        break;
+      }
+    }
+  }
+}
+
+void driver_write(int descriptor, const char *bytes, size_t length) {
+  while (length) {
+    ssize_t written = write(descriptor, bytes, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    bytes += written;
+    length -= (size_t)written;
+  }
+}

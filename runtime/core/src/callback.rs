@@ -1,0 +1,86 @@
+//! Functions of the host that a snippet may call by name (`call_tool` in Python, `callTool` in JavaScript).
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value as Json;
+
+use crate::{Error, Result};
+
+type Handler = dyn Fn(Json) -> BoxFuture<'static, std::result::Result<Json, String>> + Send + Sync;
+
+/// One function: what it is for, what it takes, and its code.
+#[derive(Clone)]
+pub struct Callback {
+    /// What it does, in one sentence.
+    pub description: String,
+    /// JSON Schema of its arguments object.
+    pub schema: Json,
+    handler: Arc<Handler>,
+}
+
+impl Callback {
+    /// A function from an arguments object to a JSON value. The error text is what the snippet's exception says.
+    pub fn new<F, Fut>(description: impl Into<String>, schema: Json, handler: F) -> Self
+    where
+        F: Fn(Json) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = std::result::Result<Json, String>> + Send + 'static,
+    {
+        Self { description: description.into(), schema, handler: Arc::new(move |arguments| Box::pin(handler(arguments))) }
+    }
+
+    /// Calls it.
+    ///
+    /// # Errors
+    /// The function's own text.
+    pub async fn call(&self, arguments: Json) -> std::result::Result<Json, String> {
+        (self.handler)(arguments).await
+    }
+}
+
+/// The functions of one run, by name, and how often they may be called.
+#[derive(Clone)]
+pub struct Callbacks {
+    by_name: BTreeMap<String, Callback>,
+    /// Calls that one run may make. Default 1 000.
+    pub max_calls: u32,
+}
+
+impl Default for Callbacks {
+    fn default() -> Self {
+        Self { by_name: BTreeMap::new(), max_calls: 1_000 }
+    }
+}
+
+impl Callbacks {
+    /// Largest arguments or result text of one call, in bytes (1 MiB).
+    pub const MAX_BYTES: usize = 1 << 20;
+    /// Longest name, in bytes.
+    pub const MAX_NAME: usize = 64;
+
+    /// Adds a function; a later one of the same name replaces it.
+    ///
+    /// # Errors
+    /// `args_invalid` when the name is not 1 to 64 characters of `[A-Za-z0-9_.-]`.
+    pub fn insert(&mut self, name: &str, callback: Callback) -> Result<()> {
+        let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+        if name.is_empty() || name.len() > Self::MAX_NAME || !name.bytes().all(fits) {
+            return Err(Error::args_invalid(format!("`{}` is not a callback name", name.escape_debug()))
+                .with_hint("use 1 to 64 characters of A-Z, a-z, 0-9, `_`, `-` and `.`"));
+        }
+        self.by_name.insert(name.into(), callback);
+        Ok(())
+    }
+
+    /// The function of that name.
+    pub fn get(&self, name: &str) -> Option<&Callback> {
+        self.by_name.get(name)
+    }
+
+    /// All names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+}

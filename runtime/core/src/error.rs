@@ -1,0 +1,174 @@
+//! Errors of the sandbox itself. What a snippet raises is an [`Outcome`](crate::Outcome), not one of these.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The result of everything that can fail in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $exit:literal;)*) => {
+        /// Stable names of failures. They appear in JSON, in logs and in documentation, and never change meaning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum ErrorCode { $($(#[$doc])* $name,)* }
+
+        impl ErrorCode {
+            /// Every code, in the order of the documentation.
+            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$name,)*];
+
+            /// The code as it appears on every wire.
+            pub fn as_str(self) -> &'static str {
+                match self { $(ErrorCode::$name => $text,)* }
+            }
+
+            /// The exit status of the command line for this failure: 124 after a time limit, 137 when another
+            /// limit ended the run, 2 for bad usage, else 1.
+            pub fn exit_status(self) -> u8 {
+                match self { $(ErrorCode::$name => $exit,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// An argument is unknown, missing, of the wrong type or out of range.
+    ArgsInvalid = "args_invalid", 2;
+    /// An input is larger than the surface takes.
+    TooLarge = "too_large", 2;
+    /// The language is not one that this installation has.
+    UnknownLanguage = "unknown_language", 2;
+    /// The guest of the language has not been built, or its file is gone.
+    GuestMissing = "guest_missing", 1;
+    /// The guest speaks another version of the contract than this host.
+    GuestMismatch = "guest_mismatch", 1;
+    /// A component is not valid, or wants what is not granted to it.
+    BadComponent = "bad_component", 1;
+    /// The wall-clock limit ended the run.
+    LimitTime = "limit_time", 124;
+    /// The fuel ran out.
+    LimitFuel = "limit_fuel", 137;
+    /// The memory limit ended the run.
+    LimitMemory = "limit_memory", 137;
+    /// The stack limit ended the run.
+    LimitStack = "limit_stack", 137;
+    /// A host-side cap (handles, bytes of one host call) ended the run.
+    LimitHost = "limit_host", 137;
+    /// The guest crashed: a trap that no limit explains.
+    GuestTrap = "guest_trap", 1;
+    /// Network access that was not granted.
+    NetworkDenied = "network_denied", 1;
+    /// A write that was not granted.
+    WriteDenied = "write_denied", 1;
+    /// A path that is outside what the operator allows.
+    PathDenied = "path_denied", 1;
+    /// Nothing here can do what was asked; the hint names what could.
+    CapabilityUnavailable = "capability_unavailable", 1;
+    /// All places are taken.
+    Busy = "busy", 1;
+    /// The caller gave up.
+    Cancelled = "cancelled", 130;
+    /// A tool or another named thing does not exist.
+    NotFound = "not_found", 1;
+    /// A fault of Dormouse.
+    Internal = "internal", 1;
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A failure: a stable code, one lower-case sentence, and a hint that says what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    code: ErrorCode,
+    message: String,
+    hint: Option<String>,
+    #[source]
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// A failure without a hint.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None, source: None }
+    }
+
+    /// Adds what the reader can do about it.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Keeps the cause for logs; it is not repeated in the message.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// An argument that cannot be accepted.
+    pub fn args_invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::ArgsInvalid, message)
+    }
+
+    /// A fault of ours. The cause goes to the log, not to the caller.
+    pub fn internal(
+        message: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::new(ErrorCode::Internal, message).with_source(source)
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    /// The sentence, without the hint.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it, if there is something.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+/// As `{"code", "message", "hint"}`; the cause stays inside.
+impl Serialize for Error {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct as _;
+        let mut fields = serializer.serialize_struct("Error", 3)?;
+        fields.serialize_field("code", self.code.as_str())?;
+        fields.serialize_field("message", &self.message)?;
+        fields.serialize_field("hint", &self.hint)?;
+        fields.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_reads_the_same_as_text_and_as_json() {
+        for code in ErrorCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+        }
+    }
+
+    #[test]
+    fn an_error_shows_code_message_and_hint_but_not_its_cause() {
+        let error = Error::internal("no luck", std::io::Error::other("secret")).with_hint("try again");
+        let json = serde_json::to_string(&error).unwrap();
+        assert_eq!(json, r#"{"code":"internal","message":"no luck","hint":"try again"}"#);
+    }
+}

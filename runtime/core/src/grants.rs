@@ -1,0 +1,212 @@
+//! What a run may touch. The default is nothing but a scratch folder that vanishes.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// An absolute path inside the sandbox, such as `/workspace/data`. The one place that refuses `..`, `.`, empty
+/// components, NUL and over-long names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct GuestPath(String);
+
+impl GuestPath {
+    /// Longest path, in bytes.
+    pub const MAX_BYTES: usize = 4096;
+    /// Longest component, in bytes.
+    pub const MAX_COMPONENT: usize = 255;
+
+    /// Reads a path. A trailing slash is refused, except in `/` itself.
+    ///
+    /// # Errors
+    /// `args_invalid`, naming the path as sent.
+    pub fn parse(path: &str) -> Result<Self> {
+        let refuse = |why: &str| {
+            Err(Error::args_invalid(format!("`{}` is not a sandbox path: {why}", path.escape_debug()))
+                .with_hint("use an absolute path such as `/workspace/data`"))
+        };
+        if path.len() > Self::MAX_BYTES {
+            return Err(Error::args_invalid(format!(
+                "a sandbox path of {} bytes is longer than {}",
+                path.len(),
+                Self::MAX_BYTES
+            )));
+        }
+        let Some(rest) = path.strip_prefix('/') else { return refuse("it is not absolute") };
+        if rest.is_empty() {
+            return Ok(Self(path.into()));
+        }
+        for part in rest.split('/') {
+            match part {
+                "" => return refuse("it has an empty component"),
+                "." | ".." => return refuse("it has a `.` or `..` component"),
+                _ if part.contains('\0') => return refuse("it holds a NUL byte"),
+                _ if part.len() > Self::MAX_COMPONENT => return refuse("a component is longer than 255 bytes"),
+                _ => {}
+            }
+        }
+        Ok(Self(path.into()))
+    }
+
+    /// The path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for GuestPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for GuestPath {
+    type Error = Error;
+    fn try_from(path: String) -> Result<Self> {
+        Self::parse(&path)
+    }
+}
+
+impl From<GuestPath> for String {
+    fn from(path: GuestPath) -> Self {
+        path.0
+    }
+}
+
+/// What may be done below a mount.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Look and read.
+    #[default]
+    ReadOnly,
+    /// Look, read, create, change and remove.
+    ReadWrite,
+}
+
+/// A folder of the host, shown inside the sandbox. Nothing above it can be reached, whatever links lie in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// The folder on the host.
+    pub source: PathBuf,
+    /// Where the sandbox sees it.
+    pub target: GuestPath,
+    /// What may be done there.
+    pub access: Access,
+}
+
+impl Mount {
+    /// Reads the command line's form `HOST:GUEST[:ro|:rw]`; read-only unless it ends in `:rw`.
+    ///
+    /// # Errors
+    /// `args_invalid` when it has another form or the guest path is refused.
+    pub fn parse(text: &str) -> Result<Self> {
+        let (rest, access) = match text.rsplit_once(':') {
+            Some((rest, "rw")) => (rest, Access::ReadWrite),
+            Some((rest, "ro")) => (rest, Access::ReadOnly),
+            _ => (text, Access::ReadOnly),
+        };
+        match rest.rsplit_once(':') {
+            Some((source, target)) if !source.is_empty() => {
+                Ok(Self { source: source.into(), target: GuestPath::parse(target)?, access })
+            }
+            _ => Err(Error::args_invalid(format!("`{}` is not a mount", text.escape_debug()))
+                .with_hint("write HOST:GUEST or HOST:GUEST:rw, such as ./data:/data")),
+        }
+    }
+}
+
+/// What the run's wall clock shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WallClock {
+    /// The host's time.
+    #[default]
+    System,
+    /// Always this instant, and a monotonic clock that advances 1 µs a reading: for reproducible runs.
+    Fixed(SystemTime),
+}
+
+/// What a run may touch beyond its own memory and `/tmp`. The default grants nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// Host folders to show. Targets must differ.
+    pub mounts: Vec<Mount>,
+    /// Environment variables; the host's own are never seen.
+    pub environment: Vec<(String, String)>,
+    /// Program arguments after the program's name.
+    pub arguments: Vec<String>,
+    /// Working directory; none: `/`.
+    pub directory: Option<GuestPath>,
+    /// Bytes that standard input yields before its end.
+    pub stdin: Vec<u8>,
+    /// Seed of all randomness; none: the system's entropy.
+    pub seed: Option<u64>,
+    /// The wall clock.
+    pub clock: WallClock,
+}
+
+impl Grants {
+    /// Checks what holds for every provider: distinct targets, and environment names without `=` and NUL.
+    ///
+    /// # Errors
+    /// `args_invalid`, naming what is wrong.
+    pub fn check(&self) -> Result<()> {
+        for (index, mount) in self.mounts.iter().enumerate() {
+            if mount.target.as_str() == "/tmp" {
+                return Err(Error::args_invalid("nothing can be mounted at `/tmp`: it is the run's scratch"));
+            }
+            if self.mounts[..index].iter().any(|other| other.target == mount.target) {
+                return Err(Error::args_invalid(format!("two mounts have the target `{}`", mount.target)));
+            }
+        }
+        for (name, value) in &self.environment {
+            if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+                return Err(Error::args_invalid(format!(
+                    "`{}` is not an environment variable",
+                    name.escape_debug()
+                )));
+            }
+        }
+        if self.arguments.iter().any(|argument| argument.contains('\0')) {
+            return Err(Error::args_invalid("a program argument holds a NUL byte"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guest_paths_that_lead_elsewhere_are_refused() {
+        for bad in ["", "a", "../a", "/a/../b", "/a/./b", "/a//b", "/a/", "/a\0", "//", "/a/.."] {
+            assert!(GuestPath::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(GuestPath::parse(&format!("/{}", "a".repeat(256))).is_err());
+        assert!(GuestPath::parse(&"/a".repeat(2049)).is_err());
+        for good in ["/", "/a", "/a/b c/ü", "/..a"] {
+            assert_eq!(GuestPath::parse(good).unwrap().as_str(), good);
+        }
+    }
+
+    #[test]
+    fn a_mount_is_read_only_unless_it_says_rw() {
+        let mount = Mount::parse("./x:/data").unwrap();
+        assert_eq!((mount.target.as_str(), mount.access), ("/data", Access::ReadOnly));
+        assert_eq!(Mount::parse("c:d:/data:rw").unwrap().access, Access::ReadWrite);
+        assert!(Mount::parse("/data").is_err());
+        assert!(Mount::parse("x:data").is_err());
+    }
+
+    #[test]
+    fn two_mounts_cannot_share_a_target() {
+        let mount = Mount::parse("x:/a").unwrap();
+        let grants = Grants { mounts: vec![mount.clone(), mount], ..Grants::default() };
+        assert!(grants.check().is_err());
+    }
+}

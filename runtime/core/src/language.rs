@@ -1,0 +1,109 @@
+//! The name of a language, and how it is guessed.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// The name of a language: 1 to 32 characters of `[a-z0-9_-]`, beginning with a letter.
+///
+/// `python`, `javascript` and `typescript` are known to every installation; a manifest can add others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Language(String);
+
+impl Language {
+    /// Longest accepted name, in bytes.
+    pub const MAX_BYTES: usize = 32;
+
+    /// Python.
+    pub fn python() -> Self {
+        Self("python".into())
+    }
+
+    /// JavaScript.
+    pub fn javascript() -> Self {
+        Self("javascript".into())
+    }
+
+    /// TypeScript: its types are stripped on the host, the rest runs on the JavaScript guest.
+    pub fn typescript() -> Self {
+        Self("typescript".into())
+    }
+
+    /// Reads a name. Common short forms (`py`, `js`, `ts`, `node`) are understood.
+    ///
+    /// # Errors
+    /// `args_invalid` when the name breaks the rule above.
+    pub fn parse(name: &str) -> Result<Self> {
+        let canonical = match name {
+            "py" | "python3" => "python",
+            "js" | "node" => "javascript",
+            "ts" => "typescript",
+            other => other,
+        };
+        let mut bytes = canonical.bytes();
+        let head = bytes.next().is_some_and(|b| b.is_ascii_lowercase());
+        let tail = bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-');
+        if head && tail && canonical.len() <= Self::MAX_BYTES {
+            return Ok(Self(canonical.into()));
+        }
+        Err(Error::args_invalid(format!("`{}` is not a language name", name.escape_debug()))
+            .with_hint("use 1 to 32 characters of a-z, 0-9, `_` and `-`, such as `python` or `javascript`"))
+    }
+
+    /// The language of a file by its extension, if it is one of the common ones.
+    pub fn of_file(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "py" | "pyw" => Some(Self::python()),
+            "js" | "mjs" | "cjs" => Some(Self::javascript()),
+            "ts" | "mts" | "cts" => Some(Self::typescript()),
+            _ => None,
+        }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Language {
+    type Error = Error;
+    fn try_from(name: String) -> Result<Self> {
+        Self::parse(&name)
+    }
+}
+
+impl From<Language> for String {
+    fn from(language: Language) -> Self {
+        language.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_outside_the_rule_are_refused() {
+        for bad in ["", "Python", "../python", "py thon", "1c", &"a".repeat(33), "a\0b"] {
+            assert!(Language::parse(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(Language::parse("ts").unwrap(), Language::typescript());
+    }
+
+    #[test]
+    fn a_files_language_follows_its_extension() {
+        assert_eq!(Language::of_file(Path::new("a/b.mjs")), Some(Language::javascript()));
+        assert_eq!(Language::of_file(Path::new("README")), None);
+    }
+}

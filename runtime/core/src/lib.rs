@@ -1,0 +1,43 @@
+//! The vocabulary of Dormouse and the front door that every adapter speaks to.
+//!
+//! This crate knows what a sandbox is and nothing about how one is run: no engine, no protocol, no terminal.
+//! A front door builds an [`EvalRequest`], the [`Manager`] checks it against the operator's [`Policy`], a
+//! [`Provider`] runs it, and an [`Outcome`] comes back. Requests are immutable once built; errors are worded
+//! here, once, each with a stable [`ErrorCode`] and a hint.
+//!
+//! | step | room |
+//! | --- | --- |
+//! | what to run | [`request`], [`language`], [`grants`], [`limits`], [`callback`] |
+//! | may it run | [`policy`], [`manager`] |
+//! | who runs it | [`provider`], [`capabilities`] |
+//! | what came back | [`outcome`], [`value`], [`exception`], [`output`], [`error`] |
+
+pub mod callback;
+pub mod capabilities;
+pub mod error;
+pub mod exception;
+pub mod grants;
+pub mod language;
+pub mod limits;
+pub mod manager;
+pub mod outcome;
+pub mod output;
+pub mod policy;
+pub mod provider;
+pub mod request;
+pub mod value;
+
+pub use callback::{Callback, Callbacks};
+pub use capabilities::{Capabilities, GuestInfo};
+pub use error::{Error, ErrorCode, Result};
+pub use exception::Exception;
+pub use grants::{Access, Grants, GuestPath, Mount};
+pub use language::Language;
+pub use limits::{Bounds, Limits};
+pub use manager::Manager;
+pub use outcome::{Outcome, Status, Usage};
+pub use output::{Captured, OutputSink, Stream};
+pub use policy::Policy;
+pub use provider::Provider;
+pub use request::EvalRequest;
+pub use value::Value;

@@ -1,0 +1,93 @@
+//! What came back from a run: everything the caller may know, already bounded.
+
+use std::time::Duration;
+
+use crate::{Captured, Error, Exception, Value};
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Status {
+    /// It ran to its end; the value of its last expression.
+    Returned(Value),
+    /// It raised.
+    Raised(Exception),
+    /// It ended itself with this exit status.
+    Exited(i32),
+    /// A limit or a crash ended it. The instance is gone.
+    Stopped(Error),
+}
+
+/// What a run used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Wall-clock time from the start of instantiation to the outcome.
+    pub wall: Duration,
+    /// Largest size of all linear memories and tables together, in bytes.
+    pub memory_peak: u64,
+    /// Fuel that was used, if it was counted.
+    pub fuel: Option<u64>,
+    /// Bytes written to files.
+    pub disk_written: u64,
+}
+
+/// The outcome of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// Standard output.
+    pub stdout: Captured,
+    /// Standard error.
+    pub stderr: Captured,
+    /// What it used.
+    pub usage: Usage,
+    /// Who ran it: `wasm`, later `docker` or `kubernetes`.
+    pub provider: &'static str,
+}
+
+impl Outcome {
+    /// True when a value came back, or the run ended itself with status 0.
+    pub fn is_ok(&self) -> bool {
+        matches!(self.status, Status::Returned(_) | Status::Exited(0))
+    }
+
+    /// The value, if one came back.
+    pub fn value(&self) -> Option<&Value> {
+        match &self.status {
+            Status::Returned(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The exception, if one was raised.
+    pub fn exception(&self) -> Option<&Exception> {
+        match &self.status {
+            Status::Raised(exception) => Some(exception),
+            _ => None,
+        }
+    }
+
+    /// The error that ended the run, if one did.
+    pub fn stopped(&self) -> Option<&Error> {
+        match &self.status {
+            Status::Stopped(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether the wall-clock limit ended it.
+    pub fn timed_out(&self) -> bool {
+        self.stopped().is_some_and(|error| error.code() == crate::ErrorCode::LimitTime)
+    }
+
+    /// The exit status as a shell would see it: 0, 1 after an exception, the run's own status (its low 8 bits), 124 after
+    /// a time limit, 137 after another limit.
+    pub fn exit_code(&self) -> i32 {
+        match &self.status {
+            Status::Returned(_) => 0,
+            Status::Raised(_) => 1,
+            Status::Exited(status) => status & 0xff,
+            Status::Stopped(error) => i32::from(error.code().exit_status()),
+        }
+    }
+}

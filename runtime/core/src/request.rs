@@ -1,0 +1,65 @@
+//! What a front door asks for. Immutable once built.
+
+use std::sync::Arc;
+
+use crate::{Bounds, Callbacks, Error, ErrorCode, Grants, Language, Limits, OutputSink, Result};
+
+/// One snippet, to be run in a fresh instance.
+#[derive(Clone)]
+pub struct EvalRequest {
+    /// The language.
+    pub language: Language,
+    /// The source text.
+    pub code: String,
+    /// The name that traces show. Default `<snippet>`.
+    pub name: String,
+    /// What it may use.
+    pub limits: Limits,
+    /// What it may touch.
+    pub grants: Grants,
+    /// How much of its value is encoded.
+    pub bounds: Bounds,
+    /// Functions of the host that it may call.
+    pub callbacks: Callbacks,
+    /// Receives output while it runs.
+    pub output: Option<Arc<dyn OutputSink>>,
+}
+
+impl EvalRequest {
+    /// Largest source text, in bytes (32 MiB). It must also fit the memory limit several times over.
+    pub const MAX_CODE: usize = 32 << 20;
+    /// Longest name, in bytes.
+    pub const MAX_NAME: usize = 256;
+
+    /// A request with default limits and no grants.
+    pub fn new(language: Language, code: impl Into<String>) -> Self {
+        Self {
+            language,
+            code: code.into(),
+            name: "<snippet>".into(),
+            limits: Limits::default(),
+            grants: Grants::default(),
+            bounds: Bounds::default(),
+            callbacks: Callbacks::default(),
+            output: None,
+        }
+    }
+
+    /// Checks sizes and grants.
+    ///
+    /// # Errors
+    /// `too_large` for the source, `args_invalid` for the rest.
+    pub fn check(&self) -> Result<()> {
+        if self.code.len() > Self::MAX_CODE {
+            return Err(Error::new(
+                ErrorCode::TooLarge,
+                format!("the source has {} bytes, at most {} are taken", self.code.len(), Self::MAX_CODE),
+            )
+            .with_hint("put data into a file of a mount instead of the source text"));
+        }
+        if self.name.is_empty() || self.name.len() > Self::MAX_NAME || self.name.contains('\0') {
+            return Err(Error::args_invalid("the snippet's name must have 1 to 256 bytes and no NUL"));
+        }
+        self.grants.check()
+    }
+}

@@ -1,0 +1,95 @@
+//! The engine of an embedding program, and how it is set up.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dormouse_core::{Language, Manager, Policy, Result};
+use dormouse_wasm::{Allocation, Settings, WasmProvider};
+
+use crate::Snippet;
+
+/// The runtime of one program. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Dormouse {
+    manager: Manager,
+}
+
+impl Dormouse {
+    /// With the default policy and settings.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn new() -> Result<Self> {
+        Self::builder()?.build()
+    }
+
+    /// To choose policy and settings.
+    ///
+    /// # Errors
+    /// `internal` when no cache folder can be named.
+    pub fn builder() -> Result<Builder> {
+        Ok(Builder { policy: Policy::default(), settings: Settings::new()? })
+    }
+
+    /// A run of `code` in `language` (`python`, `javascript`, `typescript`, or a registered one).
+    pub fn snippet(&self, language: &str, code: impl Into<String>) -> Snippet {
+        Snippet::new(self.manager.clone(), Language::parse(language), code.into())
+    }
+
+    /// The manager, for adapters.
+    pub fn manager(&self) -> &Manager {
+        &self.manager
+    }
+}
+
+/// Sets up a [`Dormouse`].
+pub struct Builder {
+    policy: Policy,
+    settings: Settings,
+}
+
+impl Builder {
+    /// The operator's rules. Default: [`Policy::default`].
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Folder of guests and artifacts. Default: the user's cache folder.
+    #[must_use]
+    pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.settings.cache = folder.into();
+        self
+    }
+
+    /// Unused instances kept ready per guest. Default 0.
+    #[must_use]
+    pub fn ready(mut self, instances: usize) -> Self {
+        self.settings.ready = instances;
+        self
+    }
+
+    /// Where instances take their memory from. Default: a pool of 128.
+    #[must_use]
+    pub fn allocation(mut self, allocation: Allocation) -> Self {
+        self.settings.allocation = allocation;
+        self
+    }
+
+    /// Registers a further language by its manifest (docs/guests.md).
+    #[must_use]
+    pub fn manifest(mut self, file: impl Into<PathBuf>) -> Self {
+        self.settings.manifests.push(file.into());
+        self
+    }
+
+    /// The runtime. Nothing is loaded before the first run.
+    ///
+    /// # Errors
+    /// `internal` when the engine cannot be set up on this machine.
+    pub fn build(self) -> Result<Dormouse> {
+        let provider = WasmProvider::new(self.settings)?;
+        Ok(Dormouse { manager: Manager::new(self.policy, Arc::new(provider)) })
+    }
+}

@@ -1,0 +1,134 @@
+//! One run, put together step by step.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dormouse_core::{
+    Access, Bounds, Callback, EvalRequest, GuestPath, Language, Limits, Manager, Mount, Outcome, OutputSink, Result,
+};
+use serde_json::Value as Json;
+
+/// One run of one snippet in a fresh instance.
+///
+/// Setters never fail; what they could not accept is reported by [`Snippet::run`].
+pub struct Snippet {
+    manager: Manager,
+    request: Result<EvalRequest>,
+}
+
+impl Snippet {
+    pub(crate) fn new(manager: Manager, language: Result<Language>, code: String) -> Self {
+        let limits = manager.policy().defaults.clone();
+        let request = language.map(|language| EvalRequest { limits, ..EvalRequest::new(language, code) });
+        Self { manager, request }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut EvalRequest) -> Result<()>) -> Self {
+        self.request = self.request.and_then(|mut request| change(&mut request).map(|()| request));
+        self
+    }
+
+    /// Wall-clock limit. Default 5 s.
+    #[must_use]
+    pub fn timeout(self, wall: Duration) -> Self {
+        self.with(|request| Ok(request.limits.wall = wall))
+    }
+
+    /// Memory limit in bytes. Default 128 MiB.
+    #[must_use]
+    pub fn memory(self, bytes: u64) -> Self {
+        self.with(|request| Ok(request.limits.memory = bytes))
+    }
+
+    /// Fuel budget. Default: not counted.
+    #[must_use]
+    pub fn fuel(self, fuel: u64) -> Self {
+        self.with(|request| Ok(request.limits.fuel = Some(fuel)))
+    }
+
+    /// All limits at once.
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        self.with(|request| Ok(request.limits = limits))
+    }
+
+    /// How much of the value is encoded.
+    #[must_use]
+    pub fn bounds(self, bounds: Bounds) -> Self {
+        self.with(|request| Ok(request.bounds = bounds))
+    }
+
+    /// The name that traces show. Default `<snippet>`.
+    #[must_use]
+    pub fn name(self, name: impl Into<String>) -> Self {
+        self.with(|request| Ok(request.name = name.into()))
+    }
+
+    /// Shows a host folder at `target` inside the sandbox.
+    #[must_use]
+    pub fn mount(self, source: impl Into<PathBuf>, target: &str, access: Access) -> Self {
+        self.with(|request| {
+            let target = GuestPath::parse(target)?;
+            request.grants.mounts.push(Mount { source: source.into(), target, access });
+            Ok(())
+        })
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.with(|request| Ok(request.grants.environment.push((name.into(), value.into()))))
+    }
+
+    /// The working directory inside the sandbox.
+    #[must_use]
+    pub fn directory(self, path: &str) -> Self {
+        self.with(|request| Ok(request.grants.directory = Some(GuestPath::parse(path)?)))
+    }
+
+    /// What standard input yields.
+    #[must_use]
+    pub fn stdin(self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.with(|request| Ok(request.grants.stdin = bytes.into()))
+    }
+
+    /// Fixes all randomness: two runs with the same seed and input give the same answer.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        self.with(|request| Ok(request.grants.seed = Some(seed)))
+    }
+
+    /// Offers a function of the host under `name`.
+    #[must_use]
+    pub fn callback<F, Fut>(self, name: &str, description: &str, schema: Json, function: F) -> Self
+    where
+        F: Fn(Json) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = std::result::Result<Json, String>> + Send + 'static,
+    {
+        self.with(|request| request.callbacks.insert(name, Callback::new(description, schema, function)))
+    }
+
+    /// Receives output while the snippet runs.
+    #[must_use]
+    pub fn on_output(self, sink: Arc<dyn OutputSink>) -> Self {
+        self.with(|request| Ok(request.output = Some(sink)))
+    }
+
+    /// The request as it stands, for adapters.
+    ///
+    /// # Errors
+    /// What a setter could not accept.
+    pub fn into_request(self) -> Result<EvalRequest> {
+        self.request
+    }
+
+    /// Runs it. Dropping the future cancels the run and frees everything it held.
+    ///
+    /// # Errors
+    /// What kept it from running. An exception, an exit or a limit is an [`Outcome`].
+    pub async fn run(self) -> Result<Outcome> {
+        self.manager.eval(self.request?).await
+    }
+}

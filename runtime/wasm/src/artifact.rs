@@ -1,0 +1,128 @@
+//! Compiled guests: made once, kept in the cache folder, mapped into memory ever after.
+//!
+//! An artifact's name binds the guest's content, the engine's version and settings and this machine's instruction
+//! set, so that a stale one is never found. Machine code cannot be verified after the fact: the only protection is
+//! that nobody but this user can write the folder, which is checked before anything is mapped.
+
+use std::fs;
+use std::hash::{Hash as _, Hasher};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use dormouse_core::{Error, ErrorCode, Result};
+use sha2::{Digest as _, Sha256};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+/// The folder of artifacts below a cache folder.
+pub(crate) struct Artifacts {
+    folder: PathBuf,
+}
+
+impl Artifacts {
+    pub(crate) fn new(cache: &Path) -> Self {
+        Self { folder: cache.join("artifacts") }
+    }
+
+    /// Where the artifact of a guest lies, whether it exists or not.
+    pub(crate) fn path(&self, engine: &Engine, guest: &str) -> PathBuf {
+        self.folder.join(format!("{}-{}.cwasm", short(guest), fingerprint(engine)))
+    }
+
+    /// The component, if it has been compiled.
+    ///
+    /// # Errors
+    /// `internal` when the artifact or its folder could have been written by somebody else.
+    pub(crate) fn load(&self, engine: &Engine, guest: &str) -> Result<Option<Component>> {
+        let path = self.path(engine, guest);
+        if !path.exists() {
+            return Ok(None);
+        }
+        for part in [&self.folder, &path] {
+            check_private(part)?;
+        }
+        // SAFETY: The bytes were made by `Artifacts::store`, from `Engine::precompile_component` of an engine with the
+        // same fingerprint. `check_private` has seen that this user owns the file and its folder and that nobody else
+        // can write either, so nobody but this user can have replaced them.
+        #[allow(unsafe_code, reason = "machine code of our own making is mapped; the contract is in the SAFETY comment")]
+        let component = unsafe { Component::deserialize_file(engine, &path) };
+        match component {
+            Ok(component) => Ok(Some(component)),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "an artifact does not load and is made anew");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Compiles a component and keeps the result. Takes seconds for an interpreter.
+    ///
+    /// # Errors
+    /// `bad_component` when the bytes are no component of ours, `internal` when the cache cannot be written.
+    pub(crate) fn store(&self, engine: &Engine, guest: &str, wasm: &[u8]) -> Result<PathBuf> {
+        let code = engine.precompile_component(wasm).map_err(|error| {
+            Error::new(ErrorCode::BadComponent, "the guest does not compile").with_source(error)
+        })?;
+        let failed = |error: std::io::Error| {
+            Error::internal(format!("the artifact cannot be written below `{}`", self.folder.display()), error)
+                .with_hint("check free space and permissions, or set DORMOUSE_CACHE_DIR")
+        };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
+        let path = self.path(engine, guest);
+        let draft = self.folder.join(format!(".{}.{}", short(guest), std::process::id()));
+        fs::write(&draft, code).and_then(|()| fs::rename(&draft, &path)).map_err(|error| {
+            let _ = fs::remove_file(&draft);
+            failed(error)
+        })?;
+        Ok(path)
+    }
+}
+
+/// Refuses what another user owns or can write.
+fn check_private(path: &Path) -> Result<()> {
+    let refuse = |why: &str| {
+        Error::new(ErrorCode::Internal, format!("`{}` is not used: {why}", path.display()))
+            .with_hint("remove it; it holds machine code and must be private to you")
+    };
+    let metadata =
+        fs::symlink_metadata(path).map_err(|error| refuse("it cannot be examined").with_source(error))?;
+    if metadata.file_type().is_symlink() {
+        return Err(refuse("it is a symbolic link"));
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(refuse("another user owns it"));
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err(refuse("others can write it"));
+    }
+    Ok(())
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..24).unwrap_or(hash)
+}
+
+/// Names everything about an engine that machine code depends on.
+fn fingerprint(engine: &Engine) -> String {
+    struct Feed(Sha256);
+    impl Hasher for Feed {
+        fn finish(&self) -> u64 {
+            0
+        }
+        fn write(&mut self, bytes: &[u8]) {
+            self.0.update(bytes);
+        }
+    }
+    let mut feed = Feed(Sha256::new());
+    engine.precompile_compatibility_hash().hash(&mut feed);
+    hex(&feed.0.finalize()[..8])
+}
+
+/// Lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,13 @@
+//! The contract of `wit/`, as Rust.
+
+#![allow(missing_docs, unreachable_pub, reason = "generated from wit/, where the documentation stands")]
+
+wasmtime::component::bindgen!({
+    path: "../../wit",
+    world: "guest",
+    imports: { default: async | trappable },
+    exports: { default: async },
+});
+
+/// Version of the contract that this host speaks.
+pub(crate) const CONTRACT: &str = "dormouse:sandbox@0.1.0";

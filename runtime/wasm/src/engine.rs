@@ -1,0 +1,105 @@
+//! One [`Engine`] for each configuration of Wasmtime, with its linker.
+
+use dormouse_core::{Error, Result};
+use wasmtime::component::Linker;
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+};
+
+use crate::linker;
+use crate::settings::Allocation;
+use crate::state::Host;
+use crate::ticker::Ticker;
+
+/// Native stack of one run, in bytes. Deep enough that the interpreters' own recursion limits come first: a JSON
+/// text nested 100 000 deep is refused by Python itself, not by a trap.
+const WASM_STACK: usize = 32 << 20;
+/// What host functions may use on the same stack.
+const HOST_STACK: usize = 1 << 20;
+/// Largest linear memory of a pool slot: the highest ceiling an operator can set.
+const SLOT_MEMORY: usize = 4 << 30;
+/// Bytes of a slot's memory that may stay resident between two runs. Only pages that were written are reset, so
+/// this is a cap, not a cost.
+const SLOT_RESIDENT: usize = 64 << 20;
+
+/// Whether executed operations are counted. Counting is compiled in, so it takes artifacts of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Metering {
+    /// Wall-clock deadline only.
+    Epoch,
+    /// Wall-clock deadline and fuel.
+    Fuel,
+}
+
+/// An engine and what is linked once for all runs on it.
+pub(crate) struct EngineSlot {
+    pub(crate) engine: Engine,
+    pub(crate) linker: Linker<Host>,
+    pub(crate) ticker: Ticker,
+    pub(crate) metering: Metering,
+}
+
+impl EngineSlot {
+    /// Sets up an engine.
+    ///
+    /// # Errors
+    /// `internal` when the machine refuses, for example its address space.
+    pub(crate) fn new(metering: Metering, allocation: Allocation) -> Result<Self> {
+        let engine = Engine::new(&config(metering, allocation)).map_err(|error| {
+            Error::internal("the engine cannot be set up on this machine", error)
+                .with_hint("`dormouse doctor` tells what is missing; an address-space limit (ulimit -v) is the usual cause")
+        })?;
+        let linker =
+            linker::link(&engine).map_err(|error| Error::internal("the host functions do not link", error))?;
+        let ticker = Ticker::start(&engine)
+            .map_err(|error| Error::internal("the clock thread cannot be started", error))?;
+        Ok(Self { engine, linker, ticker, metering })
+    }
+}
+
+/// What decides the machine code: a change here makes new artifacts.
+fn compilation(metering: Metering) -> Config {
+    let mut config = Config::new();
+    config
+        .epoch_interruption(true)
+        .consume_fuel(metering == Metering::Fuel)
+        .cranelift_opt_level(OptLevel::Speed)
+        .memory_init_cow(true)
+        .generate_address_map(false)
+        .wasm_backtrace_max_frames(None)
+        .concurrency_support(false)
+        .wasm_memory64(false)
+        .wasm_multi_memory(false)
+        .wasm_relaxed_simd(false);
+    config
+}
+
+fn config(metering: Metering, allocation: Allocation) -> Config {
+    let mut config = compilation(metering);
+    config.max_wasm_stack(WASM_STACK).async_stack_size(WASM_STACK + HOST_STACK);
+    if let Allocation::Pooling { instances } = allocation {
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(instances.max(1))));
+    }
+    config
+}
+
+/// A pool that serves our guests (one memory, few core modules) and moderate components of users.
+fn pool(instances: u32) -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(instances)
+        .total_core_instances(instances.saturating_mul(8))
+        .max_core_instances_per_component(40)
+        .max_core_instance_size(1 << 20)
+        .max_component_instance_size(1 << 20)
+        .total_memories(instances)
+        .max_memories_per_component(4)
+        .total_tables(instances.saturating_mul(4))
+        .max_tables_per_component(8)
+        .table_elements(20_000)
+        .max_memory_size(SLOT_MEMORY)
+        .total_stacks(instances)
+        .linear_memory_keep_resident(SLOT_RESIDENT)
+        .table_keep_resident(1 << 20)
+        .pagemap_scan(Enabled::Auto);
+    pool
+}

@@ -1,0 +1,177 @@
+//! Which guests there are: those that `cargo xtask guests` has put into the cache folder, and those that a manifest names.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dormouse_core::{Error, ErrorCode, GuestInfo, Language, Result};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::artifact::hex;
+use crate::bindings::CONTRACT;
+
+/// A guest on disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Guest {
+    pub(crate) language: Language,
+    pub(crate) interpreter: String,
+    pub(crate) wasm: PathBuf,
+    /// SHA-256 of the file; none: not known before it is read.
+    pub(crate) sha256: Option<String>,
+}
+
+/// The record that stands beside a built guest, and the form of a user's own manifest.
+#[derive(Deserialize)]
+struct Manifest {
+    language: Language,
+    interpreter: String,
+    #[serde(default = "own_contract", alias = "package")]
+    contract: String,
+    /// In a user's manifest: the component, relative to the manifest.
+    component: Option<PathBuf>,
+    sha256: Option<String>,
+}
+
+fn own_contract() -> String {
+    CONTRACT.to_owned()
+}
+
+impl Guest {
+    /// The component's bytes and their SHA-256.
+    ///
+    /// # Errors
+    /// `guest_missing` when the file is gone or is not what its record says.
+    pub(crate) fn read(&self) -> Result<(Vec<u8>, String)> {
+        let missing = |why: String| {
+            Error::new(ErrorCode::GuestMissing, format!("the {} guest cannot be read: {why}", self.language))
+                .with_hint(build_hint(&self.language))
+        };
+        let wasm = fs::read(&self.wasm).map_err(|error| missing(error.to_string()))?;
+        let hash = hex(&Sha256::digest(&wasm));
+        match &self.sha256 {
+            Some(expected) if *expected != hash => Err(missing("it is not the file that was built".into())),
+            _ => Ok((wasm, hash)),
+        }
+    }
+}
+
+/// Finds guests.
+pub(crate) struct Guests {
+    built: PathBuf,
+    manifests: Vec<PathBuf>,
+}
+
+impl Guests {
+    pub(crate) fn new(cache: &Path, manifests: Vec<PathBuf>) -> Self {
+        Self { built: cache.join("guests"), manifests }
+    }
+
+    /// The guest of a language.
+    ///
+    /// # Errors
+    /// `unknown_language`, `guest_missing` or `guest_mismatch`, each with what to do.
+    pub(crate) fn find(&self, language: &Language) -> Result<Guest> {
+        for file in &self.manifests {
+            let (guest, contract) = read_manifest(file)?;
+            if guest.language == *language {
+                return check_contract(guest, &contract);
+            }
+        }
+        if let Some((guest, contract)) = self.built(language) {
+            return check_contract(guest, &contract);
+        }
+        let own = [Language::python(), Language::javascript()];
+        if own.contains(language) {
+            return Err(Error::new(
+                ErrorCode::GuestMissing,
+                format!("the {language} guest has not been built on this machine"),
+            )
+            .with_hint(build_hint(language)));
+        }
+        let known = self.all().into_keys().map(|language| language.to_string()).collect::<Vec<_>>().join(", ");
+        Err(Error::new(ErrorCode::UnknownLanguage, format!("no guest speaks `{language}`"))
+            .with_hint(format!("known languages: {known}")))
+    }
+
+    /// What is known of every language, sorted. Reads records only.
+    pub(crate) fn info(&self) -> Vec<GuestInfo> {
+        let mut list: Vec<GuestInfo> = self.all().into_iter().map(|(language, found)| info(language, found)).collect();
+        if let Some(javascript) = list.iter().find(|info| info.language == Language::javascript()).cloned() {
+            let note = javascript.note.unwrap_or_else(|| "types are stripped, then it runs as javascript".into());
+            list.push(GuestInfo { language: Language::typescript(), note: Some(note), ..javascript });
+        }
+        list.sort_by(|a, b| a.language.cmp(&b.language));
+        list
+    }
+
+    fn all(&self) -> BTreeMap<Language, Option<(Guest, String)>> {
+        let mut all = BTreeMap::new();
+        for language in [Language::python(), Language::javascript()] {
+            let built = self.built(&language);
+            all.insert(language, built);
+        }
+        for file in &self.manifests {
+            if let Ok((guest, contract)) = read_manifest(file) {
+                all.insert(guest.language.clone(), Some((guest, contract)));
+            }
+        }
+        all
+    }
+
+    fn built(&self, language: &Language) -> Option<(Guest, String)> {
+        let folder = self.built.join(language.as_str());
+        let key = fs::read_to_string(folder.join("current")).ok()?;
+        let key = key.trim();
+        if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let text = fs::read_to_string(folder.join(format!("{key}.json"))).ok()?;
+        let manifest: Manifest = serde_json::from_str(&text).ok()?;
+        let wasm = folder.join(format!("{key}.wasm"));
+        let Manifest { language, interpreter, contract, sha256, .. } = manifest;
+        Some((Guest { language, interpreter, wasm, sha256 }, contract))
+    }
+}
+
+fn read_manifest(file: &Path) -> Result<(Guest, String)> {
+    let bad = |why: String| {
+        Error::args_invalid(format!("`{}` is not a guest manifest: {why}", file.display()))
+            .with_hint("docs/guests.md shows the form")
+    };
+    let text = fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+    let Manifest { language, interpreter, contract, component, sha256 } =
+        serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+    let component = component.ok_or_else(|| bad("it names no `component`".into()))?;
+    let wasm = file.parent().unwrap_or(Path::new(".")).join(component);
+    Ok((Guest { language, interpreter, wasm, sha256 }, contract))
+}
+
+fn check_contract(guest: Guest, contract: &str) -> Result<Guest> {
+    if contract == CONTRACT {
+        return Ok(guest);
+    }
+    Err(mismatch(&guest.language, contract))
+}
+
+/// The error for a guest of another contract.
+pub(crate) fn mismatch(language: &Language, found: &str) -> Error {
+    Error::new(
+        ErrorCode::GuestMismatch,
+        format!("the {language} guest speaks `{found}`, this host speaks `{CONTRACT}`"),
+    )
+    .with_hint(build_hint(language))
+}
+
+fn build_hint(language: &Language) -> String {
+    format!("build it with `dormouse guests build {language}` in a source checkout")
+}
+
+fn info(language: Language, found: Option<(Guest, String)>) -> GuestInfo {
+    let Some((guest, contract)) = found else {
+        let note = Some(format!("not built; {}", build_hint(&language)));
+        return GuestInfo { language, interpreter: "-".into(), available: false, note };
+    };
+    let note = (contract != CONTRACT).then(|| format!("it speaks `{contract}`; {}", build_hint(&language)));
+    GuestInfo { language, interpreter: guest.interpreter, available: note.is_none(), note }
+}

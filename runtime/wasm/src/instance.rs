@@ -1,0 +1,156 @@
+//! One live interpreter: a store and its exports. Gets its run's grants, runs, is thrown away.
+
+use std::time::Instant;
+
+use dormouse_core::{Bounds, EvalRequest, Exception, Limits, Outcome, Result, Status, Stream, Usage, Value};
+use wasmtime::{Store, UpdateDeadline};
+
+use crate::bindings::Guest;
+use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
+use crate::disk::DiskBudget;
+use crate::engine::Metering;
+use crate::scratch::{Scratch, ScratchPool};
+use crate::state::Host;
+use crate::stdio::Output;
+use crate::{grants, trap};
+
+/// Bytes that a guest may hand to the host in one call. A value's JSON and a tool's arguments fit many times over.
+const HOSTCALL_FUEL: usize = 32 << 20;
+/// Component handles that a store may hold at one time.
+const MAX_HANDLES: usize = 10_000;
+
+/// A live instance.
+pub(crate) struct Instance {
+    store: Store<Host>,
+    guest: Guest,
+    raw: wasmtime::component::Instance,
+    stdout: Output,
+    stderr: Output,
+    /// The run's `/tmp`, from its first run on.
+    scratch: Option<Scratch>,
+}
+
+impl Instance {
+    /// Sets what holds for a store's whole life.
+    pub(crate) fn configure(store: &mut Store<Host>, metering: Metering) {
+        store.limiter(|host| &mut host.limiter);
+        store.set_hostcall_fuel(HOSTCALL_FUEL);
+        store.set_max_component_handles(MAX_HANDLES);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|context| {
+            let late = Instant::now() >= context.data().deadline;
+            Ok(if late { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
+        });
+        if metering == Metering::Fuel {
+            // Instantiation runs no guest code; the run's own budget is set when it begins.
+            let _ = store.set_fuel(u64::MAX);
+        }
+    }
+
+    pub(crate) fn new(store: Store<Host>, guest: Guest, raw: wasmtime::component::Instance) -> Self {
+        let (stdout, stderr) = (Output::new(Stream::Stdout), Output::new(Stream::Stderr));
+        Self { store, guest, raw, stdout, stderr, scratch: None }
+    }
+
+    /// Runs one snippet to its outcome. Of the grants, those of the first run hold for the instance's life; limits,
+    /// callbacks and sinks are each run's own.
+    ///
+    /// # Errors
+    /// Only what a grant names and the host does not have.
+    pub(crate) async fn run(
+        &mut self,
+        request: &EvalRequest,
+        begin: Instant,
+        scratch: &ScratchPool,
+    ) -> Result<Outcome> {
+        if self.scratch.is_none() {
+            let scratch = scratch.take()?;
+            self.store.data_mut().wasi = grants::context(request, &self.stdout, &self.stderr, &scratch)?;
+            self.scratch = Some(scratch);
+        }
+        let status = if self.arm(request, begin) {
+            self.eval(request, begin).await
+        } else {
+            Status::Stopped(trap::memory(&request.limits))
+        };
+        Ok(Outcome {
+            status,
+            stdout: self.stdout.captured(),
+            stderr: self.stderr.captured(),
+            usage: self.usage(&request.limits, begin),
+            provider: crate::PROVIDER,
+        })
+    }
+
+    /// Sets the limits of the run that begins. False when the instance holds more memory than they allow.
+    fn arm(&mut self, request: &EvalRequest, begin: Instant) -> bool {
+        let limits = &request.limits;
+        self.stdout.begin(limits.output, request.output.clone());
+        self.stderr.begin(limits.output, request.output.clone());
+        let host = self.store.data_mut();
+        host.disk = DiskBudget::new(limits.disk, limits.files);
+        host.deadline = begin + limits.wall;
+        host.callbacks = request.callbacks.clone();
+        host.calls = 0;
+        let fits = host.limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX));
+        if let Some(fuel) = limits.fuel {
+            let _ = self.store.set_fuel(fuel);
+        }
+        self.store.set_epoch_deadline(1);
+        fits
+    }
+
+    async fn eval(&mut self, request: &EvalRequest, begin: Instant) -> Status {
+        let options = options(request);
+        let call = self.guest.dormouse_sandbox_interpreter().call_eval(&mut self.store, &request.code, &options);
+        // The epoch ends what computes; this timer ends what waits in a host call.
+        let deadline = tokio::time::Instant::from_std(begin + request.limits.wall);
+        match tokio::time::timeout_at(deadline, call).await {
+            Err(_) => Status::Stopped(trap::time(&request.limits)),
+            Ok(Err(error)) => trap::status(error, self.store.data(), &request.limits),
+            Ok(Ok(outcome)) => status(outcome),
+        }
+    }
+
+    fn usage(&self, limits: &Limits, begin: Instant) -> Usage {
+        let host = self.store.data();
+        Usage {
+            wall: begin.elapsed(),
+            memory_peak: host.limiter.peak() as u64,
+            fuel: limits.fuel.map(|budget| budget.saturating_sub(self.store.get_fuel().unwrap_or(0))),
+            disk_written: host.disk.written(),
+        }
+    }
+}
+
+/// The store and the raw instance, for the state doors.
+impl Instance {
+    pub(crate) fn parts(&mut self) -> (&mut Store<Host>, &wasmtime::component::Instance, &Guest) {
+        (&mut self.store, &self.raw, &self.guest)
+    }
+}
+
+fn options(request: &EvalRequest) -> contract::Options {
+    let grants = &request.grants;
+    contract::Options {
+        name: request.name.clone(),
+        bounds: bounds(&request.bounds),
+        refresh_environment: !grants.environment.is_empty() || !grants.arguments.is_empty(),
+        directory: grants.directory.as_ref().map(|path| path.to_string()),
+    }
+}
+
+fn bounds(bounds: &Bounds) -> contract::Bounds {
+    let Bounds { depth, items, string_bytes, total_bytes, frames, offset } = *bounds;
+    contract::Bounds { depth, items, string_bytes, total_bytes, frames, offset }
+}
+
+/// The guest's answer. A guest that answers in another form than the contract's is broken, and said to be.
+fn status(outcome: contract::Outcome) -> Status {
+    let read = match outcome {
+        contract::Outcome::Returned(json) => Value::from_guest(&json).map(Status::Returned),
+        contract::Outcome::Raised(json) => Exception::from_guest(&json).map(Status::Raised),
+        contract::Outcome::Exited(code) => Ok(Status::Exited(code)),
+    };
+    read.unwrap_or_else(Status::Stopped)
+}

@@ -1,0 +1,111 @@
+//! A guest that is ready to be instantiated: compiled, linked, its exports looked up, once for all runs.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use dormouse_core::{Error, ErrorCode, Language, Result};
+use wasmtime::Store;
+use wasmtime::component::{Component, InstancePre};
+
+use crate::artifact::Artifacts;
+use crate::bindings::{CONTRACT, GuestPre};
+use crate::engine::EngineSlot;
+use crate::guest::{self, Guest};
+use crate::instance::Instance;
+use crate::state::Host;
+
+/// Memory that an instance may take before its run is known: the image of the largest interpreter fits.
+const IMAGE_MEMORY: usize = 512 << 20;
+
+/// A guest on one engine.
+pub(crate) struct Loaded {
+    pub(crate) slot: Arc<EngineSlot>,
+    pub(crate) language: Language,
+    /// SHA-256 of the component.
+    pub(crate) hash: String,
+    pre: GuestPre<Host>,
+}
+
+impl Loaded {
+    /// Maps the artifact of a guest, or makes it first: that takes seconds, and is said on the log.
+    pub(crate) fn load(guest: &Guest, slot: Arc<EngineSlot>, artifacts: &Artifacts) -> Result<Self> {
+        if let Some(hash) = &guest.sha256
+            && let Some(component) = artifacts.load(&slot.engine, hash)?
+        {
+            return Self::link(guest, hash.clone(), slot, &component);
+        }
+        let (wasm, hash) = guest.read()?;
+        let component = match artifacts.load(&slot.engine, &hash)? {
+            Some(component) => component,
+            None => compile(guest, &hash, &wasm, &slot, artifacts)?,
+        };
+        Self::link(guest, hash, slot, &component)
+    }
+
+    fn link(guest: &Guest, hash: String, slot: Arc<EngineSlot>, component: &Component) -> Result<Self> {
+        check_exports(&guest.language, &slot, component)?;
+        let bad = |error: wasmtime::Error| {
+            Error::new(ErrorCode::BadComponent, format!("the {} guest does not link: {error:#}", guest.language))
+        };
+        let pre = slot.linker.instantiate_pre(component).map_err(bad)?;
+        let pre = GuestPre::new(pre).map_err(bad)?;
+        Ok(Self { slot, language: guest.language.clone(), hash, pre })
+    }
+
+    /// A new instance that has not run anything.
+    pub(crate) async fn instantiate(&self) -> Result<Instance> {
+        let mut store = Store::new(&self.slot.engine, Host::idle(IMAGE_MEMORY));
+        Instance::configure(&mut store, self.slot.metering);
+        let raw = self.pre.instance_pre().instantiate_async(&mut store).await.map_err(exhausted)?;
+        let guest = self.pre.load(&mut store, &raw).map_err(|error| Error::internal("the exports are gone", error))?;
+        Ok(Instance::new(store, guest, raw))
+    }
+
+    /// The linked component, for what is not in the bindings.
+    pub(crate) fn instance_pre(&self) -> &InstancePre<Host> {
+        self.pre.instance_pre()
+    }
+}
+
+fn compile(
+    guest: &Guest,
+    hash: &str,
+    wasm: &[u8],
+    slot: &EngineSlot,
+    artifacts: &Artifacts,
+) -> Result<Component> {
+    let begin = Instant::now();
+    tracing::warn!(language = %guest.language, "compiling the guest for this machine, once; this takes some seconds");
+    artifacts.store(&slot.engine, hash, wasm)?;
+    tracing::warn!(language = %guest.language, seconds = begin.elapsed().as_secs_f32(), "compiled");
+    artifacts
+        .load(&slot.engine, hash)?
+        .ok_or_else(|| Error::new(ErrorCode::Internal, "the artifact that was just made does not load"))
+}
+
+/// Tells a guest of another contract from one that is no guest at all.
+fn check_exports(language: &Language, slot: &EngineSlot, component: &Component) -> Result<()> {
+    let (package, version) = CONTRACT.split_once('@').unwrap_or((CONTRACT, ""));
+    let wanted = format!("{package}/interpreter@{version}");
+    if component.get_export_index(None, wanted.as_str()).is_some() {
+        return Ok(());
+    }
+    let prefix = format!("{package}/interpreter@");
+    let ty = component.component_type();
+    let found = ty.exports(&slot.engine).map(|(name, _)| name.to_owned()).find(|name| name.starts_with(&prefix));
+    match found {
+        Some(other) => Err(guest::mismatch(language, &other)),
+        None => Err(Error::new(
+            ErrorCode::BadComponent,
+            format!("the {language} guest does not export `{wanted}`"),
+        )
+        .with_hint("a guest is a component of the world `guest` in wit/world.wit")),
+    }
+}
+
+/// The pool is full, or the machine is out of memory.
+fn exhausted(error: wasmtime::Error) -> Error {
+    Error::new(ErrorCode::Busy, "no place for another instance")
+        .with_hint("try again later, or set up a larger pool")
+        .with_source(error)
+}

@@ -1,0 +1,160 @@
+//! The [`Provider`] on Wasmtime: finds the guest of a request, gets an instance, lets it run.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use dormouse_core::{Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
+use tokio::sync::OnceCell;
+
+use crate::artifact::Artifacts;
+use crate::engine::{EngineSlot, Metering};
+use crate::guest::Guests;
+use crate::instance::Instance;
+use crate::loaded::Loaded;
+use crate::ready::Ready;
+use crate::scratch::ScratchPool;
+use crate::{Settings, typescript};
+
+/// Runs snippets on WebAssembly guests. Engines are set up and guests loaded on first use, once.
+pub struct WasmProvider {
+    settings: Settings,
+    guests: Guests,
+    artifacts: Arc<Artifacts>,
+    scratch: ScratchPool,
+    engines: Mutex<HashMap<Metering, Arc<EngineSlot>>>,
+    loaded: Mutex<HashMap<(Language, Metering), Arc<OnceCell<Arc<Ready>>>>>,
+}
+
+impl WasmProvider {
+    /// A provider. Starts nothing and compiles nothing.
+    ///
+    /// # Errors
+    /// `internal` when there is no place for scratch folders.
+    pub fn new(settings: Settings) -> Result<Self> {
+        Ok(Self {
+            guests: Guests::new(&settings.cache, settings.manifests.clone()),
+            artifacts: Arc::new(Artifacts::new(&settings.cache)),
+            scratch: ScratchPool::new()?,
+            engines: Mutex::default(),
+            loaded: Mutex::default(),
+            settings,
+        })
+    }
+
+    /// Loads the guest of a language, so that its first run does not pay for it. Compiles it if need be.
+    ///
+    /// # Errors
+    /// As [`Provider::eval`].
+    pub async fn load(&self, language: &Language) -> Result<()> {
+        self.ready(language, Metering::Epoch).await.map(drop)
+    }
+
+    /// Compiles the guest of a language into the cache, with and without fuel, unless that is done already.
+    /// Returns the artifacts. Takes seconds.
+    ///
+    /// # Errors
+    /// As [`Provider::eval`]; `internal` when the cache cannot be written.
+    pub fn precompile(&self, language: &Language) -> Result<Vec<PathBuf>> {
+        let guest = self.guests.find(language)?;
+        let (wasm, hash) = guest.read()?;
+        let mut made = Vec::new();
+        for metering in [Metering::Epoch, Metering::Fuel] {
+            let slot = self.engine(metering)?;
+            let path = self.artifacts.path(&slot.engine, &hash);
+            if self.artifacts.load(&slot.engine, &hash)?.is_none() {
+                self.artifacts.store(&slot.engine, &hash, &wasm)?;
+            }
+            made.push(path);
+        }
+        Ok(made)
+    }
+
+    fn engine(&self, metering: Metering) -> Result<Arc<EngineSlot>> {
+        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = engines.get(&metering) {
+            return Ok(slot.clone());
+        }
+        let slot = Arc::new(EngineSlot::new(metering, self.settings.allocation)?);
+        engines.insert(metering, slot.clone());
+        Ok(slot)
+    }
+
+    /// The loaded guest of a language; the first caller loads it, the others wait.
+    pub(crate) async fn ready(&self, language: &Language, metering: Metering) -> Result<Arc<Ready>> {
+        let cell = {
+            let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            loaded.entry((language.clone(), metering)).or_default().clone()
+        };
+        if let Some(ready) = cell.get() {
+            return Ok(ready.clone());
+        }
+        cell.get_or_try_init(|| async {
+            let guest = self.guests.find(language)?;
+            let slot = self.engine(metering)?;
+            let artifacts = self.artifacts.clone();
+            let known = guest.sha256.as_ref().is_some_and(|hash| artifacts.path(&slot.engine, hash).exists());
+            let load = move || Loaded::load(&guest, slot, &artifacts);
+            // Mapping an artifact takes 2 ms, less than it costs to move it to another thread; compiling takes seconds.
+            let loaded = if known {
+                load()?
+            } else {
+                tokio::task::spawn_blocking(load)
+                    .await
+                    .map_err(|error| Error::internal("the compilation did not end", error))??
+            };
+            Ok(Arc::new(Ready::new(loaded, self.settings.ready)))
+        })
+        .await
+        .cloned()
+    }
+
+    /// An instance for one run: a waiting one, or a new one.
+    async fn instance(&self, language: &Language, metering: Metering) -> Result<(Arc<Ready>, Instance)> {
+        let ready = self.ready(language, metering).await?;
+        let instance = ready.take().await?;
+        Ok((ready, instance))
+    }
+}
+
+#[async_trait]
+impl Provider for WasmProvider {
+    fn name(&self) -> &'static str {
+        crate::PROVIDER
+    }
+
+    fn guests(&self) -> Vec<GuestInfo> {
+        self.guests.info()
+    }
+
+    async fn eval(&self, mut request: EvalRequest) -> Result<Outcome> {
+        let mut begin = Instant::now();
+        if request.language == Language::typescript() {
+            match typescript::strip(&request).await? {
+                typescript::Stripped::Code(code) => request.code = code,
+                typescript::Stripped::Invalid(exception) => {
+                    return Ok(typescript::refused(exception, begin));
+                }
+            }
+            request.language = Language::javascript();
+        }
+        let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
+        let first = !self.is_loaded(&request.language, metering);
+        let (ready, mut instance) = self.instance(&request.language, metering).await?;
+        if first {
+            // Compiling a guest is the host's work, not the run's.
+            begin = Instant::now();
+        }
+        let _running = ready.loaded().slot.ticker.running();
+        instance.run(&request, begin, &self.scratch).await
+    }
+}
+
+impl WasmProvider {
+    fn is_loaded(&self, language: &Language, metering: Metering) -> bool {
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        loaded.get(&(language.clone(), metering)).is_some_and(|cell| cell.initialized())
+    }
+}

@@ -1,0 +1,60 @@
+//! How the provider is set up, decided once at start.
+
+use std::path::PathBuf;
+
+use dormouse_core::{Error, ErrorCode, Result};
+
+/// Where instances take their memory from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocation {
+    /// Slots reserved once, reused for ever: for anything that runs more than one snippet.
+    Pooling {
+        /// Instances that can live at one time. From 1; each reserves about 4.1 GiB of address space, no memory.
+        instances: u32,
+    },
+    /// Memory mapped for each instance: quickest for one snippet in one process.
+    OnDemand,
+}
+
+/// Settings of the WebAssembly provider.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Folder of guests and compiled artifacts, mode 0700. Default: [`Settings::default_cache`].
+    pub cache: PathBuf,
+    /// Memory of instances. Default: pooling with 128 instances.
+    pub allocation: Allocation,
+    /// Unused instances kept ready for each guest that has run. Default 0: each run instantiates for itself.
+    pub ready: usize,
+    /// Manifests of further languages (docs/guests.md).
+    pub manifests: Vec<PathBuf>,
+}
+
+impl Settings {
+    /// The default settings.
+    ///
+    /// # Errors
+    /// `internal` when no cache folder can be named.
+    pub fn new() -> Result<Self> {
+        Ok(Self {
+            cache: Self::default_cache()?,
+            allocation: Allocation::Pooling { instances: 128 },
+            ready: 0,
+            manifests: Vec::new(),
+        })
+    }
+
+    /// `$DORMOUSE_CACHE_DIR`, else `$XDG_CACHE_HOME/dormouse`, else `~/.cache/dormouse`.
+    ///
+    /// # Errors
+    /// `internal` when none of these variables is set.
+    pub fn default_cache() -> Result<PathBuf> {
+        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        absolute("DORMOUSE_CACHE_DIR")
+            .or_else(|| Some(absolute("XDG_CACHE_HOME")?.join("dormouse")))
+            .or_else(|| Some(absolute("HOME")?.join(".cache/dormouse")))
+            .ok_or_else(|| {
+                Error::new(ErrorCode::Internal, "no cache folder: HOME is not set")
+                    .with_hint("set DORMOUSE_CACHE_DIR to an absolute path")
+            })
+    }
+}

@@ -1,0 +1,47 @@
+//! What a store holds on the host's side: the WASI context, the limits and the callbacks of one run.
+
+use std::time::{Duration, Instant};
+
+use dormouse_core::Callbacks;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use crate::disk::DiskBudget;
+use crate::limiter::Limiter;
+
+/// Host-side resources (open files, streams, pollables) that a run may hold at one time.
+const MAX_RESOURCES: usize = 4_096;
+
+/// The data of a store.
+pub(crate) struct Host {
+    pub(crate) wasi: WasiCtx,
+    pub(crate) table: ResourceTable,
+    pub(crate) limiter: Limiter,
+    pub(crate) disk: DiskBudget,
+    pub(crate) deadline: Instant,
+    pub(crate) callbacks: Callbacks,
+    pub(crate) calls: u32,
+}
+
+impl Host {
+    /// A host that grants nothing: for an instance that waits for its run.
+    pub(crate) fn idle(memory: usize) -> Self {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(MAX_RESOURCES);
+        Self {
+            wasi: WasiCtx::builder().build(),
+            table,
+            limiter: Limiter::new(memory),
+            disk: DiskBudget::default(),
+            deadline: Instant::now() + Duration::from_secs(60),
+            callbacks: Callbacks::default(),
+            calls: 0,
+        }
+    }
+}
+
+impl WasiView for Host {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}

@@ -1,0 +1,136 @@
+//! The standard streams of a run: output is bounded, drained and counted; input is a buffer.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use dormouse_core::{Captured, OutputSink, Stream};
+use tokio::io::AsyncWrite;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+
+/// Bytes that a guest may write in one call.
+const PERMIT: usize = 64 << 10;
+
+/// One output stream of one instance. Clones share it, because a guest keeps the stream it has once asked for.
+#[derive(Clone)]
+pub(crate) struct Output {
+    stream: Stream,
+    written: Arc<Mutex<Written>>,
+}
+
+/// What the current run has written.
+#[derive(Default)]
+struct Written {
+    limit: usize,
+    sink: Option<Arc<dyn OutputSink>>,
+    kept: Vec<u8>,
+    total: u64,
+}
+
+impl Output {
+    /// A stream that keeps nothing yet.
+    pub(crate) fn new(stream: Stream) -> Self {
+        Self { stream, written: Arc::default() }
+    }
+
+    /// Begins a run: forgets what the last one wrote, and keeps `limit` bytes of this one.
+    pub(crate) fn begin(&self, limit: u64, sink: Option<Arc<dyn OutputSink>>) {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        *self.lock() = Written { limit, sink, ..Written::default() };
+    }
+
+    /// What the run has written.
+    pub(crate) fn captured(&self) -> Captured {
+        let written = self.lock();
+        Captured::from_bytes(&written.kept, written.total)
+    }
+
+    fn append(&self, bytes: &[u8]) {
+        let (fresh, sink) = {
+            let mut written = self.lock();
+            written.total = written.total.saturating_add(bytes.len() as u64);
+            let room = written.limit.saturating_sub(written.kept.len()).min(bytes.len());
+            written.kept.extend_from_slice(&bytes[..room]);
+            (&bytes[..room], written.sink.clone())
+        };
+        if let Some(sink) = sink
+            && !fresh.is_empty()
+        {
+            sink.write(self.stream, fresh);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl IsTerminal for Output {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Output {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for Output {
+    async fn ready(&mut self) {}
+}
+
+impl OutputStream for Output {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.append(&bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(PERMIT)
+    }
+}
+
+impl AsyncWrite for Output {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        self.append(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_is_kept_to_the_limit_and_counted_past_it() {
+        let output = Output::new(Stream::Stdout);
+        output.begin(5, None);
+        for _ in 0..1000 {
+            output.append(b"abc");
+        }
+        let captured = output.captured();
+        assert_eq!((captured.text.as_str(), captured.total_bytes), ("abcab", 3000));
+        assert_eq!(captured.dropped_bytes, 2995);
+    }
+}

@@ -1,0 +1,103 @@
+//! The command line of `cargo xtask guests` and the order of its work.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use serde_json::json;
+
+use super::cache::Cache;
+use super::job::Job;
+use super::key;
+use super::precompile::precompile;
+use super::recipe::Recipe;
+use super::toolchain::Toolchain;
+use super::{RECIPES, component};
+use crate::progress::Progress;
+
+/// Which guests to build, and how.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Guests to build; none named: all
+    #[arg(value_name = "LANG")]
+    languages: Vec<String>,
+    /// Build even what the cache holds
+    #[arg(long)]
+    force: bool,
+    /// Print the path of each guest to standard output
+    #[arg(long)]
+    print_path: bool,
+}
+
+/// Builds the named guests, one after the other, and points the cache at them.
+///
+/// # Errors
+///
+/// An unknown language, a tool that is missing and cannot be installed, or a step that failed.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let recipes = chosen(&arguments.languages)?;
+    let cache = Cache::open()?;
+    let toolchain = Toolchain::find(&cache, &Progress::new("toolchain"))?;
+    for recipe in recipes {
+        let path = provide(recipe, &cache, &toolchain, arguments.force)?;
+        if arguments.print_path {
+            writeln!(std::io::stdout().lock(), "{}", path.display())?;
+        }
+    }
+    Ok(())
+}
+
+fn chosen(languages: &[String]) -> Result<Vec<&'static Recipe>> {
+    if languages.is_empty() {
+        return Ok(RECIPES.to_vec());
+    }
+    let known = RECIPES.map(|recipe| recipe.language);
+    languages
+        .iter()
+        .map(|name| match RECIPES.iter().find(|recipe| recipe.language == name) {
+            Some(recipe) => Ok(*recipe),
+            None => bail!("no guest `{name}`; there are {}", known.join(", ")),
+        })
+        .collect()
+}
+
+/// The path of the guest's component: out of the cache, or built now.
+fn provide(recipe: &'static Recipe, cache: &Cache, toolchain: &Toolchain, force: bool) -> Result<PathBuf> {
+    let progress = Progress::new(recipe.language);
+    let workspace = key::workspace();
+    let key = key::of(recipe, &workspace, toolchain)?;
+    let guest = cache.guest(recipe.language)?;
+    let _lock = guest.lock()?;
+    let path = guest.component(&key);
+    if !force && path.is_file() {
+        guest.point_at(&key)?;
+        precompile(recipe.language, &path)?;
+        progress.say(&format!("up to date ({})", path.display()));
+        return Ok(path);
+    }
+    let started = Instant::now();
+    let job = Job::new(recipe, workspace, cache, toolchain, progress)?;
+    let core = (recipe.build)(&job)?;
+    let bytes = component::encode(&job, &core)?;
+    let seconds = started.elapsed().as_secs();
+    let about = json!({
+        "language": recipe.language,
+        "key": key,
+        "interpreter": recipe.interpreter,
+        "package": component::PACKAGE,
+        "sha256": key::sha256(&bytes),
+        "size": bytes.len(),
+        "built_seconds": seconds,
+        "tools": toolchain.identity(),
+        "sources": job.used_sources(),
+    });
+    guest.store(&key, &bytes, &about)?;
+    guest.point_at(&key)?;
+    precompile(recipe.language, &path)?;
+    #[expect(clippy::cast_precision_loss, reason = "a size for people to read")]
+    let megabytes = bytes.len() as f64 / 1e6;
+    job.progress.say(&format!("built in {seconds} s -> {} ({megabytes:.1} MB)", path.display()));
+    Ok(path)
+}

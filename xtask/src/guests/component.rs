@@ -1,0 +1,67 @@
+//! From core module to component: the generated C bindings before, the wrapping and validation after.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use wasi_preview1_component_adapter_provider::{
+    WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
+};
+use wit_bindgen_core::Files;
+use wit_component::ComponentEncoder;
+use wit_parser::{Resolve, WorldId};
+
+use super::job::Job;
+
+/// The contract that every guest implements.
+pub(crate) const PACKAGE: &str = "dormouse:sandbox@0.1.0";
+
+/// The world of a guest.
+const WORLD: &str = "guest";
+
+/// The generated C side of the contract.
+pub(crate) struct Bindings {
+    /// The folder of `guest.h`.
+    pub(crate) headers: PathBuf,
+    /// `guest.c`, to be compiled with the guest.
+    pub(crate) source: PathBuf,
+    /// An object with nothing but the component's type, to be linked in.
+    pub(crate) object: PathBuf,
+}
+
+impl Job<'_> {
+    /// Generates the C side of the contract.
+    pub(crate) fn bindings(&self) -> Result<Bindings> {
+        let (mut resolve, world) = contract(&self.workspace)?;
+        let mut files = Files::default();
+        wit_bindgen_c::Opts::default().build().generate(&mut resolve, world, &mut files)?;
+        let folder = self.scratch.join("bindings");
+        fs::create_dir_all(&folder)?;
+        for (name, contents) in files.iter() {
+            let path = folder.join(name);
+            if fs::read(&path).ok().as_deref() != Some(contents) {
+                fs::write(&path, contents)?;
+            }
+        }
+        let path = |end: &str| folder.join(format!("{WORLD}{end}"));
+        Ok(Bindings { source: path(".c"), object: path("_component_type.o"), headers: folder })
+    }
+}
+
+/// Wraps an initialised core module into a validated component.
+pub(crate) fn encode(job: &Job<'_>, core: &Path) -> Result<Vec<u8>> {
+    let _step = job.progress.step("make the component");
+    let module = fs::read(core).with_context(|| format!("cannot read `{}`", core.display()))?;
+    let mut encoder = ComponentEncoder::default()
+        .validate(true)
+        .module(&module)?
+        .adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)?;
+    encoder.encode().context("the module does not fit the contract")
+}
+
+fn contract(workspace: &Path) -> Result<(Resolve, WorldId)> {
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve.push_dir(workspace.join("wit"))?;
+    let world = resolve.select_world(&[package], Some(WORLD))?;
+    Ok((resolve, world))
+}

@@ -1,0 +1,220 @@
+//! One build of one guest: its folders, and the steps that recipes are made of.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::cache::Cache;
+use super::key::sha256;
+use super::recipe::Recipe;
+use super::source::{self, DebianFile};
+use super::toolchain::Toolchain;
+use crate::progress::Progress;
+
+/// What a download or an installation may take.
+pub(crate) const NETWORK_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How much of a failed step's output is shown.
+const SHOWN_LINES: usize = 60;
+
+/// A running build.
+pub(crate) struct Job<'a> {
+    pub(crate) recipe: &'static Recipe,
+    /// The workspace's root.
+    pub(crate) workspace: PathBuf,
+    /// `guests/<language>`.
+    pub(crate) guest: PathBuf,
+    /// `guests/driver`, the C code that all guests share.
+    pub(crate) driver: PathBuf,
+    /// A folder that outlives builds and may be deleted at any time.
+    pub(crate) scratch: PathBuf,
+    pub(crate) toolchain: &'a Toolchain,
+    pub(crate) progress: Progress,
+    cache: &'a Cache,
+    sources: RefCell<Vec<String>>,
+}
+
+/// One C file to compile.
+pub(crate) struct Unit {
+    pub(crate) source: PathBuf,
+    pub(crate) object: PathBuf,
+    /// Flags for this file, besides those of [`Job::compile`].
+    pub(crate) flags: Vec<OsString>,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(
+        recipe: &'static Recipe,
+        workspace: PathBuf,
+        cache: &'a Cache,
+        toolchain: &'a Toolchain,
+        progress: Progress,
+    ) -> Result<Self> {
+        let guests = workspace.join("guests");
+        Ok(Self {
+            recipe,
+            guest: guests.join(recipe.language),
+            driver: guests.join("driver"),
+            scratch: cache.scratch(recipe.language)?,
+            workspace,
+            toolchain,
+            progress,
+            cache,
+            sources: RefCell::default(),
+        })
+    }
+
+    /// A file of Debian's archive (see [`source::debian`]).
+    pub(crate) fn debian(&self, candidates: &[DebianFile]) -> Result<PathBuf> {
+        let path = source::debian(self.cache, &self.progress, candidates)?;
+        self.used(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        Ok(path)
+    }
+
+    /// The folder of a Rust package whose C sources are wanted.
+    pub(crate) fn crate_sources(&self, name: &str) -> Result<PathBuf> {
+        let folder = source::crate_sources(&self.workspace, &self.progress, name)?;
+        self.used(folder.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        Ok(folder)
+    }
+
+    /// Names and versions of what was fetched.
+    pub(crate) fn used_sources(&self) -> Vec<String> {
+        self.sources.borrow().clone()
+    }
+
+    fn used(&self, name: String) {
+        let mut sources = self.sources.borrow_mut();
+        if !sources.contains(&name) {
+            sources.push(name);
+        }
+    }
+
+    /// Runs a program as one step. Its output goes to a log in the scratch folder and is shown when it fails.
+    pub(crate) fn run(&self, step: &str, command: &mut Command) -> Result<()> {
+        let _step = self.progress.step(step);
+        let name: String = step.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let log = self.scratch.join(format!("{name}.log"));
+        let file = fs::File::create(&log)?;
+        command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+        if !status.success() {
+            let output = fs::read(&log).unwrap_or_default();
+            bail!("{step}: {status}\n{}\n{command:?}", tail(&output));
+        }
+        Ok(())
+    }
+
+    /// Compiles C files in parallel, with `flags` for all of them. A file whose command, source and headers are
+    /// those of its last compilation is left alone.
+    pub(crate) fn compile(&self, step: &str, units: &[Unit], flags: &[OsString]) -> Result<()> {
+        let shown = self.progress.counted(&format!("{step} ({} files)", units.len()), units.len());
+        let next = AtomicUsize::new(0);
+        let failure = Mutex::new(None);
+        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(units.len());
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| {
+                    while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if let Err(error) = compile_one(self.toolchain, unit, flags) {
+                            failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
+                            // The others find the list used up.
+                            next.store(units.len(), Ordering::Relaxed);
+                        }
+                        shown.advance();
+                    }
+                });
+            }
+        });
+        match failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+            Some(error) => Err(error.context(step.to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// Links a reactor (a module with exports and no `main`) as `<name>.wasm` in the scratch folder.
+    ///
+    /// The stack lies first, so that its overflow traps instead of overwriting data.
+    pub(crate) fn link(&self, name: &str, stack: u32, inputs: &[OsString]) -> Result<PathBuf> {
+        let module = self.scratch.join(format!("{name}.wasm"));
+        let mut clang = Command::new(self.toolchain.clang());
+        clang.args(self.toolchain.target_arguments()).arg("-mexec-model=reactor");
+        clang.args(["-Wl,--stack-first", "-Wl,--strip-debug"]).arg(format!("-Wl,-z,stack-size={stack}"));
+        clang.args(inputs).arg("-o").arg(&module);
+        self.run(&format!("link {name}"), &mut clang)?;
+        Ok(module)
+    }
+}
+
+fn compile_one(toolchain: &Toolchain, unit: &Unit, flags: &[OsString]) -> Result<()> {
+    let dependencies = unit.object.with_extension("d");
+    let stamp = unit.object.with_extension("stamp");
+    let mut clang = Command::new(toolchain.clang());
+    clang.args(toolchain.target_arguments()).args(flags).args(&unit.flags);
+    clang.arg("-MD").arg("-MF").arg(&dependencies).arg("-c").arg(&unit.source).arg("-o").arg(&unit.object);
+    let command = format!("{} {clang:?}", toolchain.identity());
+    let state = || inputs_hash(&command, &dependencies);
+    if unit.object.is_file() && fs::read_to_string(&stamp).is_ok_and(|old| Some(old) == state()) {
+        return Ok(());
+    }
+    let _ = fs::remove_file(&stamp);
+    if let Some(folder) = unit.object.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let told = clang.output().with_context(|| format!("cannot run {clang:?}"))?;
+    if !told.status.success() {
+        bail!("{}\n{}\n{clang:?}", told.status, tail(&told.stderr));
+    }
+    if let Some(state) = state() {
+        fs::write(&stamp, state)?;
+    }
+    Ok(())
+}
+
+/// A hash over a compile command and all files that its last run read.
+fn inputs_hash(command: &str, dependencies: &Path) -> Option<String> {
+    let list = fs::read_to_string(dependencies).ok()?;
+    let (_, files) = list.split_once(": ")?;
+    let mut parts = command.to_owned();
+    for file in files.replace("\\\n", " ").split_whitespace() {
+        parts.push(' ');
+        parts.push_str(&sha256(&fs::read(file).ok()?));
+    }
+    Some(sha256(parts.as_bytes()))
+}
+
+/// Runs a program and ends it when it takes longer than `limit`. Its output is shown when it fails.
+pub(crate) fn run_for(command: &mut Command, limit: Duration) -> Result<()> {
+    let log = tempfile::NamedTempFile::new()?;
+    let started = Instant::now();
+    command.stdin(Stdio::null()).stdout(log.reopen()?).stderr(log.reopen()?);
+    let mut child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if started.elapsed() > limit {
+            let _ = child.kill();
+            let _ = child.wait();
+            bail!("{command:?} did not end within {} s", limit.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    if !status.success() {
+        bail!("{status}\n{}\n{command:?}", tail(&fs::read(log.path()).unwrap_or_default()));
+    }
+    Ok(())
+}
+
+fn tail(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")
+}
