@@ -1,1 +1,25 @@
-//! .
+//! The one tool surface: what can be called, with which arguments, and what comes back. Plain data: no protocol, no
+//! terminal. Every front door (MCP, REST, command line, embedding) is a thin skin over [`Surface`], so that all of
+//! them answer byte-equal.
+//!
+//! | step | room |
+//! | --- | --- |
+//! | which tools there are, call one | [`surface`] |
+//! | one row per argument: type, bounds, default, text | [`field`] |
+//! | that table as a portable JSON Schema | [`schema`] |
+//! | that table as the check of a call, before any work | [`decode`] |
+//! | an outcome or an error as structured content and text | [`encode`], [`fit`] |
+//! | each tool | `tool/<verb>.rs` |
+//!
+//! To add a tool: write its file under `tool/`, give it a table of fields and an output schema, and name it in
+//! `tool::all`. The tests of [`surface`] hold its name, schemas and annotations to the rules of `schema`.
+
+pub mod decode;
+pub mod encode;
+pub mod field;
+pub mod fit;
+pub mod schema;
+pub mod surface;
+mod tool;
+
+pub use surface::{Annotations, CallContext, Reply, Surface, ToolSpec};

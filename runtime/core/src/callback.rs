@@ -28,7 +28,11 @@ impl Callback {
         F: Fn(Json) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = std::result::Result<Json, String>> + Send + 'static,
     {
-        Self { description: description.into(), schema, handler: Arc::new(move |arguments| Box::pin(handler(arguments))) }
+        Self {
+            description: description.into(),
+            schema,
+            handler: Arc::new(move |arguments| Box::pin(handler(arguments))),
+        }
     }
 
     /// Calls it.

@@ -44,7 +44,8 @@ impl Exception {
     /// `guest_trap` when it is not of the documented form: the guest is broken or hostile.
     pub fn from_guest(json: &str) -> Result<Self> {
         serde_json::from_str(json).map_err(|error| {
-            Error::new(crate::ErrorCode::GuestTrap, "the guest sent an exception of an unknown form").with_source(error)
+            Error::new(crate::ErrorCode::GuestTrap, "the guest sent an exception of an unknown form")
+                .with_source(error)
         })
     }
 }

@@ -45,7 +45,9 @@ impl GuestPath {
                 "" => return refuse("it has an empty component"),
                 "." | ".." => return refuse("it has a `.` or `..` component"),
                 _ if part.contains('\0') => return refuse("it holds a NUL byte"),
-                _ if part.len() > Self::MAX_COMPONENT => return refuse("a component is longer than 255 bytes"),
+                _ if part.len() > Self::MAX_COMPONENT => {
+                    return refuse("a component is longer than 255 bytes");
+                }
                 _ => {}
             }
         }

@@ -39,5 +39,5 @@ pub use outcome::{Outcome, Status, Usage};
 pub use output::{Captured, OutputSink, Stream};
 pub use policy::Policy;
 pub use provider::Provider;
-pub use request::EvalRequest;
+pub use request::{CommandRequest, EvalRequest};
 pub use value::Value;

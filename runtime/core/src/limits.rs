@@ -32,7 +32,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { wall: Duration::from_secs(5), fuel: None, memory: 128 * MIB, output: 16 << 10, disk: 64 * MIB, files: 10_000 }
+        Self {
+            wall: Duration::from_secs(5),
+            fuel: None,
+            memory: 128 * MIB,
+            output: 16 << 10,
+            disk: 64 * MIB,
+            files: 10_000,
+        }
     }
 }
 

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Semaphore;
 
-use crate::{Access, Capabilities, Error, ErrorCode, EvalRequest, Outcome, Policy, Provider, Result};
+use crate::{
+    Access, Capabilities, CommandRequest, Error, ErrorCode, EvalRequest, Grants, Outcome, Policy, Provider,
+    Result,
+};
 
 /// Owns the policy and the providers. Cheap to clone.
 #[derive(Clone)]
@@ -50,21 +53,36 @@ impl Manager {
     /// `args_invalid` or `too_large` for the request, `write_denied` for a writable mount under a policy without
     /// writes, `busy` when too many runs wait, and what keeps the provider from running it.
     pub async fn eval(&self, mut request: EvalRequest) -> Result<Outcome> {
-        let policy = &self.inner.policy;
         request.check()?;
-        request.limits = request.limits.within(&policy.ceiling)?;
+        request.limits = request.limits.within(&self.inner.policy.ceiling)?;
         request.bounds = request.bounds.clamped();
-        if !policy.allow_writes
-            && let Some(mount) = request.grants.mounts.iter().find(|mount| mount.access == Access::ReadWrite)
-        {
-            return Err(Error::new(
+        self.check_writes(&request.grants)?;
+        let _place = self.place().await?;
+        self.inner.provider.eval(request).await
+    }
+
+    /// Runs a program of the user's own. Dropping the future cancels the run.
+    ///
+    /// # Errors
+    /// As [`Manager::eval`], and `bad_component`.
+    pub async fn command(&self, mut request: CommandRequest) -> Result<Outcome> {
+        request.check()?;
+        request.limits = request.limits.within(&self.inner.policy.ceiling)?;
+        self.check_writes(&request.grants)?;
+        let _place = self.place().await?;
+        self.inner.provider.command(request).await
+    }
+
+    fn check_writes(&self, grants: &Grants) -> Result<()> {
+        let writable = grants.mounts.iter().find(|mount| mount.access == Access::ReadWrite);
+        match writable {
+            Some(mount) if !self.inner.policy.allow_writes => Err(Error::new(
                 ErrorCode::WriteDenied,
                 format!("writing below `{}` is not allowed here", mount.target),
             )
-            .with_hint("mount it read-only, or have the operator allow writes"));
+            .with_hint("mount it read-only, or have the operator allow writes")),
+            _ => Ok(()),
         }
-        let _place = self.place().await?;
-        self.inner.provider.eval(request).await
     }
 
     /// One of the running places, after a bounded wait.

@@ -63,3 +63,51 @@ impl EvalRequest {
         self.grants.check()
     }
 }
+
+/// A program of the user's own: a `wasi:cli` command component, or a preview1 core module.
+#[derive(Clone)]
+pub struct CommandRequest {
+    /// The bytes of the component or module; text (`.wat`) is not taken.
+    pub wasm: Arc<[u8]>,
+    /// The program's name, its argument 0.
+    pub name: String,
+    /// What it may use.
+    pub limits: Limits,
+    /// What it may touch.
+    pub grants: Grants,
+    /// Receives output while it runs.
+    pub output: Option<Arc<dyn OutputSink>>,
+}
+
+impl CommandRequest {
+    /// Largest program, in bytes (64 MiB).
+    pub const MAX_WASM: usize = 64 << 20;
+
+    /// A program with default limits and no grants.
+    pub fn new(name: impl Into<String>, wasm: impl Into<Arc<[u8]>>) -> Self {
+        Self {
+            wasm: wasm.into(),
+            name: name.into(),
+            limits: Limits::default(),
+            grants: Grants::default(),
+            output: None,
+        }
+    }
+
+    /// Checks sizes and grants.
+    ///
+    /// # Errors
+    /// `too_large` for the program, `args_invalid` for the rest.
+    pub fn check(&self) -> Result<()> {
+        if self.wasm.len() > Self::MAX_WASM {
+            return Err(Error::new(
+                ErrorCode::TooLarge,
+                format!("the program has {} bytes, at most {} are taken", self.wasm.len(), Self::MAX_WASM),
+            ));
+        }
+        if self.name.contains('\0') {
+            return Err(Error::args_invalid("the program's name holds a NUL byte"));
+        }
+        self.grants.check()
+    }
+}

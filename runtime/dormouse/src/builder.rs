@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dormouse_core::{Language, Manager, Policy, Result};
+use dormouse_core::{CommandRequest, Language, Manager, Outcome, Policy, Result};
 use dormouse_wasm::{Allocation, Settings, WasmProvider};
 
 use crate::Snippet;
@@ -34,6 +34,14 @@ impl Dormouse {
     /// A run of `code` in `language` (`python`, `javascript`, `typescript`, or a registered one).
     pub fn snippet(&self, language: &str, code: impl Into<String>) -> Snippet {
         Snippet::new(self.manager.clone(), Language::parse(language), code.into())
+    }
+
+    /// Runs a program of the user's own: a `wasi:cli` command component or a preview1 core module.
+    ///
+    /// # Errors
+    /// `bad_component` for what is no program or wants what it is not granted, and as [`Snippet::run`].
+    pub async fn command(&self, request: CommandRequest) -> Result<Outcome> {
+        self.manager.command(request).await
     }
 
     /// The manager, for adapters.

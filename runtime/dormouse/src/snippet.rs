@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_core::{
-    Access, Bounds, Callback, EvalRequest, GuestPath, Language, Limits, Manager, Mount, Outcome, OutputSink, Result,
+    Access, Bounds, Callback, EvalRequest, GuestPath, Language, Limits, Manager, Mount, Outcome, OutputSink,
+    Result,
 };
 use serde_json::Value as Json;
 

@@ -44,7 +44,10 @@ impl Artifacts {
         // SAFETY: The bytes were made by `Artifacts::store`, from `Engine::precompile_component` of an engine with the
         // same fingerprint. `check_private` has seen that this user owns the file and its folder and that nobody else
         // can write either, so nobody but this user can have replaced them.
-        #[allow(unsafe_code, reason = "machine code of our own making is mapped; the contract is in the SAFETY comment")]
+        #[allow(
+            unsafe_code,
+            reason = "machine code of our own making is mapped; the contract is in the SAFETY comment"
+        )]
         let component = unsafe { Component::deserialize_file(engine, &path) };
         match component {
             Ok(component) => Ok(Some(component)),
@@ -64,8 +67,11 @@ impl Artifacts {
             Error::new(ErrorCode::BadComponent, "the guest does not compile").with_source(error)
         })?;
         let failed = |error: std::io::Error| {
-            Error::internal(format!("the artifact cannot be written below `{}`", self.folder.display()), error)
-                .with_hint("check free space and permissions, or set DORMOUSE_CACHE_DIR")
+            Error::internal(
+                format!("the artifact cannot be written below `{}`", self.folder.display()),
+                error,
+            )
+            .with_hint("check free space and permissions, or set DORMOUSE_CACHE_DIR")
         };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
         let path = self.path(engine, guest);

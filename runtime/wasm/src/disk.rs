@@ -1,7 +1,196 @@
-//! Placeholder until the disk budget is linked.
-#[derive(Default)]
-pub(crate) struct DiskBudget {}
+//! The disk budget of a run, and `wasi:filesystem` charged against it.
+//!
+//! Owns: how many bytes a guest may write and how many files, folders and links it may create, and the three things that
+//! `wasmtime-wasi` leaves open: opening a FIFO or a device under a mount (it would block a host thread for ever), listing
+//! a folder of any size into host memory, and sparse files. Everything else is `wasmtime-wasi`'s own implementation.
+//! Does not own: which folders a guest sees, or where they come from.
+
+mod host;
+mod listing;
+mod open;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use wasmtime::component::{HasData, Linker};
+use wasmtime_wasi::filesystem::{Dir, WasiFilesystemCtxView};
+use wasmtime_wasi::p2::FsError;
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
+
+/// What one run may do to disks. Deleting gives nothing back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DiskLimits {
+    /// Bytes that may be written in all, overwritten or not, holes included. Default 64 MiB.
+    pub(crate) bytes: u64,
+    /// Files, folders and links that may be created in all. Default 10 000.
+    pub(crate) files: u64,
+}
+
+impl Default for DiskLimits {
+    fn default() -> Self {
+        Self { bytes: 64 << 20, files: 10_000 }
+    }
+}
+
+/// What is left of a run's [`DiskLimits`]; clones share one account.
+///
+/// The account is shared rather than borrowed because output streams live in the resource table, apart from
+/// the store's data. A hole counts as written bytes, so a file can never reach further than what was paid for, and the
+/// blocks that a guest makes the host allocate are bounded by the bytes and one block a file.
+#[derive(Clone, Debug)]
+pub(crate) struct DiskBudget(Arc<Account>);
+
+#[derive(Debug)]
+struct Account {
+    bytes_left: AtomicU64,
+    files_left: AtomicU64,
+    written: AtomicU64,
+    refused: AtomicBool,
+}
+
+/// The budget does not cover what was asked for; the guest sees `ENOSPC`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Full;
+
+impl From<Full> for FsError {
+    fn from(_: Full) -> Self {
+        ErrorCode::InsufficientSpace.into()
+    }
+}
+
+impl From<Full> for io::Error {
+    /// The OS error and not a kind: `filesystem-error-code` reads the number to tell the guest why a stream failed.
+    fn from(_: Full) -> Self {
+        rustix::io::Errno::NOSPC.into()
+    }
+}
+
 impl DiskBudget {
-    pub(crate) fn new(_bytes: u64, _files: u32) -> Self { Self {} }
-    pub(crate) fn written(&self) -> u64 { 0 }
+    /// A full budget.
+    pub(crate) fn new(limits: DiskLimits) -> Self {
+        Self(Arc::new(Account {
+            bytes_left: AtomicU64::new(limits.bytes),
+            files_left: AtomicU64::new(limits.files),
+            written: AtomicU64::new(0),
+            refused: AtomicBool::new(false),
+        }))
+    }
+
+    /// Begins a run: a full budget, nothing written. Streams that an earlier run left open are charged to it as well,
+    /// which a new budget in the place of this one would miss.
+    pub(crate) fn arm(&self, limits: DiskLimits) {
+        self.0.bytes_left.store(limits.bytes, Ordering::Relaxed);
+        self.0.files_left.store(limits.files, Ordering::Relaxed);
+        self.0.written.store(0, Ordering::Relaxed);
+        self.0.refused.store(false, Ordering::Relaxed);
+    }
+
+    /// Bytes that may still be written.
+    fn bytes_left(&self) -> u64 {
+        self.0.bytes_left.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of data the guest wrote, holes not counted.
+    pub(crate) fn written(&self) -> u64 {
+        self.0.written.load(Ordering::Relaxed)
+    }
+
+    /// Whether anything was refused because the budget was spent: tells an `ENOSPC` of ours from a full disk.
+    pub(crate) fn refused(&self) -> bool {
+        self.0.refused.load(Ordering::Relaxed)
+    }
+
+    /// Pays for `data` bytes written after a hole of `hole` bytes; takes all or nothing.
+    fn charge_bytes(&self, data: u64, hole: u64) -> Result<(), Full> {
+        self.take(&self.0.bytes_left, data.saturating_add(hole))?;
+        self.0.written.fetch_add(data, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Gives back what a failed or short write did not use.
+    fn refund_bytes(&self, data: u64, hole: u64) {
+        self.0.bytes_left.fetch_add(data + hole, Ordering::Relaxed);
+        let less = |written: u64| Some(written.saturating_sub(data));
+        let _ = self.0.written.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// Pays for one file, folder or link.
+    fn charge_file(&self) -> Result<(), Full> {
+        self.take(&self.0.files_left, 1)
+    }
+
+    /// Gives back what a failed creation did not use.
+    fn refund_file(&self) {
+        self.0.files_left.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn take(&self, left: &AtomicU64, amount: u64) -> Result<(), Full> {
+        let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(amount));
+        if taken.is_err() {
+            self.0.refused.store(true, Ordering::Relaxed);
+        }
+        taken.map(drop).map_err(|_| Full)
+    }
+}
+
+/// The bytes between the end of `file` and `offset`: what a write at `offset` would leave unwritten.
+fn hole_before(file: &File, offset: u64) -> io::Result<u64> {
+    if offset == 0 {
+        return Ok(0);
+    }
+    Ok(offset.saturating_sub(file.metadata()?.len()))
+}
+
+/// A run's files, part of the store's data.
+pub(crate) struct Files {
+    /// What the run may still write and create.
+    pub(crate) budget: DiskBudget,
+    /// Open folders and their guest paths, shown after those of the `WasiCtx`. They cost no system call.
+    pub(crate) folders: Vec<(Dir, String)>,
+    /// Whether file operations run on the calling thread (microseconds saved on each, but a hung network mount hangs the
+    /// thread). Must be what `WasiCtxBuilder::allow_blocking_current_thread` was given.
+    pub(crate) in_place: bool,
+}
+
+/// What the functions of `wasi:filesystem` work on.
+pub(crate) struct FilesView<'a> {
+    /// The view of `wasmtime-wasi`, which does the work.
+    pub(crate) wasi: WasiFilesystemCtxView<'a>,
+    /// What is charged and shown.
+    pub(crate) files: &'a Files,
+}
+
+impl HasData for Files {
+    type Data<'a> = FilesView<'a>;
+}
+
+/// Provides `wasi:filesystem/types` and `wasi:filesystem/preopens`, charged against the run's [`DiskBudget`].
+///
+/// # Errors
+/// When `linker` has one of the two interfaces already.
+pub(crate) fn add_filesystem_to_linker<T: Send + 'static>(
+    linker: &mut Linker<T>,
+    get: fn(&mut T) -> FilesView<'_>,
+) -> wasmtime::Result<()> {
+    types::add_to_linker::<T, Files>(linker, get)?;
+    preopens::add_to_linker::<T, Files>(linker, get)
+}
+
+/// Runs `body` on `file`, here or on a thread that may block.
+async fn blocking<R: Send + 'static>(
+    in_place: bool,
+    file: &Arc<File>,
+    body: impl FnOnce(&File) -> R + Send + 'static,
+) -> R {
+    if in_place {
+        return body(file);
+    }
+    let file = Arc::clone(file);
+    wasmtime_wasi::runtime::spawn_blocking(move || body(&file)).await
 }

@@ -2,9 +2,7 @@
 
 use dormouse_core::{Error, Result};
 use wasmtime::component::Linker;
-use wasmtime::{
-    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
-};
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 use crate::linker;
 use crate::settings::Allocation;
@@ -49,8 +47,8 @@ impl EngineSlot {
             Error::internal("the engine cannot be set up on this machine", error)
                 .with_hint("`dormouse doctor` tells what is missing; an address-space limit (ulimit -v) is the usual cause")
         })?;
-        let linker =
-            linker::link(&engine).map_err(|error| Error::internal("the host functions do not link", error))?;
+        let linker = linker::link(&engine)
+            .map_err(|error| Error::internal("the host functions do not link", error))?;
         let ticker = Ticker::start(&engine)
             .map_err(|error| Error::internal("the clock thread cannot be started", error))?;
         Ok(Self { engine, linker, ticker, metering })

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use dormouse_core::grants::WallClock;
-use dormouse_core::{Access, Error, ErrorCode, EvalRequest, Mount, Result};
+use dormouse_core::{Access, Error, ErrorCode, Grants, Mount, Result};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
@@ -17,12 +17,12 @@ const MAX_RANDOM: u64 = 1 << 20;
 
 /// The context of one run.
 pub(crate) fn context(
-    request: &EvalRequest,
+    grants: &Grants,
+    program: &str,
     stdout: &Output,
     stderr: &Output,
     scratch: &Scratch,
 ) -> Result<WasiCtx> {
-    let grants = &request.grants;
     let mut wasi = WasiCtxBuilder::new();
     wasi.stdout(stdout.clone())
         .stderr(stderr.clone())
@@ -39,7 +39,7 @@ pub(crate) fn context(
         wasi.envs(&grants.environment);
     }
     if !grants.arguments.is_empty() {
-        wasi.arg(&request.name).args(&grants.arguments);
+        wasi.arg(program).args(&grants.arguments);
     }
     if let Some(seed) = grants.seed {
         wasi.secure_random(ChaCha12Rng::seed_from_u64(seed))

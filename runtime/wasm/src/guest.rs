@@ -89,16 +89,19 @@ impl Guests {
             )
             .with_hint(build_hint(language)));
         }
-        let known = self.all().into_keys().map(|language| language.to_string()).collect::<Vec<_>>().join(", ");
+        let known =
+            self.all().into_keys().map(|language| language.to_string()).collect::<Vec<_>>().join(", ");
         Err(Error::new(ErrorCode::UnknownLanguage, format!("no guest speaks `{language}`"))
             .with_hint(format!("known languages: {known}")))
     }
 
     /// What is known of every language, sorted. Reads records only.
     pub(crate) fn info(&self) -> Vec<GuestInfo> {
-        let mut list: Vec<GuestInfo> = self.all().into_iter().map(|(language, found)| info(language, found)).collect();
+        let mut list: Vec<GuestInfo> =
+            self.all().into_iter().map(|(language, found)| info(language, found)).collect();
         if let Some(javascript) = list.iter().find(|info| info.language == Language::javascript()).cloned() {
-            let note = javascript.note.unwrap_or_else(|| "types are stripped, then it runs as javascript".into());
+            let note =
+                javascript.note.unwrap_or_else(|| "types are stripped, then it runs as javascript".into());
             list.push(GuestInfo { language: Language::typescript(), note: Some(note), ..javascript });
         }
         list.sort_by(|a, b| a.language.cmp(&b.language));

@@ -7,7 +7,7 @@ use wasmtime::{Store, UpdateDeadline};
 
 use crate::bindings::Guest;
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
-use crate::disk::DiskBudget;
+use crate::disk::DiskLimits;
 use crate::engine::Metering;
 use crate::scratch::{Scratch, ScratchPool};
 use crate::state::Host;
@@ -65,7 +65,8 @@ impl Instance {
     ) -> Result<Outcome> {
         if self.scratch.is_none() {
             let scratch = scratch.take()?;
-            self.store.data_mut().wasi = grants::context(request, &self.stdout, &self.stderr, &scratch)?;
+            self.store.data_mut().wasi =
+                grants::context(&request.grants, &request.name, &self.stdout, &self.stderr, &scratch)?;
             self.scratch = Some(scratch);
         }
         let status = if self.arm(request, begin) {
@@ -88,7 +89,7 @@ impl Instance {
         self.stdout.begin(limits.output, request.output.clone());
         self.stderr.begin(limits.output, request.output.clone());
         let host = self.store.data_mut();
-        host.disk = DiskBudget::new(limits.disk, limits.files);
+        host.files.budget.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
         host.deadline = begin + limits.wall;
         host.callbacks = request.callbacks.clone();
         host.calls = 0;
@@ -102,7 +103,8 @@ impl Instance {
 
     async fn eval(&mut self, request: &EvalRequest, begin: Instant) -> Status {
         let options = options(request);
-        let call = self.guest.dormouse_sandbox_interpreter().call_eval(&mut self.store, &request.code, &options);
+        let call =
+            self.guest.dormouse_sandbox_interpreter().call_eval(&mut self.store, &request.code, &options);
         // The epoch ends what computes; this timer ends what waits in a host call.
         let deadline = tokio::time::Instant::from_std(begin + request.limits.wall);
         match tokio::time::timeout_at(deadline, call).await {
@@ -118,15 +120,15 @@ impl Instance {
             wall: begin.elapsed(),
             memory_peak: host.limiter.peak() as u64,
             fuel: limits.fuel.map(|budget| budget.saturating_sub(self.store.get_fuel().unwrap_or(0))),
-            disk_written: host.disk.written(),
+            disk_written: host.files.budget.written(),
         }
     }
 }
 
 /// The store and the raw instance, for the state doors.
 impl Instance {
-    pub(crate) fn parts(&mut self) -> (&mut Store<Host>, &wasmtime::component::Instance, &Guest) {
-        (&mut self.store, &self.raw, &self.guest)
+    pub(crate) fn parts(&mut self) -> (&mut Store<Host>, &wasmtime::component::Instance) {
+        (&mut self.store, &self.raw)
     }
 }
 

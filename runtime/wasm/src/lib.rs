@@ -11,11 +11,17 @@
 //! | the call | [`instance`], over the contract in [`bindings`], with the host functions of [`linker`] |
 //! | what came of it | [`stdio`], [`trap`] |
 //!
-//! Unsafe code stands in `artifact` (mapping our own machine code) and nowhere else.
+//! A user's own program takes the same way through [`command`] instead of a guest. A kept instance is a [`Session`]; its state goes through the [`doors`] into a [`Checkpoint`] and back.
+//!
+//! Unsafe code stands in `artifact` (mapping our own machine code) and `doors` (writing a restored page), one block
+//! each, and nowhere else.
 
 mod artifact;
 mod bindings;
+mod checkpoint;
+mod command;
 mod disk;
+mod doors;
 mod engine;
 mod grants;
 mod guest;
@@ -26,6 +32,7 @@ mod loaded;
 mod provider;
 mod ready;
 mod scratch;
+mod session;
 mod settings;
 mod state;
 mod stdio;
@@ -33,7 +40,9 @@ mod ticker;
 mod trap;
 mod typescript;
 
+pub use checkpoint::Checkpoint;
 pub use provider::WasmProvider;
+pub use session::Session;
 pub use settings::{Allocation, Settings};
 
 /// The word that outcomes of this provider carry.

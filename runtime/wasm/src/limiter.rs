@@ -28,11 +28,6 @@ impl Limiter {
         self.held <= limit
     }
 
-    /// Bytes held now.
-    pub(crate) fn held(&self) -> usize {
-        self.held
-    }
-
     /// Most bytes held since the run began.
     pub(crate) fn peak(&self) -> usize {
         self.peak
@@ -100,7 +95,7 @@ mod tests {
         assert!(!limiter.grow(0, 401, None));
         assert!(limiter.refused());
         assert!(limiter.grow(0, 400, None));
-        assert_eq!((limiter.held(), limiter.peak()), (1000, 1000));
+        assert_eq!(limiter.peak(), 1000);
         assert!(!limiter.arm(999));
         assert!(!limiter.refused());
     }

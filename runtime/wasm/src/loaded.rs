@@ -8,7 +8,8 @@ use wasmtime::Store;
 use wasmtime::component::{Component, InstancePre};
 
 use crate::artifact::Artifacts;
-use crate::bindings::{CONTRACT, GuestPre};
+use crate::bindings::{CONTRACT, GuestIndices};
+use crate::doors::DoorIndices;
 use crate::engine::EngineSlot;
 use crate::guest::{self, Guest};
 use crate::instance::Instance;
@@ -23,7 +24,10 @@ pub(crate) struct Loaded {
     pub(crate) language: Language,
     /// SHA-256 of the component.
     pub(crate) hash: String,
-    pre: GuestPre<Host>,
+    /// Where the doors of [`crate::doors`] are.
+    pub(crate) doors: Option<DoorIndices>,
+    pre: InstancePre<Host>,
+    exports: GuestIndices,
 }
 
 impl Loaded {
@@ -45,25 +49,27 @@ impl Loaded {
     fn link(guest: &Guest, hash: String, slot: Arc<EngineSlot>, component: &Component) -> Result<Self> {
         check_exports(&guest.language, &slot, component)?;
         let bad = |error: wasmtime::Error| {
-            Error::new(ErrorCode::BadComponent, format!("the {} guest does not link: {error:#}", guest.language))
+            Error::new(
+                ErrorCode::BadComponent,
+                format!("the {} guest does not link: {error:#}", guest.language),
+            )
         };
         let pre = slot.linker.instantiate_pre(component).map_err(bad)?;
-        let pre = GuestPre::new(pre).map_err(bad)?;
-        Ok(Self { slot, language: guest.language.clone(), hash, pre })
+        let exports = GuestIndices::new(&pre).map_err(bad)?;
+        let doors = DoorIndices::find(component);
+        Ok(Self { slot, language: guest.language.clone(), hash, doors, pre, exports })
     }
 
     /// A new instance that has not run anything.
     pub(crate) async fn instantiate(&self) -> Result<Instance> {
         let mut store = Store::new(&self.slot.engine, Host::idle(IMAGE_MEMORY));
         Instance::configure(&mut store, self.slot.metering);
-        let raw = self.pre.instance_pre().instantiate_async(&mut store).await.map_err(exhausted)?;
-        let guest = self.pre.load(&mut store, &raw).map_err(|error| Error::internal("the exports are gone", error))?;
+        let raw = self.pre.instantiate_async(&mut store).await.map_err(exhausted)?;
+        let guest = self
+            .exports
+            .load(&mut store, &raw)
+            .map_err(|error| Error::internal("the exports are gone", error))?;
         Ok(Instance::new(store, guest, raw))
-    }
-
-    /// The linked component, for what is not in the bindings.
-    pub(crate) fn instance_pre(&self) -> &InstancePre<Host> {
-        self.pre.instance_pre()
     }
 }
 
@@ -92,7 +98,8 @@ fn check_exports(language: &Language, slot: &EngineSlot, component: &Component) 
     }
     let prefix = format!("{package}/interpreter@");
     let ty = component.component_type();
-    let found = ty.exports(&slot.engine).map(|(name, _)| name.to_owned()).find(|name| name.starts_with(&prefix));
+    let found =
+        ty.exports(&slot.engine).map(|(name, _)| name.to_owned()).find(|name| name.starts_with(&prefix));
     match found {
         Some(other) => Err(guest::mismatch(language, &other)),
         None => Err(Error::new(

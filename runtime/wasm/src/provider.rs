@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use async_trait::async_trait;
-use dormouse_core::{Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
+use dormouse_core::{CommandRequest, Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
 use tokio::sync::OnceCell;
 
 use crate::artifact::Artifacts;
@@ -16,7 +16,7 @@ use crate::instance::Instance;
 use crate::loaded::Loaded;
 use crate::ready::Ready;
 use crate::scratch::ScratchPool;
-use crate::{Settings, typescript};
+use crate::{Settings, command, typescript};
 
 /// Runs snippets on WebAssembly guests. Engines are set up and guests loaded on first use, once.
 pub struct WasmProvider {
@@ -150,9 +150,19 @@ impl Provider for WasmProvider {
         let _running = ready.loaded().slot.ticker.running();
         instance.run(&request, begin, &self.scratch).await
     }
+
+    async fn command(&self, request: CommandRequest) -> Result<Outcome> {
+        let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
+        let slot = self.engine(metering)?;
+        command::run(request, slot, self.artifacts.clone(), &self.scratch).await
+    }
 }
 
 impl WasmProvider {
+    pub(crate) fn scratch(&self) -> &ScratchPool {
+        &self.scratch
+    }
+
     fn is_loaded(&self, language: &Language, metering: Metering) -> bool {
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.get(&(language.clone(), metering)).is_some_and(|cell| cell.initialized())

@@ -48,7 +48,8 @@ impl Settings {
     /// # Errors
     /// `internal` when none of these variables is set.
     pub fn default_cache() -> Result<PathBuf> {
-        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let absolute =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         absolute("DORMOUSE_CACHE_DIR")
             .or_else(|| Some(absolute("XDG_CACHE_HOME")?.join("dormouse")))
             .or_else(|| Some(absolute("HOME")?.join(".cache/dormouse")))

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use dormouse_core::Callbacks;
 use wasmtime::component::ResourceTable;
+use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use crate::disk::DiskBudget;
+use crate::disk::{DiskBudget, DiskLimits, Files, FilesView};
 use crate::limiter::Limiter;
 
 /// Host-side resources (open files, streams, pollables) that a run may hold at one time.
@@ -17,7 +18,7 @@ pub(crate) struct Host {
     pub(crate) wasi: WasiCtx,
     pub(crate) table: ResourceTable,
     pub(crate) limiter: Limiter,
-    pub(crate) disk: DiskBudget,
+    pub(crate) files: Files,
     pub(crate) deadline: Instant,
     pub(crate) callbacks: Callbacks,
     pub(crate) calls: u32,
@@ -32,10 +33,24 @@ impl Host {
             wasi: WasiCtx::builder().build(),
             table,
             limiter: Limiter::new(memory),
-            disk: DiskBudget::default(),
+            files: Files {
+                budget: DiskBudget::new(DiskLimits::default()),
+                folders: Vec::new(),
+                in_place: true,
+            },
             deadline: Instant::now() + Duration::from_secs(60),
             callbacks: Callbacks::default(),
             calls: 0,
+        }
+    }
+}
+
+impl Host {
+    /// What `wasi:filesystem` works on.
+    pub(crate) fn files(&mut self) -> FilesView<'_> {
+        FilesView {
+            wasi: WasiFilesystemCtxView { ctx: self.wasi.filesystem(), table: &mut self.table },
+            files: &self.files,
         }
     }
 }

@@ -23,8 +23,11 @@ pub(crate) fn status(error: wasmtime::Error, host: &Host, limits: &Limits) -> St
 
 /// The wall-clock limit was reached.
 pub(crate) fn time(limits: &Limits) -> Error {
-    Error::new(ErrorCode::LimitTime, format!("the wall-clock limit of {} ms was reached", limits.wall.as_millis()))
-        .with_hint("raise the time-out, or split the work into smaller runs")
+    Error::new(
+        ErrorCode::LimitTime,
+        format!("the wall-clock limit of {} ms was reached", limits.wall.as_millis()),
+    )
+    .with_hint("raise the time-out, or split the work into smaller runs")
 }
 
 /// The memory limit is too small, or was reached.
@@ -47,7 +50,9 @@ fn stack() -> Error {
 fn other(trap: Option<Trap>, error: wasmtime::Error) -> Error {
     let text = format!("{error:#}");
     // Host functions refuse what passes their caps with errors of their own, not with traps.
-    if trap.is_none() && ["fuel", "table has no free keys", "too large", "handle"].iter().any(|word| text.contains(word)) {
+    if trap.is_none()
+        && ["fuel", "table has no free keys", "too large", "handle"].iter().any(|word| text.contains(word))
+    {
         return Error::new(ErrorCode::LimitHost, "a host call passed one of its caps")
             .with_hint("move less data in one call, and close files that are no longer needed")
             .with_source(error);

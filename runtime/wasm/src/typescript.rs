@@ -34,7 +34,10 @@ pub(crate) async fn strip(request: &EvalRequest) -> Result<Stripped> {
     if request.code.len() > MAX_SOURCE {
         return Err(Error::new(
             ErrorCode::TooLarge,
-            format!("the source has {} bytes, at most {MAX_SOURCE} of TypeScript are taken", request.code.len()),
+            format!(
+                "the source has {} bytes, at most {MAX_SOURCE} of TypeScript are taken",
+                request.code.len()
+            ),
         )
         .with_hint("compile large programs to JavaScript first"));
     }

@@ -1,0 +1,219 @@
+//! Arguments as they came, checked once against the table of [`field`](crate::field), before any work is done.
+
+use dormouse_core::{Error, ErrorCode, Result};
+use serde_json::{Map, Value as Json};
+
+use crate::field::{Absent, Field, Kind};
+
+/// Characters of an offending value that an error repeats.
+const SHOWN: usize = 48;
+
+/// The largest whole number that every JSON reader keeps exactly.
+const EXACT: f64 = 9_007_199_254_740_991.0;
+
+/// Checked arguments: every value has its type and lies within its bounds; defaults are filled in.
+#[derive(Debug)]
+pub struct Arguments(Map<String, Json>);
+
+impl Arguments {
+    /// The text of a field, once. None when it was left out and has no default.
+    pub fn take_text(&mut self, name: &str) -> Option<String> {
+        match self.0.get_mut(name).map(Json::take) {
+            Some(Json::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number of a field. None when it was left out and has no default.
+    pub fn integer(&self, name: &str) -> Option<u64> {
+        self.0.get(name).and_then(Json::as_u64)
+    }
+
+    /// The flag of a field.
+    pub fn flag(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Json::as_bool).unwrap_or(false)
+    }
+}
+
+/// Checks `arguments` against the table.
+///
+/// # Errors
+/// `args_invalid` for an unknown field, a missing one, a null, a wrong type or a number out of range; `too_large` for a
+/// text that is too long. Each names the field, the value (cut) and the bound.
+pub fn decode(fields: &[Field], mut arguments: Map<String, Json>) -> Result<Arguments> {
+    if let Some(unknown) = arguments.keys().find(|key| !fields.iter().any(|field| field.name == *key)) {
+        return Err(unknown_field(fields, unknown));
+    }
+    let mut checked = Map::with_capacity(fields.len());
+    for field in fields {
+        let value = match arguments.remove(field.name) {
+            Some(value) => Some(check(field, value)?),
+            None => default(field)?,
+        };
+        if let Some(value) = value {
+            checked.insert(field.name.into(), value);
+        }
+    }
+    Ok(Arguments(checked))
+}
+
+fn default(field: &Field) -> Result<Option<Json>> {
+    Ok(match &field.kind {
+        Kind::Text { absent: Absent::Default(text), .. } => Some((*text).into()),
+        Kind::Integer { absent: Absent::Default(number), .. } => Some((*number).into()),
+        Kind::Flag { default } => Some((*default).into()),
+        Kind::Text { absent: Absent::None, .. } | Kind::Integer { absent: Absent::None, .. } => None,
+        Kind::Text { absent: Absent::Refused, .. } | Kind::Integer { absent: Absent::Refused, .. } => {
+            return Err(Error::args_invalid(format!("the field `{}` is missing", field.name))
+                .with_hint(format!("add `{}`: {}", field.name, expected(&field.kind))));
+        }
+    })
+}
+
+fn check(field: &Field, value: Json) -> Result<Json> {
+    match (&field.kind, value) {
+        (Kind::Flag { .. }, value @ Json::Bool(_)) => Ok(value),
+        (Kind::Text { min, max, .. }, Json::String(text)) => text_within(field, text, *min, *max),
+        (Kind::Integer { min, max, .. }, Json::Number(number)) => {
+            let exact = number.as_u64().or_else(|| whole(number.as_f64()?));
+            match exact {
+                Some(exact) if (*min..=*max).contains(&exact) => Ok(exact.into()),
+                _ => Err(out_of_range(field, &number, *min, *max)),
+            }
+        }
+        (kind, Json::Null) => Err(Error::args_invalid(format!("the field `{}` is null", field.name))
+            .with_hint(format!("leave `{}` out, or give {}", field.name, expected(kind)))),
+        (kind, other) => Err(Error::args_invalid(format!(
+            "the field `{}` is {}, not {}: {}",
+            field.name,
+            type_of(&other),
+            noun(kind),
+            shown(&other)
+        ))
+        .with_hint(format!("give `{}` {}", field.name, expected(kind)))),
+    }
+}
+
+fn text_within(field: &Field, text: String, min: usize, max: usize) -> Result<Json> {
+    if text.len() < min {
+        let problem =
+            format!("the field `{}` has {} bytes, at least {min} is needed", field.name, text.len());
+        return Err(Error::args_invalid(problem).with_hint(format!(
+            "give `{}` {}",
+            field.name,
+            expected(&field.kind)
+        )));
+    }
+    if text.len() > max {
+        let problem = format!("the field `{}` has {} bytes, at most {max} are taken", field.name, text.len());
+        return Err(Error::new(ErrorCode::TooLarge, problem)
+            .with_hint("send less, or have the operator mount a folder with the data"));
+    }
+    Ok(Json::String(text))
+}
+
+/// JSON has one kind of number: `5000.0` is a whole one.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be exact before")]
+fn whole(number: f64) -> Option<u64> {
+    (number.fract() == 0.0 && (0.0..=EXACT).contains(&number)).then_some(number as u64)
+}
+
+fn out_of_range(field: &Field, number: &serde_json::Number, min: u64, max: u64) -> Error {
+    let problem = match number.as_f64() {
+        Some(float) if float.fract() != 0.0 => {
+            format!("the field `{}` is {number}, not a whole number", field.name)
+        }
+        _ => format!("the field `{}` is {number}, outside {min} to {max}", field.name),
+    };
+    Error::args_invalid(problem).with_hint(format!("give `{}` {}", field.name, expected(&field.kind)))
+}
+
+fn unknown_field(fields: &[Field], unknown: &str) -> Error {
+    let error = Error::args_invalid(format!("there is no field {}", shown(&unknown.into())));
+    match nearest(unknown, fields.iter().map(|field| field.name)) {
+        Some(name) => error.with_hint(format!("did you mean `{name}`?")),
+        None if fields.is_empty() => error.with_hint("this tool takes no arguments"),
+        None => {
+            let names: Vec<_> = fields.iter().map(|field| format!("`{}`", field.name)).collect();
+            error.with_hint(format!("the fields are {}", names.join(", ")))
+        }
+    }
+}
+
+fn expected(kind: &Kind) -> String {
+    match kind {
+        Kind::Text { min, max, .. } => format!("a string of {min} to {max} bytes"),
+        Kind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
+        Kind::Flag { .. } => "true or false".into(),
+    }
+}
+
+fn noun(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Text { .. } => "a string",
+        Kind::Integer { .. } => "a whole number",
+        Kind::Flag { .. } => "true or false",
+    }
+}
+
+fn type_of(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a string",
+        Json::Array(_) => "an array",
+        Json::Object(_) => "an object",
+    }
+}
+
+/// The beginning of a value as JSON, in backticks.
+fn shown(value: &Json) -> String {
+    let text = match value {
+        // Large containers are not written out only to be cut.
+        Json::Array(items) => format!("[{} items]", items.len()),
+        Json::Object(entries) => format!("{{{} entries}}", entries.len()),
+        Json::String(text) => text.escape_debug().take(SHOWN + 1).collect(),
+        other => other.to_string(),
+    };
+    if text.chars().count() <= SHOWN {
+        return format!("`{text}`");
+    }
+    format!("`{}…`", text.chars().take(SHOWN).collect::<String>())
+}
+
+/// The known name that `word` most likely stands for: the same beginning (`timeout` for `timeout_ms`), else at most two
+/// edits away.
+pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // A long word is no typing mistake, and the distance costs its length.
+    if word.len() > 64 {
+        return None;
+    }
+    known
+        .map(|name| {
+            let related = word.len() >= 4 && (name.starts_with(word) || word.starts_with(name));
+            (if related { 1 } else { distance(word, name) }, name)
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, name)| *distance <= 2 && *distance < name.len())
+        .map(|(_, name)| name)
+}
+
+/// Levenshtein's distance, in bytes.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let above = row[j + 1];
+            row[j + 1] = (diagonal + usize::from(x != y)).min(above + 1).min(row[j] + 1);
+            diagonal = above;
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

@@ -1,0 +1,161 @@
+//! JSON Schemas that every known client and model takes.
+//!
+//! What some of them reject is never written: `$ref`, `$defs`, `anyOf`, `oneOf`, `allOf`, lists of types, null as a type
+//! or a default, `format`, bare `true` and `false` as schemas. So everything is inlined; an integer says `minimum` and
+//! `maximum`; an optional argument is one that is not required; and a property that may be null has no `type` at all,
+//! only a description and, for an object, its `properties` (which say nothing about null, so null validates).
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::field::{Absent, Field, Kind};
+
+/// Text lengths up to this many bytes are published as `maxLength`; larger ones only in the description, because some
+/// clients refuse large bounds.
+const PUBLISHED_LENGTH: usize = 4_096;
+
+/// The schema of a tool's arguments.
+pub fn input(fields: &[Field]) -> Json {
+    fields
+        .iter()
+        .fold(Object::new(), |object, field| {
+            let schema = argument(field);
+            if field.is_required() {
+                object.required(field.name, schema)
+            } else {
+                object.optional(field.name, schema)
+            }
+        })
+        .build()
+}
+
+fn argument(field: &Field) -> Json {
+    let mut schema = Map::new();
+    match &field.kind {
+        Kind::Text { min, max, absent } => {
+            schema.insert("type".into(), "string".into());
+            if *min > 0 {
+                schema.insert("minLength".into(), (*min).into());
+            }
+            if *max <= PUBLISHED_LENGTH {
+                schema.insert("maxLength".into(), (*max).into());
+            }
+            if let Absent::Default(default) = absent {
+                schema.insert("default".into(), (*default).into());
+            }
+        }
+        Kind::Integer { min, max, absent } => {
+            schema.insert("type".into(), "integer".into());
+            schema.insert("minimum".into(), (*min).into());
+            schema.insert("maximum".into(), (*max).into());
+            if let Absent::Default(default) = absent {
+                schema.insert("default".into(), (*default).into());
+            }
+        }
+        Kind::Flag { default } => {
+            schema.insert("type".into(), "boolean".into());
+            schema.insert("default".into(), (*default).into());
+        }
+    }
+    schema.insert("description".into(), field.description.clone().into());
+    Json::Object(schema)
+}
+
+/// Text.
+pub fn text(description: &str) -> Json {
+    json!({"type": "string", "description": description})
+}
+
+/// True or false.
+pub fn flag(description: &str) -> Json {
+    json!({"type": "boolean", "description": description})
+}
+
+/// A whole number from `minimum`.
+pub fn integer(minimum: i64, description: &str) -> Json {
+    json!({"type": "integer", "minimum": minimum, "description": description})
+}
+
+/// A number from 0.
+pub fn number(description: &str) -> Json {
+    json!({"type": "number", "minimum": 0, "description": description})
+}
+
+/// A list.
+pub fn list(items: &Json, description: &str) -> Json {
+    json!({"type": "array", "items": items, "description": description})
+}
+
+/// Anything, null too.
+pub fn anything(description: &str) -> Json {
+    json!({"description": description})
+}
+
+/// An object schema, put together property by property.
+#[derive(Default)]
+pub struct Object {
+    properties: Map<String, Json>,
+    required: Vec<Json>,
+    description: Option<&'static str>,
+    open: bool,
+}
+
+impl Object {
+    /// Without properties. Further properties are refused.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says what it is.
+    #[must_use]
+    pub fn description(mut self, text: &'static str) -> Self {
+        self.description = Some(text);
+        self
+    }
+
+    /// Takes further properties than the named ones.
+    #[must_use]
+    pub fn open(mut self) -> Self {
+        self.open = true;
+        self
+    }
+
+    /// Adds a property that is always there.
+    #[must_use]
+    pub fn required(mut self, name: &str, schema: Json) -> Self {
+        self.required.push(name.into());
+        self.optional(name, schema)
+    }
+
+    /// Adds a property that may be left out.
+    #[must_use]
+    pub fn optional(mut self, name: &str, schema: Json) -> Self {
+        self.properties.insert(name.into(), schema);
+        self
+    }
+
+    /// The schema.
+    pub fn build(self) -> Json {
+        let mut schema = Map::new();
+        schema.insert("type".into(), "object".into());
+        self.fill(schema)
+    }
+
+    /// The schema of this object or null: without a `type`.
+    pub fn or_null(self) -> Json {
+        self.fill(Map::new())
+    }
+
+    fn fill(self, mut schema: Map<String, Json>) -> Json {
+        if let Some(text) = self.description {
+            schema.insert("description".into(), text.into());
+        }
+        schema.insert("properties".into(), Json::Object(self.properties));
+        if !self.required.is_empty() {
+            schema.insert("required".into(), Json::Array(self.required));
+        }
+        if !self.open {
+            schema.insert("additionalProperties".into(), false.into());
+        }
+        Json::Object(schema)
+    }
+}

@@ -1,0 +1,156 @@
+//! `sandbox_capabilities`: what this installation can do. Starts nothing.
+
+use async_trait::async_trait;
+use dormouse_core::{Access, Error, EvalRequest, Limits, Manager, Mount};
+use serde_json::{Map, Value as Json, json};
+
+use super::{Tool, error_schema};
+use crate::decode::decode;
+use crate::encode;
+use crate::schema::{self, Object};
+use crate::surface::{Annotations, CallContext, Reply, ToolSpec};
+
+const DESCRIPTION: &str = "Lists what the sandbox can do: installed languages with their interpreter versions, default \
+limits and ceilings of time, memory and output, mounted folders, and whether writes or network access can be granted. \
+Use it once before `sandbox_eval` when the language or a limit matters. It takes no arguments, starts nothing and \
+answers at once.";
+
+pub(crate) struct Capabilities {
+    manager: Manager,
+    mounts: Vec<Mount>,
+    spec: ToolSpec,
+}
+
+impl Capabilities {
+    pub(crate) fn new(manager: Manager, mounts: Vec<Mount>) -> Self {
+        let spec = ToolSpec {
+            name: "sandbox_capabilities",
+            title: "Show sandbox capabilities",
+            description: DESCRIPTION.into(),
+            input_schema: schema::input(&[]),
+            output_schema: output(),
+            annotations: Annotations {
+                read_only: true,
+                destructive: false,
+                idempotent: true,
+                open_world: false,
+            },
+        };
+        Self { manager, mounts, spec }
+    }
+
+    fn describe(&self, error: Json) -> Json {
+        let found = self.manager.capabilities();
+        let languages: Vec<Json> = found
+            .guests
+            .iter()
+            .map(|guest| {
+                json!({
+                    "language": guest.language.as_str(),
+                    "interpreter": guest.interpreter,
+                    "available": guest.available,
+                    "note": guest.note.as_deref().unwrap_or_default(),
+                })
+            })
+            .collect();
+        let mounts: Vec<Json> = self
+            .mounts
+            .iter()
+            .map(|mount| {
+                let writable = found.allow_writes && mount.access == Access::ReadWrite;
+                json!({"target": mount.target.as_str(), "writable": writable})
+            })
+            .collect();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "providers": found.providers,
+            "languages": languages,
+            "defaults": limits(&found.defaults),
+            "ceilings": limits(&found.ceiling),
+            "code_bytes": EvalRequest::MAX_CODE,
+            "mounts": mounts,
+            "allow_writes": found.allow_writes,
+            "network": found.network,
+            "callbacks": [],
+            "error": error,
+        })
+    }
+}
+
+/// Limits with their wire names; `fuel` 0 means that it is not counted.
+fn limits(limits: &Limits) -> Json {
+    json!({
+        "timeout_ms": u64::try_from(limits.wall.as_millis()).unwrap_or(u64::MAX),
+        "memory_bytes": limits.memory,
+        "output_bytes": limits.output,
+        "fuel": limits.fuel.unwrap_or(0),
+    })
+}
+
+#[async_trait]
+impl Tool for Capabilities {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, arguments: Map<String, Json>, _: CallContext) -> Reply {
+        if let Err(error) = decode(&[], arguments) {
+            return self.refuse(&error);
+        }
+        let structured = self.describe(Json::Null);
+        Reply { text: structured.to_string(), structured, is_error: false }
+    }
+
+    fn refuse(&self, error: &Error) -> Reply {
+        Reply {
+            structured: self.describe(encode::error(error)),
+            text: encode::error_text(error),
+            is_error: true,
+        }
+    }
+}
+
+fn output() -> Json {
+    let language = Object::new()
+        .required("language", schema::text("What to give as `language`."))
+        .required("interpreter", schema::text("The interpreter and its version."))
+        .required("available", schema::flag("Whether it can run now."))
+        .required("note", schema::text("What is missing or particular; may be empty."))
+        .build();
+    let mount = Object::new()
+        .required("target", schema::text("Where a snippet sees it."))
+        .required(
+            "writable",
+            schema::flag("Whether writes are granted to a call that asks with `allow_writes`."),
+        )
+        .build();
+    Object::new()
+        .required("version", schema::text("Version of Dormouse."))
+        .required("providers", schema::list(&schema::text("Name."), "Who runs snippets."))
+        .required("languages", schema::list(&language, "Languages, sorted by name."))
+        .required("defaults", limits_schema("Limits of a call that asks for none."))
+        .required(
+            "ceilings",
+            limits_schema("The most a call can be granted by the operator; a tool may take less."),
+        )
+        .required("code_bytes", schema::integer(0, "Largest source text in bytes."))
+        .required("mounts", schema::list(&mount, "Folders of the host that every run sees."))
+        .required("allow_writes", schema::flag("Whether writes to mounted folders can be granted."))
+        .required("network", schema::text("Network access that can be granted: `none`."))
+        .required(
+            "callbacks",
+            schema::list(&schema::text("Name."), "Functions of the host that a snippet can call."),
+        )
+        .required("error", error_schema("Why the call was refused; null when it was not."))
+        .build()
+}
+
+fn limits_schema(description: &'static str) -> Json {
+    Object::new()
+        .description(description)
+        .required("timeout_ms", schema::integer(0, "Wall-clock time in milliseconds."))
+        .required("memory_bytes", schema::integer(0, "Memory in bytes."))
+        .required("output_bytes", schema::integer(0, "Bytes kept of each output stream."))
+        .required("fuel", schema::integer(0, "Executed operations; 0: not counted."))
+        .build()
+}

@@ -1,0 +1,44 @@
+//! The tools, one file each.
+
+mod capabilities;
+mod eval;
+
+use async_trait::async_trait;
+use dormouse_core::{Error, Manager, Mount};
+use serde_json::{Map, Value as Json};
+
+use crate::schema::{self, Object};
+use crate::surface::{CallContext, Reply, ToolSpec};
+
+/// One tool.
+#[async_trait]
+pub(crate) trait Tool: Send + Sync {
+    /// How it is listed. Always the same.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Decodes, runs, encodes. Dropping the future cancels the run.
+    async fn call(&self, arguments: Map<String, Json>, context: CallContext) -> Reply;
+
+    /// The answer when something else kept it from running. Fulfils the output schema.
+    fn refuse(&self, error: &Error) -> Reply;
+}
+
+/// Every tool, sorted by name.
+pub(crate) fn all(manager: &Manager, mounts: &[Mount]) -> Vec<Box<dyn Tool>> {
+    let mut tools: Vec<Box<dyn Tool>> = vec![
+        Box::new(capabilities::Capabilities::new(manager.clone(), mounts.to_vec())),
+        Box::new(eval::Eval::new(manager.clone(), mounts.to_vec())),
+    ];
+    tools.sort_by_key(|tool| tool.spec().name);
+    tools
+}
+
+/// The schema of an answer's `error`: an object, or null.
+fn error_schema(description: &'static str) -> Json {
+    Object::new()
+        .description(description)
+        .required("code", schema::text("Stable name, such as limit_time, limit_memory, args_invalid, busy."))
+        .required("message", schema::text("What happened, with the limit and the value."))
+        .required("hint", schema::text("What to do about it; may be empty."))
+        .or_null()
+}

@@ -1,0 +1,127 @@
+// QuickJS-ng itself, with the few functions of `engine.h` that need to see its inside.
+#include "engine.h"
+
+#include "quickjs.c"
+
+engine_kind engine_kind_of(JSValueConst value) {
+  switch (JS_GetClassID(value)) {
+    case JS_CLASS_ARRAY:
+    case JS_CLASS_ARGUMENTS:
+    case JS_CLASS_MAPPED_ARGUMENTS:
+      return KIND_ARRAY;
+    case JS_CLASS_MAP:
+      return KIND_MAP;
+    case JS_CLASS_SET:
+      return KIND_SET;
+    case JS_CLASS_GENERATOR:
+    case JS_CLASS_ITERATOR_CONCAT:
+    case JS_CLASS_ITERATOR_HELPER:
+    case JS_CLASS_ITERATOR_WRAP:
+    case JS_CLASS_MAP_ITERATOR:
+    case JS_CLASS_SET_ITERATOR:
+    case JS_CLASS_ARRAY_ITERATOR:
+    case JS_CLASS_STRING_ITERATOR:
+    case JS_CLASS_REGEXP_STRING_ITERATOR:
+      return KIND_ITERATOR;
+    case JS_CLASS_ARRAY_BUFFER:
+    case JS_CLASS_SHARED_ARRAY_BUFFER:
+    case JS_CLASS_DATAVIEW:
+      return KIND_BYTES;
+    case JS_CLASS_BYTECODE_FUNCTION: {
+      // A class constructor's prototype property cannot be written; an ordinary function's can.
+      JSProperty *property;
+      JSShapeProperty *shape = find_own_property(&property, JS_VALUE_GET_OBJ(value), JS_ATOM_prototype);
+      return shape && !(shape->flags & JS_PROP_WRITABLE) ? KIND_CLASS : KIND_FUNCTION;
+    }
+    case JS_CLASS_ERROR:
+    case JS_CLASS_DOM_EXCEPTION:
+      return KIND_ERROR;
+    case JS_CLASS_DATE:
+      return KIND_DATE;
+    case JS_CLASS_REGEXP:
+      return KIND_REGEXP;
+    case JS_CLASS_NUMBER:
+    case JS_CLASS_STRING:
+    case JS_CLASS_BOOLEAN:
+    case JS_CLASS_SYMBOL:
+    case JS_CLASS_BIG_INT:
+      return KIND_BOXED;
+    case JS_CLASS_PROMISE:
+      return KIND_PROMISE;
+    case JS_CLASS_PROXY:
+      return KIND_PROXY;
+    case JS_CLASS_MODULE_NS:
+      return KIND_NAMESPACE;
+    default: {
+      JSClassID class = JS_GetClassID(value);
+      if (class >= JS_CLASS_UINT8C_ARRAY && class <= JS_CLASS_FLOAT64_ARRAY) return KIND_BYTES;
+      JSObject *object = JS_VALUE_GET_OBJ(value);
+      return object->shape && class < JS_CLASS_INIT_COUNT && class != JS_CLASS_OBJECT &&
+                     class >= JS_CLASS_C_FUNCTION && class <= JS_CLASS_GENERATOR_FUNCTION
+                 ? KIND_FUNCTION
+             : class == JS_CLASS_ASYNC_FUNCTION || class == JS_CLASS_ASYNC_GENERATOR_FUNCTION ||
+                     class == JS_CLASS_PROMISE_RESOLVE_FUNCTION || class == JS_CLASS_PROMISE_REJECT_FUNCTION
+                 ? KIND_FUNCTION
+                 : KIND_PLAIN;
+    }
+  }
+}
+
+JSValue engine_lexicals(JSContext *ctx) { return js_dup(ctx->global_var_obj); }
+
+bool engine_entry(JSValueConst collection, void **cursor, JSValueConst *key, JSValueConst *value) {
+  JSMapState *state = JS_VALUE_GET_OBJ(collection)->u.map_state;
+  struct list_head *next = *cursor ? ((struct list_head *)*cursor)->next : state->records.next;
+  for (; next != &state->records; next = next->next) {
+    JSMapRecord *record = list_entry(next, JSMapRecord, link);
+    if (record->empty) continue;
+    *cursor = next;
+    *key = record->key;
+    *value = record->value;
+    return true;
+  }
+  return false;
+}
+
+uint32_t engine_entry_count(JSValueConst collection) {
+  return JS_VALUE_GET_OBJ(collection)->u.map_state->record_count;
+}
+
+const uint8_t *engine_bytes(JSContext *ctx, JSValueConst value, size_t *length) {
+  *length = 0;
+  if (JS_IsArrayBuffer(value)) {
+    const uint8_t *bytes = JS_GetArrayBuffer(ctx, length, value);
+    if (!bytes) JS_FreeValue(ctx, JS_GetException(ctx));
+    return bytes;
+  }
+  JSObject *object = JS_VALUE_GET_OBJ(value);
+  JSTypedArray *view = object->u.typed_array;
+  JSArrayBuffer *buffer = view->buffer->u.array_buffer;
+  if (buffer->detached || view->offset > (uint32_t)buffer->byte_length) return NULL;
+  size_t size = view->length;
+  if (view->track_rab || view->offset + size > (size_t)buffer->byte_length)
+    size = (size_t)buffer->byte_length - view->offset;
+  *length = size;
+  return buffer->data + view->offset;
+}
+
+void engine_drop_jobs(JSRuntime *runtime) {
+  struct list_head *item, *after;
+  list_for_each_safe(item, after, &runtime->job_list) {
+    JSJobEntry *job = list_entry(item, JSJobEntry, link);
+    list_del(item);
+    for (int i = 0; i < job->argc; i++) JS_FreeValueRT(runtime, job->argv[i]);
+    js_free_rt(runtime, job);
+  }
+}
+
+void engine_forget_seed(JSContext *ctx) { ctx->random_state = 0; }
+
+void engine_fill_arenas(JSRuntime *runtime, const void *top) {
+  for (int i = 0; i < JS_ARENA_BLOCK_SIZE_COUNT; i++) {
+    size_t size = arena_block_sizes[i] - sizeof(JSMallocBlockHeader);
+    // The block that ends the loop stays, too: an arena without blocks would be given back.
+    while (js_arena_malloc(runtime, size) < top) {
+    }
+  }
+}

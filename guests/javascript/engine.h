@@ -1,0 +1,55 @@
+// What the driver needs of QuickJS-ng beyond its public interface.
+#ifndef DORMOUSE_ENGINE_H
+#define DORMOUSE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "quickjs.h"
+
+// What an object is, as far as its encoding is concerned. It is read from the object's internal class, which no
+// prototype or proxy can fake.
+typedef enum {
+  KIND_PLAIN,
+  KIND_ARRAY,
+  KIND_MAP,
+  KIND_SET,
+  KIND_ITERATOR,
+  KIND_BYTES,
+  KIND_FUNCTION,
+  KIND_CLASS,
+  KIND_ERROR,
+  KIND_DATE,
+  KIND_REGEXP,
+  KIND_BOXED,
+  KIND_PROMISE,
+  KIND_PROXY,
+  KIND_NAMESPACE,
+} engine_kind;
+
+engine_kind engine_kind_of(JSValueConst value);
+
+// The object that holds the global `let`, `const` and `class` bindings.
+JSValue engine_lexicals(JSContext *ctx);
+
+// The entries of a Map or Set: `*cursor` is NULL for the first, and is advanced. The borrowed key and value live as
+// long as the collection is not changed. False at the end.
+bool engine_entry(JSValueConst collection, void **cursor, JSValueConst *key, JSValueConst *value);
+uint32_t engine_entry_count(JSValueConst collection);
+
+// The bytes of an ArrayBuffer, typed array or DataView; NULL when detached.
+const uint8_t *engine_bytes(JSContext *ctx, JSValueConst value, size_t *length);
+
+// Throws away the jobs of promises that nobody will wait for.
+void engine_drop_jobs(JSRuntime *runtime);
+
+// Makes the next Math.random() draw a new seed.
+void engine_forget_seed(JSContext *ctx);
+
+// Fills the small-block arenas, so that the blocks of a run come from new ones that lie side by side.
+void engine_fill_arenas(JSRuntime *runtime, const void *top);
+
+// Asked for a seed by Math.random() on first use; implemented by the driver.
+uint64_t driver_random_seed(void);
+
+#endif

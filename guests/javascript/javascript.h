@@ -1,0 +1,94 @@
+// The parts of the JavaScript driver and what they know of each other.
+#ifndef DORMOUSE_JAVASCRIPT_H
+#define DORMOUSE_JAVASCRIPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver.h"
+#include "engine.h"
+#include "guest.h"
+#include "quickjs.h"
+#include "text.h"
+
+typedef exports_dormouse_sandbox_interpreter_bounds_t bounds;
+typedef exports_dormouse_sandbox_interpreter_options_t options;
+typedef exports_dormouse_sandbox_interpreter_outcome_t outcome;
+
+// The one interpreter of this instance.
+typedef struct {
+  JSRuntime *runtime;
+  JSContext *context;
+  // Taken before any snippet ran, so that no snippet can replace them.
+  JSValue object_prototype, object_to_string, date_to_iso_string;
+  // Of the prelude: `(format, arguments) -> string`, the table of built-in modules, and the evaluator of queries.
+  JSValue format, modules, evaluate;
+  // The names of the globals that a clean namespace has, as properties.
+  JSValue known_globals;
+  // Spaces that each console line starts with.
+  uint32_t console_indent;
+  // Counts runs with new environment variables or arguments.
+  uint32_t environment_age;
+  // The snippet called process.exit.
+  bool exiting;
+  int32_t exit_status;
+  // The running snippet, for the excerpts of its exceptions.
+  const char *source, *source_name;
+  size_t source_length;
+} interpreter;
+
+extern interpreter js;
+
+// start.c: contexts and their prelude.
+void start_context(void);
+void stop_context(void);
+
+// run.c: runs code until nothing is left to do.
+typedef enum { RUN_RETURNED, RUN_RAISED, RUN_EXITED } run_end;
+// Both give the value or the exception, owned by the caller.
+run_end run_source(const char *source, size_t length, const char *name, JSValue *result);
+// Finishes a run that began with `value` (which may be an exception): its promises, jobs and timers.
+run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result);
+void run_track_rejection(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool handled, void *opaque);
+JSValue run_exit(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments);
+
+// timers.c: setTimeout and the like.
+bool timers_pending(void);
+// Sleeps until the next timer is due and calls it; false when it threw.
+bool timers_fire(JSContext *ctx);
+void timers_clear(JSContext *ctx);
+extern const JSCFunctionListEntry timer_functions[];
+extern const int timer_function_count;
+
+// encode.c: typed values (docs/values.md).
+void encode_value(JSContext *ctx, JSValueConst value, const bounds *limits, text *out);
+
+// describe.c: names and one-line texts that run as little of the snippet's code as they can.
+// The name of the value's class, to be freed; never an exception.
+char *describe_class(JSContext *ctx, JSValueConst value);
+// What an object says of itself, or NULL; to be freed with JS_FreeCString.
+const char *describe_object(JSContext *ctx, JSValueConst value, size_t *length);
+// A short text without side effects.
+void describe_short(JSContext *ctx, JSValueConst value, text *out);
+
+// raise.c: exceptions.
+void raise_encode(JSContext *ctx, JSValueConst thrown, const bounds *limits, text *out);
+
+// vars.c: the user's globals.
+JSValue vars_get(JSContext *ctx, const char *name, size_t length);
+bool vars_set(JSContext *ctx, const char *name, size_t length, JSValue value, const char **why);
+void vars_list(JSContext *ctx, const bounds *limits, text *out);
+
+// modules.c: imports.
+void modules_install(JSRuntime *runtime);
+JSValue modules_evaluate(JSContext *ctx, const char *source, size_t length, const char *name);
+
+// natives.c and files.c: functions for the prelude.
+void natives_install(JSContext *ctx, JSValueConst native);
+void files_install(JSContext *ctx, JSValueConst native);
+JSValue files_error(JSContext *ctx, int code, const char *operation, const char *path);
+// A whole file, to be freed; NULL with errno set.
+char *files_load(const char *path, size_t *length);
+
+#endif

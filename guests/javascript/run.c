@@ -1,0 +1,143 @@
+// Runs snippets to their end: promises settled, jobs and timers done, rejections answered for.
+#include <stdlib.h>
+#include <string.h>
+
+#include "javascript.h"
+
+// Promises that were rejected without a handler so far.
+static struct {
+  JSValue promise, reason;
+} *rejections;
+static size_t rejection_count, rejection_room;
+
+static void forget_rejection(JSContext *ctx, size_t i) {
+  JS_FreeValue(ctx, rejections[i].promise);
+  JS_FreeValue(ctx, rejections[i].reason);
+  memmove(&rejections[i], &rejections[i + 1], (--rejection_count - i) * sizeof *rejections);
+}
+
+static void forget_rejection_of(JSContext *ctx, JSValueConst promise) {
+  for (size_t i = rejection_count; i-- > 0;) {
+    if (JS_VALUE_GET_PTR(rejections[i].promise) == JS_VALUE_GET_PTR(promise)) forget_rejection(ctx, i);
+  }
+}
+
+void run_track_rejection(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool handled, void *opaque) {
+  (void)opaque;
+  if (handled) {
+    forget_rejection_of(ctx, promise);
+    return;
+  }
+  if (rejection_count == rejection_room) {
+    size_t room = rejection_room ? rejection_room * 2 : 4;
+    void *list = realloc(rejections, room * sizeof *rejections);
+    if (!list) return;
+    rejections = list;
+    rejection_room = room;
+  }
+  rejections[rejection_count].promise = JS_DupValue(ctx, promise);
+  rejections[rejection_count++].reason = JS_DupValue(ctx, reason);
+}
+
+// process.exit: an error that no `catch` and no `finally` sees.
+JSValue run_exit(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  int32_t status = 0;
+  if (count > 0 && !JS_IsUndefined(arguments[0]) && JS_ToInt32(ctx, &status, arguments[0]) < 0) return JS_EXCEPTION;
+  js.exiting = true;
+  js.exit_status = status;
+  JSValue end = JS_NewError(ctx);
+  JS_SetUncatchableError(ctx, end);
+  return JS_Throw(ctx, end);
+}
+
+// Runs the jobs of promises; false when one threw.
+static bool run_jobs(JSContext *ctx) {
+  JSContext *of;
+  for (;;) {
+    int done = JS_ExecutePendingJob(js.runtime, &of);
+    if (done == 0) break;
+    if (done < 0) return false;
+  }
+  if (!rejection_count) return true;
+  JS_Throw(ctx, JS_DupValue(ctx, rejections[0].reason));
+  return false;
+}
+
+// Waits for a promise: its value, or an exception.
+static JSValue settle(JSContext *ctx, JSValue promise) {
+  JS_PromiseMarkAsHandled(ctx, promise);
+  forget_rejection_of(ctx, promise);
+  for (;;) {
+    if (!run_jobs(ctx)) break;
+    JSPromiseStateEnum state = JS_PromiseState(ctx, promise);
+    if (state != JS_PROMISE_PENDING) {
+      JSValue value = JS_PromiseResult(ctx, promise);
+      JS_FreeValue(ctx, promise);
+      return state == JS_PROMISE_FULFILLED ? value : JS_Throw(ctx, value);
+    }
+    if (!timers_pending()) {
+      JS_ThrowPlainError(ctx, "the snippet awaits a promise that nothing will settle");
+      break;
+    }
+    if (!timers_fire(ctx)) break;
+  }
+  JS_FreeValue(ctx, promise);
+  return JS_EXCEPTION;
+}
+
+static bool run_rest(JSContext *ctx) {
+  for (;;) {
+    if (!run_jobs(ctx)) return false;
+    if (!timers_pending()) return true;
+    if (!timers_fire(ctx)) return false;
+  }
+}
+
+run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result) {
+  JSContext *ctx = js.context;
+  if (wrapped && !JS_IsException(value)) {
+    // Code with top-level `await` is an async function that returns `{value}`.
+    JSValue box = settle(ctx, value);
+    value = JS_IsException(box) ? JS_EXCEPTION : JS_GetPropertyStr(ctx, box, "value");
+    JS_FreeValue(ctx, box);
+  }
+  if (JS_IsPromise(value)) value = settle(ctx, value);
+  if (!JS_IsException(value) && !run_rest(ctx)) {
+    JS_FreeValue(ctx, value);
+    value = JS_EXCEPTION;
+  }
+  run_end end = RUN_RETURNED;
+  if (js.exiting) {
+    JS_FreeValue(ctx, value);
+    JS_FreeValue(ctx, JS_GetException(ctx));
+    value = JS_UNDEFINED;
+    end = RUN_EXITED;
+  } else if (JS_IsException(value)) {
+    value = JS_GetException(ctx);
+    end = RUN_RAISED;
+  }
+  // The next run starts without what this one left undone.
+  timers_clear(ctx);
+  engine_drop_jobs(js.runtime);
+  while (rejection_count) forget_rejection(ctx, rejection_count - 1);
+  *result = value;
+  return end;
+}
+
+static bool contains(const char *text, size_t length, const char *word) { return memmem(text, length, word, strlen(word)); }
+
+static bool is_module(const char *source, size_t length, const char *name) {
+  size_t end = strlen(name);
+  if (end > 4 && strcmp(name + end - 4, ".mjs") == 0) return true;
+  // Asking the parser costs a runtime of its own.
+  return (contains(source, length, "import") || contains(source, length, "export")) && JS_DetectModule(source, length);
+}
+
+run_end run_source(const char *source, size_t length, const char *name, JSValue *result) {
+  JSContext *ctx = js.context;
+  bool await = contains(source, length, "await");
+  if (is_module(source, length, name)) return run_to_the_end(modules_evaluate(ctx, source, length, name), false, result);
+  JSValue value = JS_Eval(ctx, source, length, name, JS_EVAL_TYPE_GLOBAL | (await ? JS_EVAL_FLAG_ASYNC : 0));
+  return run_to_the_end(value, await, result);
+}

@@ -1,0 +1,206 @@
+// Start-up: the runtime, contexts and their prelude, and what is done once before the image is taken.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "javascript.h"
+
+// What JavaScript may use of the C stack, which is larger; past it, a RangeError is thrown.
+#define STACK_LIMIT (4 << 20)
+
+// The first collection of cycles. A fresh instance should not run one: it writes to every object of the image.
+#define FIRST_COLLECTION (16 << 20)
+
+// Frames that the engine writes into `stack`.
+#define STACK_FRAMES 64
+
+interpreter js;
+
+static const char prelude_console[] = {
+#embed "prelude/inspect.js"
+    , 0};
+static const char prelude_output[] = {
+#embed "prelude/console.js"
+    , 0};
+static const char prelude_events[] = {
+#embed "prelude/events.js"
+    , 0};
+static const char prelude_encoding[] = {
+#embed "prelude/encoding.js"
+    , 0};
+static const char prelude_url[] = {
+#embed "prelude/url.js"
+    , 0};
+static const char prelude_clone[] = {
+#embed "prelude/clone.js"
+    , 0};
+static const char prelude_path[] = {
+#embed "prelude/path.js"
+    , 0};
+static const char prelude_files[] = {
+#embed "prelude/files.js"
+    , 0};
+static const char prelude_process[] = {
+#embed "prelude/process.js"
+    , 0};
+static const char prelude_query[] = {
+#embed "prelude/query.js"
+    , 0};
+
+// Each part is a function expression of `(native, shared)`. The names are left out of stack traces by their prefix.
+static struct part {
+  const char *name, *source;
+  size_t length;
+  uint8_t *code;
+  size_t code_length;
+} parts[] = {
+#define PART(name) {"dormouse:" #name, prelude_##name, sizeof prelude_##name - 1, NULL, 0}
+    PART(console), PART(output), PART(events),  PART(encoding), PART(url),
+    PART(clone),   PART(path),   PART(files),   PART(process),  PART(query),
+#undef PART
+};
+
+static void die(JSContext *ctx, const char *what) {
+  JSValue thrown = JS_GetException(ctx);
+  const char *message = JS_ToCString(ctx, thrown);
+  JSValue stack = JS_GetPropertyStr(ctx, thrown, "stack");
+  const char *trace = JS_ToCString(ctx, stack);
+  fprintf(stderr, "%s: %s\n%s\n", what, message, trace);
+  abort();
+}
+
+// Compiles a part on first use; a context that is made later only loads its bytecode.
+static JSValue load_part(JSContext *ctx, struct part *part) {
+  JSValue code;
+  if (part->code) {
+    code = JS_ReadObject(ctx, part->code, part->code_length, JS_READ_OBJ_BYTECODE);
+  } else {
+    code = JS_Eval(ctx, part->source, part->length, part->name, JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY);
+    if (JS_IsException(code)) die(ctx, part->name);
+    size_t length;
+    uint8_t *bytes = JS_WriteObject(ctx, &length, code, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
+    if (!bytes) die(ctx, part->name);
+    part->code = malloc(length);
+    part->code_length = length;
+    memcpy(part->code, bytes, length);
+    js_free(ctx, bytes);
+  }
+  return JS_EvalFunction(ctx, code);
+}
+
+static JSValue property(JSContext *ctx, JSValueConst object, const char *name) {
+  JSValue value = JS_GetPropertyStr(ctx, object, name);
+  if (JS_IsException(value)) die(ctx, name);
+  return value;
+}
+
+static void remember_globals(JSContext *ctx, JSValueConst global) {
+  JSPropertyEnum *names;
+  uint32_t count;
+  js.known_globals = JS_NewObjectProto(ctx, JS_NULL);
+  if (JS_GetOwnPropertyNames(ctx, &names, &count, global, JS_GPN_STRING_MASK) < 0) die(ctx, "globals");
+  for (uint32_t i = 0; i < count; i++) JS_DefinePropertyValue(ctx, js.known_globals, names[i].atom, JS_TRUE, 0);
+  JS_FreePropertyEnum(ctx, names, count);
+}
+
+void start_context(void) {
+  JSContext *ctx = js.context = JS_NewContext(js.runtime);
+  if (!ctx) abort();
+  engine_forget_seed(ctx);
+  JSValue global = JS_GetGlobalObject(ctx);
+  JSValue constructor = property(ctx, global, "Object");
+  js.object_prototype = property(ctx, constructor, "prototype");
+  js.object_to_string = property(ctx, js.object_prototype, "toString");
+  JS_FreeValue(ctx, constructor);
+  constructor = property(ctx, global, "Date");
+  JSValue prototype = property(ctx, constructor, "prototype");
+  js.date_to_iso_string = property(ctx, prototype, "toISOString");
+  JS_FreeValue(ctx, prototype);
+  JS_FreeValue(ctx, constructor);
+  constructor = property(ctx, global, "Error");
+  JS_SetPropertyStr(ctx, constructor, "stackTraceLimit", JS_NewInt32(ctx, STACK_FRAMES));
+  JS_FreeValue(ctx, constructor);
+
+  JSValue native = JS_NewObject(ctx), shared = JS_NewObject(ctx);
+  natives_install(ctx, native);
+  files_install(ctx, native);
+  JS_SetPropertyFunctionList(ctx, global, timer_functions, timer_function_count);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    JSValue function = load_part(ctx, &parts[i]);
+    JSValue done = JS_Call(ctx, function, JS_UNDEFINED, 2, (JSValueConst[]){native, shared});
+    if (JS_IsException(done)) die(ctx, parts[i].name);
+    JS_FreeValue(ctx, done);
+    JS_FreeValue(ctx, function);
+  }
+  js.format = property(ctx, shared, "format");
+  js.modules = property(ctx, shared, "modules");
+  js.evaluate = property(ctx, shared, "evaluate");
+  JS_FreeValue(ctx, native);
+  JS_FreeValue(ctx, shared);
+  remember_globals(ctx, global);
+  JS_FreeValue(ctx, global);
+}
+
+void stop_context(void) {
+  JSContext *ctx = js.context;
+  timers_clear(ctx);
+  engine_drop_jobs(js.runtime);
+  JSValue kept[] = {js.object_prototype, js.object_to_string, js.date_to_iso_string, js.format,
+                    js.modules,          js.evaluate,         js.known_globals};
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) JS_FreeValue(ctx, kept[i]);
+  JS_FreeContext(ctx);
+  JS_RunGC(js.runtime);
+}
+
+// Runs a snippet and drops what came of it.
+static void warm(const char *source) {
+  guest_string_t text = {(uint8_t *)strdup(source), strlen(source)};
+  options with = {.name = {(uint8_t *)strdup("<snippet>"), 9},
+                  .bounds = {.depth = 3, .items = 50, .string_bytes = 10000, .total_bytes = 262144, .frames = 30}};
+  outcome result;
+  exports_dormouse_sandbox_interpreter_eval(&text, &with, &result);
+  exports_dormouse_sandbox_interpreter_outcome_free(&result);
+}
+
+__attribute__((export_name("wizer-initialize"))) void initialize(void) {
+  js.runtime = JS_NewRuntime();
+  if (!js.runtime) abort();
+  JS_SetMaxStackSize(js.runtime, STACK_LIMIT);
+  JS_SetHostPromiseRejectionTracker(js.runtime, run_track_rejection, NULL);
+  modules_install(js.runtime);
+  start_context();
+  // Whatever the engine makes on first use should be in the image.
+  for (int i = 0; i < 20; i++) {
+    warm("1 + 1");
+    warm("let a = [1, 'two', {three: 3.5}]; a");
+    warm("null.x");
+    warm("await Promise.resolve(1)");
+    warm("function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) } f(5)");
+    warm("throw new TypeError('text')");
+    warm("not a program");
+  }
+  stop_context();
+  start_context();
+  warm("1 + 1");
+  warm("null.x");
+  JS_RunGC(js.runtime);
+  JS_SetGCThreshold(js.runtime, FIRST_COLLECTION);
+  void *top = sbrk(0);
+  driver_fill_heap();
+  engine_fill_arenas(js.runtime, top);
+  driver_end_initialisation();
+}
+
+void driver_close_files(driver_names *names) {
+  // Files are opened and closed within one call of `fs`; none stays open.
+  (void)names;
+  engine_forget_seed(js.context);
+}
+
+// A reset makes a new context, which has to load the modules again; it is the one place where start-up code runs.
+void exports_dormouse_sandbox_interpreter_reset(void) {
+  JS_UpdateStackTop(js.runtime);
+  stop_context();
+  start_context();
+}

@@ -1,0 +1,186 @@
+//! A saved interpreter: the pages of its memory that differ from the guest's image, and what they fit.
+
+use dormouse_core::{Error, ErrorCode, Language, Result};
+
+use crate::doors::PAGE;
+
+/// First bytes of the form, with its version.
+const MAGIC: &[u8; 8] = b"DMOUSE\x00\x01";
+/// Largest memory that a checkpoint can speak of, in bytes.
+const MAX_MEMORY: u64 = 4 << 30;
+
+/// The state of an interpreter at rest. Plain data of the guest's: it holds no pointer of the host and gives a guest
+/// nothing that it could not have computed itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    pub(crate) language: Language,
+    /// SHA-256 of the guest whose image the pages belong to.
+    pub(crate) guest: String,
+    pub(crate) stack_pointer: u32,
+    /// Size of the memory, in bytes.
+    pub(crate) memory: u64,
+    /// Page number and content, ascending.
+    pub(crate) pages: Vec<(u32, Box<[u8]>)>,
+    /// Files that were open and have been closed.
+    pub(crate) closed: Vec<String>,
+}
+
+impl Checkpoint {
+    /// Pages of 4 KiB that differ from the guest's image.
+    pub fn pages(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// The language of the interpreter.
+    pub fn language(&self) -> &Language {
+        &self.language
+    }
+
+    /// Names of files that were open and have been closed: file objects do not survive, files do.
+    pub fn closed_files(&self) -> &[String] {
+        &self.closed
+    }
+
+    /// The pages in which `memory` differs from `image`; past the image's end, from zeroes.
+    pub(crate) fn diff(memory: &[u8], image: &[u8]) -> Vec<(u32, Box<[u8]>)> {
+        let zeroes = [0u8; PAGE];
+        let pages = memory.chunks_exact(PAGE).enumerate();
+        pages
+            .filter(|(number, page)| {
+                *page != image.get(number * PAGE..(number + 1) * PAGE).unwrap_or(&zeroes)
+            })
+            .filter_map(|(number, page)| Some((u32::try_from(number).ok()?, page.into())))
+            .collect()
+    }
+
+    /// As bytes: magic, language, guest, stack pointer, memory size, page numbers, pages; integers little-endian.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        for text in [self.language.as_str(), &self.guest] {
+            out.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+            out.extend_from_slice(text.as_bytes());
+        }
+        out.extend_from_slice(&self.stack_pointer.to_le_bytes());
+        out.extend_from_slice(&self.memory.to_le_bytes());
+        out.extend_from_slice(&(self.pages.len() as u64).to_le_bytes());
+        for (number, _) in &self.pages {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        for (_, page) in &self.pages {
+            out.extend_from_slice(page);
+        }
+        out
+    }
+
+    /// Reads what [`Checkpoint::to_bytes`] wrote. The bytes may come from anywhere.
+    ///
+    /// # Errors
+    /// `args_invalid`, saying what is wrong; nothing is allocated beyond the size of the input.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut reader = Reader { rest: bytes };
+        if reader.take(MAGIC.len())? != MAGIC {
+            return Err(damaged("it does not begin as one, or is of another version"));
+        }
+        let language = Language::parse(reader.text()?)?;
+        let guest = reader.text()?.to_owned();
+        let stack_pointer = u32::from_le_bytes(reader.array()?);
+        let memory = u64::from_le_bytes(reader.array()?);
+        let count = u64::from_le_bytes(reader.array()?);
+        if memory > MAX_MEMORY || memory % PAGE as u64 != 0 || count > memory / PAGE as u64 {
+            return Err(damaged("its sizes are impossible"));
+        }
+        if (reader.rest.len() as u64) != count * (4 + PAGE as u64) {
+            return Err(damaged("its length is not what it says"));
+        }
+        let mut numbers = Vec::with_capacity(reader.rest.len() / (4 + PAGE));
+        for _ in 0..count {
+            numbers.push(u32::from_le_bytes(reader.array()?));
+        }
+        let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);
+        if !ascending || numbers.last().is_some_and(|last| u64::from(*last) >= memory / PAGE as u64) {
+            return Err(damaged("its page numbers are impossible"));
+        }
+        let pages = numbers
+            .into_iter()
+            .map(|number| Ok((number, reader.take(PAGE)?.into())))
+            .collect::<Result<_>>()?;
+        Ok(Self { language, guest, stack_pointer, memory, pages, closed: Vec::new() })
+    }
+}
+
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        let (head, rest) = self.rest.split_at_checked(count).ok_or_else(|| damaged("it ends early"))?;
+        self.rest = rest;
+        Ok(head)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.take(N)?.try_into().map_err(|_| damaged("it ends early"))
+    }
+
+    fn text(&mut self) -> Result<&'a str> {
+        let [len] = self.array()?;
+        std::str::from_utf8(self.take(usize::from(len))?).map_err(|_| damaged("a name is not text"))
+    }
+}
+
+fn damaged(why: &str) -> Error {
+    Error::new(ErrorCode::ArgsInvalid, format!("this is not a checkpoint: {why}"))
+        .with_hint("it was cut, changed, or made by another version; nothing was restored")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Checkpoint {
+        Checkpoint {
+            language: Language::python(),
+            guest: "ab".repeat(32),
+            stack_pointer: 1 << 20,
+            memory: 1 << 20,
+            pages: vec![(1, vec![7; PAGE].into()), (255, vec![9; PAGE].into())],
+            closed: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_reads_back_as_it_was() {
+        let checkpoint = sample();
+        assert_eq!(Checkpoint::from_bytes(&checkpoint.to_bytes()).unwrap(), checkpoint);
+    }
+
+    #[test]
+    fn a_cut_or_changed_checkpoint_is_refused_at_every_byte() {
+        let bytes = sample().to_bytes();
+        let head = bytes.len() - 2 * PAGE;
+        for end in (0..head).chain([bytes.len() - 1]) {
+            assert!(Checkpoint::from_bytes(&bytes[..end]).is_err(), "cut at {end}");
+        }
+        for at in 0..MAGIC.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0xff;
+            assert!(Checkpoint::from_bytes(&changed).is_err());
+        }
+        let mut huge = bytes.clone();
+        let sizes = head - 8 - 8 - 8;
+        huge[sizes..sizes + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert!(Checkpoint::from_bytes(&huge).is_err());
+    }
+
+    #[test]
+    fn only_pages_that_differ_are_kept() {
+        let image = vec![1u8; 2 * PAGE];
+        let mut memory = vec![1u8; 2 * PAGE];
+        memory.extend_from_slice(&[0; 2 * PAGE]);
+        memory[PAGE] = 2;
+        memory[3 * PAGE] = 5;
+        let pages = Checkpoint::diff(&memory, &image);
+        assert_eq!(pages.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1, 3]);
+    }
+}

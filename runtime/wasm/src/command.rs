@@ -1,0 +1,154 @@
+//! A program of the user's own, under the same limits and grants as a snippet.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use dormouse_core::{CommandRequest, Error, ErrorCode, Outcome, Result, Status, Stream, Usage};
+use sha2::{Digest as _, Sha256};
+use wasmparser::{Encoding, Parser, Payload};
+use wasmtime::Store;
+use wasmtime::component::Component;
+use wasmtime_wasi::p2::bindings::{Command, CommandPre};
+use wit_component::ComponentEncoder;
+
+use crate::artifact::{Artifacts, hex};
+use crate::disk::DiskLimits;
+use crate::engine::EngineSlot;
+use crate::instance::Instance;
+use crate::scratch::ScratchPool;
+use crate::state::Host;
+use crate::stdio::Output;
+use crate::{grants, trap};
+
+/// Functions of one program. Compiling takes time by the function, and cannot be interrupted.
+const MAX_FUNCTIONS: u64 = 250_000;
+/// Bytes of one function's body: compile time grows faster than this.
+const MAX_BODY: usize = 1 << 20;
+
+/// Compiles a program, unless it is in the cache, and runs it.
+pub(crate) async fn run(
+    request: CommandRequest,
+    slot: Arc<EngineSlot>,
+    artifacts: Arc<Artifacts>,
+    scratch: &ScratchPool,
+) -> Result<Outcome> {
+    let (wasm, compiler) = (request.wasm.clone(), slot.clone());
+    let component = tokio::task::spawn_blocking(move || compile(&wasm, &compiler, &artifacts))
+        .await
+        .map_err(|error| Error::internal("the compilation did not end", error))??;
+    let pre =
+        slot.linker.instantiate_pre(&component).and_then(CommandPre::new).map_err(|error| bad(&error))?;
+
+    let begin = Instant::now();
+    let limits = &request.limits;
+    let _running = slot.ticker.running();
+    let (stdout, stderr) = (Output::new(Stream::Stdout), Output::new(Stream::Stderr));
+    stdout.begin(limits.output, request.output.clone());
+    stderr.begin(limits.output, request.output.clone());
+    let scratch = scratch.take()?;
+    let mut host = Host::idle(usize::try_from(limits.memory).unwrap_or(usize::MAX));
+    host.wasi = grants::context(&request.grants, &request.name, &stdout, &stderr, &scratch)?;
+    host.files.budget.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
+    host.deadline = begin + limits.wall;
+    let mut store = Store::new(&slot.engine, host);
+    Instance::configure(&mut store, slot.metering);
+    if let Some(fuel) = limits.fuel {
+        let _ = store.set_fuel(fuel);
+    }
+
+    let deadline = tokio::time::Instant::from_std(begin + limits.wall);
+    let call = async {
+        let command: Command = pre.instantiate_async(&mut store).await?;
+        command.wasi_cli_run().call_run(&mut store).await
+    };
+    let ended = tokio::time::timeout_at(deadline, call).await;
+    let status = match ended {
+        Err(_) => Status::Stopped(trap::time(limits)),
+        Ok(Err(error)) => trap::status(error, store.data(), limits),
+        Ok(Ok(result)) => Status::Exited(i32::from(result.is_err())),
+    };
+    let usage = Usage {
+        wall: begin.elapsed(),
+        memory_peak: store.data().limiter.peak() as u64,
+        fuel: limits.fuel.map(|budget| budget.saturating_sub(store.get_fuel().unwrap_or(0))),
+        disk_written: store.data().files.budget.written(),
+    };
+    Ok(Outcome {
+        status,
+        stdout: stdout.captured(),
+        stderr: stderr.captured(),
+        usage,
+        provider: crate::PROVIDER,
+    })
+}
+
+fn compile(wasm: &[u8], slot: &EngineSlot, artifacts: &Artifacts) -> Result<Component> {
+    let hash = hex(&Sha256::digest(wasm));
+    if let Some(component) = artifacts.load(&slot.engine, &hash)? {
+        return Ok(component);
+    }
+    let component = match examine(wasm)? {
+        Encoding::Component => wasm.to_vec(),
+        Encoding::Module => adapt(wasm)?,
+    };
+    artifacts.store(&slot.engine, &hash, &component).map_err(|error| match error.code() {
+        ErrorCode::BadComponent => bad(&error),
+        _ => error,
+    })?;
+    artifacts
+        .load(&slot.engine, &hash)?
+        .ok_or_else(|| Error::new(ErrorCode::Internal, "the artifact that was just made does not load"))
+}
+
+/// Refuses what is no WebAssembly, and what would take too long to compile.
+fn examine(wasm: &[u8]) -> Result<Encoding> {
+    let mut encoding = None;
+    let mut functions = 0u64;
+    for payload in Parser::new(0).parse_all(wasm) {
+        match payload.map_err(|error| bad(&error))? {
+            Payload::Version { encoding: found, .. } => encoding = encoding.or(Some(found)),
+            Payload::CodeSectionStart { count, .. } => functions += u64::from(count),
+            Payload::CodeSectionEntry(body) if body.range().len() > MAX_BODY => {
+                return Err(too_complex(format!(
+                    "a function has {} bytes, at most {MAX_BODY}",
+                    body.range().len()
+                )));
+            }
+            _ => {}
+        }
+        if functions > MAX_FUNCTIONS {
+            return Err(too_complex(format!("it has {functions} functions, at most {MAX_FUNCTIONS}")));
+        }
+    }
+    encoding.ok_or_else(|| Error::new(ErrorCode::BadComponent, "the program is empty"))
+}
+
+/// A preview1 module becomes a component by way of the adapter.
+fn adapt(module: &[u8]) -> Result<Vec<u8>> {
+    ComponentEncoder::default()
+        .module(module)
+        .and_then(|encoder| {
+            encoder.adapter(
+                wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME,
+                wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER,
+            )
+        })
+        .and_then(|encoder| encoder.validate(true).encode())
+        .map_err(|error| {
+            Error::new(ErrorCode::BadComponent, format!("the module is no preview1 command: {error:#}"))
+                .with_hint(
+                    "a core module must import only wasi_snapshot_preview1 and export `_start` and `memory`",
+                )
+        })
+}
+
+fn bad(error: &dyn std::fmt::Display) -> Error {
+    let text: String = format!("{error:#}").chars().take(400).collect();
+    Error::new(ErrorCode::BadComponent, format!("the program cannot be run: {text}"))
+        .with_hint("programs are wasi:cli commands or preview1 modules; network interfaces are not granted")
+}
+
+fn too_complex(why: String) -> Error {
+    Error::new(ErrorCode::BadComponent, format!("the program is too complex to compile: {why}"))
+        .with_hint("compile it with optimisation, or split it")
+}

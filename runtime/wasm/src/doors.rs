@@ -1,0 +1,119 @@
+//! The state doors: reads and writes the memory of an instance at rest (wit/state.wit).
+
+use dormouse_core::{Error, ErrorCode, Result};
+use wasmtime::Store;
+use wasmtime::component::{Component, ComponentExportIndex, Instance, TypedFunc, WasmList};
+
+use crate::bindings::CONTRACT;
+use crate::state::Host;
+
+/// Granularity of saved memory, in bytes.
+pub(crate) const PAGE: usize = 4096;
+/// Granularity of growth, in bytes.
+const WASM_PAGE: usize = 64 << 10;
+
+/// Where a component's doors are.
+pub(crate) struct DoorIndices {
+    memory: ComponentExportIndex,
+    grow: ComponentExportIndex,
+    stack_pointer: ComponentExportIndex,
+    quiesce: ComponentExportIndex,
+}
+
+impl DoorIndices {
+    /// The doors, if the component has them all.
+    pub(crate) fn find(component: &Component) -> Option<Self> {
+        let (package, version) = CONTRACT.split_once('@')?;
+        let state = component.get_export_index(None, format!("{package}/state@{version}").as_str())?;
+        let door = |name: &str| component.get_export_index(Some(&state), name);
+        Some(Self {
+            memory: door("memory")?,
+            grow: door("grow")?,
+            stack_pointer: door("stack-pointer")?,
+            quiesce: door("quiesce")?,
+        })
+    }
+
+    /// The doors of one instance.
+    pub(crate) fn open(&self, store: &mut Store<Host>, instance: &Instance) -> Result<Doors> {
+        let shut = |error: wasmtime::Error| {
+            Error::new(ErrorCode::BadComponent, "the guest's state doors have other types").with_source(error)
+        };
+        Ok(Doors {
+            memory: instance.get_typed_func(&mut *store, &self.memory).map_err(shut)?,
+            grow: instance.get_typed_func(&mut *store, &self.grow).map_err(shut)?,
+            stack_pointer: instance.get_typed_func(&mut *store, &self.stack_pointer).map_err(shut)?,
+            quiesce: instance.get_typed_func(&mut *store, &self.quiesce).map_err(shut)?,
+        })
+    }
+}
+
+/// The doors of one instance. Every call assumes that no other call is in progress.
+pub(crate) struct Doors {
+    memory: TypedFunc<(), (WasmList<u8>,)>,
+    grow: TypedFunc<(u32,), (bool,)>,
+    stack_pointer: TypedFunc<(), (u32,)>,
+    quiesce: TypedFunc<(), (Vec<String>,)>,
+}
+
+impl Doors {
+    /// The whole memory, not copied.
+    pub(crate) async fn memory<'a>(&self, store: &'a mut Store<Host>) -> Result<&'a [u8]> {
+        let (list,) = self.memory.call_async(&mut *store, ()).await.map_err(failed)?;
+        Ok(list.as_le_slice(&*store))
+    }
+
+    /// The stack pointer at rest.
+    pub(crate) async fn stack_pointer(&self, store: &mut Store<Host>) -> Result<u32> {
+        Ok(self.stack_pointer.call_async(store, ()).await.map_err(failed)?.0)
+    }
+
+    /// Closes what cannot outlive the instance; returns the names of the files that were open.
+    pub(crate) async fn quiesce(&self, store: &mut Store<Host>) -> Result<Vec<String>> {
+        Ok(self.quiesce.call_async(store, ()).await.map_err(failed)?.0)
+    }
+
+    /// Grows the memory to `bytes`, unless it is as large already.
+    pub(crate) async fn grow_to(&self, store: &mut Store<Host>, bytes: usize) -> Result<()> {
+        let held = self.memory(store).await?.len();
+        let pages = bytes.saturating_sub(held).div_ceil(WASM_PAGE);
+        let pages = u32::try_from(pages).map_err(|error| Error::internal("more memory than fits", error))?;
+        if pages == 0 || self.grow.call_async(store, (pages,)).await.map_err(failed)?.0 {
+            return Ok(());
+        }
+        Err(Error::new(ErrorCode::LimitMemory, format!("the saved state needs {bytes} bytes of memory"))
+            .with_hint("raise the memory limit"))
+    }
+
+    /// Writes one page of `PAGE` bytes.
+    ///
+    /// # Errors
+    /// `internal` when the page lies outside the memory.
+    pub(crate) async fn write(&self, store: &mut Store<Host>, pages: &[(u32, Box<[u8]>)]) -> Result<()> {
+        let memory = self.memory(store).await?;
+        let (base, len) = (memory.as_ptr().cast_mut(), memory.len());
+        for (number, bytes) in pages {
+            let start = *number as usize * PAGE;
+            if bytes.len() != PAGE || start.checked_add(PAGE).is_none_or(|end| end > len) {
+                return Err(Error::new(
+                    ErrorCode::Internal,
+                    format!("page {number} lies outside the memory"),
+                ));
+            }
+            // SAFETY: `base..base + len` is the instance's linear memory, as the `memory` door has just returned it. It is
+            // mapped writable and does not move while `store` is borrowed mutably here, and no guest code runs and no
+            // reference to the memory lives during the copy. The page lies inside, which was checked above.
+            #[allow(unsafe_code, reason = "the engine has no safe way to write a component's memory")]
+            unsafe {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), base.add(start), PAGE);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn failed(error: wasmtime::Error) -> Error {
+    Error::new(ErrorCode::GuestTrap, "the guest's state doors failed")
+        .with_hint("the instance is gone; restore its last checkpoint")
+        .with_source(error)
+}

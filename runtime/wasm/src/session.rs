@@ -1,0 +1,122 @@
+//! A kept instance: variables, functions and imports last from one call to the next.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use dormouse_core::{Error, ErrorCode, EvalRequest, Language, Outcome, Result, Status};
+
+use crate::checkpoint::Checkpoint;
+use crate::doors::Doors;
+use crate::engine::Metering;
+use crate::instance::Instance;
+use crate::provider::WasmProvider;
+use crate::ready::Ready;
+
+/// A live interpreter. The grants of its first call hold for its life; limits are each call's own.
+pub struct Session {
+    ready: Arc<Ready>,
+    instance: Instance,
+    lost: bool,
+}
+
+impl WasmProvider {
+    /// A new session on the guest of `language`.
+    ///
+    /// # Errors
+    /// As [`Provider::eval`](dormouse_core::Provider::eval).
+    pub async fn session(&self, language: &Language) -> Result<Session> {
+        let ready = self.ready(language, Metering::Epoch).await?;
+        let instance = ready.take().await?;
+        Ok(Session { ready, instance, lost: false })
+    }
+
+    /// A session that goes on where a checkpoint was taken, perhaps by another process.
+    ///
+    /// # Errors
+    /// `guest_mismatch` when the checkpoint belongs to another build of the guest.
+    pub async fn restore(&self, checkpoint: &Checkpoint) -> Result<Session> {
+        let mut session = self.session(&checkpoint.language).await?;
+        let loaded = session.ready.loaded();
+        if loaded.hash != checkpoint.guest {
+            return Err(Error::new(
+                ErrorCode::GuestMismatch,
+                format!("the checkpoint belongs to another build of the {} guest", checkpoint.language),
+            )
+            .with_hint("restore it with the guest that made it"));
+        }
+        let doors = session.doors()?;
+        let (store, _) = session.instance.parts();
+        if doors.stack_pointer(store).await? != checkpoint.stack_pointer {
+            return Err(Error::new(ErrorCode::Internal, "the checkpoint was taken in the middle of a call"));
+        }
+        let memory = usize::try_from(checkpoint.memory)
+            .map_err(|error| Error::internal("more memory than fits", error))?;
+        doors.grow_to(store, memory).await?;
+        doors.write(store, &checkpoint.pages).await?;
+        Ok(session)
+    }
+
+    /// Runs one more snippet in a session.
+    ///
+    /// # Errors
+    /// `guest_trap` when an earlier call ended the session.
+    pub async fn continue_session(&self, session: &mut Session, request: &EvalRequest) -> Result<Outcome> {
+        session.alive()?;
+        let _running = session.ready.loaded().slot.ticker.running();
+        // Until the call has ended well, the session counts as lost: the future may be dropped at any await.
+        session.lost = true;
+        let outcome = session.instance.run(request, Instant::now(), self.scratch()).await?;
+        session.lost = matches!(outcome.status, Status::Stopped(_));
+        Ok(outcome)
+    }
+
+    /// Saves a session. It can go on afterwards, but for its open files, which are closed.
+    ///
+    /// # Errors
+    /// `guest_trap` when an earlier call ended the session; `capability_unavailable` when the guest has no state doors.
+    pub async fn checkpoint(&self, session: &mut Session) -> Result<Checkpoint> {
+        session.alive()?;
+        let mut base = session.ready.take().await?;
+        let doors = session.doors()?;
+        let base_doors = open(&session.ready, &mut base)?;
+        let (store, _) = session.instance.parts();
+        let closed = doors.quiesce(store).await?;
+        let stack_pointer = doors.stack_pointer(store).await?;
+        let (base_store, _) = base.parts();
+        let image = base_doors.memory(base_store).await?;
+        let memory = doors.memory(store).await?;
+        let loaded = session.ready.loaded();
+        Ok(Checkpoint {
+            language: loaded.language.clone(),
+            guest: loaded.hash.clone(),
+            stack_pointer,
+            memory: memory.len() as u64,
+            pages: Checkpoint::diff(memory, image),
+            closed,
+        })
+    }
+}
+
+impl Session {
+    fn alive(&self) -> Result<()> {
+        if !self.lost {
+            return Ok(());
+        }
+        Err(Error::new(ErrorCode::GuestTrap, "the session is gone: an earlier call was stopped")
+            .with_hint("open a new session, or restore its last checkpoint"))
+    }
+
+    fn doors(&mut self) -> Result<Doors> {
+        open(&self.ready, &mut self.instance)
+    }
+}
+
+fn open(ready: &Ready, instance: &mut Instance) -> Result<Doors> {
+    let indices = ready.loaded().doors.as_ref().ok_or_else(|| {
+        Error::new(ErrorCode::CapabilityUnavailable, "this guest has no state doors")
+            .with_hint("export the interface `state` of wit/state.wit")
+    })?;
+    let (store, raw) = instance.parts();
+    let raw = *raw;
+    indices.open(store, &raw)
+}
