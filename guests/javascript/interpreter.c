@@ -1,1 +1,137 @@
+// The exported `interpreter` interface (wit/interpreter.wit).
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wasi/libc-environ.h>
 
+#include "javascript.h"
+
+static void give(guest_string_t *result, text *t) {
+  if (t->failed) {
+    text_free(t);
+    // Small enough to be had even when the heap is full of the snippet's values.
+    text_string(t, "{\"type\":\"unknown\",\"class\":\"\",\"reason\":\"out of memory\"}");
+    if (t->failed) abort();
+  }
+  result->ptr = (uint8_t *)t->bytes;
+  result->len = t->length;
+}
+
+static void encode_end(run_end end, JSValue result, const bounds *limits, outcome *ret) {
+  text out = {0};
+  switch (end) {
+    case RUN_RETURNED:
+      ret->tag = EXPORTS_DORMOUSE_SANDBOX_INTERPRETER_OUTCOME_RETURNED;
+      encode_value(js.context, result, limits, &out);
+      give(&ret->val.returned, &out);
+      break;
+    case RUN_RAISED:
+      ret->tag = EXPORTS_DORMOUSE_SANDBOX_INTERPRETER_OUTCOME_RAISED;
+      raise_encode(js.context, result, limits, &out);
+      give(&ret->val.raised, &out);
+      break;
+    case RUN_EXITED:
+      ret->tag = EXPORTS_DORMOUSE_SANDBOX_INTERPRETER_OUTCOME_EXITED;
+      ret->val.exited = js.exit_status;
+      break;
+  }
+  JS_FreeValue(js.context, result);
+  // A getter or a toString can call process.exit while its object is encoded.
+  if (js.exiting && end != RUN_EXITED) {
+    exports_dormouse_sandbox_interpreter_outcome_free(ret);
+    ret->tag = EXPORTS_DORMOUSE_SANDBOX_INTERPRETER_OUTCOME_EXITED;
+    ret->val.exited = js.exit_status;
+  }
+  js.exiting = false;
+}
+
+// A copy with a final NUL byte, which the engine's parser needs; the original is freed.
+static char *take(guest_string_t *string) {
+  char *copy = realloc(string->len ? string->ptr : NULL, string->len + 1);
+  if (!copy) abort();
+  copy[string->len] = 0;
+  string->ptr = NULL;
+  return copy;
+}
+
+// What every run begins with; false when it threw.
+static bool prepare(options *with) {
+  JS_UpdateStackTop(js.runtime);
+  js.console_indent = 0;
+  if (with->refresh_environment) {
+    __wasilibc_deinitialize_environ();
+    js.environment_age++;
+  }
+  if (!with->directory.is_some) return true;
+  char *path = take(&with->directory.val);
+  bool changed = chdir(path) == 0;
+  if (!changed) JS_Throw(js.context, files_error(js.context, errno, "chdir", path));
+  free(path);
+  return changed;
+}
+
+void exports_dormouse_sandbox_interpreter_eval(guest_string_t *source, options *with, outcome *ret) {
+  size_t length = source->len;
+  char *code = take(source), *name = take(&with->name);
+  js.source = code;
+  js.source_length = length;
+  js.source_name = name;
+  JSValue result;
+  run_end end =
+      prepare(with) ? run_source(code, length, name, &result) : run_to_the_end(JS_EXCEPTION, false, &result);
+  encode_end(end, result, &with->bounds, ret);
+  js.source = js.source_name = NULL;
+  free(code);
+  free(name);
+}
+
+void exports_dormouse_sandbox_interpreter_get(guest_string_t *name, guest_string_t *query, options *with,
+                                              outcome *ret) {
+  size_t length = name->len, query_length = query ? query->len : 0;
+  char *global = take(name), *expression = query ? take(query) : NULL, *snippet = take(&with->name);
+  js.source = expression;
+  js.source_length = query_length;
+  js.source_name = snippet;
+  JSValue value = prepare(with) ? vars_get(js.context, global, length) : JS_EXCEPTION;
+  if (expression && !JS_IsException(value)) {
+    JSValue code = JS_NewStringLen(js.context, expression, query_length);
+    JSValue answer = JS_Call(js.context, js.evaluate, JS_UNDEFINED, 2, (JSValueConst[]){value, code});
+    JS_FreeValue(js.context, code);
+    JS_FreeValue(js.context, value);
+    value = answer;
+  }
+  JSValue result;
+  run_end end = run_to_the_end(value, false, &result);
+  encode_end(end, result, &with->bounds, ret);
+  js.source = js.source_name = NULL;
+  free(global);
+  free(expression);
+  free(snippet);
+}
+
+bool exports_dormouse_sandbox_interpreter_set(guest_string_t *name, guest_string_t *json, guest_string_t *err) {
+  JS_UpdateStackTop(js.runtime);
+  size_t length = name->len, json_length = json->len;
+  char *global = take(name), *source = take(json);
+  const char *why = NULL;
+  JSValue value = JS_ParseJSON(js.context, source, json_length, "<json>");
+  bool done = false;
+  if (JS_IsException(value)) {
+    JS_FreeValue(js.context, JS_GetException(js.context));
+    why = "the value is not JSON";
+  } else {
+    done = vars_set(js.context, global, length, value, &why);
+  }
+  if (!done) guest_string_dup(err, why);
+  free(global);
+  free(source);
+  return done;
+}
+
+void exports_dormouse_sandbox_interpreter_vars(bounds *limits, guest_string_t *ret) {
+  JS_UpdateStackTop(js.runtime);
+  text out = {0};
+  vars_list(js.context, limits, &out);
+  give(ret, &out);
+}

@@ -1,1 +1,202 @@
+// Imports: built-in modules by name, files by path.
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "javascript.h"
+
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), tail = strlen(end);
+  return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+// The object that stands for a built-in module, or undefined.
+static JSValue built_in(JSContext *ctx, const char *name) {
+  if (strncmp(name, "node:", 5) == 0) name += 5;
+  return JS_GetPropertyStr(ctx, js.modules, name);
+}
+
+static bool is_path(const char *name) {
+  return name[0] == '/' || strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0 || strcmp(name, ".") == 0 ||
+         strcmp(name, "..") == 0;
+}
+
+// Joins and cleans a path; the result is absolute.
+static char *resolve(JSContext *ctx, const char *base, const char *name) {
+  char folder[PATH_MAX];
+  const char *slash = base[0] == '/' ? strrchr(base, '/') : NULL;
+  if (slash && (size_t)(slash - base) < sizeof folder) {
+    memcpy(folder, base, (size_t)(slash - base));
+    folder[slash - base] = 0;
+  } else if (!getcwd(folder, sizeof folder)) {
+    folder[0] = 0;
+  }
+  if (name[0] == '/') folder[0] = 0;
+  size_t room = strlen(folder) + strlen(name) + 3;
+  char *path = js_malloc(ctx, room), *joined = malloc(room);
+  if (!path || !joined) {
+    js_free(ctx, path);
+    free(joined);
+    return NULL;
+  }
+  strcpy(joined, folder);
+  strcat(joined, "/");
+  strcat(joined, name);
+  size_t length = 0;
+  for (char *part = strtok(joined, "/"); part; part = strtok(NULL, "/")) {
+    if (strcmp(part, ".") == 0) continue;
+    if (strcmp(part, "..") == 0) {
+      while (length && path[--length] != '/') {
+      }
+      continue;
+    }
+    path[length++] = '/';
+    memcpy(path + length, part, strlen(part));
+    length += strlen(part);
+  }
+  path[length] = 0;
+  free(joined);
+  return path;
+}
+
+static char *normalize(JSContext *ctx, const char *base, const char *name, void *opaque) {
+  (void)opaque;
+  if (strncmp(name, "file://", 7) == 0) name += 7;
+  if (is_path(name)) return resolve(ctx, base, name);
+  return js_strdup(ctx, name);
+}
+
+static int fill_built_in(JSContext *ctx, JSModuleDef *module) {
+  JSValue object = JS_GetModulePrivateValue(ctx, module);
+  JSPropertyEnum *names;
+  uint32_t count;
+  int done = JS_GetOwnPropertyNames(ctx, &names, &count, object, JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY);
+  for (uint32_t i = 0; done >= 0 && i < count; i++) {
+    const char *name = JS_AtomToCString(ctx, names[i].atom);
+    if (name && strcmp(name, "default") != 0)
+      JS_SetModuleExport(ctx, module, name, JS_GetProperty(ctx, object, names[i].atom));
+    JS_FreeCString(ctx, name);
+  }
+  if (done >= 0) JS_FreePropertyEnum(ctx, names, count);
+  JS_SetModuleExport(ctx, module, "default", object);
+  return done < 0 ? -1 : 0;
+}
+
+// A module with one export for each property of the object, which is the default export.
+static JSModuleDef *module_of(JSContext *ctx, const char *name, JSValue object) {
+  JSModuleDef *module = JS_NewCModule(ctx, name, fill_built_in);
+  JSPropertyEnum *names;
+  uint32_t count;
+  if (!module || JS_GetOwnPropertyNames(ctx, &names, &count, object, JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY) < 0) {
+    JS_FreeValue(ctx, object);
+    return NULL;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const char *export = JS_AtomToCString(ctx, names[i].atom);
+    if (export && strcmp(export, "default") != 0) JS_AddModuleExport(ctx, module, export);
+    JS_FreeCString(ctx, export);
+  }
+  JS_FreePropertyEnum(ctx, names, count);
+  JS_AddModuleExport(ctx, module, "default");
+  JS_SetModulePrivateValue(ctx, module, object);
+  return module;
+}
+
+static void set_meta(JSContext *ctx, JSModuleDef *module, const char *name) {
+  JSValue meta = JS_GetImportMeta(ctx, module);
+  if (JS_IsException(meta)) return;
+  if (name[0] == '/') {
+    text url = {0};
+    text_string(&url, "file://");
+    text_string(&url, name);
+    const char *slash = strrchr(name, '/');
+    size_t folder = slash == name ? 1 : (size_t)(slash - name);
+    JS_SetPropertyStr(ctx, meta, "url", JS_NewStringLen(ctx, url.bytes, url.length));
+    JS_SetPropertyStr(ctx, meta, "filename", JS_NewString(ctx, name));
+    JS_SetPropertyStr(ctx, meta, "dirname", JS_NewStringLen(ctx, name, folder));
+    text_free(&url);
+  } else {
+    JS_SetPropertyStr(ctx, meta, "url", JS_NewString(ctx, name));
+  }
+  JS_FreeValue(ctx, meta);
+}
+
+// The file itself, or with the endings that Node tries.
+static char *load(const char *name, size_t *length) {
+  static const char *const endings[] = {"", ".js", ".mjs", ".json", "/index.js"};
+  char path[PATH_MAX];
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    if (strlen(name) + strlen(endings[i]) >= sizeof path) break;
+    strcpy(path, name);
+    strcat(path, endings[i]);
+    char *source = files_load(path, length);
+    if (source) return source;
+  }
+  return NULL;
+}
+
+static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque, JSValueConst attributes) {
+  (void)opaque;
+  (void)attributes;
+  JSValue object = built_in(ctx, name);
+  if (JS_IsObject(object)) return module_of(ctx, name, object);
+  JS_FreeValue(ctx, object);
+  if (name[0] != '/') {
+    JS_ThrowReferenceError(ctx, "no module '%s': there is fs, path, process, url, util, events and files by path", name);
+    return NULL;
+  }
+  size_t length;
+  char *source = load(name, &length);
+  if (!source) {
+    JS_Throw(ctx, files_error(ctx, errno, "import", name));
+    return NULL;
+  }
+  JSModuleDef *module = NULL;
+  if (ends_with(name, ".json")) {
+    JSValue value = JS_ParseJSON(ctx, source, length, name);
+    if (JS_IsObject(value)) module = module_of(ctx, name, value);
+    else JS_FreeValue(ctx, value);
+  } else {
+    JSValue code = JS_Eval(ctx, source, length, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
+    if (!JS_IsException(code)) {
+      module = JS_VALUE_GET_PTR(code);
+      set_meta(ctx, module, name);
+      // The context's list of loaded modules keeps it.
+      JS_FreeValue(ctx, code);
+    }
+  }
+  free(source);
+  return module;
+}
+
+void modules_install(JSRuntime *runtime) {
+  JS_SetModuleLoaderFunc2(runtime, normalize, load_module, NULL, NULL);
+}
+
+static JSValue default_export(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments, int magic,
+                              JSValueConst *data) {
+  (void)self, (void)count, (void)arguments, (void)magic;
+  JSAtom atom = JS_NewAtom(ctx, "default");
+  JSValue value = JS_HasProperty(ctx, data[0], atom) > 0 ? JS_GetProperty(ctx, data[0], atom) : JS_UNDEFINED;
+  JS_FreeAtom(ctx, atom);
+  return value;
+}
+
+// Runs a snippet that is a module; the promise it gives is of the default export.
+JSValue modules_evaluate(JSContext *ctx, const char *source, size_t length, const char *name) {
+  JSValue code = JS_Eval(ctx, source, length, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
+  if (JS_IsException(code)) return code;
+  JSModuleDef *module = JS_VALUE_GET_PTR(code);
+  set_meta(ctx, module, name);
+  JSValue done = JS_EvalFunction(ctx, code);
+  if (JS_IsException(done)) return done;
+  JSValue exports = JS_GetModuleNamespace(ctx, module);
+  JSValue then = JS_NewCFunctionData(ctx, default_export, 0, 0, 1, (JSValueConst[]){exports});
+  JSValue result = JS_PromiseThen(ctx, done, then, JS_UNDEFINED);
+  JS_FreeValue(ctx, then);
+  JS_FreeValue(ctx, exports);
+  JS_FreeValue(ctx, done);
+  return result;
+}

@@ -1,7 +1,11 @@
 //! `cargo xtask`: the chores of this workspace that cargo does not know.
 
+mod check;
 mod guests;
+mod process;
 mod progress;
+mod setup;
+mod test;
 
 use std::process::ExitCode;
 
@@ -19,11 +23,23 @@ struct Cli {
 enum Chore {
     /// Build the interpreter components (guests) that are not in the cache yet
     Guests(guests::Arguments),
+    /// Do all the set-up: guests, command line, a first evaluation
+    Setup,
+    /// Run the tests, cheap ones first
+    Test(test::Arguments),
+    /// Check licences, minimum versions and names that must not be committed
+    Check,
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().chore {
         Chore::Guests(arguments) => guests::run(&arguments),
+        Chore::Setup => setup::run(),
+        Chore::Test(arguments) => test::run(&arguments),
+        Chore::Check => check::run().and_then(|totals| match totals.failed {
+            0 => Ok(()),
+            count => Err(anyhow::anyhow!("{count} checks failed")),
+        }),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

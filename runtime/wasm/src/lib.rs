@@ -41,6 +41,7 @@ mod trap;
 mod typescript;
 
 pub use checkpoint::Checkpoint;
+pub use dormouse_core::Language;
 pub use provider::WasmProvider;
 pub use session::Session;
 pub use settings::{Allocation, Settings};

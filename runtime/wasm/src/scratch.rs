@@ -38,7 +38,7 @@ const PREFIX: &str = "dormouse-run-";
 /// Names tried for a run folder before giving up.
 const ATTEMPTS: u32 = 64;
 
-/// Scratch folders, made when first needed. Clones nothing, starts nothing until a folder was used.
+/// Scratch folders, made when first needed. The thread that removes starts when a first folder was used.
 pub(crate) struct ScratchPool {
     base: PathBuf,
     shared: OnceLock<Arc<Shared>>,
@@ -181,7 +181,12 @@ fn folder_flags() -> OFlags {
 impl RunFolder {
     fn create(base: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(base)?;
-        let opened = rustix::fs::openat(CWD, base, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let opened = rustix::fs::openat(
+            CWD,
+            base,
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         for attempt in 0..ATTEMPTS {
             // Unique is enough, secret is not needed: `mkdir` fails on any name that exists, links included.
@@ -272,7 +277,8 @@ impl Shared {
         }
         let unsent = match &*worker {
             Some(worker) => worker.used.try_send(slot).err().map(|error| match error {
-                std::sync::mpsc::TrySendError::Full(slot) | std::sync::mpsc::TrySendError::Disconnected(slot) => slot,
+                std::sync::mpsc::TrySendError::Full(slot)
+                | std::sync::mpsc::TrySendError::Disconnected(slot) => slot,
             }),
             None => Some(slot),
         };

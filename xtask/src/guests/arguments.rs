@@ -31,6 +31,13 @@ pub(crate) struct Arguments {
     print_path: bool,
 }
 
+impl Arguments {
+    /// All guests, whatever the cache lacks.
+    pub(crate) fn all() -> Self {
+        Self { languages: Vec::new(), force: false, print_path: false }
+    }
+}
+
 /// Builds the named guests, one after the other, and points the cache at them.
 ///
 /// # Errors
@@ -73,7 +80,7 @@ fn provide(recipe: &'static Recipe, cache: &Cache, toolchain: &Toolchain, force:
     let path = guest.component(&key);
     if !force && path.is_file() {
         guest.point_at(&key)?;
-        precompile(recipe.language, &path)?;
+        precompile(recipe.language)?;
         progress.say(&format!("up to date ({})", path.display()));
         return Ok(path);
     }
@@ -95,7 +102,7 @@ fn provide(recipe: &'static Recipe, cache: &Cache, toolchain: &Toolchain, force:
     });
     guest.store(&key, &bytes, &about)?;
     guest.point_at(&key)?;
-    precompile(recipe.language, &path)?;
+    precompile(recipe.language)?;
     #[expect(clippy::cast_precision_loss, reason = "a size for people to read")]
     let megabytes = bytes.len() as f64 / 1e6;
     job.progress.say(&format!("built in {seconds} s -> {} ({megabytes:.1} MB)", path.display()));

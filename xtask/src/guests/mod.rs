@@ -15,6 +15,7 @@ mod tree;
 mod wizer;
 
 pub(crate) use arguments::{Arguments, run};
+pub(crate) use key::workspace;
 
 /// Every guest that can be built.
 const RECIPES: [&recipe::Recipe; 2] = [&python::RECIPE, &javascript::RECIPE];

@@ -1,11 +1,12 @@
-//! Fills the cache of compiled artifacts, so that the first sandbox does not pay for compilation.
+//! Fills the cache of compiled artifacts, so that the first run does not pay for compilation.
 
-use std::path::Path;
+use anyhow::{Context as _, Result};
+use dormouse_wasm::{Allocation, Language, Settings, WasmProvider};
 
-use anyhow::Result;
-
-/// Compiles the component at `path` for this machine, where the runtime will look for it.
-#[expect(clippy::unnecessary_wraps, reason = "the runtime's artifact cache, which this calls, can fail")]
-pub(crate) fn precompile(_language: &str, _path: &Path) -> Result<()> {
+/// Compiles the current guest of `language` for this machine, with and without fuel, where the runtime will look for it.
+pub(crate) fn precompile(language: &str) -> Result<()> {
+    let settings = Settings { allocation: Allocation::OnDemand, ..Settings::new()? };
+    let provider = WasmProvider::new(settings)?;
+    provider.precompile(&Language::parse(language)?).context("the guest was built but does not compile")?;
     Ok(())
 }

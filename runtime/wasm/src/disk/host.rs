@@ -54,7 +54,12 @@ impl FilesView<'_> {
     }
 
     /// What `path` is, where the open cannot tell: `None` when there is nothing. Refuses what could block.
-    async fn look(&mut self, fd: &Fd, flags: PathFlags, path: &str) -> FsResult<Option<DescriptorType>> {
+    pub(super) async fn look(
+        &mut self,
+        fd: &Fd,
+        flags: PathFlags,
+        path: &str,
+    ) -> FsResult<Option<DescriptorType>> {
         let kind = match self.wasi.stat_at(same(fd), flags, path.to_owned()).await {
             Ok(stat) => stat.type_,
             Err(error) => match error.downcast_ref() {
@@ -63,7 +68,9 @@ impl FilesView<'_> {
             },
         };
         match kind {
-            DescriptorType::RegularFile | DescriptorType::Directory | DescriptorType::SymbolicLink => Ok(Some(kind)),
+            DescriptorType::RegularFile | DescriptorType::Directory | DescriptorType::SymbolicLink => {
+                Ok(Some(kind))
+            }
             _ => Err(ErrorCode::NotPermitted.into()),
         }
     }
@@ -84,7 +91,10 @@ impl Host for FilesView<'_> {
         self.wasi.convert_error_code(error)
     }
 
-    fn filesystem_error_code(&mut self, error: Resource<wasmtime::Error>) -> wasmtime::Result<Option<ErrorCode>> {
+    fn filesystem_error_code(
+        &mut self,
+        error: Resource<wasmtime::Error>,
+    ) -> wasmtime::Result<Option<ErrorCode>> {
         self.wasi.filesystem_error_code(error)
     }
 }
@@ -128,7 +138,9 @@ impl FilesView<'_> {
     ) -> FsResult<Fd> {
         let folder = self.folder(&fd)?;
         let asked = (path_flags, oflags, flags);
-        if let Some(opened) = open::open_at(&folder, &path, asked, &self.files.budget, self.files.in_place).await? {
+        if let Some(opened) =
+            open::open_at(&folder, &path, asked, &self.files.budget, self.files.in_place).await?
+        {
             return Ok(self.wasi.table.push(opened)?);
         }
         // An old kernel or a strict filter: between this look and the open, another writer to the mount could put a FIFO.
@@ -151,7 +163,8 @@ impl FilesView<'_> {
     ) -> FsResult<()> {
         if path_flags.contains(PathFlags::SYMLINK_FOLLOW) {
             let folder = self.folder(&fd)?;
-            if open::set_times_at(&folder, &path, (accessed, modified), self.files.in_place).await?.is_some() {
+            if open::set_times_at(&folder, &path, (accessed, modified), self.files.in_place).await?.is_some()
+            {
                 return Ok(());
             }
             self.look(&fd, path_flags, &path).await?;
@@ -202,7 +215,14 @@ impl HostDescriptor for FilesView<'_> {
         self.settle(made)
     }
 
-    async fn link_at(&mut self, fd: Fd, flags: PathFlags, old: String, new_fd: Fd, new: String) -> FsResult<()> {
+    async fn link_at(
+        &mut self,
+        fd: Fd,
+        flags: PathFlags,
+        old: String,
+        new_fd: Fd,
+        new: String,
+    ) -> FsResult<()> {
         self.files.budget.charge_file()?;
         let made = self.wasi.link_at(fd, flags, old, new_fd, new).await;
         self.settle(made)
@@ -297,7 +317,12 @@ impl HostDescriptor for FilesView<'_> {
         self.wasi.metadata_hash(fd).await
     }
 
-    async fn metadata_hash_at(&mut self, fd: Fd, flags: PathFlags, path: String) -> FsResult<MetadataHashValue> {
+    async fn metadata_hash_at(
+        &mut self,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+    ) -> FsResult<MetadataHashValue> {
         self.wasi.metadata_hash_at(fd, flags, path).await
     }
 }
@@ -308,7 +333,10 @@ fn listing(stream: &Resource<types::DirectoryEntryStream>) -> Resource<Listing> 
 }
 
 impl HostDirectoryEntryStream for FilesView<'_> {
-    async fn read_directory_entry(&mut self, stream: Resource<ReaddirIterator>) -> FsResult<Option<DirectoryEntry>> {
+    async fn read_directory_entry(
+        &mut self,
+        stream: Resource<ReaddirIterator>,
+    ) -> FsResult<Option<DirectoryEntry>> {
         self.wasi.table.get_mut(&listing(&stream))?.next().await
     }
 

@@ -65,7 +65,10 @@ fn batch(mut rest: Dir) -> (Option<Dir>, VecDeque<Result<DirectoryEntry, ErrorCo
                     if kind == FileType::Unknown {
                         kind = kind_of(&rest, name);
                     }
-                    ready.push_back(Ok(DirectoryEntry { type_: descriptor_type(kind), name: name.to_owned() }));
+                    ready.push_back(Ok(DirectoryEntry {
+                        type_: descriptor_type(kind),
+                        name: name.to_owned(),
+                    }));
                 }
                 Err(_) => ready.push_back(Err(ErrorCode::IllegalByteSequence)),
             },

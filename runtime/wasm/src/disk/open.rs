@@ -222,7 +222,8 @@ fn timespec(time: NewTimestamp) -> Result<Timespec, FsError> {
         NewTimestamp::Timestamp(time) => {
             const BILLION: u32 = 1_000_000_000;
             let seconds = time.seconds.checked_add(u64::from(time.nanoseconds / BILLION));
-            let tv_sec = seconds.and_then(|seconds| i64::try_from(seconds).ok()).ok_or(ErrorCode::Overflow)?;
+            let tv_sec =
+                seconds.and_then(|seconds| i64::try_from(seconds).ok()).ok_or(ErrorCode::Overflow)?;
             Ok(Timespec { tv_sec, tv_nsec: (time.nanoseconds % BILLION).into() })
         }
     }

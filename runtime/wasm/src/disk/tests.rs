@@ -57,7 +57,8 @@ impl Guest {
 
     async fn open(&mut self, name: &str, how: OpenFlags, flags: Flags) -> FsResult<Fd> {
         let root = self.root();
-        let opened = self.view().open_at(root, PathFlags::SYMLINK_FOLLOW, name.into(), how, flags);
+        let mut view = self.view();
+        let opened = view.open_at(root, PathFlags::SYMLINK_FOLLOW, name.into(), how, flags);
         tokio::time::timeout(Duration::from_secs(5), opened).await.expect("an open never blocks")
     }
 
@@ -144,7 +145,11 @@ async fn streams_are_charged_and_say_that_the_disk_is_full() {
         guest.stream(&stream).write(vec![b'x'; 9].into()).unwrap();
         assert_eq!(guest.stream(&stream).write_ready().await.unwrap(), 1);
         guest.stream(&stream).blocking_write_and_flush(vec![b'x'; 1].into()).await.unwrap();
-        assert_eq!(guest.stream(&stream).write_ready().await.unwrap(), 1, "a flush at the limit is no failure");
+        assert_eq!(
+            guest.stream(&stream).write_ready().await.unwrap(),
+            1,
+            "a flush at the limit is no failure"
+        );
 
         for attempt in 0..2 {
             let failed = match attempt {
@@ -196,7 +201,10 @@ async fn everything_that_is_created_counts_and_what_exists_does_not() {
     guest.view().create_directory_at(same(&root), "folder".into()).await.unwrap();
     assert_eq!(code(guest.view().create_directory_at(same(&root), "folder".into()).await), ErrorCode::Exist);
     guest.view().symlink_at(same(&root), "file".into(), "soft".into()).await.unwrap();
-    let link = guest.view().link_at(same(&root), PathFlags::empty(), "file".into(), same(&root), "hard".into()).await;
+    let link = guest
+        .view()
+        .link_at(same(&root), PathFlags::empty(), "file".into(), same(&root), "hard".into())
+        .await;
     link.unwrap();
 
     assert_eq!(code(guest.create("another").await), ErrorCode::InsufficientSpace);
@@ -214,7 +222,8 @@ async fn a_fifo_a_socket_and_a_device_are_refused_at_once() {
         let _socket = std::os::unix::net::UnixListener::bind(guest.host("socket")).unwrap();
         let mut names = vec!["fifo", "socket"];
         // Needs root: major 1, minor 5 is the device of zeros.
-        let device = rustix::fs::mknodat(CWD, guest.host("zero"), FileType::CharacterDevice, Mode::RWXU, 0x105);
+        let device =
+            rustix::fs::mknodat(CWD, guest.host("zero"), FileType::CharacterDevice, Mode::RWXU, 0x105);
         if device.is_ok() {
             names.push("zero");
         }
@@ -243,10 +252,13 @@ async fn times_are_set_through_links() {
     let mut guest = Guest::new(10, 1);
     std::fs::write(guest.host("file"), "x").unwrap();
     symlink("file", guest.host("link")).unwrap();
-    let datetime = wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime { seconds: 1_000, nanoseconds: 7 };
+    let datetime =
+        wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime { seconds: 1_000, nanoseconds: 7 };
     let (root, time) = (guest.root(), NewTimestamp::Timestamp(datetime));
     let mut view = guest.view();
-    view.set_times_at(root, PathFlags::SYMLINK_FOLLOW, "link".into(), NewTimestamp::NoChange, time).await.unwrap();
+    view.set_times_at(root, PathFlags::SYMLINK_FOLLOW, "link".into(), NewTimestamp::NoChange, time)
+        .await
+        .unwrap();
     let modified = std::fs::metadata(guest.host("file")).unwrap().modified().unwrap();
     assert_eq!(modified, std::time::UNIX_EPOCH + Duration::new(1_000, 7));
 }
@@ -278,7 +290,13 @@ async fn read_only_stays_read_only() {
     assert_eq!(code(guest.view().append_via_stream(same(&fd))), ErrorCode::NotPermitted);
     let root = guest.root();
     let mut view = guest.view();
-    let touched = view.set_times_at(root, PathFlags::SYMLINK_FOLLOW, "file".into(), NewTimestamp::Now, NewTimestamp::Now);
+    let touched = view.set_times_at(
+        root,
+        PathFlags::SYMLINK_FOLLOW,
+        "file".into(),
+        NewTimestamp::Now,
+        NewTimestamp::Now,
+    );
     assert_eq!(code(touched.await), ErrorCode::NotPermitted);
     assert_eq!(guest.files.budget.written(), 0);
     assert_eq!(std::fs::read(guest.host("file")).unwrap(), b"text");
@@ -304,6 +322,7 @@ async fn a_large_folder_is_listed_whole_and_in_parts() {
         listed.sort();
         assert_eq!(listed, made);
         let mut view = guest.view();
-        wasmtime_wasi::p2::bindings::filesystem::types::HostDirectoryEntryStream::drop(&mut view, stream).unwrap();
+        wasmtime_wasi::p2::bindings::filesystem::types::HostDirectoryEntryStream::drop(&mut view, stream)
+            .unwrap();
     }
 }

@@ -102,12 +102,14 @@ pub(super) fn sweep(base: &OwnedFd, prefix: &str, own: &str) {
             continue;
         }
         let Ok(folder) = open(base, name) else { continue };
-        let ours = rustix::fs::fstat(&folder).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
+        let ours =
+            rustix::fs::fstat(&folder).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
         // Locked means alive.
         if !ours || rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }
-        let removed = contents(&folder).and_then(|()| Ok(rustix::fs::unlinkat(base, name, AtFlags::REMOVEDIR)?));
+        let removed =
+            contents(&folder).and_then(|()| Ok(rustix::fs::unlinkat(base, name, AtFlags::REMOVEDIR)?));
         if let Err(error) = removed {
             tracing::warn!(%error, "an abandoned run folder could not be removed");
         }

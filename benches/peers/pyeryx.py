@@ -1,0 +1,105 @@
+"""The peer pyeryx, for dormouse-bench: one JSON command a line in, one JSON answer a line out.
+
+Times are taken here, inside the peer's own process, in milliseconds.
+"""
+
+import importlib.metadata
+import json
+import sys
+import time
+
+import eryx
+
+
+def clock(function):
+    begin = time.perf_counter()
+    result = function()
+    return (time.perf_counter() - begin) * 1000, result
+
+
+def fresh(code, times):
+    return {"ms": [clock(lambda: eryx.Sandbox().execute(code))[0] for _ in range(times)]}
+
+
+def run(code):
+    ms, result = clock(lambda: eryx.Sandbox().execute(code))
+    return {"ms": [ms], "out": result.stdout_text}
+
+
+class Warm:
+    session = None
+
+    @classmethod
+    def call(cls, code, times):
+        if cls.session is None:
+            cls.session = eryx.Session()
+            cls.session.execute(code)
+        return {"ms": [clock(lambda: cls.session.execute(code))[0] for _ in range(times)]}
+
+
+def throughput(code, seconds):
+    begin = time.perf_counter()
+    count = 0
+    while time.perf_counter() - begin < seconds:
+        eryx.Sandbox().execute(code)
+        count += 1
+    return {"rate": count / (time.perf_counter() - begin)}
+
+
+def private_dirty_kib():
+    with open("/proc/self/smaps_rollup") as file:
+        for line in file:
+            if line.startswith("Private_Dirty:"):
+                return int(line.split()[1])
+
+
+def idle(code, kept):
+    def opened():
+        session = eryx.Session()
+        session.execute(code)
+        return session
+
+    sessions = [opened()]
+    before = private_dirty_kib()
+    sessions += [opened() for _ in range(kept)]
+    return {"kib": (private_dirty_kib() - before) / kept}
+
+
+def late(code, limit_ms):
+    limits = eryx.ResourceLimits(execution_timeout_ms=limit_ms)
+    sandbox = eryx.Sandbox(resource_limits=limits)
+
+    def stopped():
+        try:
+            sandbox.execute(code)
+        except eryx.TimeoutError:
+            return True
+        return False
+
+    ms, timed_out = clock(stopped)
+    if not timed_out:
+        raise RuntimeError("the limit did not end it")
+    return {"ms": [ms - limit_ms]}
+
+
+def version():
+    return {"version": importlib.metadata.version("pyeryx")}
+
+
+VERBS = {
+    "fresh": fresh,
+    "run": run,
+    "warm": Warm.call,
+    "throughput": throughput,
+    "idle": idle,
+    "late": late,
+    "version": version,
+}
+
+for line in sys.stdin:
+    command = json.loads(line)
+    try:
+        answer = VERBS[command.pop("do")](**command)
+    except Exception as error:
+        answer = {"error": f"{type(error).__name__}: {error}"[:300]}
+    print(json.dumps(answer), flush=True)

@@ -1,0 +1,159 @@
+//! Fresh sandboxes: instance, evaluation of `1+1`, drop. With and without a ready-queue, and how many a second.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use dormouse::Dormouse;
+
+use crate::bench::{Bench, FUEL, SUM, sum, with_peer};
+use crate::driver::{self, Driver};
+use crate::peers::Peer;
+use crate::table::{Goal, Row};
+use crate::turns::{Turn, alone, take_turns};
+
+/// Runs in one turn: a turn's first run finds the caches full of the other side's data, as it would after any other work.
+const BURST: usize = 5;
+/// Unused instances kept by the rows with a ready-queue.
+const READY: usize = 8;
+/// Time between two runs at a moderate rate.
+const PAUSE: Duration = Duration::from_millis(3);
+/// Length of one turn of a throughput row.
+const SLICE: Duration = Duration::from_millis(1_000);
+/// Cores that throughput is measured on: so many tasks of ours, so many processes of the peer.
+const CORES: usize = 2;
+
+/// A language, its peer, and its goals.
+struct Case {
+    language: &'static str,
+    peer: Peer,
+    fresh: &'static [Goal],
+    ready: &'static [Goal],
+    throughput: &'static [Goal],
+}
+
+const CASES: [Case; 2] = [
+    Case {
+        language: "python",
+        peer: Peer::Pyeryx,
+        fresh: &[Goal::OneIn(10.0), Goal::Moonshot(0.15)],
+        ready: &[Goal::AtMost(0.2)],
+        throughput: &[Goal::Times(10.0)],
+    },
+    Case {
+        language: "javascript",
+        peer: Peer::Quickjs,
+        fresh: &[Goal::OneIn(3.0)],
+        ready: &[],
+        throughput: &[],
+    },
+];
+
+pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for case in &CASES {
+        let goals = |row: Row, goals: &[Goal]| goals.iter().fold(row, |row, goal| row.goal(*goal));
+        let language = case.language;
+        if bench.wants(&format!("fresh-{language}")) {
+            rows.push(goals(fresh(bench, case)?, case.fresh));
+        }
+        if bench.wants(&format!("ready-{language}")) {
+            rows.push(goals(ready(bench, case)?, case.ready));
+        }
+        if bench.wants(&format!("throughput-{language}")) {
+            rows.push(goals(throughput(bench, case)?, case.throughput));
+        }
+    }
+    Ok(rows)
+}
+
+fn fresh(bench: &Bench, case: &Case) -> Result<Row> {
+    let dormouse = bench.dormouse(0)?;
+    let ours = |fuel: Option<u64>| -> Turn<'_> {
+        let dormouse = &dormouse;
+        Box::new(move || {
+            (0..BURST)
+                .map(|_| {
+                    let snippet = dormouse.snippet(case.language, SUM);
+                    bench.sum(fuel.map_or_else(|| snippet.clone(), |fuel| snippet.clone().fuel(fuel)), 2)
+                })
+                .collect()
+        })
+    };
+    let peer = with_peer(bench.peers.start(case.peer), |peer| peer.fresh(SUM, BURST));
+    let mut measured = take_turns(bench.rounds, vec![ours(None), peer, ours(Some(FUEL))]);
+    let (fuel, peer) = (measured.pop(), measured.pop());
+    let what = format!("fresh {} `{SUM}`: instance, eval, drop", case.language);
+    let ours = measured.pop().unwrap_or_else(|| Err("no samples".into()));
+    Ok(Row::new(format!("fresh-{}", case.language), what, "ms", ours).fuel(fuel).peer(case.peer.name(), peer))
+}
+
+/// One run every [`PAUSE`], as a server's task would, with a queue that fills up in between.
+fn ready(bench: &Bench, case: &Case) -> Result<Row> {
+    let dormouse = bench.dormouse(READY)?;
+    let runs = bench.rounds.saturating_mul(BURST);
+    let measured = alone(1, {
+        Box::new(|| {
+            let (dormouse, language) = (dormouse.clone(), case.language);
+            let paced = async move {
+                let mut clock = tokio::time::interval(PAUSE);
+                let mut samples = Vec::with_capacity(runs);
+                for _ in 0..runs {
+                    clock.tick().await;
+                    samples.push(sum(dormouse.snippet(language, SUM), 2).await?);
+                }
+                anyhow::Ok(samples)
+            };
+            bench.runtime.block_on(async { bench.runtime.spawn(paced).await? })
+        })
+    });
+    let what = format!("the same with a ready-queue of {READY}, one every {} ms", PAUSE.as_millis());
+    Ok(Row::new(format!("ready-{}", case.language), what, "ms", measured))
+}
+
+fn throughput(bench: &Bench, case: &Case) -> Result<Row> {
+    let dormouse = bench.dormouse(0)?;
+    let ours = |fuel: Option<u64>| -> Turn<'_> {
+        let dormouse = &dormouse;
+        Box::new(move || bench.runtime.block_on(rate(bench, dormouse, case.language, fuel)).map(|rate| vec![rate]))
+    };
+    let peers: Result<Vec<Driver>> = (0..CORES).map(|_| bench.peers.start(case.peer)).collect();
+    let mut peers = peers.map_err(|why| format!("{why:#}"));
+    let theirs: Turn<'_> = Box::new(move || match &mut peers {
+        Ok(drivers) => Ok(vec![driver::throughput(drivers, SUM, SLICE.as_secs_f64())?]),
+        Err(why) => anyhow::bail!("{why}"),
+    });
+    let mut measured = take_turns(bench.few(8), vec![ours(None), theirs, ours(Some(FUEL))]);
+    let (fuel, peer) = (measured.pop(), measured.pop());
+    let ours = measured.pop().unwrap_or_else(|| Err("no samples".into()));
+    let what = format!("fresh {} a second, {CORES} at a time", case.language);
+    let row = Row::new(format!("throughput-{}", case.language), what, "1/s", ours);
+    Ok(row.fuel(fuel).peer(format!("{}, {CORES} processes", case.peer.name()), peer))
+}
+
+/// Runs a second of [`CORES`] tasks together.
+async fn rate(bench: &Bench, dormouse: &Dormouse, language: &'static str, fuel: Option<u64>) -> Result<f64> {
+    let begin = Instant::now();
+    let tasks: Vec<_> = (0..CORES)
+        .map(|_| {
+            let dormouse = dormouse.clone();
+            bench.runtime.spawn(async move {
+                let mut count = 0u32;
+                while begin.elapsed() < SLICE {
+                    let snippet = dormouse.snippet(language, SUM);
+                    let snippet = match fuel {
+                        Some(fuel) => snippet.fuel(fuel),
+                        None => snippet,
+                    };
+                    sum(snippet, 2).await?;
+                    count += 1;
+                }
+                anyhow::Ok(f64::from(count))
+            })
+        })
+        .collect();
+    let mut count = 0.0;
+    for task in tasks {
+        count += task.await??;
+    }
+    Ok(count / begin.elapsed().as_secs_f64())
+}

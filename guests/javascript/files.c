@@ -1,0 +1,304 @@
+// Files and the process's surroundings, over WASI's libc: what the snippet may touch is what the run was granted.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <wasi/api.h>
+
+#include "javascript.h"
+
+extern char **environ;
+// Of wasi-libc; fills `environ` from WASI when it is not filled.
+char **__wasilibc_get_environ(void);
+
+// Node's names of the errors that a file system gives.
+static const struct {
+  int code;
+  const char *name, *text;
+} errors[] = {
+    {ENOENT, "ENOENT", "no such file or directory"},
+    {EACCES, "EACCES", "permission denied"},
+    {EPERM, "EPERM", "operation not permitted"},
+    {EROFS, "EROFS", "read-only file system"},
+    {EEXIST, "EEXIST", "file already exists"},
+    {ENOTDIR, "ENOTDIR", "not a directory"},
+    {EISDIR, "EISDIR", "illegal operation on a directory"},
+    {ENOTEMPTY, "ENOTEMPTY", "directory not empty"},
+    {ENOSPC, "ENOSPC", "no space left on device"},
+    {EDQUOT, "EDQUOT", "disk quota exceeded"},
+    {EFBIG, "EFBIG", "file too large"},
+    {EMFILE, "EMFILE", "too many open files"},
+    {ENFILE, "ENFILE", "file table overflow"},
+    {EINVAL, "EINVAL", "invalid argument"},
+    {EXDEV, "EXDEV", "cross-device link not permitted"},
+    {ELOOP, "ELOOP", "too many symbolic links encountered"},
+    {ENAMETOOLONG, "ENAMETOOLONG", "name too long"},
+    {EBUSY, "EBUSY", "resource busy or locked"},
+    {EIO, "EIO", "i/o error"},
+    {ENOMEM, "ENOMEM", "not enough memory"},
+    // No granted folder holds the path; its name is as unknown to the snippet as a missing file's.
+    {ENOTCAPABLE, "ENOENT", "no such file or directory"},
+    {EBADF, "ENOENT", "no such file or directory"},
+};
+
+JSValue files_error(JSContext *ctx, int code, const char *operation, const char *path) {
+  const char *name = "EIO", *about = strerror(code);
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+    if (errors[i].code != code) continue;
+    name = errors[i].name;
+    about = errors[i].text;
+    break;
+  }
+  text message = {0};
+  text_string(&message, name);
+  text_string(&message, ": ");
+  text_string(&message, about);
+  text_string(&message, ", ");
+  text_string(&message, operation);
+  text_string(&message, " '");
+  text_string(&message, path);
+  text_string(&message, "'");
+  JSValue error = JS_NewError(ctx);
+  JS_DefinePropertyValueStr(ctx, error, "message", JS_NewStringLen(ctx, message.bytes, message.length),
+                            JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+  JS_SetPropertyStr(ctx, error, "errno", JS_NewInt32(ctx, -code));
+  JS_SetPropertyStr(ctx, error, "code", JS_NewString(ctx, name));
+  JS_SetPropertyStr(ctx, error, "syscall", JS_NewString(ctx, operation));
+  JS_SetPropertyStr(ctx, error, "path", JS_NewString(ctx, path));
+  text_free(&message);
+  return error;
+}
+
+static JSValue fail(JSContext *ctx, const char *operation, const char *path) {
+  return JS_Throw(ctx, files_error(ctx, errno, operation, path));
+}
+
+char *files_load(const char *path, size_t *length) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return NULL;
+  struct stat about;
+  char *bytes = NULL;
+  size_t room = 0;
+  *length = 0;
+  if (fstat(file, &about) == 0) {
+    if (S_ISDIR(about.st_mode)) errno = EISDIR;
+    else bytes = malloc(room = (about.st_size > 0 && about.st_size < INT_MAX ? (size_t)about.st_size : 4096) + 1);
+  }
+  while (bytes) {
+    if (*length + 1 >= room) {
+      char *larger = realloc(bytes, room *= 2);
+      if (!larger) {
+        free(bytes);
+        bytes = NULL;
+        errno = ENOMEM;
+        break;
+      }
+      bytes = larger;
+    }
+    ssize_t got = read(file, bytes + *length, room - 1 - *length);
+    if (got < 0) {
+      free(bytes);
+      bytes = NULL;
+    } else if (got == 0) {
+      bytes[*length] = 0;
+      break;
+    } else {
+      *length += (size_t)got;
+    }
+  }
+  int code = errno;
+  close(file);
+  errno = code;
+  return bytes;
+}
+
+static void free_bytes(JSRuntime *runtime, void *opaque, void *bytes) {
+  (void)runtime, (void)opaque;
+  free(bytes);
+}
+
+// The path argument of a function, or NULL after an exception.
+static const char *path_argument(JSContext *ctx, int count, JSValueConst *arguments, int index) {
+  if (count <= index || !JS_IsString(arguments[index])) {
+    JS_ThrowTypeError(ctx, "the path must be a string");
+    return NULL;
+  }
+  return JS_ToCString(ctx, arguments[index]);
+}
+
+static void *release_bytes(JSRuntime *runtime, void *opaque, void *bytes, size_t size) {
+  if (size) return realloc(bytes, size);
+  free_bytes(runtime, opaque, bytes);
+  return NULL;
+}
+
+// read(path): an ArrayBuffer
+static JSValue read_file(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  const char *path = path_argument(ctx, count, arguments, 0);
+  if (!path) return JS_EXCEPTION;
+  size_t length;
+  char *bytes = files_load(path, &length);
+  JSValue result = bytes ? JS_NewArrayBuffer(ctx, (uint8_t *)bytes, length, release_bytes, NULL, false)
+                         : fail(ctx, "open", path);
+  JS_FreeCString(ctx, path);
+  return result;
+}
+
+// write(path, bytes, append, exclusive)
+static JSValue write_file(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  const char *path = path_argument(ctx, count, arguments, 0);
+  if (!path || count < 4) return JS_EXCEPTION;
+  size_t length;
+  const uint8_t *bytes = engine_bytes(ctx, arguments[1], &length);
+  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (JS_ToBool(ctx, arguments[2]) ? O_APPEND : O_TRUNC) |
+              (JS_ToBool(ctx, arguments[3]) ? O_EXCL : 0);
+  int file = open(path, flags, 0666);
+  JSValue result = JS_UNDEFINED;
+  if (file < 0) result = fail(ctx, "open", path);
+  while (file >= 0 && length) {
+    ssize_t written = write(file, bytes, length);
+    if (written <= 0) {
+      result = fail(ctx, "write", path);
+      break;
+    }
+    bytes += written;
+    length -= (size_t)written;
+  }
+  if (file >= 0) close(file);
+  JS_FreeCString(ctx, path);
+  return result;
+}
+
+// stat(path, follow): [kind, size, modified, accessed, changed, inode, links], or undefined when there is no such file
+static JSValue stat_file(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  const char *path = path_argument(ctx, count, arguments, 0);
+  if (!path) return JS_EXCEPTION;
+  struct stat about;
+  bool follow = count < 2 || JS_ToBool(ctx, arguments[1]);
+  JSValue result;
+  if (fstatat(AT_FDCWD, path, &about, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0) {
+    result = fail(ctx, follow ? "stat" : "lstat", path);
+  } else {
+    const char *kind = S_ISDIR(about.st_mode) ? "directory" : S_ISLNK(about.st_mode) ? "link" : "file";
+    double modified = (double)about.st_mtim.tv_sec * 1e3 + (double)about.st_mtim.tv_nsec / 1e6;
+    double accessed = (double)about.st_atim.tv_sec * 1e3 + (double)about.st_atim.tv_nsec / 1e6;
+    double changed = (double)about.st_ctim.tv_sec * 1e3 + (double)about.st_ctim.tv_nsec / 1e6;
+    JSValue fields[] = {JS_NewString(ctx, kind),
+                        JS_NewInt64(ctx, about.st_size),
+                        JS_NewFloat64(ctx, modified),
+                        JS_NewFloat64(ctx, accessed),
+                        JS_NewFloat64(ctx, changed),
+                        JS_NewFloat64(ctx, (double)about.st_ino),
+                        JS_NewFloat64(ctx, (double)about.st_nlink)};
+    result = JS_NewArrayFrom(ctx, sizeof fields / sizeof *fields, fields);
+  }
+  JS_FreeCString(ctx, path);
+  return result;
+}
+
+// list(path): [[name, kind], ...] in no order
+static JSValue list_folder(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  const char *path = path_argument(ctx, count, arguments, 0);
+  if (!path) return JS_EXCEPTION;
+  DIR *folder = opendir(path);
+  JSValue result = folder ? JS_NewArray(ctx) : fail(ctx, "scandir", path);
+  uint32_t found = 0;
+  for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    const char *kind = entry->d_type == DT_DIR ? "directory" : entry->d_type == DT_LNK ? "link" : "file";
+    JSValue pair[] = {JS_NewString(ctx, entry->d_name), JS_NewString(ctx, kind)};
+    JS_SetPropertyUint32(ctx, result, found++, JS_NewArrayFrom(ctx, 2, pair));
+  }
+  if (folder) closedir(folder);
+  JS_FreeCString(ctx, path);
+  return result;
+}
+
+enum { MAKE_FOLDER, REMOVE_FOLDER, REMOVE_FILE, CHANGE_FOLDER };
+
+static JSValue change_path(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments, int change) {
+  (void)self;
+  static const char *const names[] = {"mkdir", "rmdir", "unlink", "chdir"};
+  const char *path = path_argument(ctx, count, arguments, 0);
+  if (!path) return JS_EXCEPTION;
+  int done = change == MAKE_FOLDER     ? mkdir(path, 0777)
+             : change == REMOVE_FOLDER ? rmdir(path)
+             : change == REMOVE_FILE   ? unlink(path)
+                                       : chdir(path);
+  JSValue result = done < 0 ? fail(ctx, names[change], path) : JS_UNDEFINED;
+  JS_FreeCString(ctx, path);
+  return result;
+}
+
+static JSValue rename_path(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  const char *from = path_argument(ctx, count, arguments, 0), *to = path_argument(ctx, count, arguments, 1);
+  JSValue result = JS_EXCEPTION;
+  if (from && to) result = rename(from, to) < 0 ? fail(ctx, "rename", from) : JS_UNDEFINED;
+  JS_FreeCString(ctx, from);
+  JS_FreeCString(ctx, to);
+  return result;
+}
+
+static JSValue current_folder(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count, (void)arguments;
+  char path[PATH_MAX];
+  return getcwd(path, sizeof path) ? JS_NewString(ctx, path) : fail(ctx, "getcwd", ".");
+}
+
+// environment(): {name: value}
+static JSValue environment(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count, (void)arguments;
+  JSValue result = JS_NewObject(ctx);
+  for (char **entry = __wasilibc_get_environ(); entry && *entry; entry++) {
+    const char *equals = strchr(*entry, '=');
+    if (!equals) continue;
+    JSAtom name = JS_NewAtomLen(ctx, *entry, (size_t)(equals - *entry));
+    JS_DefinePropertyValue(ctx, result, name, JS_NewString(ctx, equals + 1), JS_PROP_C_W_E);
+    JS_FreeAtom(ctx, name);
+  }
+  return result;
+}
+
+// arguments(): the run's arguments, asked anew each time
+static JSValue program_arguments(JSContext *ctx, JSValueConst self, int count, JSValueConst *given) {
+  (void)self, (void)count, (void)given;
+  JSValue result = JS_NewArray(ctx);
+  __wasi_size_t number = 0, size = 0;
+  if (__wasi_args_sizes_get(&number, &size) != 0 || !number) return result;
+  uint8_t **list = malloc(number * sizeof *list), *bytes = malloc(size);
+  if (list && bytes && __wasi_args_get(list, bytes) == 0) {
+    for (uint32_t i = 0; i < number; i++) JS_SetPropertyUint32(ctx, result, i, JS_NewString(ctx, (char *)list[i]));
+  }
+  free(list);
+  free(bytes);
+  return result;
+}
+
+static const JSCFunctionListEntry functions[] = {
+    JS_CFUNC_DEF("readFile", 1, read_file),
+    JS_CFUNC_DEF("writeFile", 4, write_file),
+    JS_CFUNC_DEF("stat", 2, stat_file),
+    JS_CFUNC_DEF("list", 1, list_folder),
+    JS_CFUNC_MAGIC_DEF("makeFolder", 1, change_path, MAKE_FOLDER),
+    JS_CFUNC_MAGIC_DEF("removeFolder", 1, change_path, REMOVE_FOLDER),
+    JS_CFUNC_MAGIC_DEF("removeFile", 1, change_path, REMOVE_FILE),
+    JS_CFUNC_MAGIC_DEF("changeFolder", 1, change_path, CHANGE_FOLDER),
+    JS_CFUNC_DEF("rename", 2, rename_path),
+    JS_CFUNC_DEF("currentFolder", 0, current_folder),
+    JS_CFUNC_DEF("environment", 0, environment),
+    JS_CFUNC_DEF("arguments", 0, program_arguments),
+};
+
+void files_install(JSContext *ctx, JSValueConst native) {
+  JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
+}

@@ -1,0 +1,138 @@
+"""What this sandbox cannot do says so, in one sentence, where a program would otherwise meet something obscure."""
+
+import errno
+import os
+import sys
+
+from _dormouse.loop import NO_NETWORK, NO_PROCESSES
+
+NO_THREADS = "no threads in this sandbox"
+
+_NATIVE = "it calls native code"
+_TERMINAL = "there is no terminal"
+_REASONS = {
+    "ctypes": _NATIVE, "_ctypes": _NATIVE,
+    "ssl": "there is no TLS library", "_ssl": "there is no TLS library",
+    "curses": _TERMINAL, "_curses": _TERMINAL, "_curses_panel": _TERMINAL, "readline": _TERMINAL,
+    "termios": _TERMINAL, "tty": _TERMINAL, "pty": _TERMINAL,
+    "tkinter": "there is no display", "_tkinter": "there is no display",
+    "turtle": "there is no display", "turtledemo": "there is no display", "idlelib": "there is no display",
+    "fcntl": "the system interface has no such call", "resource": "the system interface has no such call",
+    "mmap": "memory cannot be mapped", "pwd": "there are no users", "grp": "there are no users",
+    "syslog": "there is no system log", "_posixsubprocess": "there are no processes",
+    "_multiprocessing": "there are no processes", "_posixshmem": "there are no processes",
+    "_interpreters": "there is one interpreter", "_interpchannels": "there is one interpreter",
+    "_interpqueues": "there is one interpreter",
+    "_zstd": "the library is not built in", "_uuid": "the library is not built in",
+    "_gdbm": "the library is not built in", "_dbm": "the library is not built in",
+    "ensurepip": "packages cannot be installed", "venv": "packages cannot be installed",
+    "msvcrt": "this is not Windows", "winreg": "this is not Windows", "winsound": "this is not Windows",
+    "_winapi": "this is not Windows", "nt": "this is not Windows", "_overlapped": "this is not Windows",
+    "_scproxy": "this is not macOS", "posixshmem": "there are no processes",
+    "pip": "packages cannot be installed", "setuptools": "packages cannot be installed",
+}
+_QUIET = ("msvcrt", "winreg", "winsound", "_winapi", "nt", "_overlapped", "_scproxy")
+
+
+class Absent:
+    """The last finder: names a reason for modules that are known and cannot be here."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        reason = _REASONS.get(name)
+        if reason is not None:
+            raise ModuleNotFoundError(f"`{name}` is not available in this sandbox: {reason}", name=name)
+
+
+def is_absent(name):
+    return name.partition(".")[0] in _REASONS
+
+
+def _refuse(kind, *arguments):
+    def refused(*_args, **_options):
+        raise kind(*arguments)
+    return refused
+
+
+def _patch_threads():
+    import _thread
+    import threading
+    refused = _refuse(RuntimeError, f"can't start new thread: {NO_THREADS}")
+    _thread.start_new_thread = _thread.start_new = _thread.start_joinable_thread = refused
+    threading._start_joinable_thread = refused
+    start = threading.Thread.start
+
+    def start_thread(self):
+        if self._initialized and not self._started.is_set():
+            refused()
+        start(self)
+
+    threading.Thread.start = start_thread
+
+
+def _patch_thread_pool():
+    from concurrent.futures import thread
+    submit = thread.ThreadPoolExecutor.submit
+
+    def submit_task(self, fn, /, *args, **kwargs):
+        # Refused before the task is queued, so that closing the pool does not wait for it.
+        if not self._shutdown:
+            raise RuntimeError(f"can't start new thread: {NO_THREADS}")
+        return submit(self, fn, *args, **kwargs)
+
+    thread.ThreadPoolExecutor.submit = submit_task
+
+
+def _patch_processes():
+    import subprocess
+    from multiprocessing import context, process
+    error = (OSError, errno.ENOTSUP, NO_PROCESSES)
+    original = subprocess.Popen.__init__
+
+    def open_process(self, *args, **options):
+        self._child_created, self.returncode = False, None
+        self.stdin = self.stdout = self.stderr = None
+        raise OSError(errno.ENOTSUP, NO_PROCESSES)
+
+    open_process.__signature__ = __import__("inspect").signature(original)
+    subprocess.Popen.__init__ = open_process
+    os.system = _refuse(*error)
+    process.BaseProcess.start = _refuse(*error)
+    for method in ("Pool", "Manager", "Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event",
+                   "Barrier", "Queue", "JoinableQueue", "SimpleQueue", "Pipe"):
+        setattr(context.BaseContext, method, _refuse(*error))
+    from concurrent.futures import process as pool
+    pool.ProcessPoolExecutor.__init__ = _refuse(*error)
+
+
+def _patch_network():
+    import socket
+
+    class NoSocket(socket.socket):
+        """A socket that says why it cannot be."""
+
+        def __init__(self, *args, **options):
+            raise OSError(errno.ENOTSUP, NO_NETWORK)
+
+        def __del__(self):
+            pass
+
+    NoSocket.__name__ = NoSocket.__qualname__ = "socket"
+    NoSocket.__module__ = "socket"
+    socket.socket = socket.SocketType = NoSocket
+    unknown = _refuse(socket.gaierror, getattr(socket, "EAI_FAIL", -4), NO_NETWORK)
+    for function in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"):
+        setattr(socket, function, unknown)
+    for function in ("create_connection", "create_server", "socketpair"):
+        setattr(socket, function, _refuse(OSError, errno.ENOTSUP, NO_NETWORK))
+    socket.gethostname = lambda: "sandbox"
+    socket.getfqdn = lambda name="": name or "sandbox"
+
+
+def install():
+    """After all modules that are changed here were imported."""
+    _patch_threads()
+    _patch_thread_pool()
+    _patch_processes()
+    _patch_network()
+    sys.meta_path.append(Absent)

@@ -1,0 +1,80 @@
+"""The standard library as compiled code in memory: every module imports without a file system."""
+
+import marshal
+import os
+import sys
+from importlib.machinery import ModuleSpec
+
+from _dormouse.absent import is_absent
+
+# Not modules of programs: tests, documents, demonstrations.
+_LEFT_OUT = {"__pycache__", "test", "tests", "idle_test", "lib2to3", "idlelib", "turtledemo", "ensurepip"}
+
+_modules = {}  # name -> (is it a package, file name, marshalled code)
+
+
+class Library:
+    """Finds and loads the modules that `collect` compiled."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        entry = _modules.get(name)
+        if entry is None:
+            return None
+        package, file, _ = entry
+        spec = ModuleSpec(name, Library, origin=file, is_package=package)
+        spec.has_location = True
+        if package:
+            spec.submodule_search_locations.append(os.path.dirname(file))
+        return spec
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        exec(Library.get_code(module.__spec__.name), module.__dict__)
+
+    @staticmethod
+    def get_code(name):
+        return marshal.loads(_entry(name)[2])
+
+    @staticmethod
+    def get_source(name):
+        _entry(name)
+        return None
+
+    @staticmethod
+    def is_package(name):
+        return _entry(name)[0]
+
+    @staticmethod
+    def get_filename(name):
+        return _entry(name)[1]
+
+
+def _entry(name):
+    try:
+        return _modules[name]
+    except KeyError:
+        raise ImportError(f"the standard library has no module `{name}`", name=name) from None
+
+
+def collect(root):
+    """Compiles every module under `root` that is not imported already."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(set(folders) - _LEFT_OUT)
+        for file in sorted(files):
+            path = os.path.join(folder, file)
+            name, extension = os.path.splitext(os.path.relpath(path, root).replace("/", "."))
+            package = name.endswith(".__init__")
+            name = name.removesuffix(".__init__")
+            wanted = extension == ".py" and all(part.isidentifier() for part in name.split("."))
+            if not wanted or name in sys.modules or is_absent(name):
+                continue
+            with open(path, "rb") as source:
+                code = compile(source.read(), path, "exec", dont_inherit=True)
+            _modules[name] = package, path, marshal.dumps(code)
+
+

@@ -1,0 +1,61 @@
+"""Runs once, while the guest is built: brings the interpreter into the state that every instance starts from."""
+
+import gc
+import importlib
+import sys
+
+from _dormouse import absent, errors, library, loop, session, world, zones
+
+# What snippets commonly import is loaded; an import statement then costs a dictionary lookup.
+_LOADED = """
+abc argparse array ast asyncio base64 binascii bisect bz2 calendar cmath codecs collections.abc colorsys concurrent.futures
+configparser contextlib contextvars copy csv dataclasses datetime decimal difflib dis email email.message email.mime.text
+email.policy enum errno fileinput fnmatch fractions functools gc getopt getpass gettext glob graphlib gzip hashlib heapq
+hmac html html.parser http http.client http.cookies imaplib importlib.metadata importlib.resources inspect io ipaddress
+itertools json keyword linecache locale logging logging.handlers lzma math mimetypes multiprocessing
+numbers opcode operator optparse os pathlib pickle pickletools pkgutil platform plistlib posixpath pprint queue quopri
+random re reprlib sched secrets select selectors shelve shlex shutil signal site socket sqlite3 stat statistics string
+string.templatelib stringprep struct subprocess symtable sys sysconfig tarfile tempfile textwrap threading time timeit token
+tokenize tomllib trace traceback tracemalloc types typing unicodedata unittest unittest.mock urllib.error urllib.parse
+urllib.request uuid warnings wave weakref xml.dom.minidom xml.etree.ElementTree xml.sax zipfile zlib zoneinfo
+annotationlib code codeop doctest pdb profile pstats pydoc zipimport
+_pydatetime _strptime _pylong encodings.idna encodings.latin_1 encodings.ascii encodings.utf_16 encodings.utf_16_le
+encodings.utf_16_be encodings.utf_32 encodings.utf_8_sig encodings.cp1252 encodings.unicode_escape encodings.raw_unicode_escape
+encodings.hex_codec encodings.base64_codec encodings.punycode encodings.charmap encodings.cp437
+multiprocessing.process multiprocessing.context concurrent.futures.thread concurrent.futures.process
+""".split()
+
+
+def prepare(stdlib, zone_folder):
+    for name in _LOADED:
+        importlib.import_module(name)
+    absent.install()
+    errors.install()
+    loop.install()
+    zones.collect(zone_folder)
+    zones.install()
+    library.collect(stdlib)
+    # Before `Absent`, which is the last resort.
+    sys.meta_path.insert(len(sys.meta_path) - 1, library.Library)
+    session.reset()
+
+
+def finish():
+    """The last step in Python: forgets the folders that were there for the build only."""
+    import linecache
+    import random
+    import tempfile
+    import os
+    sys.path.clear()
+    sys.path_importer_cache.clear()
+    linecache.clearcache()
+    importlib.invalidate_caches()
+    os.environ.clear()
+    sys.argv[:] = [""]
+    # Lazily, at the first use in an instance (see the edit of _randommodule.c).
+    random.seed()
+    tempfile._name_sequence = None
+    tempfile.tempdir = None
+    session.reset()
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,48 @@
+"""What lies around the interpreter: standard streams, environment, arguments, open files."""
+
+import gc
+import io
+import os
+import sys
+
+import _dormouse_host
+
+
+def open_streams():
+    """Standard streams over the descriptors 0 to 2. Lone surrogates never make a print fail."""
+    def text(descriptor, mode, **options):
+        raw = io.FileIO(descriptor, mode, closefd=False)
+        buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
+        stream = io.TextIOWrapper(buffer, encoding="utf-8", **options)
+        stream.mode = mode
+        return stream
+
+    return (text(0, "r", errors="surrogateescape"),
+            text(1, "w", errors="backslashreplace", line_buffering=True),
+            text(2, "w", errors="backslashreplace", line_buffering=True))
+
+
+def refresh():
+    """Takes environment and arguments from the host anew."""
+    os.reload_environ()
+    sys.argv[:] = [os.fsdecode(argument) for argument in _dormouse_host.arguments()] or [""]
+    for folder in reversed(os.environ.get("PYTHONPATH", "").split(":")):
+        if folder and folder not in sys.path:
+            sys.path.insert(0, folder)
+
+
+def close_files():
+    """Closes every open file, outermost layer first so that nothing buffered is lost. Returns their names."""
+    names = []
+    objects = [item for item in gc.get_objects() if isinstance(item, io.IOBase)]
+    for layer in (io.TextIOBase, io.BufferedIOBase, io.RawIOBase):
+        for item in objects:
+            try:
+                if not isinstance(item, layer) or item.closed or item.fileno() <= 2:
+                    continue
+                name = item.name
+                item.close()
+                names.append(name if isinstance(name, str) else os.fsdecode(name) if isinstance(name, bytes) else str(name))
+            except Exception:
+                continue
+    return names

@@ -1,0 +1,72 @@
+// The module `_dormouse_host`: what the driver's Python code needs from C.
+#include "python.h"
+
+#include <stdlib.h>
+#include <wasi/api.h>
+
+static PyObject *call_tool(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "call_tool takes a name and a JSON text");
+  Py_ssize_t lengths[2];
+  guest_string_t texts[2];
+  for (int i = 0; i < 2; i++) {
+    const char *bytes = PyUnicode_AsUTF8AndSize(arguments[i], &lengths[i]);
+    if (!bytes) return NULL;
+    texts[i] = (guest_string_t){(uint8_t *)bytes, (size_t)lengths[i]};
+  }
+  guest_string_t answer = {0};
+  bool done = dormouse_sandbox_host_call_tool(&texts[0], &texts[1], &answer, &answer);
+  PyObject *text = PyUnicode_DecodeUTF8((const char *)answer.ptr, (Py_ssize_t)answer.len, "replace");
+  guest_string_free(&answer);
+  return text ? Py_BuildValue("(ON)", done ? Py_True : Py_False, text) : NULL;
+}
+
+static PyObject *source_of(PyObject *, PyObject *name) {
+  PyObject *source = eval_source_of(name);
+  if (!source && !PyErr_Occurred()) Py_RETURN_NONE;
+  return source;
+}
+
+// The length of a str in UTF-8, without making that form. A lone surrogate counts as the U+FFFD that replaces it.
+static PyObject *utf8_length(PyObject *, PyObject *text) {
+  if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "not a str");
+  Py_ssize_t count = PyUnicode_GET_LENGTH(text), length = count;
+  if (!PyUnicode_IS_ASCII(text)) {
+    int kind = PyUnicode_KIND(text);
+    const void *data = PyUnicode_DATA(text);
+    for (Py_ssize_t i = 0; i < count; i++) {
+      Py_UCS4 character = PyUnicode_READ(kind, data, i);
+      length += (character >= 0x80) + (character >= 0x800) + (character >= 0x10000);
+    }
+  }
+  return PyLong_FromSsize_t(length);
+}
+
+// The arguments that WASI has now; libc's copy is from the start of the image.
+static PyObject *arguments(PyObject *, PyObject *) {
+  __wasi_size_t count, size;
+  if (__wasi_args_sizes_get(&count, &size)) return PyList_New(0);
+  uint8_t **list = calloc(count + 1, sizeof *list), *buffer = malloc(size + 1);
+  PyObject *result = list && buffer ? PyList_New(0) : PyErr_NoMemory();
+  if (result && !__wasi_args_get(list, buffer)) {
+    for (__wasi_size_t i = 0; result && i < count; i++) {
+      PyObject *argument = PyBytes_FromString((const char *)list[i]);
+      if (!argument || PyList_Append(result, argument) < 0) Py_CLEAR(result);
+      Py_XDECREF(argument);
+    }
+  }
+  free(list);
+  free(buffer);
+  return result;
+}
+
+static PyMethodDef methods[] = {
+    {"call_tool", (PyCFunction)(void *)call_tool, METH_FASTCALL, NULL},
+    {"source_of", source_of, METH_O, NULL},
+    {"utf8_length", utf8_length, METH_O, NULL},
+    {"arguments", arguments, METH_NOARGS, NULL},
+    {0},
+};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_dormouse_host", .m_size = -1,
+                                        .m_methods = methods};
+
+PyObject *host_module(void) { return PyModule_Create(&definition); }

@@ -1,0 +1,81 @@
+// What is done to the finished interpreter so that an instance of its image touches few pages of memory.
+#define Py_BUILD_CORE 1
+#include "python.h"
+
+#include <internal/pycore_gc.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "driver.h"
+
+// Above the count at which the interpreter stops counting, below that of statically allocated objects.
+#define FOREVER (_Py_IMMORTAL_INITIAL_REFCNT + 1)
+
+static PyObject **pending;
+static size_t pending_count, pending_room;
+
+static int visit(PyObject *object, void *) {
+  if (!object || _Py_IsImmortal(object)) return 0;
+  object->ob_refcnt = FOREVER;
+  if (pending_count == pending_room) {
+    pending_room = pending_room ? pending_room * 2 : 65536;
+    pending = realloc(pending, pending_room * sizeof *pending);
+    if (!pending) abort();
+  }
+  pending[pending_count++] = object;
+  return 0;
+}
+
+// Code objects are not tracked by the garbage collector, so nothing says what they refer to.
+static void visit_code(PyCodeObject *code) {
+  PyObject *parts[] = {code->co_consts, code->co_names, code->co_exceptiontable, code->co_localsplusnames,
+                       code->co_localspluskinds, code->co_filename, code->co_name, code->co_qualname,
+                       code->co_linetable};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) visit(parts[i], NULL);
+}
+
+static void visit_type(PyTypeObject *type) {
+  // Borrowed for the visit; an immortal dictionary does not mind the lost count.
+  visit(PyType_GetDict(type), NULL);
+  visit(type->tp_mro, NULL);
+  visit(type->tp_bases, NULL);
+}
+
+void image_immortalise(void) {
+  PyObject *collector = PyImport_ImportModule("gc");
+  PyObject *objects = collector ? PyObject_CallMethod(collector, "get_objects", NULL) : NULL;
+  if (!objects) abort();
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); i++) {
+    PyObject *object = PyList_GET_ITEM(objects, i);
+    if (object != objects) visit(object, NULL);
+  }
+  visit(collector, NULL);
+  while (pending_count) {
+    PyObject *object = pending[--pending_count];
+    if (PyCode_Check(object)) {
+      visit_code((PyCodeObject *)object);
+    } else if (Py_TYPE(object)->tp_traverse && PyObject_IS_GC(object)) {
+      // Static types have the slot and refuse to be traversed.
+      Py_TYPE(object)->tp_traverse(object, visit, NULL);
+    }
+    if (PyType_Check(object)) visit_type((PyTypeObject *)object);
+    visit((PyObject *)Py_TYPE(object), NULL);
+  }
+  free(pending);
+  pending = NULL;
+  pending_room = 0;
+  Py_DECREF(objects);
+}
+
+void image_fill(void) {
+  driver_fill_heap();
+  // Python's own allocator: every size class up to the first block in memory that did not exist before.
+  char *top = sbrk(0);
+  for (size_t size = 512; size >= 8; size -= 8) {
+    char *block;
+    do {
+      block = PyObject_Malloc(size);
+    } while (block && block < top);
+    PyObject_Free(block);
+  }
+}

@@ -1,0 +1,68 @@
+// What the files of the Python driver share.
+#ifndef DORMOUSE_PYTHON_H
+#define DORMOUSE_PYTHON_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+
+#include "guest.h"
+
+typedef exports_dormouse_sandbox_interpreter_bounds_t bounds_t;
+typedef exports_dormouse_sandbox_interpreter_options_t options_t;
+typedef exports_dormouse_sandbox_interpreter_outcome_t outcome_t;
+
+// The interpreter's objects that every call needs. They live as long as the image.
+typedef struct {
+  PyObject *globals;       // the dictionary of `__main__`
+  PyObject *underscore;    // the name `_`
+  PyObject *flush;         // the name `flush`
+  PyObject *encode_value;  // boot/_dormouse/values.py
+  PyObject *encode_error;  // boot/_dormouse/errors.py
+  PyObject *run_loop;      // boot/_dormouse/loop.py
+  PyObject *refresh, *open_streams, *close_files;  // boot/_dormouse/world.py
+  PyObject *get, *set, *vars, *reset;              // boot/_dormouse/session.py
+} python_t;
+extern python_t python;
+
+// eval.c
+
+// Compiles and runs a snippet. Takes the text, which must be from `malloc`. NULL: an exception is set.
+PyObject *eval_snippet(char *text, size_t length, PyObject *name);
+// After the outcome of a snippet was made: lets go of its source unless code made from it lives on.
+void eval_end(void);
+// The source of the snippet whose code has this name object, as a new reference; NULL without an exception: none.
+PyObject *eval_source_of(PyObject *name);
+
+// encode.c
+
+// The JSON text of a value of a simple type; false: it is of another, or too large.
+bool encode_scalar(PyObject *value, const bounds_t *bounds, guest_string_t *text);
+
+// outcome.c
+
+// The outcome of a call that came to a value (whose reference is taken) or, when it is NULL, to an exception.
+void outcome_of(PyObject *value, const bounds_t *bounds, outcome_t *outcome);
+// A copy of a str's UTF-8 form, in memory from `malloc`. False: there is no memory for it.
+bool outcome_text(PyObject *text, guest_string_t *copy);
+
+// streams.c
+
+// Gives `sys` its standard streams back if the last call replaced or closed them.
+void streams_begin(void);
+void streams_flush(void);
+// The streams are not to be trusted any more; the next call gets new ones.
+void streams_renew(void);
+
+// host.c
+
+PyObject *host_module(void);
+
+// image.c
+
+// Makes every object there is immortal, so that using one does not write to its page.
+void image_immortalise(void);
+// Fills the holes of Python's allocator and of libc's below it.
+void image_fill(void);
+
+#endif

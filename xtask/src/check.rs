@@ -1,0 +1,113 @@
+//! `cargo xtask check`: what Cargo.lock may hold, and what a commit may not name.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value as Json;
+
+use crate::guests::workspace;
+use crate::process::Totals;
+use crate::progress::complain;
+
+/// Addresses of registries, in halves, so that this file does not name them itself.
+const REGISTRIES: [(&str, &str); 6] = [
+    ("pypi.", "org"),
+    ("npmjs.", "org"),
+    ("npmjs.", "com"),
+    ("crates.", "io"),
+    ("deb.debian.", "org"),
+    ("static.rust-", "lang.org"),
+];
+
+/// Runs all checks; prints what is wrong.
+pub(crate) fn run() -> Result<Totals> {
+    let mut totals = Totals::default();
+    for (name, problems) in [("licences", licences()?), ("minimum versions", minimums()?), ("names", names()?)] {
+        if problems.is_empty() {
+            totals.passed += 1;
+        } else {
+            totals.failed += 1;
+            complain(&format!("{name}:\n  {}", problems.join("\n  ")));
+        }
+    }
+    complain(&totals.to_string());
+    Ok(totals)
+}
+
+fn packages() -> Result<Vec<Json>> {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(workspace())
+        .output()?;
+    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Json = serde_json::from_slice(&output.stdout)?;
+    Ok(metadata["packages"].as_array().cloned().unwrap_or_default())
+}
+
+/// Every dependency's licence is one of deny.toml's.
+fn licences() -> Result<Vec<String>> {
+    let deny: toml::Table = fs::read_to_string(workspace().join("deny.toml"))?.parse()?;
+    let allowed: BTreeSet<&str> = deny["licenses"]["allow"]
+        .as_array()
+        .context("deny.toml has no licenses.allow")?
+        .iter()
+        .filter_map(toml::Value::as_str)
+        .collect();
+    let mut problems = Vec::new();
+    for package in packages()? {
+        let (name, text) = (&package["name"], package["license"].as_str().unwrap_or_default());
+        let fits = spdx::Expression::parse_mode(text, spdx::ParseMode::LAX).is_ok_and(|expression| {
+            expression.evaluate(|requirement| allowed.contains(requirement.to_string().as_str()))
+        });
+        // A package without the field carries its licence as a file, which a person must have read.
+        if !fits && !(text.is_empty() && package["license_file"].is_string()) {
+            problems.push(format!("{name}: `{text}` is not in deny.toml"));
+        }
+    }
+    Ok(problems)
+}
+
+/// No dependency is older than advisories.toml says.
+fn minimums() -> Result<Vec<String>> {
+    let list: toml::Table = fs::read_to_string(workspace().join("advisories.toml"))?.parse()?;
+    let locked: toml::Table = fs::read_to_string(workspace().join("Cargo.lock"))?.parse()?;
+    let none = Vec::new();
+    let mut problems = Vec::new();
+    for minimum in list["minimum"].as_array().unwrap_or(&none) {
+        let field = |key: &str| minimum[key].as_str().unwrap_or_default();
+        let least = semver::Version::parse(field("version"))?;
+        for package in locked["package"].as_array().unwrap_or(&none) {
+            if package["name"].as_str() != Some(field("crate")) {
+                continue;
+            }
+            let version = semver::Version::parse(package["version"].as_str().unwrap_or_default())?;
+            if version < least {
+                problems.push(format!("{} {version} is older than {least}: {}", field("crate"), field("reason")));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// No committed file names a registry's address or a path of one machine.
+fn names() -> Result<Vec<String>> {
+    let output = Command::new("git").args(["ls-files", "-z"]).current_dir(workspace()).output()?;
+    let files = String::from_utf8_lossy(&output.stdout).into_owned();
+    let home = ["/ro", "ot/"].concat();
+    let mut problems = Vec::new();
+    for file in files.split('\0').filter(|file| !file.is_empty() && !file.ends_with(".lock")) {
+        let Ok(text) = fs::read_to_string(workspace().join(file)) else { continue };
+        for (number, line) in text.lines().enumerate() {
+            let registry = REGISTRIES.iter().map(|(a, b)| [*a, *b].concat()).find(|host| line.contains(host.as_str()));
+            if let Some(host) = registry {
+                problems.push(format!("{file}:{}: names `{host}`", number + 1));
+            }
+            if line.contains(&home) && !file.ends_with("package-lock.json") {
+                problems.push(format!("{file}:{}: names a path of one machine", number + 1));
+            }
+        }
+    }
+    Ok(problems)
+}

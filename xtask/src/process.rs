@@ -1,0 +1,102 @@
+//! Runs cargo and other programs, and reads the totals out of what they print.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::guests::workspace;
+
+/// What a test program counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, other: Totals) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+
+    /// The counts of a closing line: cargo's `test result: ok. 3 passed; 0 failed; 1 ignored; ...`, or
+    /// `3 passed, 0 failed, 1 skipped`.
+    pub(crate) fn read(line: &str) -> Option<Self> {
+        let counts = line.strip_prefix("test result: ").map_or(line, |rest| rest.split_once(". ").map_or(rest, |x| x.1));
+        let mut totals = Self::default();
+        let mut known = 0;
+        for part in counts.split([';', ',']) {
+            let (number, word) = part.trim().split_once(' ')?;
+            let Ok(number) = number.parse::<u64>() else { break };
+            match word {
+                "passed" => totals.passed = number,
+                "failed" => totals.failed = number,
+                "ignored" | "skipped" => totals.skipped = number,
+                _ => continue,
+            }
+            known += 1;
+        }
+        (known >= 2).then_some(totals)
+    }
+}
+
+impl std::fmt::Display for Totals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+/// Cargo's target folder.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
+}
+
+/// Runs cargo in the workspace; its output is the terminal's.
+pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let status = command.args(arguments).current_dir(workspace()).status().context("cargo does not start")?;
+    if !status.success() {
+        bail!("`cargo {}` failed", arguments.join(" "));
+    }
+    Ok(())
+}
+
+/// Runs a program in the workspace, shows its standard output as it comes, and sums up the counts in it. The flag says
+/// whether it succeeded.
+pub(crate) fn counted(command: &mut Command) -> Result<(Totals, bool)> {
+    let shown = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .current_dir(workspace())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("`{shown}` does not start"))?;
+    let output = child.stdout.take().context("a pipe was asked for")?;
+    let mut totals = Totals::default();
+    let mut out = std::io::stdout().lock();
+    for line in BufReader::new(output).lines() {
+        let line = line?;
+        writeln!(out, "{line}")?;
+        if let Some(more) = Totals::read(&line) {
+            totals.add(more);
+        }
+    }
+    Ok((totals, child.wait()?.success()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_are_read_and_others_are_not() {
+        let cargo = "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s";
+        assert_eq!(Totals::read(cargo), Some(Totals { passed: 3, failed: 0, skipped: 1 }));
+        assert_eq!(Totals::read("5 passed, 2 failed, 0 skipped"), Some(Totals { passed: 5, failed: 2, skipped: 0 }));
+        assert_eq!(Totals::read("running 3 tests"), None);
+        assert_eq!(Totals::read("3 passed"), None);
+    }
+}

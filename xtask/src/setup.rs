@@ -1,0 +1,45 @@
+//! `cargo xtask setup`: from a fresh clone to a sandbox that answers.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::guests;
+use crate::process;
+use crate::progress::complain;
+
+/// What is evaluated at the end, to show that it works.
+const GREETINGS: [(&str, &str); 2] = [
+    ("python", "import sys, platform; f'Python {platform.python_version()} on {sys.platform}: {sum(range(10))}'"),
+    ("javascript", "`JavaScript: ${[1, 2, 3].map(n => n * n).join(' + ')} = ${1 + 4 + 9}`"),
+];
+
+/// Builds the guests and the command line, then evaluates a snippet in each language.
+pub(crate) fn run() -> Result<()> {
+    let started = Instant::now();
+    complain("1/3 guests: the interpreters, built from source once (Python takes some minutes)");
+    guests::run(&guests::Arguments::all())?;
+    complain("2/3 the command line");
+    process::cargo(&["build", "--release", "--workspace", "--bins"])?;
+    complain("3/3 a first evaluation");
+    let binary = binary();
+    for (language, code) in GREETINGS {
+        let status = Command::new(&binary).args(["eval", "--language", language, code]).status();
+        let status = status.with_context(|| format!("`{}` does not start", binary.display()))?;
+        ensure!(status.success(), "the {language} evaluation failed: run `{} doctor`", binary.display());
+    }
+    complain(&format!("ready after {} s: {}", started.elapsed().as_secs(), shown(&binary)));
+    Ok(())
+}
+
+/// The built command line.
+pub(crate) fn binary() -> PathBuf {
+    process::target().join("release/dormouse")
+}
+
+fn shown(binary: &std::path::Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    binary.strip_prefix(&here).unwrap_or(binary).display().to_string()
+}

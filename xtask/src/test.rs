@@ -1,0 +1,124 @@
+//! `cargo xtask test`: everything that a change must pass, cheap things first.
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+
+use crate::process::{self, Totals};
+use crate::progress::complain;
+use crate::{check, guests};
+
+/// A part of the tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Phase {
+    /// Formatting
+    Fmt,
+    /// Lints
+    Clippy,
+    /// Licences, minimum versions, names that must not be committed
+    Check,
+    /// The guests are there, or are built
+    Guests,
+    /// All Rust tests: units, evaluation, abuse, flow, state, structure
+    Rust,
+    /// Documentation builds without warnings
+    Docs,
+    /// CPython's own tests, in the guest
+    Cpython,
+    /// JavaScript's own tests, in the guest
+    Test262,
+    /// The Python and TypeScript MCP clients
+    Clients,
+    /// The MCP inspector's strict schema check
+    Inspector,
+    /// The MCP conformance suite
+    McpConformance,
+    /// A short run of the benchmarks, so that they do not rot
+    Bench,
+}
+
+/// Arguments of `cargo xtask test`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Run these phases only, in the order of this list
+    #[arg(value_enum)]
+    phases: Vec<Phase>,
+    /// Go on after a phase has failed
+    #[arg(long)]
+    keep_going: bool,
+}
+
+/// Runs the phases and closes with the sum of all counts.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let phases = if arguments.phases.is_empty() { Phase::value_variants() } else { &arguments.phases };
+    let mut sum = Totals::default();
+    let mut failed = Vec::new();
+    for phase in phases {
+        let started = Instant::now();
+        let name = phase.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        complain(&format!("== {name}"));
+        let (totals, ok) = match one(*phase) {
+            Ok(result) => result,
+            Err(error) => {
+                complain(&format!("error: {error:#}"));
+                (Totals { failed: 1, ..Totals::default() }, false)
+            }
+        };
+        complain(&format!("== {name}: {totals} ({} s)", started.elapsed().as_secs()));
+        sum.add(totals);
+        if !ok {
+            failed.push(name);
+            if !arguments.keep_going {
+                break;
+            }
+        }
+    }
+    complain(&sum.to_string());
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn one(phase: Phase) -> Result<(Totals, bool)> {
+    let single = |result: Result<()>| result.map(|()| (Totals { passed: 1, ..Totals::default() }, true));
+    match phase {
+        Phase::Fmt => single(process::cargo(&["fmt", "--all", "--check"])),
+        Phase::Clippy => single(process::cargo(&[
+            "clippy", "--quiet", "--release", "--workspace", "--all-targets", "--", "-D", "warnings",
+        ])),
+        Phase::Check => check::run().map(|totals| (totals, totals.failed == 0)),
+        Phase::Guests => single(guests::run(&guests::Arguments::all())),
+        Phase::Rust => {
+            process::cargo(&["build", "--release", "--workspace", "--bins"])?;
+            process::counted(cargo().args(["test", "--quiet", "--release", "--workspace", "--no-fail-fast"]))
+        }
+        Phase::Docs => {
+            let mut command = cargo();
+            command.args(["doc", "--quiet", "--release", "--workspace", "--no-deps", "--document-private-items"]);
+            let ok = command.env("RUSTDOCFLAGS", "-D warnings").current_dir(guests::workspace()).status()?.success();
+            Ok((Totals { passed: u64::from(ok), failed: u64::from(!ok), skipped: 0 }, ok))
+        }
+        Phase::Cpython => suite("cpython"),
+        Phase::Test262 => suite("test262"),
+        Phase::Clients => suite("clients"),
+        Phase::Inspector => suite("inspector"),
+        Phase::McpConformance => suite("mcp-conformance"),
+        Phase::Bench => {
+            let bench = process::target().join("release/dormouse-bench");
+            let ok = Command::new(bench).args(["--smoke"]).current_dir(guests::workspace()).status()?.success();
+            Ok((Totals { passed: u64::from(ok), failed: u64::from(!ok), skipped: 0 }, ok))
+        }
+    }
+}
+
+/// A suite runs as a process of its own: a crash in it must not end the run.
+fn suite(name: &str) -> Result<(Totals, bool)> {
+    process::counted(Command::new(std::env::current_exe()?).args(["suite", name]))
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
