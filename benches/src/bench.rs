@@ -56,6 +56,15 @@ impl Bench {
     }
 }
 
+/// A run of `code`, with fuel counted or not.
+pub(crate) fn snippet(dormouse: &Dormouse, language: &str, code: &str, fuel: Option<u64>) -> Snippet {
+    let snippet = dormouse.snippet(language, code);
+    match fuel {
+        Some(fuel) => snippet.fuel(fuel),
+        None => snippet,
+    }
+}
+
 /// As [`Bench::sum`], for callers that are async themselves.
 pub(crate) async fn sum(snippet: Snippet, expected: i64) -> Result<f64> {
     let begin = Instant::now();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use dormouse::Dormouse;
 
-use crate::bench::{Bench, FUEL, SUM, sum, with_peer};
+use crate::bench::{Bench, FUEL, SUM, snippet, sum, with_peer};
 use crate::driver::{self, Driver};
 use crate::peers::Peer;
 use crate::table::{Goal, Row};
@@ -71,19 +71,12 @@ fn fresh(bench: &Bench, case: &Case) -> Result<Row> {
     let ours = |fuel: Option<u64>| -> Turn<'_> {
         let dormouse = &dormouse;
         Box::new(move || {
-            (0..BURST)
-                .map(|_| {
-                    let snippet = dormouse.snippet(case.language, SUM);
-                    bench.sum(fuel.map_or_else(|| snippet.clone(), |fuel| snippet.clone().fuel(fuel)), 2)
-                })
-                .collect()
+            (0..BURST).map(|_| bench.sum(snippet(dormouse, case.language, SUM, fuel), 2)).collect()
         })
     };
     let peer = with_peer(bench.peers.start(case.peer), |peer| peer.fresh(SUM, BURST));
-    let mut measured = take_turns(bench.rounds, vec![ours(None), peer, ours(Some(FUEL))]);
-    let (fuel, peer) = (measured.pop(), measured.pop());
+    let [ours, peer, fuel] = take_turns(bench.rounds, [ours(None), peer, ours(Some(FUEL))]);
     let what = format!("fresh {} `{SUM}`: instance, eval, drop", case.language);
-    let ours = measured.pop().unwrap_or_else(|| Err("no samples".into()));
     Ok(Row::new(format!("fresh-{}", case.language), what, "ms", ours).fuel(fuel).peer(case.peer.name(), peer))
 }
 
@@ -122,9 +115,7 @@ fn throughput(bench: &Bench, case: &Case) -> Result<Row> {
         Ok(drivers) => Ok(vec![driver::throughput(drivers, SUM, SLICE.as_secs_f64())?]),
         Err(why) => anyhow::bail!("{why}"),
     });
-    let mut measured = take_turns(bench.few(8), vec![ours(None), theirs, ours(Some(FUEL))]);
-    let (fuel, peer) = (measured.pop(), measured.pop());
-    let ours = measured.pop().unwrap_or_else(|| Err("no samples".into()));
+    let [ours, peer, fuel] = take_turns(bench.few(8), [ours(None), theirs, ours(Some(FUEL))]);
     let what = format!("fresh {} a second, {CORES} at a time", case.language);
     let row = Row::new(format!("throughput-{}", case.language), what, "1/s", ours);
     Ok(row.fuel(fuel).peer(format!("{}, {CORES} processes", case.peer.name()), peer))
@@ -139,12 +130,7 @@ async fn rate(bench: &Bench, dormouse: &Dormouse, language: &'static str, fuel: 
             bench.runtime.spawn(async move {
                 let mut count = 0u32;
                 while begin.elapsed() < SLICE {
-                    let snippet = dormouse.snippet(language, SUM);
-                    let snippet = match fuel {
-                        Some(fuel) => snippet.fuel(fuel),
-                        None => snippet,
-                    };
-                    sum(snippet, 2).await?;
+                    sum(snippet(&dormouse, language, SUM, fuel), 2).await?;
                     count += 1;
                 }
                 anyhow::Ok(f64::from(count))

@@ -67,6 +67,11 @@ impl Peers {
         Self { folder: cache.join("bench-peers"), wanted }
     }
 
+    /// Whether peers are measured at all.
+    pub(crate) fn wanted(&self) -> bool {
+        self.wanted
+    }
+
     fn venv_python(&self) -> PathBuf {
         self.folder.join("python/bin/python")
     }

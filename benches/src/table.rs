@@ -71,14 +71,13 @@ impl Row {
     }
 
     /// The same with fuel on.
-    pub(crate) fn fuel(mut self, fuel: Option<Measured>) -> Self {
-        self.fuel = fuel;
+    pub(crate) fn fuel(mut self, fuel: Measured) -> Self {
+        self.fuel = Some(fuel);
         self
     }
 
-    pub(crate) fn peer(mut self, name: impl Into<String>, measured: Option<Measured>) -> Self {
-        let name = name.into();
-        self.peer = Some((name, measured.unwrap_or_else(|| Err("not measured".into()))));
+    pub(crate) fn peer(mut self, name: impl Into<String>, measured: Measured) -> Self {
+        self.peer = Some((name.into(), measured));
         self
     }
 
@@ -184,8 +183,8 @@ mod tests {
         let measured = |value: f64| Ok(Summary::of(&[value]).unwrap());
         let row = Row::new("id", "what", "ms", measured(ours)).goal(goal);
         match peer {
-            Some(value) => row.peer("peer", Some(measured(value))),
-            None => row.peer("peer", Some(Err("not installed".into()))),
+            Some(value) => row.peer("peer", measured(value)),
+            None => row.peer("peer", Err("not installed".into())),
         }
     }
 

@@ -12,8 +12,8 @@ pub(crate) type Measured = Result<Summary, String>;
 
 /// Lets each side have its turn, round after round, after one round that is not counted. A side that fails is out from
 /// then on, and its failure is the result.
-pub(crate) fn take_turns(rounds: usize, mut sides: Vec<Turn<'_>>) -> Vec<Measured> {
-    let mut taken: Vec<Result<Vec<f64>, String>> = sides.iter().map(|_| Ok(Vec::new())).collect();
+pub(crate) fn take_turns<const SIDES: usize>(rounds: usize, mut sides: [Turn<'_>; SIDES]) -> [Measured; SIDES] {
+    let mut taken: [Result<Vec<f64>, String>; SIDES] = std::array::from_fn(|_| Ok(Vec::new()));
     for round in 0..=rounds {
         for (turn, samples) in sides.iter_mut().zip(&mut taken) {
             let Ok(all) = samples else { continue };
@@ -25,10 +25,28 @@ pub(crate) fn take_turns(rounds: usize, mut sides: Vec<Turn<'_>>) -> Vec<Measure
         }
     }
     let summary = |samples: Vec<f64>| Summary::of(&samples).ok_or_else(|| "no samples".to_owned());
-    taken.into_iter().map(|samples| samples.and_then(summary)).collect()
+    taken.map(|samples| samples.and_then(summary))
 }
 
 /// One side alone.
 pub(crate) fn alone(rounds: usize, turn: Turn<'_>) -> Measured {
-    take_turns(rounds, vec![turn]).pop().unwrap_or_else(|| Err("no samples".into()))
+    let [measured] = take_turns(rounds, [turn]);
+    measured
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_that_fails_leaves_the_other_in() {
+        let mut left = 0.0;
+        let counts: Turn<'_> = Box::new(move || {
+            left += 1.0;
+            Ok(vec![left])
+        });
+        let [good, bad] = take_turns(3, [counts, Box::new(|| anyhow::bail!("broken"))]);
+        assert_eq!(good.map(|summary| (summary.n, summary.min)), Ok((3, 2.0)));
+        assert_eq!(bad.err().as_deref(), Some("broken"));
+    }
 }

@@ -1,0 +1,126 @@
+//! `dormouse-bench`: measures what docs/performance.md promises, beside the alternatives, in one table.
+
+mod bench;
+mod compute;
+mod driver;
+mod fresh;
+mod launch;
+mod machine;
+mod mcp;
+mod memory;
+mod peers;
+mod process;
+mod profile;
+mod state;
+mod stats;
+mod table;
+mod timeout;
+mod turns;
+mod warm;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use clap::{Parser, ValueEnum};
+use serde_json::json;
+
+use crate::bench::Bench;
+use crate::machine::Machine;
+use crate::peers::{Peer, Peers};
+use crate::table::Row;
+
+/// Measures Dormouse beside its alternatives and prints one table.
+#[derive(Parser)]
+struct Arguments {
+    /// Only rows whose id contains this word (fresh, ready, throughput, warm, process, compute, idle, mcp, timeout, state, python, ...)
+    #[arg(long, value_name = "WORD")]
+    only: Option<String>,
+    /// Rounds in which ours and the peer take turns; slow rows take a part of them
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    rounds: usize,
+    /// Also write the rows as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Measure ours alone
+    #[arg(long)]
+    no_peers: bool,
+    /// Install the peers (pip, npm) into the cache folder first
+    #[arg(long)]
+    install_peers: bool,
+    /// Print where the time of a run goes, instead of the table
+    #[arg(long, value_name = "WHAT")]
+    profile: Option<Profile>,
+    /// Print what an idle instance holds, in KiB, and end: the measuring process of the rows `idle`
+    #[arg(long, value_name = "LANGUAGE", hide = true)]
+    idle: Option<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Profile {
+    /// A fresh instance, an evaluation, a drop.
+    Fresh,
+}
+
+/// The groups of rows, in the order of the table.
+const GROUPS: [(&str, fn(&Bench) -> Result<Vec<Row>>); 8] = [
+    ("fresh, ready, throughput", fresh::rows),
+    ("warm", warm::rows),
+    ("process", process::rows),
+    ("mcp", mcp::rows),
+    ("idle", memory::rows),
+    ("timeout", timeout::rows),
+    ("state", state::rows),
+    ("compute", compute::rows),
+];
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().context("no runtime")?;
+    if let Some(language) = &arguments.idle {
+        let kib = runtime.block_on(memory::measure(language))?;
+        return say(&format!("{kib:.1}"));
+    }
+    let cache = dormouse::wasm::Settings::default_cache()?;
+    let peers = Peers::new(&cache, !arguments.no_peers);
+    if arguments.install_peers {
+        peers.install()?;
+    }
+    let bench = Bench { rounds: arguments.rounds.max(1), peers, runtime, only: arguments.only.clone() };
+    match arguments.profile {
+        Some(Profile::Fresh) => say(&profile::fresh(&bench)?),
+        None => measure(&bench, arguments.json),
+    }
+}
+
+fn measure(bench: &Bench, json: Option<PathBuf>) -> Result<()> {
+    let mut machine = Machine::look();
+    let peers: Vec<String> = [Peer::Pyeryx, Peer::Quickjs, Peer::Python, Peer::Node]
+        .into_iter()
+        .map(|peer| bench.peers.describe(peer))
+        .collect();
+    let mut rows = Vec::new();
+    for (name, group) in GROUPS {
+        let mut stderr = std::io::stderr();
+        let _ = writeln!(stderr, "measuring {name} ...");
+        rows.extend(group(bench).with_context(|| format!("the rows {name} cannot be measured"))?);
+    }
+    machine.end();
+    let Machine { processor, cores, kernel, load: [first, last] } = &machine;
+    say(&format!(
+        "{processor}, {cores} cores, Linux {kernel}, load {first} to {last}; {} rounds, taking turns with the peers\n{}\n\n{}",
+        bench.rounds,
+        peers.join("; "),
+        table::render(&rows)
+    ))?;
+    if let Some(file) = json {
+        let all = json!({"machine": machine, "rounds": bench.rounds, "peers": peers, "rows": rows});
+        std::fs::write(&file, serde_json::to_string_pretty(&all)?).context("the JSON file cannot be written")?;
+    }
+    Ok(())
+}
+
+fn say(text: &str) -> Result<()> {
+    writeln!(std::io::stdout(), "{}", text.trim_end()).context("standard output cannot be written")
+}
