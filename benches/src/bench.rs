@@ -1,5 +1,6 @@
 //! What every group of rows works with: the async runtime, the peers, how many rounds, which rows.
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail, ensure};
@@ -29,6 +30,15 @@ impl Bench {
     /// Whether a row is to be measured.
     pub(crate) fn wants(&self, id: &str) -> bool {
         self.only.as_ref().is_none_or(|word| id.contains(word.as_str()))
+    }
+
+    /// As [`Bench::wants`]; a row that is wanted is announced.
+    pub(crate) fn begins(&self, id: &str) -> bool {
+        let wanted = self.wants(id);
+        if wanted {
+            let _ = writeln!(std::io::stderr(), "measuring {id}");
+        }
+        wanted
     }
 
     /// Fewer rounds, for what takes long.

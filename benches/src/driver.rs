@@ -35,7 +35,8 @@ impl Driver {
             .spawn()
             .context("the peer does not start")?;
         let stdin = child.stdin.take();
-        let stdout = child.stdout.take().map(BufReader::new).ok_or_else(|| anyhow!("the peer has no output"))?;
+        let stdout =
+            child.stdout.take().map(BufReader::new).ok_or_else(|| anyhow!("the peer has no output"))?;
         Ok(Self { child, stdin, stdout })
     }
 

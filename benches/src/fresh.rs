@@ -9,7 +9,7 @@ use crate::bench::{Bench, FUEL, SUM, snippet, sum, with_peer};
 use crate::driver::{self, Driver};
 use crate::peers::Peer;
 use crate::table::{Goal, Row};
-use crate::turns::{Turn, alone, take_turns};
+use crate::turns::{Turn, take_turns};
 
 /// Runs in one turn: a turn's first run finds the caches full of the other side's data, as it would after any other work.
 const BURST: usize = 5;
@@ -17,6 +17,8 @@ const BURST: usize = 5;
 const READY: usize = 8;
 /// Time between two runs at a moderate rate.
 const PAUSE: Duration = Duration::from_millis(3);
+/// Runs in one turn at a moderate rate.
+const PACED: usize = 50;
 /// Length of one turn of a throughput row.
 const SLICE: Duration = Duration::from_millis(1_000);
 /// Cores that throughput is measured on: so many tasks of ours, so many processes of the peer.
@@ -53,13 +55,14 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     for case in &CASES {
         let goals = |row: Row, goals: &[Goal]| goals.iter().fold(row, |row, goal| row.goal(*goal));
         let language = case.language;
-        if bench.wants(&format!("fresh-{language}")) {
+        if bench.begins(&format!("fresh-{language}")) {
             rows.push(goals(fresh(bench, case)?, case.fresh));
         }
-        if bench.wants(&format!("ready-{language}")) {
-            rows.push(goals(ready(bench, case)?, case.ready));
+        if bench.begins(&format!("ready-{language}")) {
+            let [with, without] = ready(bench, case)?;
+            rows.extend([goals(with, case.ready), without]);
         }
-        if bench.wants(&format!("throughput-{language}")) {
+        if bench.begins(&format!("throughput-{language}")) {
             rows.push(goals(throughput(bench, case)?, case.throughput));
         }
     }
@@ -80,34 +83,42 @@ fn fresh(bench: &Bench, case: &Case) -> Result<Row> {
     Ok(Row::new(format!("fresh-{}", case.language), what, "ms", ours).fuel(fuel).peer(case.peer.name(), peer))
 }
 
-/// One run every [`PAUSE`], as a server's task would, with a queue that fills up in between.
-fn ready(bench: &Bench, case: &Case) -> Result<Row> {
-    let dormouse = bench.dormouse(READY)?;
-    let runs = bench.rounds.saturating_mul(BURST);
-    let measured = alone(1, {
-        Box::new(|| {
-            let (dormouse, language) = (dormouse.clone(), case.language);
-            let paced = async move {
-                let mut clock = tokio::time::interval(PAUSE);
-                let mut samples = Vec::with_capacity(runs);
-                for _ in 0..runs {
-                    clock.tick().await;
-                    samples.push(sum(dormouse.snippet(language, SUM), 2).await?);
-                }
-                anyhow::Ok(samples)
-            };
+/// One run every [`PAUSE`], as a server's task would, with a queue that fills up in between, and without one.
+fn ready(bench: &Bench, case: &Case) -> Result<[Row; 2]> {
+    let (with, without) = (bench.dormouse(READY)?, bench.dormouse(0)?);
+    let paced = |dormouse: &Dormouse| -> Turn<'_> {
+        let dormouse = dormouse.clone();
+        Box::new(move || {
+            let paced = paced(dormouse.clone(), case.language);
             bench.runtime.block_on(async { bench.runtime.spawn(paced).await? })
         })
-    });
-    let what = format!("the same with a ready-queue of {READY}, one every {} ms", PAUSE.as_millis());
-    Ok(Row::new(format!("ready-{}", case.language), what, "ms", measured))
+    };
+    let [with, without] = take_turns(bench.few(4), [paced(&with), paced(&without)]);
+    let row = |id: &str, queue: String, measured| {
+        let what = format!("fresh {} `{SUM}`, one every {} ms, {queue}", case.language, PAUSE.as_millis());
+        Row::new(format!("{id}-{}", case.language), what, "ms", measured)
+    };
+    let with = row("ready", format!("ready-queue of {READY}"), with);
+    Ok([with, row("ready-none", "no ready-queue".into(), without)])
+}
+
+async fn paced(dormouse: Dormouse, language: &'static str) -> Result<Vec<f64>> {
+    let mut clock = tokio::time::interval(PAUSE);
+    let mut samples = Vec::with_capacity(PACED);
+    for _ in 0..PACED {
+        clock.tick().await;
+        samples.push(sum(snippet(&dormouse, language, SUM, None), 2).await?);
+    }
+    Ok(samples)
 }
 
 fn throughput(bench: &Bench, case: &Case) -> Result<Row> {
     let dormouse = bench.dormouse(0)?;
     let ours = |fuel: Option<u64>| -> Turn<'_> {
         let dormouse = &dormouse;
-        Box::new(move || bench.runtime.block_on(rate(bench, dormouse, case.language, fuel)).map(|rate| vec![rate]))
+        Box::new(move || {
+            bench.runtime.block_on(rate(bench, dormouse, case.language, fuel)).map(|rate| vec![rate])
+        })
     };
     let peers: Result<Vec<Driver>> = (0..CORES).map(|_| bench.peers.start(case.peer)).collect();
     let mut peers = peers.map_err(|why| format!("{why:#}"));

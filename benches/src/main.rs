@@ -9,6 +9,7 @@ mod machine;
 mod mcp;
 mod memory;
 mod peers;
+mod phases;
 mod process;
 mod profile;
 mod state;
@@ -54,16 +55,24 @@ struct Arguments {
     /// Print what an idle instance holds, in KiB, and end: the measuring process of the rows `idle`
     #[arg(long, value_name = "LANGUAGE", hide = true)]
     idle: Option<String>,
+    /// Print when a process passed through its phases, and end: the measured process of `--profile process`
+    #[arg(long, value_name = "LANGUAGE", hide = true)]
+    phases: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Profile {
     /// A fresh instance, an evaluation, a drop.
     Fresh,
+    /// A whole process.
+    Process,
 }
 
+/// Measures a group's rows.
+type Group = fn(&Bench) -> Result<Vec<Row>>;
+
 /// The groups of rows, in the order of the table.
-const GROUPS: [(&str, fn(&Bench) -> Result<Vec<Row>>); 8] = [
+const GROUPS: [(&str, Group); 8] = [
     ("fresh, ready, throughput", fresh::rows),
     ("warm", warm::rows),
     ("process", process::rows),
@@ -76,8 +85,16 @@ const GROUPS: [(&str, fn(&Bench) -> Result<Vec<Row>>); 8] = [
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().context("no runtime")?;
+    if let Some(language) = &arguments.phases {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().context("no runtime")?;
+        return say(&serde_json::to_string(&runtime.block_on(phases::pass(language))?)?);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("no runtime")?;
     if let Some(language) = &arguments.idle {
         let kib = runtime.block_on(memory::measure(language))?;
         return say(&format!("{kib:.1}"));
@@ -90,20 +107,19 @@ fn main() -> Result<()> {
     let bench = Bench { rounds: arguments.rounds.max(1), peers, runtime, only: arguments.only.clone() };
     match arguments.profile {
         Some(Profile::Fresh) => say(&profile::fresh(&bench)?),
+        Some(Profile::Process) => say(&phases::process(&bench)?),
         None => measure(&bench, arguments.json),
     }
 }
 
 fn measure(bench: &Bench, json: Option<PathBuf>) -> Result<()> {
     let mut machine = Machine::look();
-    let peers: Vec<String> = [Peer::Pyeryx, Peer::Quickjs, Peer::Python, Peer::Node]
-        .into_iter()
-        .map(|peer| bench.peers.describe(peer))
-        .collect();
+    let peers: Vec<String> = match bench.peers.wanted() {
+        true => Peer::ALL.into_iter().map(|peer| bench.peers.describe(peer)).collect(),
+        false => vec!["peers left out (--no-peers)".into()],
+    };
     let mut rows = Vec::new();
     for (name, group) in GROUPS {
-        let mut stderr = std::io::stderr();
-        let _ = writeln!(stderr, "measuring {name} ...");
         rows.extend(group(bench).with_context(|| format!("the rows {name} cannot be measured"))?);
     }
     machine.end();
@@ -116,7 +132,8 @@ fn measure(bench: &Bench, json: Option<PathBuf>) -> Result<()> {
     ))?;
     if let Some(file) = json {
         let all = json!({"machine": machine, "rounds": bench.rounds, "peers": peers, "rows": rows});
-        std::fs::write(&file, serde_json::to_string_pretty(&all)?).context("the JSON file cannot be written")?;
+        std::fs::write(&file, serde_json::to_string_pretty(&all)?)
+            .context("the JSON file cannot be written")?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ const GOAL: f64 = 25.0;
 const CALL: u64 = 2;
 
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
-    let wanted = LANGUAGES.into_iter().filter(|language| bench.wants(&format!("mcp-{language}")));
+    let wanted = LANGUAGES.into_iter().filter(|language| bench.begins(&format!("mcp-{language}")));
     Ok(wanted.flat_map(|language| eras(bench, language)).collect())
 }
 
@@ -28,10 +28,20 @@ fn eras(bench: &Bench, language: &'static str) -> [Row; 2] {
     let [handshake, modern] = measured;
     let what = format!("start of `dormouse mcp` to the first {language} result");
     [
-        Row::new(format!("mcp-{language}-initialize"), format!("{what}: initialize, then tools/call"), "ms", handshake)
-            .goal(Goal::AtMost(GOAL)),
-        Row::new(format!("mcp-{language}-single"), format!("{what}: one request of 2026-07-28"), "ms", modern)
-            .goal(Goal::AtMost(GOAL)),
+        Row::new(
+            format!("mcp-{language}-initialize"),
+            format!("{what}: initialize, then tools/call"),
+            "ms",
+            handshake,
+        )
+        .goal(Goal::AtMost(GOAL)),
+        Row::new(
+            format!("mcp-{language}-single"),
+            format!("{what}: one request of 2026-07-28"),
+            "ms",
+            modern,
+        )
+        .goal(Goal::AtMost(GOAL)),
     ]
 }
 
@@ -78,7 +88,8 @@ fn first_result(lines: &[Json]) -> Result<f64> {
 /// Says each line; after a request, its answer is waited for, as a client would.
 fn converse(child: &mut Child, lines: &[Json]) -> Result<()> {
     let stdin = child.stdin.as_mut().ok_or_else(|| anyhow!("the server has no input"))?;
-    let mut stdout = BufReader::new(child.stdout.as_mut().ok_or_else(|| anyhow!("the server has no output"))?);
+    let mut stdout =
+        BufReader::new(child.stdout.as_mut().ok_or_else(|| anyhow!("the server has no output"))?);
     for line in lines {
         writeln!(stdin, "{line}").and_then(|()| stdin.flush()).context("the server has ended")?;
         let Some(id) = line.get("id") else { continue };

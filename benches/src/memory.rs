@@ -22,7 +22,7 @@ const PEER_KEPT: usize = 20;
 const GOAL: f64 = 614.4;
 
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
-    let wanted = LANGUAGES.into_iter().filter(|language| bench.wants(&format!("idle-{language}")));
+    let wanted = LANGUAGES.into_iter().filter(|language| bench.begins(&format!("idle-{language}")));
     Ok(wanted.map(|language| idle(bench, language)).collect())
 }
 
@@ -67,6 +67,7 @@ pub(crate) async fn measure(language: &str) -> Result<f64> {
 fn private_dirty() -> Result<f64> {
     let rollup = fs::read_to_string("/proc/self/smaps_rollup").context("this system has no smaps_rollup")?;
     let line = rollup.lines().find_map(|line| line.strip_prefix("Private_Dirty:"));
-    let number = line.and_then(|rest| rest.split_whitespace().next()).ok_or_else(|| anyhow!("no Private_Dirty"))?;
+    let number =
+        line.and_then(|rest| rest.split_whitespace().next()).ok_or_else(|| anyhow!("no Private_Dirty"))?;
     Ok(number.parse()?)
 }

@@ -28,6 +28,9 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
+    /// Every peer, in the order of the table's head.
+    pub(crate) const ALL: [Peer; 4] = [Peer::Pyeryx, Peer::Quickjs, Peer::Python, Peer::Node];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Peer::Pyeryx => "pyeryx",
@@ -135,7 +138,8 @@ fn newer_python() -> Option<PathBuf> {
     let pyenv = root.and_then(|root| fs::read_dir(root.join("versions")).ok());
     let pyenv = pyenv.into_iter().flatten().flatten().map(|entry| entry.path().join("bin/python3"));
     let test = "import sys, venv; print(sys.version_info >= (3, 12))";
-    let new_enough =
-        |python: &PathBuf| launch::output(launch::command(python).args(["-c", test])).is_ok_and(|said| said == "True");
+    let new_enough = |python: &PathBuf| {
+        launch::output(launch::command(python).args(["-c", test])).is_ok_and(|said| said == "True")
+    };
     on_path.into_iter().chain(pyenv).find(new_enough)
 }

@@ -34,12 +34,13 @@ const CASES: [Case; 2] = [
 ];
 
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
-    let wanted = CASES.iter().filter(|case| bench.wants(&format!("process-{}", case.language)));
+    let wanted = CASES.iter().filter(|case| bench.begins(&format!("process-{}", case.language)));
     Ok(wanted.map(|case| process(bench, case)).collect())
 }
 
 fn process(bench: &Bench, case: &Case) -> Row {
-    let start = |mut command: Command| -> Turn<'_> { Box::new(move || Ok(vec![launch::timed(&mut command, "2")?])) };
+    let start =
+        |mut command: Command| -> Turn<'_> { Box::new(move || Ok(vec![launch::timed(&mut command, "2")?])) };
     let ours = |fuel: Option<u64>| -> Turn<'_> {
         match launch::dormouse() {
             Err(why) => Box::new(move || anyhow::bail!("{why}")),
@@ -59,8 +60,12 @@ fn process(bench: &Bench, case: &Case) -> Row {
         command.args(&case.native[1..]);
         start(command)
     };
-    let native = if bench.peers.wanted() { native() } else { Box::new(|| anyhow::bail!("left out (--no-peers)")) };
+    let native =
+        if bench.peers.wanted() { native() } else { Box::new(|| anyhow::bail!("left out (--no-peers)")) };
     let [ours, peer, fuel] = take_turns(bench.rounds, [ours(None), native, ours(Some(FUEL))]);
     let what = format!("whole process `dormouse eval -l {} {SUM}`", case.language);
-    Row::new(format!("process-{}", case.language), what, "ms", ours).fuel(fuel).peer(case.name, peer).goal(case.goal)
+    Row::new(format!("process-{}", case.language), what, "ms", ours)
+        .fuel(fuel)
+        .peer(case.name, peer)
+        .goal(case.goal)
 }

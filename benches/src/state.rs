@@ -15,7 +15,7 @@ const FORKS: u32 = 10;
 
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for language in LANGUAGES.into_iter().filter(|language| bench.wants(&format!("state-{language}"))) {
+    for language in LANGUAGES.into_iter().filter(|language| bench.begins(&format!("state-{language}"))) {
         rows.extend(state(bench, language)?);
     }
     Ok(rows)
@@ -76,7 +76,12 @@ fn state(bench: &Bench, language: &'static str) -> Result<[Row; 3]> {
     let (pages, kib) = size.get();
     let id = |verb: &str| format!("state-{language}-{verb}");
     Ok([
-        Row::new(id("checkpoint"), format!("checkpoint of a {language} session to bytes ({pages} pages, {kib} KiB)"), "ms", save),
+        Row::new(
+            id("checkpoint"),
+            format!("checkpoint of a {language} session to bytes ({pages} pages, {kib} KiB)"),
+            "ms",
+            save,
+        ),
         Row::new(id("restore"), format!("restore of that {language} session and one call"), "ms", restore),
         Row::new(id("fork"), format!("fork of that {language} session, each of {FORKS}"), "ms", fork),
     ])

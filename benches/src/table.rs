@@ -65,7 +65,12 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn new(id: impl Into<String>, what: impl Into<String>, unit: &'static str, ours: Measured) -> Self {
+    pub(crate) fn new(
+        id: impl Into<String>,
+        what: impl Into<String>,
+        unit: &'static str,
+        ours: Measured,
+    ) -> Self {
         let (id, what) = (id.into(), what.into());
         Self { id, what, unit, limits: LIMITS, ours, fuel: None, peer: None, goals: Vec::new() }
     }
@@ -130,7 +135,9 @@ impl Row {
             fuel,
             peer,
             peer_p50,
-            self.ratio().map_or("-".into(), |ratio| if ratio < 0.2 { format!("{ratio:.3}") } else { format!("{ratio:.2}") }),
+            self.ratio().map_or("-".into(), |ratio| {
+                if ratio < 0.2 { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
+            }),
             if goals.is_empty() { "-".into() } else { goals.join("; ") },
             if goals.is_empty() { "-".into() } else { self.met() },
         ]
@@ -149,7 +156,18 @@ fn number(value: f64) -> String {
 }
 
 const HEAD: [&str; 12] = [
-    "figure", "limits on", "p50", "p90", "p99", "n", "with fuel", "peer", "peer p50", "ratio", "goal", "met",
+    "figure",
+    "limits on",
+    "p50",
+    "p90",
+    "p99",
+    "n",
+    "with fuel",
+    "peer",
+    "peer p50",
+    "ratio",
+    "goal",
+    "met",
 ];
 
 /// The rows as one Markdown table with aligned columns.

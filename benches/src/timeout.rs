@@ -25,7 +25,13 @@ struct Case {
 }
 
 const CASES: [Case; 14] = [
-    Case { id: "loop", what: "endless loop", language: "python", code: "while True: pass", peer: Some(Peer::Pyeryx) },
+    Case {
+        id: "loop",
+        what: "endless loop",
+        language: "python",
+        code: "while True: pass",
+        peer: Some(Peer::Pyeryx),
+    },
     Case {
         id: "regex",
         what: "catastrophic regular expression",
@@ -49,9 +55,21 @@ const CASES: [Case; 14] = [
         peer: None,
     },
     Case { id: "power", what: "huge power", language: "python", code: "9 ** 9 ** 9", peer: None },
-    Case { id: "digits", what: "huge number to text", language: "python", code: "import sys\nsys.set_int_max_str_digits(0)\nstr(1 << 10**8)", peer: None },
+    Case {
+        id: "digits",
+        what: "huge number to text",
+        language: "python",
+        code: "import sys\nsys.set_int_max_str_digits(0)\nstr(1 << 10**8)",
+        peer: None,
+    },
     Case { id: "sleep", what: "sleep", language: "python", code: "import time\ntime.sleep(30)", peer: None },
-    Case { id: "loop", what: "endless loop", language: "javascript", code: "for (;;) {}", peer: Some(Peer::Quickjs) },
+    Case {
+        id: "loop",
+        what: "endless loop",
+        language: "javascript",
+        code: "for (;;) {}",
+        peer: Some(Peer::Quickjs),
+    },
     Case {
         id: "regex",
         what: "catastrophic regular expression",
@@ -75,7 +93,13 @@ const CASES: [Case; 14] = [
         peer: None,
     },
     Case { id: "power", what: "huge power", language: "javascript", code: "9n ** 300000n", peer: None },
-    Case { id: "digits", what: "huge number to text", language: "javascript", code: "String(1n << 1000000n)", peer: None },
+    Case {
+        id: "digits",
+        what: "huge number to text",
+        language: "javascript",
+        code: "String(1n << 1000000n)",
+        peer: None,
+    },
     Case {
         id: "sleep",
         what: "timer",
@@ -89,7 +113,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for case in &CASES {
         let id = format!("timeout-{}-{}", case.language, case.id);
-        if bench.wants(&id) {
+        if bench.begins(&id) {
             rows.push(late(bench, id, case)?);
         }
     }

@@ -12,7 +12,10 @@ pub(crate) type Measured = Result<Summary, String>;
 
 /// Lets each side have its turn, round after round, after one round that is not counted. A side that fails is out from
 /// then on, and its failure is the result.
-pub(crate) fn take_turns<const SIDES: usize>(rounds: usize, mut sides: [Turn<'_>; SIDES]) -> [Measured; SIDES] {
+pub(crate) fn take_turns<const SIDES: usize>(
+    rounds: usize,
+    mut sides: [Turn<'_>; SIDES],
+) -> [Measured; SIDES] {
     let mut taken: [Result<Vec<f64>, String>; SIDES] = std::array::from_fn(|_| Ok(Vec::new()));
     for round in 0..=rounds {
         for (turn, samples) in sides.iter_mut().zip(&mut taken) {
@@ -26,12 +29,6 @@ pub(crate) fn take_turns<const SIDES: usize>(rounds: usize, mut sides: [Turn<'_>
     }
     let summary = |samples: Vec<f64>| Summary::of(&samples).ok_or_else(|| "no samples".to_owned());
     taken.map(|samples| samples.and_then(summary))
-}
-
-/// One side alone.
-pub(crate) fn alone(rounds: usize, turn: Turn<'_>) -> Measured {
-    let [measured] = take_turns(rounds, [turn]);
-    measured
 }
 
 #[cfg(test)]

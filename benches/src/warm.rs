@@ -15,7 +15,7 @@ use crate::turns::{Turn, take_turns};
 const BURST: usize = 20;
 
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
-    let wanted = LANGUAGES.into_iter().filter(|language| bench.wants(&format!("warm-{language}")));
+    let wanted = LANGUAGES.into_iter().filter(|language| bench.begins(&format!("warm-{language}")));
     wanted.map(|language| warm(bench, language)).collect()
 }
 

@@ -1,6 +1,11 @@
 // QuickJS-ng itself, with the few functions of `engine.h` that need to see its inside.
 #include "engine.h"
 
+// Placed by the recipe's edits at the start of the parser's recursive functions.
+#define STACK_PADDING       \
+  char stack_padding[256];  \
+  __asm__ volatile("" : : "r"(stack_padding) : "memory")
+
 #include "quickjs.c"
 
 engine_kind engine_kind_of(JSValueConst value) {

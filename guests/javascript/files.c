@@ -144,7 +144,7 @@ static JSValue read_file(JSContext *ctx, JSValueConst self, int count, JSValueCo
   if (!path) return JS_EXCEPTION;
   size_t length;
   char *bytes = files_load(path, &length);
-  JSValue result = bytes ? JS_NewArrayBuffer(ctx, (uint8_t *)bytes, length, release_bytes, NULL, false)
+  JSValue result = bytes ? JS_NewArrayBuffer(ctx, (uint8_t *)bytes, length, 0, release_bytes, NULL, false)
                          : fail(ctx, "open", path);
   JS_FreeCString(ctx, path);
   return result;

@@ -79,7 +79,9 @@ static void write_frames(text *out, const char *stack, uint32_t most, frame *rai
     const char *end = strchrnul(line, '\n');
     frame f;
     if (read_frame(line, (size_t)(end - line), &f) && !is_own(&f)) {
-      if (!raised->file && f.line) *raised = f;
+      // JSON.parse reports places in its text under this name.
+      bool in_text = f.file_length == 7 && memcmp(f.file, "<input>", 7) == 0;
+      if (!raised->file && f.line && !in_text) *raised = f;
       if (f.function && count < most) {
         text shown = {0};
         text_add(&shown, f.function, text_prefix(f.function, f.function_length, 200));

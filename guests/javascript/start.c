@@ -17,10 +17,10 @@
 
 interpreter js;
 
-static const char prelude_console[] = {
+static const char prelude_inspect[] = {
 #embed "prelude/inspect.js"
     , 0};
-static const char prelude_output[] = {
+static const char prelude_console[] = {
 #embed "prelude/console.js"
     , 0};
 static const char prelude_events[] = {
@@ -48,7 +48,8 @@ static const char prelude_query[] = {
 #embed "prelude/query.js"
     , 0};
 
-// Each part is a function expression of `(native, shared)`. The names are left out of stack traces by their prefix.
+// Each part is a function expression of `(native, shared)`, which is called; the last, `query`, is kept as it is. Stack
+// traces leave out what has these names' prefix.
 static struct part {
   const char *name, *source;
   size_t length;
@@ -56,8 +57,8 @@ static struct part {
   size_t code_length;
 } parts[] = {
 #define PART(name) {"dormouse:" #name, prelude_##name, sizeof prelude_##name - 1, NULL, 0}
-    PART(console), PART(output), PART(events),  PART(encoding), PART(url),
-    PART(clone),   PART(path),   PART(files),   PART(process),  PART(query),
+    PART(inspect), PART(console), PART(events), PART(encoding), PART(url),
+    PART(clone),   PART(path),    PART(files),  PART(process),  PART(query),
 #undef PART
 };
 
@@ -128,6 +129,10 @@ void start_context(void) {
   JS_SetPropertyFunctionList(ctx, global, timer_functions, timer_function_count);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     JSValue function = load_part(ctx, &parts[i]);
+    if (i == sizeof parts / sizeof *parts - 1) {
+      js.evaluate = function;
+      break;
+    }
     JSValue done = JS_Call(ctx, function, JS_UNDEFINED, 2, (JSValueConst[]){native, shared});
     if (JS_IsException(done)) die(ctx, parts[i].name);
     JS_FreeValue(ctx, done);
@@ -135,7 +140,6 @@ void start_context(void) {
   }
   js.format = property(ctx, shared, "format");
   js.modules = property(ctx, shared, "modules");
-  js.evaluate = property(ctx, shared, "evaluate");
   JS_FreeValue(ctx, native);
   JS_FreeValue(ctx, shared);
   remember_globals(ctx, global);

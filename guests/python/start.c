@@ -136,6 +136,7 @@ static void warm_up(void) {
 
 __attribute__((export_name("wizer-initialize"))) void wizer_initialize(void) {
   start_interpreter();
+  call("_dormouse.build_facts", "install", NULL, NULL, NULL);
   call("_dormouse.prepare", "prepare", "ss", LIBRARY, ZONES);
   find_functions();
   warm_up();

@@ -27,6 +27,12 @@ enum Chore {
     Setup,
     /// Run the tests, cheap ones first
     Test(test::Arguments),
+    /// Measure, beside the peers that are installed; arguments go to the benchmark (try --help)
+    Bench {
+        /// Arguments of the benchmark
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Check licences, minimum versions and names that must not be committed
     Check,
 }
@@ -36,6 +42,7 @@ fn main() -> ExitCode {
         Chore::Guests(arguments) => guests::run(&arguments),
         Chore::Setup => setup::run(),
         Chore::Test(arguments) => test::run(&arguments),
+        Chore::Bench { arguments } => process::bench(&arguments).map(drop),
         Chore::Check => check::run().and_then(|totals| match totals.failed {
             0 => Ok(()),
             count => Err(anyhow::anyhow!("{count} checks failed")),

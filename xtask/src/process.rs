@@ -65,6 +65,16 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// Builds and runs the benchmark.
+pub(crate) fn bench(arguments: &[String]) -> Result<()> {
+    cargo(&["build", "--release", "--workspace", "--bins"])?;
+    let status = Command::new(target().join("release/dormouse-bench")).args(arguments).current_dir(workspace()).status()?;
+    if !status.success() {
+        bail!("the benchmark failed");
+    }
+    Ok(())
+}
+
 /// Runs a program in the workspace, shows its standard output as it comes, and sums up the counts in it. The flag says
 /// whether it succeeded.
 pub(crate) fn counted(command: &mut Command) -> Result<(Totals, bool)> {

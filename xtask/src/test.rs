@@ -107,9 +107,8 @@ fn one(phase: Phase) -> Result<(Totals, bool)> {
         Phase::Inspector => suite("inspector"),
         Phase::McpConformance => suite("mcp-conformance"),
         Phase::Bench => {
-            let bench = process::target().join("release/dormouse-bench");
-            let ok = Command::new(bench).args(["--smoke"]).current_dir(guests::workspace()).status()?.success();
-            Ok((Totals { passed: u64::from(ok), failed: u64::from(!ok), skipped: 0 }, ok))
+            let smoke = ["--rounds", "2", "--no-peers"].map(String::from);
+            single(process::bench(&smoke))
         }
     }
 }

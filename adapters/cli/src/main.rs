@@ -1,2 +1,25 @@
-//! .
-fn main() {}
+//! The binary `dormouse`. The way of a call:
+//!
+//! | step | room |
+//! | --- | --- |
+//! | words → raw arguments | [`args`] |
+//! | raw arguments → checked meaning, defaults | [`settings`] |
+//! | the work of each subcommand | `command/<name>.rs` |
+//! | what the reader sees | [`print`] |
+//! | the exit status | [`exit`] |
+
+mod args;
+mod command;
+mod exit;
+mod print;
+mod settings;
+
+use clap::Parser as _;
+
+fn main() {
+    let status = match args::Arguments::try_parse() {
+        Ok(arguments) => command::run(arguments),
+        Err(error) => exit::usage(&error),
+    };
+    exit::end(status)
+}

@@ -347,6 +347,10 @@
     return text;
   }
 
+  shared.define = (name, value) => {
+    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+  };
+  shared.modules = Object.create(null);
   shared.inspect = inspect;
   shared.format = formatArguments;
 })

@@ -106,7 +106,6 @@
       inspect,
       format: (...values) => format(values),
       promisify,
-      isDeepStrictEqual: shared.same,
       TextEncoder,
       TextDecoder,
     },

@@ -40,6 +40,7 @@ mod ticker;
 mod trap;
 mod typescript;
 
+pub use bindings::CONTRACT;
 pub use checkpoint::Checkpoint;
 pub use dormouse_core::Language;
 pub use provider::WasmProvider;

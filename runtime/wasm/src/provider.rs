@@ -72,6 +72,36 @@ impl WasmProvider {
         Ok(made)
     }
 
+    /// The component of a language's guest.
+    ///
+    /// # Errors
+    /// `unknown_language`, `guest_missing` or `guest_mismatch`, each with what to do.
+    pub fn component(&self, language: &Language) -> Result<PathBuf> {
+        Ok(self.guests.find(language)?.wasm)
+    }
+
+    /// Whether the guest of a language has been compiled for this machine and this engine. Reads no machine code.
+    ///
+    /// # Errors
+    /// As [`WasmProvider::component`], and as [`WasmProvider::check_engine`].
+    pub fn is_compiled(&self, language: &Language) -> Result<bool> {
+        let guest = self.guests.find(language)?;
+        let hash = match guest.sha256.clone() {
+            Some(hash) => hash,
+            None => guest.read()?.1,
+        };
+        let slot = self.engine(Metering::Epoch)?;
+        Ok(self.artifacts.path(&slot.engine, &hash).exists())
+    }
+
+    /// Sets the engine up, unless it is already.
+    ///
+    /// # Errors
+    /// `internal` when this machine refuses, for example its address space.
+    pub fn check_engine(&self) -> Result<()> {
+        self.engine(Metering::Epoch).map(drop)
+    }
+
     fn engine(&self, metering: Metering) -> Result<Arc<EngineSlot>> {
         let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = engines.get(&metering) {

@@ -45,6 +45,11 @@ impl Cache {
         self.folder(&format!("build/{language}"))
     }
 
+    /// What the suites of `cargo xtask suite` install.
+    pub(crate) fn suites(&self) -> Result<PathBuf> {
+        self.folder("suites")
+    }
+
     /// The built guests of one language.
     pub(crate) fn guest(&self, language: &str) -> Result<GuestFolder> {
         Ok(GuestFolder { folder: self.folder(&format!("guests/{language}"))? })

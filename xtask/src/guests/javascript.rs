@@ -23,40 +23,81 @@ pub(crate) const RECIPE: Recipe = Recipe {
 /// The C stack. The interpreter's own limit lies below it, so that deep recursion is an error of the language.
 const STACK: u32 = 8 << 20;
 
-/// The interpreter's stack check is off on WASI, its random numbers are seeded when the runtime is made, and it
-/// refuses to declare a global anew; a pre-initialised interpreter that runs snippet after snippet needs the opposite.
+/// Changes to the interpreter, which was not made to be pre-initialised and to run snippet after snippet.
 const EDITS: &[Edit] = &[
-    Edit {
-        file: "quickjs.c",
-        find: "#if defined(__wasi__)\n    rt->stack_limit = 0; /* no limit */\n#else\n",
-        replace: "#if 1\n",
-        count: 1,
-    },
-    Edit {
-        file: "quickjs.c",
-        find: "    v = xorshift64star(&ctx->random_state);\n",
-        replace: "    if (!ctx->random_state)\n        ctx->random_state = driver_random_seed();\n    v = xorshift64star(&ctx->random_state);\n",
-        count: 1,
-    },
-    Edit {
-        file: "quickjs.c",
-        find: "        if (prs && !(prs->flags & JS_PROP_CONFIGURABLE))\n            goto fail_redeclaration;\n",
-        replace: "        if (prs && !(prs->flags & (JS_PROP_CONFIGURABLE | JS_PROP_WRITABLE)))\n            goto fail_redeclaration;\n",
-        count: 1,
-    },
-    Edit {
-        file: "quickjs.c",
-        find: "    if (prs) {\n    fail_redeclaration:\n",
-        replace: "    if (prs) {\n        return delete_property(ctx, p, prop) < 0 ? -1 : 0;\n    fail_redeclaration:\n",
-        count: 1,
-    },
+    // Its stack check is off on WASI; without it, deep recursion is a trap that ends the instance.
+    edit(
+        "#if defined(__wasi__)\n    rt->stack_limit = 0; /* no limit */\n#else\n",
+        "#if 1\n",
+    ),
+    // The parser recurses through functions that use more of the engine's stack than of the C stack, which is the
+    // one that is checked. The padding (engine.c) makes the C stack the first to end.
+    edit(
+        "js_parse_unary(JSParseState *s, int parse_flags)\n{\n",
+        "js_parse_unary(JSParseState *s, int parse_flags)\n{\n    STACK_PADDING;\n",
+    ),
+    edit(
+        "js_parse_assign_expr2(JSParseState *s, int parse_flags)\n{\n",
+        "js_parse_assign_expr2(JSParseState *s, int parse_flags)\n{\n    STACK_PADDING;\n",
+    ),
+    edit(
+        "                                                  int decl_mask)\n{\n",
+        "                                                  int decl_mask)\n{\n    STACK_PADDING;\n",
+    ),
+    // Random numbers are seeded when the context is made; they must be when an instance first wants one.
+    edit(
+        "    v = xorshift64star(&ctx->random_state);\n",
+        "    if (!ctx->random_state)\n        ctx->random_state = driver_random_seed();\n\
+         \x20   v = xorshift64star(&ctx->random_state);\n",
+    ),
+    // Each snippet may declare a global anew, as in any REPL.
+    edit(
+        "        if (prs && !(prs->flags & JS_PROP_CONFIGURABLE))\n            goto fail_redeclaration;\n",
+        "        if (prs && !(prs->flags & (JS_PROP_CONFIGURABLE | JS_PROP_WRITABLE)))\n\
+         \x20           goto fail_redeclaration;\n",
+    ),
+    edit(
+        "    if (prs) {\n    fail_redeclaration:\n",
+        "    if (prs) {\n        return delete_property(ctx, p, prop) < 0 ? -1 : 0;\n    fail_redeclaration:\n",
+    ),
+    // A snippet may `return` its value.
+    edit(
+        "        if (s->cur_func->is_eval) {\n            js_parse_error(s, \"return not in a function\");\n",
+        "        if (s->cur_func->is_eval && !may_return(s)) {\n\
+         \x20           js_parse_error(s, \"return not in a function\");\n",
+    ),
+    edit(
+        "            if (js_parse_expr(s))\n                goto fail;\n            emit_return(s, true);\n        } else {\n",
+        "            if (js_parse_expr(s))\n                goto fail;\n            if (s->cur_func->is_eval)\n\
+         \x20               emit_result(s);\n            emit_return(s, true);\n\
+         \x20       } else if (s->cur_func->is_eval) {\n            emit_op(s, OP_undefined);\n\
+         \x20           emit_result(s);\n            emit_return(s, true);\n        } else {\n",
+    ),
+    edit(
+        "static __exception int js_parse_statement(JSParseState *s)\n{\n",
+        "static bool may_return(JSParseState *s)\n{\n\
+         \x20   return !s->is_module && s->cur_func->eval_type == JS_EVAL_TYPE_GLOBAL;\n}\n\n\
+         static void emit_result(JSParseState *s)\n{\n\
+         \x20   if (s->cur_func->func_kind != JS_FUNC_ASYNC)\n        return;\n\
+         \x20   emit_op(s, OP_put_loc);\n    emit_u16(s, s->cur_func->eval_ret_idx);\n\
+         \x20   emit_op(s, OP_object);\n    emit_op(s, OP_dup);\n    emit_op(s, OP_get_loc);\n\
+         \x20   emit_u16(s, s->cur_func->eval_ret_idx);\n    emit_op(s, OP_put_field);\n\
+         \x20   emit_atom(s, JS_ATOM_value);\n}\n\n\
+         static __exception int js_parse_statement(JSParseState *s)\n{\n",
+    ),
 ];
+
+const fn edit(find: &'static str, replace: &'static str) -> Edit {
+    Edit { file: "quickjs.c", find, replace, count: 1 }
+}
 
 /// Parts of the interpreter that are compiled as they are.
 const ENGINE: [&str; 3] = ["dtoa", "libregexp", "libunicode"];
 
 /// Our own C files.
-const DRIVER: [&str; 7] = ["start", "interpreter", "run", "encode", "raise", "modules", "natives"];
+const DRIVER: [&str; 12] = [
+    "text", "start", "interpreter", "run", "timers", "encode", "describe", "raise", "vars", "modules", "natives", "files",
+];
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {
     let quickjs = job.copy(&job.crate_sources("rquickjs-sys")?.join("quickjs"), "quickjs", EDITS)?;

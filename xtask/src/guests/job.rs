@@ -146,7 +146,7 @@ impl<'a> Job<'a> {
         let module = self.scratch.join(format!("{name}.wasm"));
         let mut clang = Command::new(self.toolchain.clang());
         clang.args(self.toolchain.target_arguments()).arg("-mexec-model=reactor");
-        clang.args(["-Wl,--stack-first", "-Wl,--strip-debug"]).arg(format!("-Wl,-z,stack-size={stack}"));
+        clang.args(["-Wl,--stack-first", "-Wl,--strip-all"]).arg(format!("-Wl,-z,stack-size={stack}"));
         clang.args(inputs).arg("-o").arg(&module);
         self.run(&format!("link {name}"), &mut clang)?;
         Ok(module)

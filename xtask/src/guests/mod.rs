@@ -15,7 +15,9 @@ mod tree;
 mod wizer;
 
 pub(crate) use arguments::{Arguments, run};
+pub(crate) use cache::Cache;
 pub(crate) use key::workspace;
+pub(crate) use source::{DebianFile, crate_sources, debian};
 
 /// Every guest that can be built.
 const RECIPES: [&recipe::Recipe; 2] = [&python::RECIPE, &javascript::RECIPE];

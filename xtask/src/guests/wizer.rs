@@ -51,7 +51,8 @@ fn snapshot(bytes: &[u8], world: &World) -> wasmtime::Result<Vec<u8>> {
     let wizer = Wizer::new();
     let (context, instrumented) = wizer.instrument(bytes)?;
     let mut config = Config::new();
-    config.max_wasm_stack(WASM_STACK);
+    // Nothing in here is asynchronous, but the two settings are checked against each other.
+    config.max_wasm_stack(WASM_STACK).async_stack_size(2 * WASM_STACK);
     let engine = Engine::new(&config)?;
     let module = Module::new(&engine, &instrumented)?;
     let mut linker = Linker::new(&engine);

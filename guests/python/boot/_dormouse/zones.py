@@ -6,6 +6,8 @@ import zoneinfo
 import zoneinfo._common
 import zoneinfo._tzpath
 
+_NO_ZONES = {"localtime", "posixrules", "Factory"}  # links out of the folder, and a placeholder
+
 _data = {}
 
 
@@ -15,14 +17,12 @@ def collect(root):
     for folder, folders, files in os.walk(root):
         # Copies that count leap seconds, or that repeat the main folder.
         folders[:] = sorted(set(folders) - {"posix", "right"})
-        for file in files:
+        for file in sorted(set(files) - _NO_ZONES):
             path = os.path.join(folder, file)
             with open(path, "rb") as source:
                 data = source.read()
             if data.startswith(b"TZif"):
                 _data[os.path.relpath(path, root)] = shared.setdefault(data, data)
-    for name in ("localtime", "posixrules", "Factory"):
-        _data.pop(name, None)
 
 
 def install():

@@ -1,0 +1,251 @@
+//! The command line as it is written: raw text, no meaning yet. [`settings`](crate::settings) gives it one.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+/// `0.1.0 (engine, contract)`.
+fn version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let (own, engine) = (env!("CARGO_PKG_VERSION"), env!("DORMOUSE_ENGINE"));
+        format!("{own} ({engine}, contract {})", dormouse::wasm::CONTRACT)
+    });
+    &TEXT
+}
+
+const AFTER: &str = "\
+Exit status: 0 value, 1 exception or failure, 2 wrong usage, 124 time limit, 137 another limit,
+else the status that the run chose.
+
+Environment:
+  DORMOUSE_LOG   what to log to standard error, such as `info` or `dormouse_wasm=debug`
+  NO_COLOR       no colours";
+
+const EVAL_EXAMPLES: &str = "\
+Examples:
+  dormouse eval '1 + 1'
+  dormouse eval -l js '[1, 2, 3].map(x => x * 2)'
+  dormouse eval --file job.py --timeout 30s -- --verbose input.csv
+  dormouse eval --project . 'open(\"README.md\").read()[:80]'
+  dormouse eval --mount ./data:/data:rw --writes --file clean.py
+  echo 'sum(range(10))' | dormouse eval
+  dormouse eval --json 'raise ValueError(\"no\")'
+  dormouse eval -- '--x if (x := 3) else 0'
+
+The first word that is not an option is the code, the others are the program's arguments; after `--` nothing is
+an option. With --file every word is an argument. On a terminal the value is shown with its type; else it stands
+alone on a line: text as it is, everything else in JSON notation, and a null value is not printed.";
+
+/// Evaluate untrusted code in a sandbox that starts in under a millisecond
+#[derive(Debug, Parser)]
+#[command(name = "dormouse", version = version(), after_help = AFTER)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Where guests are.
+#[derive(Args, Debug)]
+pub(crate) struct PlaceArgs {
+    /// Folder of guests and compiled artifacts [default: ~/.cache/dormouse]
+    #[arg(long, global = true, value_name = "DIR", env = "DORMOUSE_CACHE_DIR", hide_env_values = true)]
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// Manifest of a further language (docs/guests.md); can be repeated
+    #[arg(long = "guest", global = true, value_name = "FILE")]
+    pub(crate) manifests: Vec<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Evaluate a snippet of Python, JavaScript or TypeScript
+    #[command(after_help = EVAL_EXAMPLES)]
+    Eval(EvalArgs),
+    /// Run a WebAssembly program: a wasi:cli command component or a preview1 module
+    Run(RunArgs),
+    /// Serve the tools over MCP on standard input and output
+    Mcp(McpArgs),
+    /// List, locate and build the interpreters
+    Guests {
+        #[command(subcommand)]
+        command: GuestsCommand,
+    },
+    /// Check what works on this machine, and why not
+    Doctor {
+        /// Print one line of JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EvalArgs {
+    /// The code; `-`, or nothing when standard input is not a terminal: read it from there
+    #[arg(value_name = "CODE")]
+    pub(crate) code: Option<String>,
+    /// Arguments of the program
+    #[arg(value_name = "ARGS")]
+    pub(crate) arguments: Vec<String>,
+    /// Language [default: by the file's extension, else python]
+    #[arg(short, long, value_name = "LANG")]
+    pub(crate) language: Option<String>,
+    /// Read the code from a file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Name of the snippet in traces [default: the file's name, else <snippet>]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) grants: GrantArgs,
+    #[command(flatten)]
+    pub(crate) bounds: BoundArgs,
+    /// Print the whole outcome as one line of JSON
+    #[arg(long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Print time and memory even when the output is no terminal
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// The program
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Arguments of the program; put `--` before those that begin with `-`
+    #[arg(value_name = "ARGS")]
+    pub(crate) arguments: Vec<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) grants: GrantArgs,
+    /// Print the whole outcome as one line of JSON
+    #[arg(long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Print time and memory even when the output is no terminal
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
+}
+
+/// What a run may use.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// Wall-clock time, such as 500ms or 10s, at most 60s [default: 5s]
+    #[arg(short, long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+    /// Memory, 16MiB to 512MiB [default: 128MiB]
+    #[arg(short, long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+    /// Budget of executed operations: deterministic, slower [default: not counted]
+    #[arg(long, value_name = "N")]
+    pub(crate) fuel: Option<u64>,
+    /// Kept bytes of each output stream, at most 8MiB [default: 16KiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) output: Option<String>,
+    /// Bytes written to files, at most 1GiB [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) disk: Option<String>,
+}
+
+/// What a run may touch.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Grants")]
+pub(crate) struct GrantArgs {
+    /// Show a folder of the host inside the sandbox; can be repeated
+    #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
+    pub(crate) mounts: Vec<String>,
+    /// Show a folder as /project and begin there; read-only without --writes
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// Allow writes to the project and to mounts that end in `:rw`
+    #[arg(long)]
+    pub(crate) writes: bool,
+    /// Allow the network (not part of this build)
+    #[arg(long)]
+    pub(crate) network: bool,
+    /// Set an environment variable; the host's own are never seen; can be repeated
+    #[arg(short, long = "env", value_name = "NAME=VALUE")]
+    pub(crate) environment: Vec<String>,
+    /// Working directory inside the sandbox [default: /]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) cwd: Option<String>,
+    /// What the program reads as standard input: a file, or `-` for ours [default: nothing]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stdin: Option<PathBuf>,
+    /// Fix all randomness, so that the same code gives the same answer
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Stop the clock at a time, such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) clock: Option<String>,
+}
+
+/// How much of the value is shown.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct BoundArgs {
+    /// Levels of containers that are opened, at most 16 [default: 3]
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<u32>,
+    /// Items shown of a container, at most 10000 [default: 50]
+    #[arg(long, value_name = "N")]
+    pub(crate) items: Option<u32>,
+    /// Items skipped of the outermost container [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) offset: Option<u32>,
+}
+
+#[derive(Args, Debug, Default)]
+pub(crate) struct McpArgs {
+    /// Show a folder of the host in every run; can be repeated
+    #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
+    pub(crate) mounts: Vec<String>,
+    /// Let calls ask for writes to mounts that end in `:rw`
+    #[arg(long)]
+    pub(crate) allow_writes: bool,
+    /// The longest time that a call can ask for [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout_max: Option<String>,
+    /// The most memory that a call can ask for [default: 512MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory_max: Option<String>,
+    /// Unused instances kept ready for each language that has run
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) ready: u16,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GuestsCommand {
+    /// List the languages and whether they can run
+    List {
+        /// Print one line of JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print where the component of a language lies
+    Path {
+        /// The language
+        #[arg(value_name = "LANG")]
+        language: String,
+    },
+    /// Build guests in a source checkout; those that are up to date are left alone
+    Build {
+        /// The languages; none: all
+        #[arg(value_name = "LANG")]
+        languages: Vec<String>,
+        /// The checkout [default: the one around the current folder]
+        #[arg(long, value_name = "DIR")]
+        source: Option<PathBuf>,
+    },
+}

@@ -1,0 +1,143 @@
+//! The end of a run and failures, for people: the value on standard output, everything else on standard error.
+
+use std::fmt::Write as _;
+use std::io;
+use std::time::Duration;
+
+use dormouse::{Captured, Error, Outcome, Status, Usage, Value};
+
+use super::exception::{Source, exception};
+use super::live::Ends;
+use super::paint::{DIM, ERROR, HINT, Paint};
+use super::{err, escape, out, value};
+
+/// Bytes shown of one cause.
+const CAUSE: usize = 300;
+
+/// What the reader knows about a run already.
+pub(crate) struct View<'a> {
+    /// The name of the snippet.
+    pub(crate) name: &'a str,
+    /// Its text.
+    pub(crate) code: &'a str,
+    /// Items skipped of the outermost container.
+    pub(crate) offset: u32,
+    /// Time and memory even where nobody looks.
+    pub(crate) verbose: bool,
+}
+
+/// Prints how a run ended, after its output has been shown.
+pub(crate) fn outcome(outcome: &Outcome, view: &View<'_>, ends: Ends) -> io::Result<()> {
+    let (stdout, stderr) = (Paint::stdout(), Paint::stderr());
+    let mut notes = String::new();
+    match &outcome.status {
+        Status::Returned(value) if value.is_null() => {}
+        Status::Returned(value) => {
+            let open = if ends.stdout_open { "\n" } else { "" };
+            out(&format!("{open}{}\n", shown(value, view, stdout)))?;
+            notes += &cut_text(value, stdout);
+        }
+        Status::Raised(raised) => {
+            notes += &exception(raised, Source { name: view.name, text: view.code }, stderr);
+        }
+        Status::Exited(_) => {}
+        Status::Stopped(error) => notes += &failure(error, stderr),
+    }
+    notes += &dropped("stdout", &outcome.stdout);
+    notes += &dropped("stderr", &outcome.stderr);
+    if view.verbose || (stdout.terminal && stderr.terminal) {
+        let _ = writeln!(notes, "{}", stderr.style(DIM, &usage(&outcome.usage)));
+    }
+    if notes.is_empty() {
+        return Ok(());
+    }
+    err(&format!("{}{notes}", if ends.stderr_open { "\n" } else { "" }))
+}
+
+/// Prints a failure as `error[code]: message`, its causes and its hint, on standard error.
+pub(crate) fn error(error: &Error) -> io::Result<()> {
+    err(&failure(error, Paint::stderr()))
+}
+
+fn failure(error: &Error, paint: Paint) -> String {
+    let head = paint.style(ERROR, &format!("error[{}]:", error.code()));
+    let mut text = format!("{head} {}\n", escape::text(error.message()));
+    let mut cause = std::error::Error::source(error);
+    while let Some(source) = cause {
+        let shown: String = escape::line(&source.to_string()).chars().take(CAUSE).collect();
+        let _ = writeln!(text, "{} {shown}", paint.style(DIM, "cause:"));
+        cause = source.source();
+    }
+    if let Some(hint) = error.hint() {
+        let _ = writeln!(text, "{} {}", paint.style(HINT, "hint:"), escape::text(hint));
+    }
+    text
+}
+
+/// A value: with its type for a terminal; else text as it is, and everything else on one line.
+fn shown(value: &Value, view: &View<'_>, paint: Paint) -> String {
+    let offset = u64::from(view.offset);
+    match (paint.terminal, value) {
+        (false, Value::String { value, .. }) => value.clone(),
+        (false, _) => value::tree(value, offset).inline(paint),
+        (true, _) => {
+            let tree = value::tree(value, offset).block(paint, 2);
+            format!("= {tree}  {}", paint.style(DIM, &value::summary(value)))
+        }
+    }
+}
+
+/// Says that text which stands there as it is was cut; everywhere else a mark stands in the value.
+fn cut_text(value: &Value, paint: Paint) -> String {
+    match value {
+        Value::String { value, truncated: true, length } if !paint.terminal => {
+            let whole = length.map(|length| format!(" of {length}")).unwrap_or_default();
+            format!("note: the value was cut after {}{whole} bytes; print it, with a larger --output\n", value.len())
+        }
+        _ => String::new(),
+    }
+}
+
+fn dropped(name: &str, stream: &Captured) -> String {
+    match stream.dropped_bytes {
+        0 => String::new(),
+        bytes => format!("note: {bytes} more bytes of {name} were dropped; see --output\n"),
+    }
+}
+
+/// `0.8 ms · 31.2 MiB peak`.
+fn usage(usage: &Usage) -> String {
+    let mut text = format!("{} · {} peak", time(usage.wall), size(usage.memory_peak));
+    if let Some(fuel) = usage.fuel {
+        let _ = write!(text, " · {fuel} fuel");
+    }
+    if usage.disk_written > 0 {
+        let _ = write!(text, " · {} written", size(usage.disk_written));
+    }
+    text
+}
+
+/// A duration with three or fewer digits that matter.
+pub(super) fn time(wall: Duration) -> String {
+    let ms = wall.as_secs_f64() * 1e3;
+    match ms {
+        _ if ms < 1.0 => format!("{ms:.2} ms"),
+        _ if ms < 100.0 => format!("{ms:.1} ms"),
+        _ if ms < 1e3 => format!("{ms:.0} ms"),
+        _ => format!("{:.2} s", ms / 1e3),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    // Tenths, in whole numbers: exact for every size.
+    let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KiB", tenths(1 << 10)),
+        _ => format!("{} MiB", tenths(1 << 20)),
+    }
+}
+
+#[cfg(test)]
+#[path = "pretty_tests.rs"]
+mod tests;

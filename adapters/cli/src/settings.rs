@@ -1,0 +1,178 @@
+//! The checked meaning of the command line: every option is read, every default decided, in this one place.
+
+mod grants;
+pub(crate) mod source;
+mod units;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dormouse::{
+    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Language, Limits, Mount, Policy, Result,
+};
+
+use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PlaceArgs, RunArgs};
+
+/// What `eval` shall do.
+pub(crate) struct Eval {
+    /// The snippet with its limits, grants and bounds.
+    pub(crate) request: EvalRequest,
+    /// What this user allows this run.
+    pub(crate) policy: Policy,
+}
+
+/// What `run` shall do.
+pub(crate) struct Run {
+    /// The program with its limits and grants.
+    pub(crate) request: CommandRequest,
+    /// What this user allows this run.
+    pub(crate) policy: Policy,
+}
+
+/// What `mcp` shall do.
+pub(crate) struct Mcp {
+    /// Folders that every run sees.
+    pub(crate) mounts: Vec<Mount>,
+    /// What calls can ask for.
+    pub(crate) policy: Policy,
+    /// Unused instances kept ready for each language.
+    pub(crate) ready: usize,
+}
+
+/// A runtime builder for this cache folder and these languages.
+pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
+    let mut builder = Dormouse::builder()?;
+    if let Some(folder) = cache(place)? {
+        builder = builder.cache(folder);
+    }
+    Ok(place.manifests.iter().fold(builder, |builder, file| builder.manifest(file)))
+}
+
+/// Settings of the WebAssembly provider alone, for commands that look after it.
+pub(crate) fn provider(place: &PlaceArgs) -> Result<dormouse::wasm::Settings> {
+    let mut settings = dormouse::wasm::Settings::new()?;
+    if let Some(folder) = cache(place)? {
+        settings.cache = folder;
+    }
+    settings.manifests.clone_from(&place.manifests);
+    Ok(settings)
+}
+
+fn cache(place: &PlaceArgs) -> Result<Option<PathBuf>> {
+    let absolute = |folder: &PathBuf| {
+        std::path::absolute(folder)
+            .map_err(|_| Error::args_invalid(format!("`--cache-dir`: `{}` is not a folder", folder.display())))
+    };
+    place.cache_dir.as_ref().map(absolute).transpose()
+}
+
+/// What the arguments of `eval` mean. Reads the source.
+pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
+    let words = arguments.code.take().into_iter().chain(std::mem::take(&mut arguments.arguments));
+    let mut words: Vec<String> = words.collect();
+    let asked = words.first().is_some_and(|word| word == "-");
+    let from_input = arguments.file.is_none() && (asked || words.is_empty());
+    if from_input && arguments.grants.stdin.as_deref() == Some(Path::new("-")) {
+        return Err(Error::args_invalid("`--stdin -`: standard input holds the code already")
+            .with_hint("name the code's file with --file"));
+    }
+    let language = language(&arguments)?;
+    let limits = limits(&arguments.limits)?;
+    let (grants, policy) = grants::grants(&arguments.grants)?;
+    let code = match &arguments.file {
+        Some(path) => source::file(path)?,
+        None if from_input => source::standard_input(asked)?,
+        None => words.remove(0),
+    };
+    if asked && arguments.file.is_none() {
+        words.remove(0);
+    }
+    let name = name(arguments.name.as_deref(), arguments.file.as_deref());
+    let bounds = bounds(&arguments.bounds);
+    let mut request = EvalRequest { name, limits, grants, bounds, ..EvalRequest::new(language, code) };
+    request.grants.arguments = words;
+    Ok(Eval { request, policy })
+}
+
+/// What the arguments of `run` mean. Reads the program.
+pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
+    let limits = limits(&arguments.limits)?;
+    let (mut grants, policy) = grants::grants(&arguments.grants)?;
+    grants.arguments = arguments.arguments;
+    let name = arguments.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let wasm: Arc<[u8]> = source::bytes(&arguments.file, CommandRequest::MAX_WASM)?.into();
+    Ok(Run { request: CommandRequest { limits, grants, ..CommandRequest::new(name, wasm) }, policy })
+}
+
+/// What the arguments of `mcp` mean.
+pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
+    let mut policy = Policy { allow_writes: arguments.allow_writes, ..Policy::default() };
+    if let Some(text) = &arguments.timeout_max {
+        policy.ceiling.wall = units::duration("--timeout-max", text)?;
+        if policy.ceiling.wall < Limits::MIN_WALL {
+            return Err(Error::args_invalid("`--timeout-max` must be at least 10ms"));
+        }
+        policy.defaults.wall = policy.defaults.wall.min(policy.ceiling.wall);
+    }
+    if let Some(text) = &arguments.memory_max {
+        policy.ceiling.memory = units::size("--memory-max", text)?;
+        if !(Limits::MIN_MEMORY..=4 << 30).contains(&policy.ceiling.memory) {
+            return Err(Error::args_invalid("`--memory-max` must be 16MiB to 4GiB"));
+        }
+        policy.defaults.memory = policy.defaults.memory.min(policy.ceiling.memory);
+    }
+    let mounts = grants::mounts(&arguments.mounts, arguments.allow_writes, "--allow-writes")?;
+    Ok(Mcp { mounts, policy, ready: usize::from(arguments.ready) })
+}
+
+fn language(arguments: &EvalArgs) -> Result<Language> {
+    match (&arguments.language, &arguments.file) {
+        (Some(name), _) => Language::parse(name),
+        (None, Some(file)) => Ok(Language::of_file(file).unwrap_or_else(Language::python)),
+        (None, None) => Ok(Language::python()),
+    }
+}
+
+/// The name that traces show: as told, else the file as written, else its last part when that is too long.
+fn name(told: Option<&str>, file: Option<&Path>) -> String {
+    if let Some(told) = told {
+        return told.into();
+    }
+    let Some(file) = file else { return "<snippet>".into() };
+    let whole = file.to_string_lossy();
+    if whole.len() <= EvalRequest::MAX_NAME {
+        return whole.into_owned();
+    }
+    file.file_name().unwrap_or_default().to_string_lossy().chars().take(60).collect()
+}
+
+fn limits(arguments: &LimitArgs) -> Result<Limits> {
+    let mut limits = Limits { fuel: arguments.fuel, ..Limits::default() };
+    if let Some(text) = &arguments.timeout {
+        limits.wall = units::duration("--timeout", text)?;
+    }
+    if let Some(text) = &arguments.memory {
+        limits.memory = units::size("--memory", text)?;
+    }
+    if let Some(text) = &arguments.output {
+        limits.output = units::size("--output", text)?;
+    }
+    if let Some(text) = &arguments.disk {
+        limits.disk = units::size("--disk", text)?;
+    }
+    limits.within(&Limits::ceiling())
+}
+
+fn bounds(arguments: &BoundArgs) -> Bounds {
+    let usual = Bounds::default();
+    Bounds {
+        depth: arguments.depth.unwrap_or(usual.depth),
+        items: arguments.items.unwrap_or(usual.items),
+        offset: arguments.offset.unwrap_or(usual.offset),
+        ..usual
+    }
+}
+
+#[cfg(test)]
+#[path = "settings/tests.rs"]
+mod tests;

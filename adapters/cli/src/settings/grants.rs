@@ -1,0 +1,84 @@
+//! What a run may touch: mounts, project, environment, clock.
+
+use std::path::{Path, PathBuf};
+
+use dormouse::grants::WallClock;
+use dormouse::{Access, Error, ErrorCode, Grants, GuestPath, Mount, Policy, Result};
+
+use super::{source, units};
+use crate::args::GrantArgs;
+
+/// Where `--project` is seen.
+const PROJECT: &str = "/project";
+
+/// The grants of a run, without program arguments, and the policy that allows them.
+pub(super) fn grants(arguments: &GrantArgs) -> Result<(Grants, Policy)> {
+    if arguments.network {
+        return Err(Error::new(ErrorCode::NetworkDenied, "the network cannot be granted by this build")
+            .with_hint("leave --network out, and hand the data over by --stdin or --mount"));
+    }
+    let mut mounts = mounts(&arguments.mounts, arguments.writes, "--writes")?;
+    let mut directory = None;
+    if let Some(folder) = &arguments.project {
+        let access = if arguments.writes { Access::ReadWrite } else { Access::ReadOnly };
+        let target = GuestPath::parse(PROJECT)?;
+        mounts.insert(0, Mount { source: folder_of("--project", folder)?, target: target.clone(), access });
+        directory = Some(target);
+    }
+    if let Some(path) = &arguments.cwd {
+        directory = Some(GuestPath::parse(path)?);
+    }
+    let clock = match &arguments.clock {
+        Some(text) => WallClock::Fixed(units::instant("--clock", text)?),
+        None => WallClock::System,
+    };
+    let environment = arguments.environment.iter().map(|text| variable(text)).collect::<Result<_>>()?;
+    let stdin = arguments.stdin.as_deref().map(source::input).transpose()?.unwrap_or_default();
+    let grants =
+        Grants { mounts, environment, arguments: Vec::new(), directory, stdin, seed: arguments.seed, clock };
+    grants.check()?;
+    Ok((grants, Policy { allow_writes: arguments.writes, ..Policy::default() }))
+}
+
+/// The folders of `--mount`, each existing and with its real path. `option` is what would allow writes.
+pub(super) fn mounts(texts: &[String], writes: bool, option: &str) -> Result<Vec<Mount>> {
+    let mut mounts = Vec::with_capacity(texts.len());
+    for text in texts {
+        let mut mount = Mount::parse(text)?;
+        mount.source = folder_of("--mount", &mount.source)?;
+        if mount.access == Access::ReadWrite && !writes {
+            return Err(Error::new(
+                ErrorCode::WriteDenied,
+                format!("`--mount {}` asks for writes", text.escape_debug()),
+            )
+            .with_hint(format!("add {option}, or leave `:rw` out")));
+        }
+        mounts.push(mount);
+    }
+    Ok(mounts)
+}
+
+/// The real path of a folder that exists.
+fn folder_of(option: &str, path: &Path) -> Result<PathBuf> {
+    let shown = path.display().to_string();
+    let refuse = |why: &str| {
+        Error::new(ErrorCode::PathDenied, format!("`{option}`: `{}` cannot be shown: {why}", shown.escape_debug()))
+            .with_hint("name a folder that exists and that you can read")
+    };
+    let real = path.canonicalize().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => refuse("there is no such folder"),
+        _ => refuse(&source::plain(&error)),
+    })?;
+    if !real.is_dir() {
+        return Err(refuse("it is not a folder"));
+    }
+    Ok(real)
+}
+
+fn variable(text: &str) -> Result<(String, String)> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err(Error::args_invalid(format!("`--env`: `{}` is not NAME=VALUE", text.escape_debug()))
+            .with_hint("write `--env NAME=VALUE`; the host's own variables are never passed on")),
+    }
+}

@@ -1,0 +1,130 @@
+//! What the command line means, as a table.
+
+use std::time::Duration;
+
+use clap::Parser as _;
+use dormouse::grants::WallClock;
+use dormouse::{Access, ErrorCode};
+
+use super::*;
+use crate::args::{Arguments, Command};
+
+fn parse(words: &[&str]) -> Result<Eval> {
+    let words = ["dormouse", "eval"].iter().chain(words);
+    match Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).command {
+        Command::Eval(arguments) => eval(arguments),
+        _ => unreachable!("the subcommand is eval"),
+    }
+}
+
+fn refused(words: &[&str]) -> ErrorCode {
+    match parse(words) {
+        Ok(_) => panic!("{words:?} was accepted"),
+        Err(error) => error.code(),
+    }
+}
+
+#[test]
+fn the_first_word_is_the_code_and_the_others_are_arguments() {
+    for (words, code, arguments) in [
+        (&["1"][..], "1", &[][..]),
+        (&["1", "a", "b"], "1", &["a", "b"]),
+        (&["1", "--", "--json", "-x"], "1", &["--json", "-x"]),
+        (&["--", "--unsafe", "--json"], "--unsafe", &["--json"]),
+        (&["--json", "1"], "1", &[]),
+        (&["1", "--json"], "1", &[]),
+        (&["", "a"], "", &["a"]),
+    ] {
+        let Eval { request, .. } = parse(words).unwrap();
+        assert_eq!((request.code.as_str(), &request.grants.arguments[..]), (code, &arguments.iter().map(ToString::to_string).collect::<Vec<_>>()[..]), "{words:?}");
+    }
+}
+
+#[test]
+fn with_a_file_every_word_is_an_argument() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("job.ts");
+    std::fs::write(&path, "1").unwrap();
+    let file = path.to_str().unwrap();
+    let Eval { request, .. } = parse(&["--file", file, "a", "--", "--b", "-"]).unwrap();
+    assert_eq!((request.code.as_str(), request.name.as_str()), ("1", file));
+    assert_eq!(request.language, Language::typescript());
+    assert_eq!(request.grants.arguments, ["a", "--b", "-"]);
+    assert_eq!(parse(&["-l", "py", "-f", file]).unwrap().request.language, Language::python());
+}
+
+#[test]
+fn defaults_grant_nothing_and_limit_everything() {
+    let Eval { request, policy } = parse(&["1"]).unwrap();
+    assert_eq!(request.limits, Limits::default());
+    assert_eq!(request.bounds, Bounds::default());
+    assert_eq!(request.grants, dormouse::Grants::default());
+    assert_eq!(request.language, Language::python());
+    assert!(!policy.allow_writes);
+}
+
+#[test]
+fn every_option_arrives() {
+    let words = "-l js -t 2s -m 64MiB --fuel 7 --output 1KiB --disk 1MB --seed 9 --env A=b=c --cwd /tmp \
+                 --name n --depth 1 --items 2 --offset 3 --clock 1970-01-01T00:00:01Z 1";
+    let Eval { request, .. } = parse(&words.split_whitespace().collect::<Vec<_>>()).unwrap();
+    let limits = &request.limits;
+    assert_eq!((limits.wall, limits.memory, limits.fuel), (Duration::from_secs(2), 64 << 20, Some(7)));
+    assert_eq!((limits.output, limits.disk), (1024, 1_000_000));
+    assert_eq!(request.grants.environment, [("A".to_owned(), "b=c".to_owned())]);
+    assert_eq!(request.grants.directory.unwrap().as_str(), "/tmp");
+    assert_eq!((request.grants.seed, request.name.as_str()), (Some(9), "n"));
+    let second = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+    assert_eq!(request.grants.clock, WallClock::Fixed(second));
+    assert_eq!((request.bounds.depth, request.bounds.items, request.bounds.offset), (1, 2, 3));
+}
+
+#[test]
+fn a_project_is_read_only_unless_writes_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    for (words, access) in [
+        (&["--project", path, "1"][..], Access::ReadOnly),
+        (&["--project", path, "--writes", "1"], Access::ReadWrite),
+    ] {
+        let Eval { request, policy } = parse(words).unwrap();
+        let mount = &request.grants.mounts[0];
+        assert_eq!((mount.target.as_str(), mount.access), ("/project", access));
+        assert_eq!(mount.source, folder.path().canonicalize().unwrap());
+        assert_eq!(request.grants.directory.unwrap().as_str(), "/project");
+        assert_eq!(policy.allow_writes, access == Access::ReadWrite);
+    }
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_with_its_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let (writable, missing) = (format!("{path}:/a:rw"), format!("{path}/none:/a"));
+    let twice = format!("{path}:/project");
+    for (words, code) in [
+        (&["--network", "1"][..], ErrorCode::NetworkDenied),
+        (&["--mount", &writable, "1"], ErrorCode::WriteDenied),
+        (&["--mount", &missing, "1"], ErrorCode::PathDenied),
+        (&["--mount", "nonsense", "1"], ErrorCode::ArgsInvalid),
+        (&["--mount", &twice, "--project", path, "1"], ErrorCode::ArgsInvalid),
+        (&["--project", "/dev/null", "1"], ErrorCode::PathDenied),
+        (&["--timeout", "10", "1"], ErrorCode::ArgsInvalid),
+        (&["--timeout", "61s", "1"], ErrorCode::ArgsInvalid),
+        (&["--memory", "1MiB", "1"], ErrorCode::ArgsInvalid),
+        (&["--env", "A", "1"], ErrorCode::ArgsInvalid),
+        (&["--cwd", "tmp", "1"], ErrorCode::ArgsInvalid),
+        (&["-l", "C++", "1"], ErrorCode::ArgsInvalid),
+        (&["--file", path], ErrorCode::ArgsInvalid),
+        (&["--stdin", "-", "-"], ErrorCode::ArgsInvalid),
+    ] {
+        assert_eq!(refused(words), code, "{words:?}");
+    }
+}
+
+#[test]
+fn long_file_names_are_shortened_for_traces() {
+    let long = format!("/{}/{}.py", "a".repeat(250), "b".repeat(200));
+    assert_eq!(name(None, Some(Path::new(&long))), "b".repeat(60));
+    assert_eq!(name(Some("n"), Some(Path::new("x.py"))), "n");
+}

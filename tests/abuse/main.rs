@@ -1,0 +1,11 @@
+//! The abuse cases of docs/THREAT_MODEL.md, each a test named by its id, against the embedded sandbox.
+//!
+//! Every case runs alone ([`case`](dormouse_tests::case)); afterwards a fresh run works, the host's canary is unchanged,
+//! scratch folders are empty, and memory, descriptors and threads are back at their level.
+
+mod component;
+mod cpu;
+mod escape;
+mod files;
+mod memory;
+mod output;

@@ -1,0 +1,65 @@
+//! One abuse case: it runs alone, and afterwards nothing of it may remain.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use dormouse::limits::MIB;
+
+use crate::ending::assert_ends;
+use crate::levels::Levels;
+use crate::{JAVASCRIPT, PYTHON, canary, sandbox, scratch};
+
+/// What one case may leave: the pages of a few pool slots, a thread that has not ended yet, folders kept for reuse.
+const SLACK: Levels = Levels { memory: 192 << 10, descriptors: 24, threads: 8 };
+/// What all cases together may leave.
+const SLACK_IN_ALL: Levels = Levels { memory: 384 << 10, descriptors: 96, threads: 16 };
+/// How long it may take until all is back.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+static TURN: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+static FIRST: OnceLock<Levels> = OnceLock::new();
+
+/// Runs a case that concerns `languages`, alone in this process, and checks what it left behind.
+#[track_caller]
+pub fn case(languages: &[&'static str], body: impl FnOnce()) {
+    let mut warm = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    for language in languages {
+        if warm.insert(language) {
+            warm_up(language);
+        }
+    }
+    let before = Levels::now();
+    body();
+    after(languages, &before);
+}
+
+/// Brings everything that stays for the life of the process into being.
+fn warm_up(language: &str) {
+    let bomb = match language {
+        PYTHON => "len(bytes(b'x') * (64 << 20))",
+        JAVASCRIPT => "new Uint8Array(64 << 20).fill(1).length",
+        other => panic!("no warm-up for {other}"),
+    };
+    let outcome = sandbox::run(sandbox::snippet(language, bomb).memory(256 * MIB));
+    assert_ends(&outcome, &["returned"]);
+    canary::check();
+}
+
+#[track_caller]
+fn after(languages: &[&str], before: &Levels) {
+    for language in languages {
+        let outcome = sandbox::eval(language, "1+1");
+        assert_eq!(outcome.value().and_then(|value| value.as_i64()), Some(2), "a fresh {language} run works");
+    }
+    canary::check();
+    if let Err(left) = scratch::vanished(PATIENCE) {
+        panic!("{left}");
+    }
+    if let Err(levels) = before.regained(&SLACK, PATIENCE) {
+        panic!("the case left something behind: {levels}");
+    }
+    if let Err(levels) = FIRST.get_or_init(|| *before).regained(&SLACK_IN_ALL, PATIENCE) {
+        panic!("the cases together left something behind: {levels}");
+    }
+}

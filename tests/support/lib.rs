@@ -1,0 +1,30 @@
+//! What the whole-path tests share. No test of its own.
+//!
+//! | need | room |
+//! | --- | --- |
+//! | run a snippet in the one sandbox of the process | [`sandbox`] |
+//! | say how it must have ended | [`ending`], [`attack`] |
+//! | hold a hostile case to "nothing remains" | [`case`], [`levels`], [`canary`], [`scratch`] |
+//! | compare a whole answer with a recorded one | [`golden`] |
+//! | the real binary, on the command line and over stdio | [`binary`], [`wire`] |
+
+pub mod attack;
+pub mod binary;
+pub mod canary;
+pub mod case;
+pub mod ending;
+pub mod golden;
+pub mod levels;
+pub mod sandbox;
+pub mod scratch;
+pub mod wire;
+
+/// Python.
+pub const PYTHON: &str = "python";
+/// JavaScript.
+pub const JAVASCRIPT: &str = "javascript";
+
+/// How long after its limit a run may end (docs/THREAT_MODEL.md, P2).
+pub const PROMISE: std::time::Duration = std::time::Duration::from_secs(1);
+/// What a busy machine may add to any time.
+pub const NOISE: std::time::Duration = std::time::Duration::from_secs(2);

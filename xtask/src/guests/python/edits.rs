@@ -1,0 +1,113 @@
+//! The changes to CPython's sources.
+
+use crate::guests::tree::Edit;
+
+/// Two changes to CPython. A random generator that is seeded from the system is seeded when it is first used, so
+/// that each instance of the image gets its own numbers. And a module may return the value of its last expression.
+pub(super) const EDITS: &[Edit] = &[
+    Edit {
+        file: "Modules/_randommodule.c",
+        find: "/* generates a random number on [0,0xffffffff]-interval */\n",
+        replace: "#define UNSEEDED (N + 2)\n\nstatic void seed_if_needed(RandomObject *self);\n\n/* generates a random number on [0,0xffffffff]-interval */\n",
+        count: 1,
+    },
+    Edit {
+        file: "Modules/_randommodule.c",
+        find: "        int kk;\n\n",
+        replace: "        int kk;\n\n        seed_if_needed(self);\n",
+        count: 1,
+    },
+    Edit {
+        file: "Modules/_randommodule.c",
+        find: "static int\nrandom_seed(RandomObject *self, PyObject *arg)\n{\n",
+        replace: "static void
+seed_if_needed(RandomObject *self)
+{
+    if (self->index == UNSEEDED && random_seed_urandom(self) < 0) {
+        PyErr_Clear();
+        if (random_seed_time_pid(self) < 0) {
+            PyErr_Clear();
+            init_genrand(self, 5489U);
+        }
+    }
+}
+
+static int
+random_seed(RandomObject *self, PyObject *arg)
+{
+",
+        count: 1,
+    },
+    Edit {
+        file: "Modules/_randommodule.c",
+        find: "       if (random_seed_urandom(self) < 0) {
+            PyErr_Clear();
+
+            /* Reading system entropy failed, fall back on the worst entropy:
+               use the current time and process identifier. */
+            if (random_seed_time_pid(self) < 0) {
+                return -1;
+            }
+        }
+        return 0;
+",
+        replace: "        self->index = UNSEEDED;\n        return 0;\n",
+        count: 1,
+    },
+    Edit {
+        file: "Modules/_randommodule.c",
+        find: "    state = PyTuple_New(N+1);\n",
+        replace: "    seed_if_needed(self);\n    state = PyTuple_New(N+1);\n",
+        count: 1,
+    },
+    Edit {
+        file: "Include/cpython/compile.h",
+        find: "#define PyCF_ALLOW_TOP_LEVEL_AWAIT 0x2000\n",
+        replace: "#define PyCF_ALLOW_TOP_LEVEL_AWAIT 0x2000\n#define PyCF_RETURN_LAST_VALUE 0x40000000\n",
+        count: 1,
+    },
+    Edit {
+        file: "Python/compile.c",
+        find: "static int\ncompiler_codegen(compiler *c, mod_ty mod)\n{\n",
+        replace: "/* The expression whose value a module returns, or NULL. */
+static expr_ty
+compiler_last_value(compiler *c, mod_ty mod)
+{
+    if (!(c->c_flags.cf_flags & PyCF_RETURN_LAST_VALUE) || mod->kind != Module_kind) {
+        return NULL;
+    }
+    Py_ssize_t length = asdl_seq_LEN(mod->v.Module.body);
+    stmt_ty last = length ? (stmt_ty)asdl_seq_GET(mod->v.Module.body, length - 1) : NULL;
+    return last && last->kind == Expr_kind ? last->v.Expr.value : NULL;
+}
+
+static int
+compiler_codegen(compiler *c, mod_ty mod)
+{
+",
+        count: 1,
+    },
+    Edit {
+        file: "Python/compile.c",
+        find: "        asdl_stmt_seq *stmts = mod->v.Module.body;\n        RETURN_IF_ERROR(",
+        replace: "        asdl_stmt_seq *stmts = mod->v.Module.body;
+        expr_ty last = compiler_last_value(c, mod);
+        if (last) {
+            location start = start_location(stmts);
+            stmts->size--;
+            int result = _PyCodegen_Module(c, start, stmts, true);
+            stmts->size++;
+            RETURN_IF_ERROR(result);
+            RETURN_IF_ERROR(_PyCodegen_Expression(c, last));
+            break;
+        }
+        RETURN_IF_ERROR(",
+        count: 1,
+    },
+    Edit {
+        file: "Python/compile.c",
+        find: "    int addNone = mod->kind != Expression_kind;\n    assert(",
+        replace: "    int addNone = mod->kind != Expression_kind && !compiler_last_value(c, mod);\n    assert(",
+        count: 1,
+    },
+];

@@ -1,0 +1,81 @@
+//! The command line of `cargo xtask suite`.
+
+use std::io::Write as _;
+use std::time::Instant;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+
+use super::{clients, conformance, cpython, inspector, quickjs, test262};
+use crate::process::Totals;
+use crate::progress::complain;
+
+/// Which suite to run, and how much of it.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The suite
+    #[arg(value_enum)]
+    suite: Suite,
+    #[command(flatten)]
+    extent: Extent,
+}
+
+/// How much of a suite is run, and what is done with what it shows.
+#[derive(Args)]
+pub(crate) struct Extent {
+    /// Run everything, not only the part that a change has to pass
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Rewrite the list of expected failures; new ones get a reason that a person has to replace
+    #[arg(long)]
+    pub(crate) bless: bool,
+    /// Run only the tests whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Option<String>,
+}
+
+impl Extent {
+    /// Whether the test of this name is asked for.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.only.as_deref().is_none_or(|text| name.contains(text))
+    }
+}
+
+/// Tests that others wrote.
+#[derive(Clone, Copy, ValueEnum)]
+enum Suite {
+    /// CPython's own tests, in the Python guest
+    Cpython,
+    /// The tests of ECMAScript and of the JavaScript engine, in the JavaScript guest
+    Test262,
+    /// The Python and TypeScript MCP clients, against `dormouse mcp`
+    Clients,
+    /// The MCP inspector, against `dormouse mcp`
+    Inspector,
+    /// The MCP conformance suite, against our handler behind HTTP
+    McpConformance,
+}
+
+/// Runs the suite; prints every unexpected result and the counts to standard output.
+///
+/// # Errors
+///
+/// What kept the suite from running. Tests that failed are counted in the totals.
+pub(crate) fn run(arguments: &Arguments) -> Result<Totals> {
+    let started = Instant::now();
+    let extent = &arguments.extent;
+    let totals = match arguments.suite {
+        Suite::Cpython => cpython::run(extent)?,
+        Suite::Test262 => {
+            let mut totals = quickjs::run(extent)?;
+            totals.add(test262::run(extent)?);
+            totals
+        }
+        Suite::Clients => clients::run(extent)?,
+        Suite::Inspector => inspector::run(extent)?,
+        Suite::McpConformance => conformance::run(extent)?,
+    };
+    complain(&format!("took {:.1} s", started.elapsed().as_secs_f64()));
+    writeln!(std::io::stdout().lock(), "{totals}")?;
+    Ok(totals)
+}

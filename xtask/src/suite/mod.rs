@@ -1,0 +1,21 @@
+//! `cargo xtask suite`: tests that no one here wrote, run against the guests and the MCP server.
+//!
+//! Every suite fetches what it needs by package name into `<cache>/suites`, and holds itself to a list of expected
+//! failures that is strict both ways ([`expected`]).
+
+mod arguments;
+mod clients;
+mod conformance;
+mod cpython;
+mod expected;
+mod folder;
+mod inspector;
+mod node;
+mod program;
+mod quickjs;
+mod report;
+mod sandbox;
+mod server;
+mod test262;
+
+pub(crate) use arguments::{Arguments, run};

@@ -1,0 +1,79 @@
+//! What a suite prints: every unexpected result by name, what was skipped and why, and the counts.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use anyhow::Result;
+
+use super::arguments::Extent;
+use super::expected::{Expected, Verdict};
+use crate::process::Totals;
+
+/// Collects results of one suite.
+#[derive(Default)]
+pub(crate) struct Report {
+    /// Tests that did what they should.
+    pub(crate) passed: u64,
+    /// Failed tests with what they said.
+    pub(crate) failures: BTreeMap<String, String>,
+    skipped: BTreeMap<String, u64>,
+}
+
+impl Report {
+    /// Counts a test that was not run, under its cause.
+    pub(crate) fn skip(&mut self, cause: &str, count: u64) {
+        *self.skipped.entry(cause.to_owned()).or_default() += count;
+    }
+
+    /// Joins the results of another part of the suite.
+    pub(crate) fn add(&mut self, other: Report) {
+        self.passed += other.passed;
+        self.failures.extend(other.failures);
+        for (cause, count) in other.skipped {
+            self.skip(&cause, count);
+        }
+    }
+
+    /// Holds the results to the list, prints what is unexpected, and counts. Expected failures count as skipped.
+    pub(crate) fn close(
+        self,
+        suite: &str,
+        expected: &mut Expected,
+        extent: &Extent,
+        ran: impl Fn(&str) -> bool,
+    ) -> Result<Totals> {
+        let verdict = expected.judge(ran, &self.failures);
+        let mut out = std::io::stdout().lock();
+        for (cause, count) in &self.skipped {
+            writeln!(out, "{suite}: skipped {count}: {cause}")?;
+        }
+        if verdict.expected > 0 {
+            writeln!(out, "{suite}: {} expected failures ({})", verdict.expected, expected.shown())?;
+        }
+        if extent.bless {
+            expected.bless(&verdict)?;
+            writeln!(out, "{suite}: rewrote {}", expected.shown())?;
+        }
+        print(&mut out, suite, &verdict)?;
+        let unexplained = expected.unexplained();
+        for reason in &unexplained {
+            writeln!(out, "{suite}: no person has explained: {reason}")?;
+        }
+        let unexpected = verdict.unlisted.len() + verdict.stale.len() + unexplained.len();
+        Ok(Totals {
+            passed: self.passed,
+            failed: unexpected as u64,
+            skipped: self.skipped.values().sum::<u64>() + verdict.expected,
+        })
+    }
+}
+
+fn print(out: &mut impl std::io::Write, suite: &str, verdict: &Verdict) -> Result<()> {
+    for (name, message) in &verdict.unlisted {
+        writeln!(out, "{suite}: FAILED {name}: {message}")?;
+    }
+    for name in &verdict.stale {
+        writeln!(out, "{suite}: PASSED although listed as a failure: {name}")?;
+    }
+    Ok(())
+}
