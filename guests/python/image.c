@@ -2,8 +2,12 @@
 #define Py_BUILD_CORE 1
 #include "python.h"
 
+#include <internal/pycore_backoff.h>
+#include <internal/pycore_code.h>
 #include <internal/pycore_gc.h>
+#include <internal/pycore_opcode_metadata.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "driver.h"
@@ -41,6 +45,30 @@ static void visit_type(PyTypeObject *type) {
   visit(type->tp_bases, NULL);
 }
 
+// Whether code of this file runs for most calls: the driver's own, and what renders exceptions.
+static bool is_hot(PyObject *file) {
+  static const char *const parts[] = {"/<dormouse>/", "/traceback.py", "/linecache.py", "/textwrap.py", "/codecs.py",
+                                      "/contextlib.py", "/json/encoder.py", "/json/__init__.py", "/_colorize.py"};
+  const char *name = PyUnicode_AsUTF8(file);
+  for (size_t i = 0; name && i < sizeof parts / sizeof *parts; i++) {
+    if (strstr(name, parts[i])) return true;
+  }
+  PyErr_Clear();
+  return false;
+}
+
+// Code counts its way to the next attempt to specialise an instruction. After the warm-up the counts of hot code are
+// of no more use; stopping them spares an instance the copy of the page.
+static void stop_counters(PyCodeObject *code) {
+  if (!is_hot(code->co_filename)) return;
+  _Py_CODEUNIT *instructions = _PyCode_CODE(code);
+  for (Py_ssize_t i = 0; i < Py_SIZE(code); i++) {
+    int caches = _PyOpcode_Caches[_PyOpcode_Deopt[instructions[i].op.code]];
+    if (caches && i + caches < Py_SIZE(code)) instructions[i + 1].counter = initial_unreachable_backoff_counter();
+    i += caches;
+  }
+}
+
 void image_immortalise(void) {
   PyObject *collector = PyImport_ImportModule("gc");
   PyObject *objects = collector ? PyObject_CallMethod(collector, "get_objects", NULL) : NULL;
@@ -54,6 +82,7 @@ void image_immortalise(void) {
     PyObject *object = pending[--pending_count];
     if (PyCode_Check(object)) {
       visit_code((PyCodeObject *)object);
+      stop_counters((PyCodeObject *)object);
     } else if (Py_TYPE(object)->tp_traverse && PyObject_IS_GC(object)) {
       // Static types have the slot and refuse to be traversed.
       Py_TYPE(object)->tp_traverse(object, visit, NULL);

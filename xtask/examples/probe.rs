@@ -70,20 +70,22 @@ fn main() {
         }
         _ => {
             let mut text = String::new(); std::io::stdin().read_to_string(&mut text).unwrap();
-            let mut s = store(&e); let g = pre.instantiate(&mut s).unwrap(); let it = g.dormouse_sandbox_interpreter();
+            let mut s = store(&e); let g = pre.instantiate(&mut s).unwrap();
+            let fresh = std::env::var("FRESH").is_ok();
             for cell in text.split("\n---\n") {
+                let mut s2; let g2; let (s, g) = if fresh { s2 = store(&e); g2 = pre.instantiate(&mut s2).unwrap(); (&mut s2, &g2) } else { (&mut s, &g) }; let it = g.dormouse_sandbox_interpreter();
                 let cell = cell.trim_end_matches('\n');
                 let (cmd, rest) = cell.split_once(' ').unwrap_or((cell, ""));
                 let t = Instant::now();
                 let r = match cmd {
-                    "#get" => { let (n, q) = rest.split_once(' ').map_or((rest, None), |(n, q)| (n, Some(q))); it.call_get(&mut s, n, q, &opts()).map(|o| show(&o)) }
-                    "#set" => { let (n, q) = rest.split_once(' ').unwrap(); it.call_set(&mut s, n, q).map(|o| format!("{o:?}")) }
-                    "#vars" => it.call_vars(&mut s, opts().bounds),
-                    "#reset" => it.call_reset(&mut s).map(|_| "reset".into()),
-                    "#env" => { let mut o = opts(); o.refresh_environment = true; it.call_eval(&mut s, rest, &o).map(|o| show(&o)) }
-                    "#quiesce" => g.dormouse_sandbox_state().call_quiesce(&mut s).map(|o| format!("{o:?} sp {}", g.dormouse_sandbox_state().call_stack_pointer(&mut s).unwrap())),
+                    "#get" => { let (n, q) = rest.split_once(' ').map_or((rest, None), |(n, q)| (n, Some(q))); it.call_get(&mut *s, n, q, &opts()).map(|o| show(&o)) }
+                    "#set" => { let (n, q) = rest.split_once(' ').unwrap(); it.call_set(&mut *s, n, q).map(|o| format!("{o:?}")) }
+                    "#vars" => it.call_vars(&mut *s, opts().bounds),
+                    "#reset" => it.call_reset(&mut *s).map(|_| "reset".into()),
+                    "#env" => { let mut o = opts(); o.refresh_environment = true; it.call_eval(&mut *s, rest, &o).map(|o| show(&o)) }
+                    "#quiesce" => g.dormouse_sandbox_state().call_quiesce(&mut *s).map(|o| format!("{o:?} sp {}", g.dormouse_sandbox_state().call_stack_pointer(&mut *s).unwrap())),
                     "#new" => { Ok("".into()) }
-                    _ => it.call_eval(&mut s, cell, &opts()).map(|o| show(&o)),
+                    _ => it.call_eval(&mut *s, cell, &opts()).map(|o| show(&o)),
                 };
                 println!("> {}\n{} [{:.1} ms]", &cell.chars().take(100).collect::<String>(), r.map_or_else(|e| format!("TRAP {e:?}"), |r| r), t.elapsed().as_secs_f64() * 1e3);
             }

@@ -5,6 +5,7 @@ mod guests;
 mod process;
 mod progress;
 mod setup;
+mod suite;
 mod test;
 
 use std::process::ExitCode;
@@ -27,6 +28,8 @@ enum Chore {
     Setup,
     /// Run the tests, cheap ones first
     Test(test::Arguments),
+    /// Run one suite of tests that no one here wrote
+    Suite(suite::Arguments),
     /// Measure, beside the peers that are installed; arguments go to the benchmark (try --help)
     Bench {
         /// Arguments of the benchmark
@@ -42,6 +45,10 @@ fn main() -> ExitCode {
         Chore::Guests(arguments) => guests::run(&arguments),
         Chore::Setup => setup::run(),
         Chore::Test(arguments) => test::run(&arguments),
+        Chore::Suite(arguments) => suite::run(&arguments).and_then(|totals| match totals.failed {
+            0 => Ok(()),
+            count => Err(anyhow::anyhow!("{count} results are not the expected ones")),
+        }),
         Chore::Bench { arguments } => process::bench(&arguments).map(drop),
         Chore::Check => check::run().and_then(|totals| match totals.failed {
             0 => Ok(()),

@@ -49,7 +49,8 @@ pub(crate) fn report(failure: &Failure) -> u8 {
         }
         Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => PIPE,
         Failure::Output(error) => {
-            let _ = print::error(&Error::internal("the output cannot be written", io::Error::from(error.kind())));
+            let _ =
+                print::error(&Error::internal("the output cannot be written", io::Error::from(error.kind())));
             1
         }
     }
@@ -64,7 +65,10 @@ pub(crate) fn usage(error: &clap::Error) -> u8 {
 }
 
 /// Ends the process at once: what is still alive (threads that wait, mapped code) goes with it.
-#[expect(clippy::exit, reason = "the only end of the process; everything of value has been dropped or flushed")]
+#[expect(
+    clippy::exit,
+    reason = "the only end of the process; everything of value has been dropped or flushed"
+)]
 pub(crate) fn end(status: u8) -> ! {
     let _ = io::stdout().flush();
     std::process::exit(i32::from(status))

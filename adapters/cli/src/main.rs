@@ -7,10 +7,12 @@
 //! | the work of each subcommand | `command/<name>.rs` |
 //! | what the reader sees | [`print`] |
 //! | the exit status | [`exit`] |
+//! | what goes wrong beside it | [`log`] |
 
 mod args;
 mod command;
 mod exit;
+mod log;
 mod print;
 mod settings;
 

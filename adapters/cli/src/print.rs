@@ -1,8 +1,8 @@
 //! Everything that the process writes goes through here.
 
 mod escape;
-mod excerpt;
 mod exception;
+mod excerpt;
 mod layout;
 mod live;
 mod paint;
@@ -26,4 +26,10 @@ pub(crate) fn out(text: &str) -> io::Result<()> {
 /// Writes to standard error.
 pub(crate) fn err(text: &str) -> io::Result<()> {
     io::stderr().lock().write_all(text.as_bytes())
+}
+
+/// Writes a remark to standard error.
+pub(crate) fn note(text: &str) -> io::Result<()> {
+    let head = paint::Paint::stderr().style(paint::HINT, "note:");
+    err(&format!("{head} {}\n", escape::line(text)))
 }

@@ -60,8 +60,9 @@ pub(crate) fn provider(place: &PlaceArgs) -> Result<dormouse::wasm::Settings> {
 
 fn cache(place: &PlaceArgs) -> Result<Option<PathBuf>> {
     let absolute = |folder: &PathBuf| {
-        std::path::absolute(folder)
-            .map_err(|_| Error::args_invalid(format!("`--cache-dir`: `{}` is not a folder", folder.display())))
+        std::path::absolute(folder).map_err(|_| {
+            Error::args_invalid(format!("`--cache-dir`: `{}` is not a folder", folder.display()))
+        })
     };
     place.cache_dir.as_ref().map(absolute).transpose()
 }

@@ -33,7 +33,7 @@ pub use error::{Error, ErrorCode, Result};
 pub use exception::Exception;
 pub use grants::{Access, Grants, GuestPath, Mount};
 pub use language::Language;
-pub use limits::{Bounds, Limits};
+pub use limits::{Bounds, Limits, MIB};
 pub use manager::Manager;
 pub use outcome::{Outcome, Status, Usage};
 pub use output::{Captured, OutputSink, Stream};

@@ -44,6 +44,13 @@ const EDITS: &[Edit] = &[
         "                                                  int decl_mask)\n{\n",
         "                                                  int decl_mask)\n{\n    STACK_PADDING;\n",
     ),
+    // So do proxies of proxies.
+    Edit {
+        file: "quickjs.c",
+        find: "    s = get_proxy_method(ctx, &method",
+        replace: "    STACK_PADDING;\n    s = get_proxy_method(ctx, &method",
+        count: 13,
+    },
     // Random numbers are seeded when the context is made; they must be when an instance first wants one.
     edit(
         "    v = xorshift64star(&ctx->random_state);\n",

@@ -25,7 +25,8 @@ pub(crate) fn of_line(text: &str, line: Option<u32>, column: Option<u32>, paint:
 }
 
 fn draw(lines: &[&str], mark: usize, first: u32, column: Option<u32>, paint: Paint) -> String {
-    let wanted = column.and_then(|column| usize::try_from(column).ok()).map(|column| column.saturating_sub(1));
+    let wanted =
+        column.and_then(|column| usize::try_from(column).ok()).map(|column| column.saturating_sub(1));
     let skip = wanted.unwrap_or(0).saturating_sub(WIDTH - WIDTH / 4);
     let last = u64::from(first) + lines.len() as u64 - 1;
     let gutter = last.to_string().len();
@@ -36,7 +37,9 @@ fn draw(lines: &[&str], mark: usize, first: u32, column: Option<u32>, paint: Pai
         let head = paint.style(if index == mark { ERROR } else { DIM }, &format!("{number:gutter$} |"));
         drawn += format!("{head} {}", window.0).trim_end();
         drawn.push('\n');
-        let Some(column) = wanted.filter(|column| index == mark && *column <= text.chars().count()) else { continue };
+        let Some(column) = wanted.filter(|column| index == mark && *column <= text.chars().count()) else {
+            continue;
+        };
         let before: usize = text.chars().take(column).skip(skip).map(columns).sum();
         let pad = before + usize::from(window.1);
         let head = paint.style(DIM, &format!("{:gutter$} |", ""));

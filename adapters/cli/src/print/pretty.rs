@@ -92,7 +92,10 @@ fn cut_text(value: &Value, paint: Paint) -> String {
     match value {
         Value::String { value, truncated: true, length } if !paint.terminal => {
             let whole = length.map(|length| format!(" of {length}")).unwrap_or_default();
-            format!("note: the value was cut after {}{whole} bytes; print it, with a larger --output\n", value.len())
+            format!(
+                "note: the value was cut after {}{whole} bytes; print it, with a larger --output\n",
+                value.len()
+            )
         }
         _ => String::new(),
     }

@@ -36,7 +36,10 @@ pub(crate) fn tree(value: &Value, offset: u64) -> Node {
                 node.spaced();
                 node
             }
-            (None, None) => Node::leaf(PLAIN, if *truncated { format!("{} {{…}}", line(class)) } else { format!("<{}>", line(class)) }),
+            (None, None) => Node::leaf(
+                PLAIN,
+                if *truncated { format!("{} {{…}}", line(class)) } else { format!("<{}>", line(class)) },
+            ),
         },
         Value::Reference { class, id } => Node::leaf(DIM, format!("<cycle to {} #{id}>", line(class))),
         Value::Resource { class, id } => Node::leaf(PLAIN, format!("<{} #{id}>", line(class))),
@@ -51,7 +54,11 @@ pub(crate) fn summary(value: &Value) -> String {
             format!("string, {} of {length} bytes", value.len())
         }
         Value::Bytes { length, truncated, .. } => {
-            format!("{length} {}{}", if *length == 1 { "byte" } else { "bytes" }, if *truncated { ", cut" } else { "" })
+            format!(
+                "{length} {}{}",
+                if *length == 1 { "byte" } else { "bytes" },
+                if *truncated { ", cut" } else { "" }
+            )
         }
         Value::Array { class, is_list, count, .. } => {
             let usual = if *is_list { "list" } else { "map" };
@@ -95,19 +102,9 @@ fn items(value: Option<&Items>, entries: Option<&[(Value, Value)]>) -> Option<Ve
 
 /// A named value; those of dictionaries and objects are kept as JSON.
 fn property(name: &str, value: &Json) -> Item {
-    let value = Value::deserialize_from(value);
-    let value = value.map_or_else(|| Node::leaf(DIM, "<unreadable>"), |value| tree(&value, 0));
+    let value = serde_json::from_value::<Value>(value.clone());
+    let value = value.map_or_else(|_| Node::leaf(DIM, "<unreadable>"), |value| tree(&value, 0));
     Item { key: Some(Node::leaf(PLAIN, name)), value }
-}
-
-trait DeserializeFrom: Sized {
-    fn deserialize_from(json: &Json) -> Option<Self>;
-}
-
-impl DeserializeFrom for Value {
-    fn deserialize_from(json: &Json) -> Option<Self> {
-        serde_json::from_value(json.clone()).ok()
-    }
 }
 
 /// A container, with what stands before and after the items that are shown. Without items it was too deep.
@@ -152,8 +149,14 @@ mod tests {
             (r#"{"type":"string","value":"a\u001b","truncated":true,"length":9}"#, r#""a\u001b"…"#),
             (r#"{"type":"bytes","value":"AAE=","length":2}"#, "base64:AAE="),
             (r#"{"type":"array","is_list":true,"count":0,"value":[]}"#, "[]"),
-            (r#"{"type":"array","is_list":true,"count":3,"value":[{"type":"int","value":1}]}"#, "[1, … 2 more]"),
-            (r#"{"type":"array","class":"tuple","is_list":true,"count":9,"truncated":true}"#, "tuple [… 9 more]"),
+            (
+                r#"{"type":"array","is_list":true,"count":3,"value":[{"type":"int","value":1}]}"#,
+                "[1, … 2 more]",
+            ),
+            (
+                r#"{"type":"array","class":"tuple","is_list":true,"count":9,"truncated":true}"#,
+                "tuple [… 9 more]",
+            ),
             (
                 r#"{"type":"array","is_list":false,"count":1,"value":{"b":{"type":"bool","value":true}}}"#,
                 r#"{"b": true}"#,

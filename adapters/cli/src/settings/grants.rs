@@ -62,8 +62,11 @@ pub(super) fn mounts(texts: &[String], writes: bool, option: &str) -> Result<Vec
 fn folder_of(option: &str, path: &Path) -> Result<PathBuf> {
     let shown = path.display().to_string();
     let refuse = |why: &str| {
-        Error::new(ErrorCode::PathDenied, format!("`{option}`: `{}` cannot be shown: {why}", shown.escape_debug()))
-            .with_hint("name a folder that exists and that you can read")
+        Error::new(
+            ErrorCode::PathDenied,
+            format!("`{option}`: `{}` cannot be shown: {why}", shown.escape_debug()),
+        )
+        .with_hint("name a folder that exists and that you can read")
     };
     let real = path.canonicalize().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => refuse("there is no such folder"),

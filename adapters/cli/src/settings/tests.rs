@@ -36,7 +36,11 @@ fn the_first_word_is_the_code_and_the_others_are_arguments() {
         (&["", "a"], "", &["a"]),
     ] {
         let Eval { request, .. } = parse(words).unwrap();
-        assert_eq!((request.code.as_str(), &request.grants.arguments[..]), (code, &arguments.iter().map(ToString::to_string).collect::<Vec<_>>()[..]), "{words:?}");
+        assert_eq!(
+            (request.code.as_str(), &request.grants.arguments[..]),
+            (code, &arguments.iter().map(ToString::to_string).collect::<Vec<_>>()[..]),
+            "{words:?}"
+        );
     }
 }
 

@@ -11,8 +11,9 @@ pub(crate) fn duration(option: &str, text: &str) -> Result<Duration> {
         Ok(_) => format!("a time needs a unit: write `{option} {text}s` or `{option} {text}ms`"),
         Err(_) => "write a time such as `10s`, `500ms` or `1m 30s`".into(),
     };
-    humantime::parse_duration(text)
-        .map_err(|_| Error::args_invalid(format!("`{option}`: `{}` is not a time", text.escape_debug())).with_hint(hint))
+    humantime::parse_duration(text).map_err(|_| {
+        Error::args_invalid(format!("`{option}`: `{}` is not a time", text.escape_debug())).with_hint(hint)
+    })
 }
 
 /// A size such as `256MiB`, `1GB` or `4096` (bytes).
@@ -50,8 +51,14 @@ mod tests {
 
     #[test]
     fn sizes_are_bytes_unless_they_say_otherwise() {
-        let cases =
-            [("256MiB", 256 << 20), ("1GB", 1_000_000_000), ("64 KiB", 65_536), ("0", 0), ("4096", 4096), ("1.5KiB", 1536)];
+        let cases = [
+            ("256MiB", 256 << 20),
+            ("1GB", 1_000_000_000),
+            ("64 KiB", 65_536),
+            ("0", 0),
+            ("4096", 4096),
+            ("1.5KiB", 1536),
+        ];
         for (text, bytes) in cases {
             assert_eq!(size("--memory", text).unwrap(), bytes, "{text}");
         }

@@ -214,8 +214,9 @@ impl Parts<'_> {
     }
 
     fn configure(&self, folder: &Path) -> Command {
-        let mut configure = Command::new(self.source.join("configure"));
-        configure.current_dir(folder);
+        // By a relative path, since it is compiled in.
+        let mut configure = Command::new("sh");
+        configure.arg("../cpython/configure").current_dir(folder);
         configure
     }
 

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use dormouse::wasm::{Settings, WasmProvider};
-use dormouse::{Access, EvalRequest, Grants, GuestPath, Language, Limits, MIB, Mount, Outcome, Status};
+use dormouse::{Access, EvalRequest, Grants, GuestPath, Language, Limits, Mount, Outcome, Status};
 
 use super::harness::Harness;
 use super::material;
@@ -19,8 +19,12 @@ use crate::suite::expected::Expected;
 use crate::suite::report::Report;
 use crate::suite::sandbox::{brief, each, is_in_share};
 
-/// The tests of one file in this many are run for every change.
+/// One file in this many is run for every change.
 const SHARE: u32 = 20;
+
+/// What one test may use.
+const WALL: Duration = Duration::from_secs(20);
+const MEMORY: u64 = 256 << 20;
 
 /// Where the guest sees the tests.
 const MOUNT: &str = "/test262";
@@ -133,7 +137,7 @@ impl Suite {
     }
 
     fn request(&self, code: String, name: &str) -> EvalRequest {
-        let limits = Limits { wall: Duration::from_secs(20), memory: 256 * MIB, ..Limits::default() };
+        let limits = Limits { wall: WALL, memory: MEMORY, ..Limits::default() };
         let request = EvalRequest::new(Language::javascript(), code);
         EvalRequest { name: name.to_owned(), limits, grants: self.grants.clone(), ..request }
     }

@@ -1,0 +1,29 @@
+//! The subcommands, one file each.
+
+mod completions;
+mod doctor;
+mod eval;
+mod guests;
+mod mcp;
+mod once;
+mod run;
+
+use crate::args::{Arguments, Command};
+use crate::{exit, log};
+
+/// Does what the command line says; the exit status.
+pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
+    match command {
+        Command::Mcp(_) => log::full(),
+        _ => log::start(),
+    }
+    let done = match command {
+        Command::Eval(arguments) => eval::run(&place, arguments),
+        Command::Run(arguments) => run::run(&place, arguments),
+        Command::Mcp(arguments) => mcp::run(&place, &arguments),
+        Command::Guests { command } => guests::run(&place, &command),
+        Command::Doctor { json } => doctor::run(&place, json),
+        Command::Completions { shell } => completions::run(shell),
+    };
+    done.unwrap_or_else(|failure| exit::report(&failure))
+}

@@ -1,0 +1,100 @@
+//! `dormouse doctor`: what works on this machine, and why not.
+
+mod machine;
+
+use std::time::Instant;
+
+use dormouse::wasm::{Allocation, CONTRACT, WasmProvider};
+use dormouse::{Dormouse, Error, GuestInfo, Outcome, Result, Status};
+use serde_json::json;
+
+use super::{guests::runs_on, once};
+use crate::args::PlaceArgs;
+use crate::exit::Failure;
+use crate::print::{self, Row};
+use crate::settings;
+
+/// Checks everything; 1 when a language does not work.
+pub(crate) fn run(place: &PlaceArgs, as_json: bool) -> Result<u8, Failure> {
+    let provider_settings = settings::provider(place)?;
+    let mut rows = machine::rows(&provider_settings.cache);
+    let engine = WasmProvider::new(provider_settings.clone()).and_then(|pool| pool.check_engine());
+    let pooled = engine.is_ok();
+    rows.insert(0, machine::engine(engine));
+    let allocation = if pooled { provider_settings.allocation } else { Allocation::OnDemand };
+    let dormouse = settings::builder(place)?.allocation(allocation).build()?;
+    let provider = WasmProvider::new(provider_settings)?;
+    let mut works = true;
+    for guest in dormouse.manager().capabilities().guests {
+        let row = language(&guest, &provider, &dormouse);
+        works &= row.good == Some(true);
+        rows.push(row);
+    }
+    rows.push(absent("docker", "not part of this build yet: there is one provider, wasm"));
+    rows.push(absent("network", "not part of this build yet: runs have none"));
+    if as_json {
+        print::out(&format!("{}\n", report(&rows, works)))?;
+    } else {
+        print::out(&print::table(&rows))?;
+    }
+    Ok(u8::from(!works))
+}
+
+fn report(rows: &[Row], works: bool) -> serde_json::Value {
+    let check = |row: &Row| json!({"name": row.name, "ok": row.good, "found": row.found, "hint": row.hint});
+    json!({"ok": works, "contract": CONTRACT, "checks": rows.iter().map(check).collect::<Vec<_>>()})
+}
+
+fn absent(name: &str, found: &str) -> Row {
+    Row { good: None, name: name.into(), found: found.into(), hint: None }
+}
+
+/// Is it built, does it speak our contract, is it compiled, and does it know what 1 + 1 is?
+fn language(guest: &GuestInfo, provider: &WasmProvider, dormouse: &Dormouse) -> Row {
+    let name = guest.language.to_string();
+    let failed = |error: &Error| Row {
+        good: Some(false),
+        name: name.clone(),
+        found: error.message().into(),
+        hint: error.hint().map(Into::into),
+    };
+    let own = runs_on(&guest.language);
+    let compiled = match provider.component(&own).and_then(|_| provider.is_compiled(&own).or(Ok(false))) {
+        Ok(compiled) => compiled,
+        Err(error) => return failed(&error),
+    };
+    // The first run maps the machine code, the second shows what a run costs.
+    let evaluate = || once::wait(dormouse.snippet(guest.language.as_str(), "1 + 1").run());
+    let outcome = evaluate().and_then(|_| {
+        let begin = Instant::now();
+        Ok((evaluate()?, begin.elapsed()))
+    });
+    match outcome {
+        Err(error) => failed(&error),
+        Ok((outcome, wall)) => match wrong(&outcome) {
+            Some(found) => Row {
+                good: Some(false),
+                name,
+                found,
+                hint: Some(format!("build it again with `dormouse guests build {own}` in a source checkout")),
+            },
+            None => {
+                let ms = wall.as_secs_f64() * 1e3;
+                let how = if compiled { "compiled before" } else { "compiled now" };
+                let found = format!("{}: 1 + 1 = 2 in {ms:.2} ms ({how})", guest.interpreter);
+                Row { good: Some(true), name, found, hint: None }
+            }
+        },
+    }
+}
+
+/// What is wrong with an outcome that should be 2.
+fn wrong(outcome: &Outcome) -> Option<String> {
+    match &outcome.status {
+        Status::Returned(value) if value.as_i64() == Some(2) => None,
+        Status::Returned(value) => Some(format!("1 + 1 gave a value of type {}", value.type_name())),
+        Status::Raised(exception) => Some(format!("1 + 1 raised {}: {}", exception.class, exception.message)),
+        Status::Exited(status) => Some(format!("1 + 1 exited with {status}")),
+        Status::Stopped(error) => Some(format!("1 + 1 was stopped: {}", error.message())),
+    }
+}

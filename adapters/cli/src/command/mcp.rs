@@ -1,0 +1,33 @@
+//! `dormouse mcp`: the tools over MCP, on standard input and output.
+
+use std::num::NonZero;
+use std::sync::Arc;
+
+use dormouse::Error;
+use dormouse_tools::Surface;
+
+use crate::args::{McpArgs, PlaceArgs};
+use crate::exit::Failure;
+use crate::settings;
+
+/// Serves until the client goes away.
+pub(crate) fn run(place: &PlaceArgs, arguments: &McpArgs) -> Result<u8, Failure> {
+    let meant = settings::mcp(arguments)?;
+    let dormouse = settings::builder(place)?.policy(meant.policy).ready(meant.ready).build()?;
+    let surface = Arc::new(Surface::new(dormouse.manager().clone()).with_mounts(&meant.mounts));
+    let workers = std::thread::available_parallelism().map_or(2, NonZero::get).max(2);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_time()
+        .build()
+        .map_err(|error| Error::internal("the event loop cannot be started", error))?;
+    let served = runtime.block_on(serve(surface));
+    // Runs that are in progress end here; a thread that waits for standard input cannot be asked to.
+    runtime.shutdown_background();
+    served.map_err(|error| Error::internal("the MCP server ended early", error))?;
+    Ok(0)
+}
+
+async fn serve(_: Arc<Surface>) -> dormouse::Result<()> {
+    Err(Error::new(dormouse::ErrorCode::CapabilityUnavailable, "the MCP server is not connected"))
+}

@@ -1,0 +1,92 @@
+//! One run in one process: what `eval` and `run` share.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use dormouse::wasm::Allocation;
+use dormouse::{Dormouse, Error, Outcome, Policy, Result};
+use dormouse_tools::encode;
+
+use crate::args::PlaceArgs;
+use crate::exit::Failure;
+use crate::print::{self, Live, View};
+use crate::settings;
+
+/// How the outcome is shown.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// One line of JSON; the output of the run stands in it.
+    Json,
+    /// For people; the output of the run is passed on while it runs.
+    Pretty {
+        /// Time and memory even where nobody looks.
+        verbose: bool,
+    },
+}
+
+impl Form {
+    /// What the options say.
+    pub(crate) fn new(json: bool, verbose: bool) -> Self {
+        if json { Self::Json } else { Self::Pretty { verbose } }
+    }
+
+    /// Where the output of the run goes meanwhile.
+    pub(crate) fn live(self) -> Option<Arc<Live>> {
+        matches!(self, Self::Pretty { .. }).then(Arc::default)
+    }
+}
+
+/// A runtime for one run: memory is mapped when it is needed, nothing is reserved.
+pub(crate) fn dormouse(place: &PlaceArgs, policy: Policy) -> Result<Dormouse> {
+    settings::builder(place)?.policy(policy).allocation(Allocation::OnDemand).build()
+}
+
+/// Waits for a future, on this thread.
+pub(crate) fn wait<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(|error| Error::internal("the event loop cannot be started", error))?
+        .block_on(future)
+}
+
+/// Waits for a run. None when it was given up because nobody reads its output.
+pub(crate) async fn watch(
+    run: impl Future<Output = Result<Outcome>>,
+    live: Option<&Live>,
+) -> Result<Option<Outcome>> {
+    let Some(live) = live else { return run.await.map(Some) };
+    tokio::select! {
+        biased;
+        outcome = run => outcome.map(Some),
+        () = live.broken() => Ok(None),
+    }
+}
+
+/// Shows the outcome; the exit status.
+pub(crate) fn show(
+    outcome: Result<Option<Outcome>>,
+    form: Form,
+    live: Option<&Live>,
+    (name, code, offset): (&str, &str, u32),
+) -> Result<u8, Failure> {
+    let ends = live.map(Live::finish).transpose()?.unwrap_or_default();
+    // Without an outcome nobody could read the output, which `finish` has said.
+    let Some(outcome) = outcome? else { return Ok(1) };
+    match form {
+        Form::Json => print::out(&format!("{}\n", encode::outcome(&outcome)))?,
+        Form::Pretty { verbose } => print::outcome(&outcome, &View { name, code, offset, verbose }, ends)?,
+    }
+    Ok(u8::try_from(outcome.exit_code()).unwrap_or(1))
+}
+
+/// A failure as `--json` shows it, where that was asked for; the exit status.
+pub(crate) fn refuse(failure: Failure, form: Form) -> Result<u8, Failure> {
+    match (failure, form) {
+        (Failure::Refused(error), Form::Json) => {
+            print::out(&format!("{}\n", encode::refused(&error)))?;
+            Ok(error.code().exit_status())
+        }
+        (failure, _) => Err(failure),
+    }
+}

@@ -1,0 +1,25 @@
+//! `dormouse run`: a WebAssembly program of the user's own.
+
+use dormouse::OutputSink;
+
+use super::once::{self, Form};
+use crate::args::{PlaceArgs, RunArgs};
+use crate::exit::Failure;
+use crate::settings::{self, Run};
+
+/// Runs the program and ends as it ended.
+pub(crate) fn run(place: &PlaceArgs, arguments: RunArgs) -> Result<u8, Failure> {
+    let form = Form::new(arguments.json, arguments.verbose);
+    execute(place, arguments, form).or_else(|failure| once::refuse(failure, form))
+}
+
+fn execute(place: &PlaceArgs, arguments: RunArgs, form: Form) -> Result<u8, Failure> {
+    let Run { mut request, policy } = settings::run(arguments)?;
+    let live = form.live();
+    request.output = live.clone().map(|live| live as std::sync::Arc<dyn OutputSink>);
+    let name = request.name.clone();
+    let dormouse = once::dormouse(place, policy)?;
+    let run = once::watch(dormouse.command(request), live.as_deref());
+    let outcome = once::wait(run);
+    once::show(outcome, form, live.as_deref(), (&name, "", 0))
+}
