@@ -1,182 +1,22 @@
 // Typed values (docs/values.md), written within bounds while the value is walked. Nothing here calls JavaScript that a
 // snippet could have replaced; what a snippet's own getters, proxies and generators do is caught and shown as such.
-#include <math.h>
-#include <stdio.h>
+#include "encode.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "javascript.h"
-
-// Bytes of a property name or key.
-#define LONGEST_KEY 256
 
 // Room kept for the marker that replaces what does not fit, and for the end of each open container.
 #define MARKER_ROOM 160
 #define END_ROOM 96
 
-// Largest integer that every reader of JSON gets exactly.
-#define SAFE_INTEGER 9007199254740991
-
-// Objects that are being encoded, from the innermost outwards.
-struct open {
-  void *object;
-  uint32_t id;
-  struct open *outer;
-};
-
-typedef struct {
-  JSContext *ctx;
-  const bounds *limits;
-  text *out;
-  struct open *open;
-  // Bytes that open containers will still need.
-  size_t reserved;
-  // The text is as long as it may be; what is left is left out.
-  bool full;
-  uint32_t last_id;
-  // Objects that have an id. They are kept alive, so that none is mistaken for another at the same address.
-  JSValue *named;
-  uint32_t *ids;
-  size_t named_count, named_room;
-} encoder;
-
 static void encode(encoder *e, JSValueConst value, uint32_t level);
-
-static bool over(encoder *e) { return e->out->length + e->reserved > e->limits->total_bytes; }
-
-static uint32_t id_of(encoder *e, JSValueConst object) {
-  for (size_t i = e->named_count; i-- > 0;) {
-    if (JS_VALUE_GET_PTR(e->named[i]) == JS_VALUE_GET_PTR(object)) return e->ids[i];
-  }
-  if (e->named_count == e->named_room) {
-    size_t room = e->named_room ? e->named_room * 2 : 16;
-    JSValue *named = realloc(e->named, room * sizeof *named);
-    if (named) e->named = named;
-    uint32_t *ids = realloc(e->ids, room * sizeof *ids);
-    if (ids) e->ids = ids;
-    if (!named || !ids) return ++e->last_id;
-    e->named_room = room;
-  }
-  e->named[e->named_count] = JS_DupValue(e->ctx, object);
-  return e->ids[e->named_count++] = ++e->last_id;
-}
-
-static void write_class(encoder *e, JSValueConst value) {
-  char *class = describe_class(e->ctx, value);
-  text_string(e->out, ",\"class\":");
-  text_quoted(e->out, class ? class : "", class ? strlen(class) : 0, LONGEST_KEY);
-  free(class);
-}
-
-// Only the first bytes of the class: the marker has to fit where the value did not.
-static void write_too_large(encoder *e, JSValueConst value) {
-  char *class = describe_class(e->ctx, value);
-  text_string(e->out, "{\"type\":\"unknown\",\"class\":");
-  text_quoted(e->out, class ? class : "", class ? strlen(class) : 0, 40);
-  text_string(e->out, ",\"reason\":\"value too large\"}");
-  free(class);
-}
-
-// The exception that the value's own code raised, as the value's place.
-static void write_raised(encoder *e, JSValueConst value) {
-  JSContext *ctx = e->ctx;
-  JSValue thrown = JS_GetException(ctx);
-  text_string(e->out, "{\"type\":\"unknown\"");
-  write_class(e, value);
-  text_string(e->out, ",\"reason\":");
-  text reason = {0};
-  char *class = describe_class(ctx, thrown);
-  text_string(&reason, class ? class : "Error");
-  free(class);
-  JSValue message = JS_IsError(thrown) ? JS_GetPropertyStr(ctx, thrown, "message") : JS_UNDEFINED;
-  size_t length;
-  const char *bytes = JS_IsString(message) ? JS_ToCStringLen(ctx, &length, message) : NULL;
-  if (bytes) {
-    text_string(&reason, ": ");
-    text_add(&reason, bytes, text_prefix(bytes, length, 400));
-  }
-  JS_FreeCString(ctx, bytes);
-  JS_FreeValue(ctx, message);
-  if (JS_HasException(ctx)) JS_FreeValue(ctx, JS_GetException(ctx));
-  JS_FreeValue(ctx, thrown);
-  text_quoted(e->out, reason.bytes, reason.length, LONGEST_KEY);
-  text_free(&reason);
-  text_add(e->out, "}", 1);
-}
-
-static void write_number(encoder *e, double number) {
-  text *out = e->out;
-  if (number == trunc(number) && fabs(number) <= SAFE_INTEGER && !(number == 0 && signbit(number))) {
-    text_format(out, "{\"type\":\"int\",\"value\":%lld}", (long long)number);
-    return;
-  }
-  text_string(out, "{\"type\":\"float\",\"value\":");
-  if (isnan(number)) {
-    text_string(out, "\"NaN\"");
-  } else if (isinf(number)) {
-    text_string(out, number < 0 ? "\"-Infinity\"" : "\"Infinity\"");
-  } else if (number == 0) {
-    text_string(out, "\"-0\"");
-  } else {
-    // JavaScript's shortest form is a JSON number as it is.
-    JSValue value = JS_NewFloat64(e->ctx, number);
-    const char *digits = JS_ToCString(e->ctx, value);
-    text_string(out, digits ? digits : "0");
-    JS_FreeCString(e->ctx, digits);
-  }
-  text_add(out, "}", 1);
-}
-
-static void write_big(encoder *e, JSValueConst value) {
-  size_t length;
-  const char *digits = JS_ToCStringLen(e->ctx, &length, value);
-  if (!digits) {
-    write_raised(e, value);
-    return;
-  }
-  if (length > e->limits->string_bytes && length > 16) {
-    write_too_large(e, value);
-  } else {
-    long long number = length <= 17 ? strtoll(digits, NULL, 10) : SAFE_INTEGER + 1LL;
-    const char *quote = number >= -SAFE_INTEGER && number <= SAFE_INTEGER ? "" : "\"";
-    text_string(e->out, "{\"type\":\"int\",\"value\":");
-    text_string(e->out, quote);
-    text_add(e->out, digits, length);
-    text_string(e->out, quote);
-    text_string(e->out, ",\"big\":true}");
-  }
-  JS_FreeCString(e->ctx, digits);
-}
-
-static void write_string(encoder *e, JSValueConst value) {
-  size_t length;
-  const char *bytes = JS_ToCStringLen(e->ctx, &length, value);
-  if (!bytes) {
-    write_raised(e, value);
-    return;
-  }
-  text_string(e->out, "{\"type\":\"string\",\"value\":");
-  if (!text_quoted(e->out, bytes, length, e->limits->string_bytes))
-    text_format(e->out, ",\"truncated\":true,\"length\":%zu", length);
-  text_add(e->out, "}", 1);
-  JS_FreeCString(e->ctx, bytes);
-}
-
-static void write_bytes(encoder *e, JSValueConst value) {
-  size_t length;
-  const uint8_t *bytes = engine_bytes(e->ctx, value, &length);
-  size_t shown = length < e->limits->string_bytes ? length : e->limits->string_bytes;
-  text_string(e->out, "{\"type\":\"bytes\",\"value\":\"");
-  if (bytes) text_base64(e->out, bytes, shown);
-  text_format(e->out, "\",\"length\":%zu%s}", length, shown < length ? ",\"truncated\":true" : "");
-}
 
 // One item of a container, with its comma; false when it had to be left out.
 static bool write_item(encoder *e, bool first, JSValueConst value, uint32_t level) {
   size_t before = e->out->length;
   if (!first) text_add(e->out, ",", 1);
   encode(e, value, level + 1);
-  if (!e->full || !over(e)) return true;
+  if (!e->full || !encode_over(e)) return true;
   e->out->length = before;
   return false;
 }
@@ -190,8 +30,8 @@ static bool write_named(encoder *e, bool first, JSAtom name, JSValueConst value,
   text_add(e->out, ":", 1);
   if (raised) write_raised(e, value);
   else encode(e, value, level + 1);
-  if (over(e)) e->full = true;
-  if (!e->full || !over(e)) return true;
+  if (encode_over(e)) e->full = true;
+  if (!e->full || !encode_over(e)) return true;
   e->out->length = before;
   return false;
 }
@@ -388,7 +228,7 @@ static void write_object(encoder *e, JSValueConst object, uint32_t level, bool o
   } else {
     text_string(e->out, "{\"type\":\"object\"");
     write_class(e, object);
-    text_format(e->out, ",\"id\":%u", id_of(e, object));
+    text_format(e->out, ",\"id\":%u", encode_id(e, object));
     if (opened || bare) text_string(e->out, ",\"properties\":");
   }
   if (bare) text_string(e->out, "{}");
@@ -402,20 +242,11 @@ static void write_object(encoder *e, JSValueConst object, uint32_t level, bool o
       text_string(e->out, ",\"repr\":");
       text_quoted(e->out, own, length, e->limits->string_bytes);
       // A text that is too long is dropped, not cut to pieces.
-      if (over(e)) e->out->length = before;
+      if (encode_over(e)) e->out->length = before;
     }
     JS_FreeCString(ctx, own);
   }
   text_string(e->out, whole ? "}" : ",\"truncated\":true}");
-}
-
-static void write_symbol(encoder *e, JSValueConst symbol) {
-  text about = {0};
-  describe_short(e->ctx, symbol, &about);
-  text_format(e->out, "{\"type\":\"object\",\"class\":\"Symbol\",\"id\":%u,\"properties\":{},\"repr\":", ++e->last_id);
-  text_quoted(e->out, about.bytes, about.length, e->limits->string_bytes);
-  text_add(e->out, "}", 1);
-  text_free(&about);
 }
 
 static void encode_object(encoder *e, JSValueConst value, uint32_t level) {
@@ -423,7 +254,7 @@ static void encode_object(encoder *e, JSValueConst value, uint32_t level) {
     if (open->object != JS_VALUE_GET_PTR(value)) continue;
     text_string(e->out, "{\"type\":\"reference\"");
     write_class(e, value);
-    text_format(e->out, ",\"id\":%u}", id_of(e, value));
+    text_format(e->out, ",\"id\":%u}", encode_id(e, value));
     return;
   }
   struct open self = {.object = JS_VALUE_GET_PTR(value), .outer = e->open};
@@ -475,7 +306,7 @@ static void encode(encoder *e, JSValueConst value, uint32_t level) {
   } else {
     text_string(e->out, "{\"type\":\"null\",\"value\":null,\"undefined\":true}");
   }
-  if (!over(e)) return;
+  if (!encode_over(e)) return;
   e->full = true;
   e->out->length = before;
   e->reserved -= MARKER_ROOM;

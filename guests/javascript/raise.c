@@ -123,7 +123,7 @@ static void write_message(text *out, const text *message, const bounds *limits) 
 // The class of an error by its constructor; errors that only carry a name (DOMException) by that.
 static char *read_class(JSContext *ctx, JSValueConst thrown) {
   char *class = describe_class(ctx, thrown);
-  if (!class || strcmp(class, "Error") != 0) return class;
+  if (!class || (strcmp(class, "Error") != 0 && strcmp(class, "DOMException") != 0)) return class;
   JSValue name = field(ctx, thrown, "name");
   const char *bytes = JS_IsString(name) ? JS_ToCString(ctx, name) : NULL;
   if (bytes && *bytes) {
@@ -266,7 +266,19 @@ static size_t read_causes(JSContext *ctx, JSValueConst thrown, JSValue *causes) 
   return count;
 }
 
+static bool memory_is_full(void) {
+  void *block = malloc(1 << 16);
+  free(block);
+  return !block;
+}
+
 void raise_encode(JSContext *ctx, JSValueConst thrown, const bounds *limits, text *out) {
+  if (JS_IsNull(thrown) && memory_is_full()) {
+    // There was no room for the error itself.
+    text_string(out, "{\"class\":\"InternalError\",\"message\":\"out of memory\",\"code\":null,\"file\":null,\"line\":null,"
+                     "\"column\":null,\"stack_trace\":[],\"previous\":[]}");
+    return;
+  }
   JSValue causes[MOST_CAUSES];
   bounds fitting = *limits;
   size_t count = read_causes(ctx, thrown, causes);

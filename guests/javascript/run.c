@@ -127,17 +127,31 @@ run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result) {
 
 static bool contains(const char *text, size_t length, const char *word) { return memmem(text, length, word, strlen(word)); }
 
-static bool is_module(const char *source, size_t length, const char *name) {
+// Whether only a module can say it: a script cannot have `import` and `export` statements. Tried when the script has been
+// refused, because almost every script would do as a module, too.
+static bool may_be_module(const char *source, size_t length) {
+  return contains(source, length, "import") || contains(source, length, "export");
+}
+
+static bool is_module_name(const char *name) {
   size_t end = strlen(name);
-  if (end > 4 && strcmp(name + end - 4, ".mjs") == 0) return true;
-  // Asking the parser costs a runtime of its own.
-  return (contains(source, length, "import") || contains(source, length, "export")) && JS_DetectModule(source, length);
+  return end > 4 && strcmp(name + end - 4, ".mjs") == 0;
 }
 
 run_end run_source(const char *source, size_t length, const char *name, JSValue *result) {
   JSContext *ctx = js.context;
-  bool await = contains(source, length, "await");
-  if (is_module(source, length, name)) return run_to_the_end(modules_evaluate(ctx, source, length, name), false, result);
-  JSValue value = JS_Eval(ctx, source, length, name, JS_EVAL_TYPE_GLOBAL | (await ? JS_EVAL_FLAG_ASYNC : 0));
+  // Code with `await` needs a promise around it; the rest is spared the cost.
+  bool await = contains(source, length, "await"), module = is_module_name(name);
+  int flags = JS_EVAL_TYPE_GLOBAL | (await ? JS_EVAL_FLAG_ASYNC : 0);
+  JSValue value = JS_UNDEFINED;
+  if (!module && may_be_module(source, length)) {
+    value = JS_Eval(ctx, source, length, name, flags | JS_EVAL_FLAG_COMPILE_ONLY);
+    module = JS_IsException(value);
+    if (module) JS_FreeValue(ctx, JS_GetException(ctx));
+    else value = JS_EvalFunction(ctx, value);
+  } else if (!module) {
+    value = JS_Eval(ctx, source, length, name, flags);
+  }
+  if (module) return run_to_the_end(modules_evaluate(ctx, source, length, name), false, result);
   return run_to_the_end(value, await, result);
 }

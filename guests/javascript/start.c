@@ -29,6 +29,9 @@ static const char prelude_events[] = {
 static const char prelude_encoding[] = {
 #embed "prelude/encoding.js"
     , 0};
+static const char prelude_url_record[] = {
+#embed "prelude/url_record.js"
+    , 0};
 static const char prelude_url[] = {
 #embed "prelude/url.js"
     , 0};
@@ -57,7 +60,7 @@ static struct part {
   size_t code_length;
 } parts[] = {
 #define PART(name) {"dormouse:" #name, prelude_##name, sizeof prelude_##name - 1, NULL, 0}
-    PART(inspect), PART(console), PART(events), PART(encoding), PART(url),
+    PART(inspect), PART(console), PART(events), PART(encoding), PART(url_record), PART(url),
     PART(clone),   PART(path),    PART(files),  PART(process),  PART(query),
 #undef PART
 };
@@ -110,6 +113,10 @@ void start_context(void) {
   if (!ctx) abort();
   engine_forget_seed(ctx);
   JSValue global = JS_GetGlobalObject(ctx);
+  // The engine gives it to the first context of a runtime only.
+  JSValue exception = property(ctx, global, "DOMException");
+  if (JS_IsUndefined(exception)) JS_AddIntrinsicDOMException(ctx);
+  JS_FreeValue(ctx, exception);
   JSValue constructor = property(ctx, global, "Object");
   js.object_prototype = property(ctx, constructor, "prototype");
   js.object_to_string = property(ctx, js.object_prototype, "toString");

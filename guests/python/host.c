@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <wasi/api.h>
+#include <wasi/libc-environ.h>
 
 static PyObject *call_tool(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "call_tool takes a name and a JSON text");
@@ -59,11 +60,19 @@ static PyObject *arguments(PyObject *, PyObject *) {
   return result;
 }
 
+// Has libc read the environment anew. Python reads libc's copy directly, which may not be there yet.
+static PyObject *read_environment(PyObject *, PyObject *) {
+  __wasilibc_deinitialize_environ();
+  __wasilibc_initialize_environ();
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"call_tool", (PyCFunction)(void *)call_tool, METH_FASTCALL, NULL},
     {"source_of", source_of, METH_O, NULL},
     {"utf8_length", utf8_length, METH_O, NULL},
     {"arguments", arguments, METH_NOARGS, NULL},
+    {"read_environment", read_environment, METH_NOARGS, NULL},
     {0},
 };
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_dormouse_host", .m_size = -1,

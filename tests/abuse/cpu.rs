@@ -62,7 +62,7 @@ mod python {
                 "sum(range(10**15))",
                 "import itertools; any(itertools.repeat(0))",
                 "import collections, itertools; collections.deque(itertools.repeat(0), maxlen=0)",
-                "import hashlib; hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)",
+                "import hashlib; b = bytes(10**7)\nwhile True: hashlib.sha256(b)",
                 "import math; math.factorial(10**7)",
                 "import decimal; decimal.getcontext().prec = 10**6; decimal.Decimal(2).sqrt().exp()",
                 "import zlib; b = bytes(10**7)\nwhile True: zlib.compress(b, 9)",

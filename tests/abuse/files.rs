@@ -5,7 +5,7 @@ mod python;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -107,8 +107,8 @@ impl Project {
         ["self", "ring-a", "dangling", "chain0", "self/x", "x/", "x/y"].map(str::to_owned).to_vec()
     }
 
-    /// Content and time of every file in it.
-    fn state(&self) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
+    /// Content, time and mode of every file in it.
+    fn state(&self) -> BTreeMap<PathBuf, State> {
         let mut found = BTreeMap::new();
         collect(self.path(), &mut found);
         found
@@ -120,12 +120,14 @@ impl Project {
     }
 }
 
-fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, (Vec<u8>, SystemTime)>) {
+type State = (Vec<u8>, SystemTime, u32);
+
+fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, State>) {
     for entry in fs::read_dir(folder).expect("a folder can be listed").flatten() {
         let metadata = entry.path().symlink_metadata().expect("it is there");
         let modified = metadata.modified().expect("the system keeps times");
         let content = if metadata.is_file() { fs::read(entry.path()).expect("it can be read") } else { Vec::new() };
-        found.insert(entry.path(), (content, modified));
+        found.insert(entry.path(), (content, modified, metadata.permissions().mode()));
         if metadata.is_dir() {
             collect(&entry.path(), found);
         }

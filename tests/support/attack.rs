@@ -14,13 +14,14 @@ pub struct Attack {
     wall: Duration,
     memory: u64,
     fuel: Option<u64>,
+    files: Option<u32>,
     allowed: Vec<&'static str>,
 }
 
 impl Attack {
     /// With the default limits; nothing is allowed yet.
     pub fn new(language: &'static str) -> Self {
-        Self { language, wall: Duration::from_secs(5), memory: 128 * MIB, fuel: None, allowed: Vec::new() }
+        Self { language, wall: Duration::from_secs(5), memory: 128 * MIB, fuel: None, files: None, allowed: Vec::new() }
     }
 
     /// Wall-clock limit in milliseconds.
@@ -44,6 +45,13 @@ impl Attack {
         self
     }
 
+    /// Files, folders and links that may be created.
+    #[must_use]
+    pub fn files(mut self, files: u32) -> Self {
+        self.files = Some(files);
+        self
+    }
+
     /// Endings that are right (see [`ending`](crate::ending::ending)); `raised` stands for every exception.
     #[must_use]
     pub fn ends(mut self, allowed: &[&'static str]) -> Self {
@@ -57,6 +65,7 @@ impl Attack {
         request.limits.wall = self.wall;
         request.limits.memory = self.memory;
         request.limits.fuel = self.fuel;
+        request.limits.files = self.files.unwrap_or(request.limits.files);
         request
     }
 

@@ -14,8 +14,8 @@ use crate::{JAVASCRIPT, PYTHON, canary, sandbox, scratch};
 const SLACK: Levels = Levels { memory: 192 << 10, descriptors: 24, threads: 8 };
 /// What all cases together may leave.
 const SLACK_IN_ALL: Levels = Levels { memory: 384 << 10, descriptors: 96, threads: 16 };
-/// How long it may take until all is back.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long it may take until all is back: removing thousands of folders takes a disk its time.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 static TURN: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
 static FIRST: OnceLock<Levels> = OnceLock::new();

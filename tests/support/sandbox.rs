@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use dormouse::{CommandRequest, Dormouse, Error, ErrorCode, EvalRequest, Outcome, Policy, Snippet};
+use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, Outcome, Policy, Snippet};
 use serde_json::Value as Json;
 use tokio::runtime::{Builder, Runtime};
 
@@ -64,14 +64,6 @@ pub fn run(snippet: Snippet) -> Outcome {
 /// Runs a request to its outcome, as [`run`] does.
 pub fn run_request(request: EvalRequest) -> Outcome {
     outcome(wait(sandbox().manager().eval(request)))
-}
-
-/// Runs a program of the user's own.
-///
-/// # Errors
-/// What refused it.
-pub fn run_command(request: CommandRequest) -> Result<Outcome, Error> {
-    wait(sandbox().command(request))
 }
 
 /// Runs a snippet with default limits.

@@ -34,9 +34,11 @@ Examples:
   dormouse eval --json 'raise ValueError(\"no\")'
   dormouse eval -- '--x if (x := 3) else 0'
 
-The first word that is not an option is the code, the others are the program's arguments; after `--` nothing is
-an option. With --file every word is an argument. On a terminal the value is shown with its type; else it stands
-alone on a line: text as it is, everything else in JSON notation, and a null value is not printed.";
+The first word that is not an option is the code, the others are the program's arguments;
+after `--` nothing is an option. With --file every word is an argument.
+
+On a terminal the value is shown with its type. Else it stands alone on a line: text as it is,
+everything else in JSON notation, and a null value is not printed.";
 
 /// Evaluate untrusted code in a sandbox that starts in under a millisecond
 #[derive(Debug, Parser)]

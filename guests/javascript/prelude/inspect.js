@@ -251,7 +251,7 @@
     }
     const width = longest + 2;
     if (!(width * 3 + context.indent < breakLength && (total / width > 5 || longest <= 6))) return output;
-    const biased = Math.max(width - Math.sqrt(width - total / output.length), 1);
+    const biased = Math.max(width - 3 - Math.sqrt(width - total / output.length), 1);
     const columns = Math.min(
       Math.round(Math.sqrt(2.5 * biased * count) / biased),
       Math.floor((breakLength - context.indent) / width),

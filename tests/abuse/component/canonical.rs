@@ -40,7 +40,7 @@ const HONEST: &str = "(local $at i32)
 fn with_arguments(realloc: &str, after: &str, arguments: Vec<String>) -> Outcome {
     let mut request = program(wasm(&asks_for_arguments(realloc, after)));
     request.grants.arguments = arguments;
-    let outcome = sandbox::run_command(request).unwrap_or_else(|error| panic!("refused: {error}"));
+    let outcome = run_command(request).unwrap_or_else(|error| panic!("refused: {error}"));
     assert!(outcome.usage.wall < WALL + PROMISE + NOISE, "{}", told(&outcome));
     outcome
 }

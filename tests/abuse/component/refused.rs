@@ -5,8 +5,6 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
-use dormouse::Dormouse;
-
 #[test]
 fn cmp_01_what_is_no_program_is_refused_with_a_reason() {
     case(&[], || {
@@ -21,7 +19,7 @@ fn cmp_01_what_is_no_program_is_refused_with_a_reason() {
         for at in (8..whole.len()).step_by(7) {
             let mut broken = whole.clone();
             broken[at] ^= 0xff;
-            if let Err(error) = sandbox::run_command(program(broken)) {
+            if let Err(error) = run_command(program(broken)) {
                 assert_eq!(error.code(), ErrorCode::BadComponent, "flipped at {at}: {error}");
             }
         }
@@ -86,7 +84,7 @@ fn cmp_02_what_lies_within_the_caps_compiles_or_is_refused_and_the_host_lives() 
         });
         for text in [locals, branches, nested, ifs, types, format!("(component {deep})")] {
             let begin = Instant::now();
-            match sandbox::run_command(program(wasm(&text))) {
+            match run_command(program(wasm(&text))) {
                 Err(error) => assert_eq!(error.code(), ErrorCode::BadComponent, "{error}"),
                 Ok(outcome) => assert_ends(&outcome, &["exited 0"]),
             }

@@ -25,7 +25,7 @@ fn cmp_03_fuel_ends_a_program_too() {
         let mut request = program(wasm(&module("", "(loop (br 0))")));
         request.limits.wall = Duration::from_secs(30);
         request.limits.fuel = Some(1_000_000);
-        assert_ends(&sandbox::run_command(request).expect("it runs"), &["limit_fuel"]);
+        assert_ends(&run_command(request).expect("it runs"), &["limit_fuel"]);
     });
 }
 
@@ -70,7 +70,7 @@ fn cmp_04_many_memories_tables_and_instances_are_refused_or_run() {
             module(&"(table 10 funcref) ".repeat(90), ""),
             module(&"(global i64 (i64.const 1)) ".repeat(100_000), ""),
         ] {
-            match sandbox::run_command(program(wasm(&text))) {
+            match run_command(program(wasm(&text))) {
                 Err(error) => assert_eq!(error.code(), ErrorCode::BadComponent, "{error}: {}", &text[..200.min(text.len())]),
                 Ok(outcome) => assert_ends(&outcome, &["exited 0", "limit_memory", "limit_host"]),
             }

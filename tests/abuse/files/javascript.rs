@@ -110,7 +110,7 @@ fn fs_06_moving_does_not_carry_files_out_of_a_read_only_mount() {
 #[test]
 fn fs_08_a_full_scratch_is_an_error_and_the_hosts_disk_is_bounded() {
     case(&[JAVASCRIPT], || {
-        let outcomes = Attack::new(JAVASCRIPT).wall(30_000).ends(&["raised Error"]).run(&[
+        let outcomes = Attack::new(JAVASCRIPT).wall(30_000).files(2_000).ends(&["raised Error"]).run(&[
             with_fs("const b = new Uint8Array(1 << 20); for(;;) fs.appendFileSync('/tmp/f', b)"),
             with_fs("for (let i = 0; ; i++) fs.writeFileSync(`/tmp/${i}`, '')"),
             with_fs("for (let i = 0; ; i++) fs.mkdirSync(`/tmp/${i}`)"),

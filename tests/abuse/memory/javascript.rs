@@ -90,7 +90,7 @@ fn mem_03_a_deeply_nested_value_is_cut_and_freed() {
 fn mem_04_files_and_timers_are_bounded_for_the_guest_and_the_host() {
     case(&[JAVASCRIPT], || {
         let (before, watch) = (Levels::now(), Watch::begin());
-        Attack::new(JAVASCRIPT).wall(30_000).ends(&["raised Error"]).run(&[
+        Attack::new(JAVASCRIPT).wall(30_000).files(2_000).ends(&["raised Error"]).run(&[
             "const fs = require('fs'); for (let i = 0; ; i++) fs.writeFileSync(`/tmp/${i}`, '')",
             "const fs = require('fs'); for (let i = 0; ; i++) fs.mkdirSync(`/tmp/${i}`)",
         ]);

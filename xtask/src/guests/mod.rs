@@ -21,3 +21,13 @@ pub(crate) use source::{DebianFile, crate_sources, debian};
 
 /// Every guest that can be built.
 const RECIPES: [&recipe::Recipe; 2] = [&python::RECIPE, &javascript::RECIPE];
+
+/// The pinned source archives of a guest's interpreter, for suites that run the interpreter's own tests.
+pub(crate) fn debian_sources(package: &str) -> &'static [DebianFile] {
+    let pins = RECIPES.iter().flat_map(|recipe| recipe.pins);
+    let archives = pins.filter_map(|pin| match pin {
+        recipe::Pin::Debian(candidates) => Some(*candidates),
+        recipe::Pin::Crate(_) => None,
+    });
+    archives.into_iter().find(|files| files.iter().any(|file| file.package == package)).unwrap_or_default()
+}

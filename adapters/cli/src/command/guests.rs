@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dormouse::wasm::WasmProvider;
-use dormouse::{Error, ErrorCode, Language};
+use dormouse::{Error, ErrorCode, GuestInfo, Language};
 use serde_json::json;
 
 use crate::args::{GuestsCommand, PlaceArgs};
@@ -26,11 +26,16 @@ fn list(place: &PlaceArgs, as_json: bool) -> Result<u8, Failure> {
         print::out(&format!("{}\n", json!({ "guests": guests })))?;
         return Ok(0);
     }
-    let row = |guest: dormouse::GuestInfo| Row {
-        good: Some(guest.available),
-        name: guest.language.to_string(),
-        found: if guest.available { guest.interpreter } else { String::new() },
-        hint: guest.note,
+    let row = |guest: GuestInfo| {
+        let name = guest.language.to_string();
+        let (good, GuestInfo { interpreter, note, .. }) = (Some(guest.available), guest);
+        match good {
+            Some(true) => {
+                let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
+                Row { good, name, found: interpreter + &note, hint: None }
+            }
+            _ => Row { good, name, found: note.unwrap_or_default(), hint: None },
+        }
     };
     print::out(&print::table(&guests.into_iter().map(row).collect::<Vec<_>>()))?;
     Ok(0)

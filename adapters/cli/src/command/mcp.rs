@@ -18,16 +18,12 @@ pub(crate) fn run(place: &PlaceArgs, arguments: &McpArgs) -> Result<u8, Failure>
     let workers = std::thread::available_parallelism().map_or(2, NonZero::get).max(2);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)
-        .enable_time()
+        .enable_all()
         .build()
         .map_err(|error| Error::internal("the event loop cannot be started", error))?;
-    let served = runtime.block_on(serve(surface));
+    let served = runtime.block_on(dormouse_mcp::serve_stdio(surface));
     // Runs that are in progress end here; a thread that waits for standard input cannot be asked to.
     runtime.shutdown_background();
     served.map_err(|error| Error::internal("the MCP server ended early", error))?;
     Ok(0)
-}
-
-async fn serve(_: Arc<Surface>) -> dormouse::Result<()> {
-    Err(Error::new(dormouse::ErrorCode::CapabilityUnavailable, "the MCP server is not connected"))
 }

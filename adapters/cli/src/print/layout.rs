@@ -59,10 +59,7 @@ impl Node {
             Self::Leaf(style, text) => paint.style(*style, text),
             Self::Group { head, open, close, before, items, more, spaced } => {
                 let mark = |text: &String| paint.style(DIM, text);
-                let items = items.iter().map(|item| {
-                    let key = item.key.as_ref().map(|key| key.inline(paint) + ": ").unwrap_or_default();
-                    key + &item.value.inline(paint)
-                });
+                let items = items.iter().map(|item| item.inline(paint));
                 let parts: Vec<String> =
                     before.iter().map(mark).chain(items).chain(more.iter().map(mark)).collect();
                 let space = if *spaced { " " } else { "" };
@@ -81,15 +78,58 @@ impl Node {
         }
         let inner = indent + INDENT;
         let mut text = format!("{head}{open}\n");
+        let join =
+            |line: &Vec<&Node>| line.iter().map(|word| word.inline(paint)).collect::<Vec<_>>().join(", ");
         let mut part = |line: String| text += &format!("{:inner$}{line},\n", "");
         before.iter().for_each(|mark| part(paint.style(DIM, mark)));
-        for item in items {
-            let key = item.key.as_ref().map(|key| key.inline(paint) + ": ").unwrap_or_default();
-            part(key + &item.value.block(paint, inner));
+        if let Some(words) = words(items) {
+            fill(&words, inner).iter().for_each(|line| part(join(line)));
+        } else {
+            items.iter().for_each(|item| part(item.block(paint, inner)));
         }
         more.iter().for_each(|mark| part(paint.style(DIM, mark)));
         text + &format!("{:indent$}{close}", "")
     }
+}
+
+impl Item {
+    fn inline(&self, paint: Paint) -> String {
+        self.name(paint) + &self.value.inline(paint)
+    }
+
+    fn block(&self, paint: Paint, indent: usize) -> String {
+        self.name(paint) + &self.value.block(paint, indent)
+    }
+
+    fn name(&self, paint: Paint) -> String {
+        self.key.as_ref().map(|key| key.inline(paint) + ": ").unwrap_or_default()
+    }
+}
+
+/// The items as bare words, when they are nothing else.
+fn words(items: &[Item]) -> Option<Vec<&Node>> {
+    let word = |item: &Item| item.key.is_none() && matches!(item.value, Node::Leaf(..));
+    items.iter().all(word).then(|| items.iter().map(|item| &item.value).collect())
+}
+
+/// As many words a line as fit.
+fn fill<'a>(words: &[&'a Node], indent: usize) -> Vec<Vec<&'a Node>> {
+    let mut lines: Vec<Vec<&Node>> = Vec::new();
+    let mut used = usize::MAX;
+    for &word in words {
+        let width = word.inline(Paint::default()).chars().count() + 2;
+        match lines.last_mut() {
+            Some(line) if used + width <= WIDTH => {
+                line.push(word);
+                used += width;
+            }
+            _ => {
+                lines.push(vec![word]);
+                used = indent + width;
+            }
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -119,5 +159,13 @@ mod tests {
         let node = group(vec![nested, word(&long)], Some("…"));
         let expected = format!("[\n    [k: {long}],\n    k: {long},\n    …,\n  ]");
         assert_eq!(node.block(Paint::default(), 2), expected);
+    }
+
+    #[test]
+    fn bare_words_share_lines() {
+        let items = (0..50).map(|n| Item { key: None, value: Node::leaf(PLAIN, n.to_string()) }).collect();
+        let text = group(items, Some("…")).block(Paint::default(), 0);
+        assert_eq!(text.lines().count(), 6);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
     }
 }

@@ -62,7 +62,7 @@ mod tests {
         for (text, bytes) in cases {
             assert_eq!(size("--memory", text).unwrap(), bytes, "{text}");
         }
-        for text in ["", "MiB", "-1", "1 apple", "0x10", "1e"] {
+        for text in ["", "MiB", "-1", "1 apple", "0x10", "1MiBs"] {
             assert!(size("--memory", text).is_err(), "{text:?}");
         }
     }

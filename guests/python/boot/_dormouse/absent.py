@@ -28,10 +28,9 @@ _REASONS = {
     "ensurepip": "packages cannot be installed", "venv": "packages cannot be installed",
     "msvcrt": "this is not Windows", "winreg": "this is not Windows", "winsound": "this is not Windows",
     "_winapi": "this is not Windows", "nt": "this is not Windows", "_overlapped": "this is not Windows",
-    "_scproxy": "this is not macOS", "posixshmem": "there are no processes",
+    "_scproxy": "this is not macOS",
     "pip": "packages cannot be installed", "setuptools": "packages cannot be installed",
 }
-_QUIET = ("msvcrt", "winreg", "winsound", "_winapi", "nt", "_overlapped", "_scproxy")
 
 
 class Absent:
@@ -40,7 +39,8 @@ class Absent:
     @staticmethod
     def find_spec(name, path=None, target=None):
         reason = _REASONS.get(name)
-        if reason is not None:
+        # `importlib.util.find_spec` asks whether there is a module; there is none.
+        if reason is not None and sys._getframe(2).f_code.co_name != "find_spec":
             raise ModuleNotFoundError(f"`{name}` is not available in this sandbox: {reason}", name=name)
 
 
@@ -135,4 +135,5 @@ def install():
     _patch_thread_pool()
     _patch_processes()
     _patch_network()
+    sys.breakpointhook = _refuse(RuntimeError, "no debugger in this sandbox: there is no terminal")
     sys.meta_path.append(Absent)

@@ -82,7 +82,21 @@ def run(coroutine):
     global _session
     if _session is None or _session.is_closed():
         _session = EventLoop()
-    return _session.run_until_complete(coroutine)
+    try:
+        return _session.run_until_complete(coroutine)
+    except BaseException as error:
+        error.__traceback__ = _from_snippet(error.__traceback__, coroutine.cr_code)
+        raise
+
+
+def _from_snippet(trace, code):
+    """A traceback without the frames of the loop that ran the snippet."""
+    step = trace
+    while step is not None:
+        if step.tb_frame.f_code is code:
+            return step
+        step = step.tb_next
+    return trace
 
 
 def install():

@@ -31,6 +31,7 @@ def prepare(stdlib, zone_folder):
         importlib.import_module(name)
     absent.install()
     errors.install()
+    world.install()
     loop.install()
     zones.collect(zone_folder)
     zones.install()

@@ -31,6 +31,17 @@ def refresh():
             sys.path.insert(0, folder)
 
 
+def install():
+    """Makes `os.reload_environ`, which a program may call too, ask the host."""
+    create = os._create_environ
+
+    def create_environ():
+        _dormouse_host.read_environment()
+        return create()
+
+    os._create_environ = create_environ
+
+
 def close_files():
     """Closes every open file, outermost layer first so that nothing buffered is lost. Returns their names."""
     names = []

@@ -1,0 +1,184 @@
+//! The whole binary, for everything that needs no guest: usage, failures, exit status.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test of a whole process")]
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+/// Runs the binary with an empty cache folder and a bare environment.
+fn dormouse(words: &[&str], input: &[u8]) -> Output {
+    let cache = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_dormouse"))
+        .args(words)
+        .env_clear()
+        .env("DORMOUSE_CACHE_DIR", cache.path())
+        .current_dir(cache.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that does not read its input closes it early.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn failures_have_a_status_a_code_and_a_hint() {
+    for (words, status, expected) in [
+        (
+            &["eval", "--timeout", "10", "1"][..],
+            2,
+            "error[args_invalid]: `--timeout`: `10` is not a time\nhint: ",
+        ),
+        (&["eval", "--timeout", "61s", "1"], 2, "error[args_invalid]: the wall-clock limit of 61000 ms"),
+        (
+            &["eval", "--memory", "1 apple", "1"],
+            2,
+            "error[args_invalid]: `--memory`: `1 apple` is not a size",
+        ),
+        (&["eval", "--env", "A", "1"], 2, "error[args_invalid]: `--env`: `A` is not NAME=VALUE"),
+        (&["eval", "-l", "C++", "1"], 2, "error[args_invalid]: `C++` is not a language name"),
+        (&["eval", "-l", "cobol", "1"], 2, "error[unknown_language]: no guest speaks `cobol`"),
+        (&["eval", "--network", "1"], 1, "error[network_denied]: "),
+        (&["eval", "--mount", ".:/a:rw", "1"], 1, "error[write_denied]: `--mount .:/a:rw` asks for writes"),
+        (
+            &["eval", "--mount", "./none:/a", "1"],
+            1,
+            "error[path_denied]: `--mount`: `./none` cannot be shown",
+        ),
+        (
+            &["eval", "--file", "none.py"],
+            2,
+            "error[args_invalid]: `none.py` cannot be read: there is no such file",
+        ),
+        (&["eval", "--file", "."], 2, "error[args_invalid]: `.` is not a regular file"),
+        (&["eval", "-l", "python", "1"], 1, "error[guest_missing]: "),
+        (&["eval"], 2, "error[args_invalid]: no code was given"),
+        (&["run", "none.wasm"], 2, "error[args_invalid]: `none.wasm` cannot be read"),
+        (&["guests", "path", "python"], 1, "error[guest_missing]: "),
+        (&["guests", "build"], 1, "error[capability_unavailable]: there is no source checkout"),
+        (
+            &["guests", "build", "--source", "."],
+            1,
+            "error[capability_unavailable]: `.` is no source checkout",
+        ),
+        (&["mcp", "--mount", "./none:/a"], 1, "error[path_denied]: "),
+        (&["mcp", "--timeout-max", "1ms"], 2, "error[args_invalid]: "),
+        (&["mcp", "--memory-max", "1MiB"], 2, "error[args_invalid]: "),
+    ] {
+        let output = dormouse(words, b"");
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{words:?}: {stderr}");
+        assert!(stderr.starts_with(expected), "{words:?}: {stderr}");
+        assert!(
+            stderr.contains("\nhint: ") || words.contains(&"none.py") || stderr.lines().count() == 1,
+            "{stderr}"
+        );
+        assert_eq!(text(&output.stdout), "", "{words:?}");
+    }
+}
+
+#[test]
+fn wrong_usage_ends_with_2_and_help_with_0() {
+    for (words, status, expected) in [
+        (&[][..], 2, "Usage: dormouse"),
+        (&["evl"], 2, "eval"),
+        (&["eval", "--tiemout", "1s", "1"], 2, "--timeout"),
+        (&["eval", "--unsafe"], 2, "unexpected argument '--unsafe'"),
+        (&["eval", "--fuel", "many", "1"], 2, "invalid value 'many'"),
+        (&["eval", "--json", "-v", "1"], 2, "cannot be used with"),
+        (&["completions", "tcsh"], 2, "possible values"),
+        (&["--help"], 0, "DORMOUSE_LOG"),
+        (&["eval", "--help"], 0, "dormouse eval '1 + 1'"),
+        (&["--version"], 0, "contract dormouse:sandbox@"),
+    ] {
+        let output = dormouse(words, b"");
+        let (shown, other) = match status {
+            0 => (&output.stdout, &output.stderr),
+            _ => (&output.stderr, &output.stdout),
+        };
+        assert_eq!(output.status.code(), Some(status), "{words:?}");
+        assert!(text(shown).contains(expected), "{words:?}: {}", text(shown));
+        assert_eq!(text(other), "", "{words:?}");
+    }
+}
+
+#[test]
+fn the_version_names_the_engine_that_is_locked() {
+    let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
+    let engine = lock.split("name = \"wasmtime\"\nversion = \"").nth(1).unwrap().split('"').next().unwrap();
+    let version = text(&dormouse(&["--version"], b"").stdout);
+    assert_eq!(
+        version.trim(),
+        format!("dormouse 0.1.0 (wasmtime {engine}, contract {})", dormouse::wasm::CONTRACT)
+    );
+}
+
+#[test]
+fn a_refused_request_is_one_line_of_json_where_json_was_asked_for() {
+    for (words, status, code) in [
+        (&["eval", "--json", "--network", "1"][..], 1, "network_denied"),
+        (&["eval", "--json", "--timeout", "x", "1"], 2, "args_invalid"),
+        (&["eval", "--json", "1"], 1, "guest_missing"),
+        (&["eval", "--json", "-l", "cobol", "1"], 2, "unknown_language"),
+        (&["run", "--json", "none.wasm"], 2, "args_invalid"),
+    ] {
+        let output = dormouse(words, b"");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{words:?}");
+        assert_eq!(json["error"]["code"], code, "{words:?}");
+        assert_eq!((&json["ok"], &json["exit_code"]), (&false.into(), &status.into()), "{words:?}");
+        assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 1);
+        assert_eq!(text(&output.stderr), "");
+    }
+}
+
+#[test]
+fn sources_that_are_no_text_are_refused_with_the_place() {
+    for words in [&["eval"][..], &["eval", "-"]] {
+        let output = dormouse(words, b"x = 1\ny = '\xff'\n");
+        let expected =
+            "error[args_invalid]: `standard input` is not UTF-8: byte 0xff at offset 11 (line 2)\n";
+        assert!(text(&output.stderr).starts_with(expected), "{}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2));
+    }
+}
+
+#[test]
+fn every_shell_gets_a_completion_script() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = dormouse(&["completions", shell], b"");
+        assert_eq!(output.status.code(), Some(0), "{shell}");
+        assert!(text(&output.stdout).contains("timeout"), "{shell}");
+    }
+}
+
+#[test]
+fn a_machine_without_guests_is_told_what_to_do() {
+    let list = dormouse(&["guests", "list"], b"");
+    assert!(text(&list.stdout).contains("FAIL  python"), "{}", text(&list.stdout));
+    let json: serde_json::Value =
+        serde_json::from_slice(&dormouse(&["doctor", "--json"], b"").stdout).unwrap();
+    assert_eq!(json["ok"], false);
+    let doctor = dormouse(&["doctor"], b"");
+    assert_eq!(doctor.status.code(), Some(1));
+    assert!(text(&doctor.stdout).contains("hint: build it with `dormouse guests build python`"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_dormouse"))
+        .args(["completions", "bash"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(141), String::new()));
+}

@@ -1,0 +1,146 @@
+//! Answers the protocol's requests out of the surface.
+
+use std::sync::Arc;
+
+use dormouse_core::{Error, ErrorCode};
+use dormouse_tools::{CallContext, Reply, Surface, ToolSpec};
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    ToolAnnotations,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::Value as Json;
+use tokio::sync::Semaphore;
+
+use crate::progress::{self, Written};
+
+/// How long a client may keep the list of tools, in milliseconds: it never changes while the process lives.
+const LIST_TTL_MS: u64 = 300_000;
+/// Calls in progress at one time; more are answered with `busy`.
+const MAX_CALLS: usize = 64;
+/// The wall-clock limit of a call that names none, in milliseconds: the schema's default, shown as the progress's total.
+const DEFAULT_TOTAL: f64 = 5_000.0;
+
+const INSTRUCTIONS: &str = "Run untrusted Python, JavaScript or TypeScript in a sandbox that starts in under a millisecond. \
+Call `sandbox_eval` with `code` and `language`: the value of the last expression comes back typed, with stdout, stderr and any exception. \
+Every call has a fresh interpreter: nothing is kept between calls, so send all the code that belongs together. \
+There is no network and no process; `/tmp` is writable and vanishes. The whole standard library of CPython 3.14 is there; packages cannot be installed. \
+Default limits: 5 s, 128 MiB, 16 KiB of each output stream; raise them by argument up to the ceilings that `sandbox_capabilities` tells. \
+An exception or an exit status is a normal result; `isError` means that the call was refused or that a limit ended it, and `error.code` says which.";
+
+/// The server of one connection. It keeps nothing between requests.
+#[derive(Clone)]
+pub struct Handler {
+    surface: Arc<Surface>,
+    calls: Arc<Semaphore>,
+}
+
+impl Handler {
+    /// A handler over the surface. Starts nothing.
+    pub fn new(surface: Arc<Surface>) -> Self {
+        Self { surface, calls: Arc::new(Semaphore::new(MAX_CALLS)) }
+    }
+
+    async fn call(&self, name: &str, arguments: JsonObject, context: &RequestContext<RoleServer>) -> Result<Reply, Error> {
+        let Ok(_place) = self.calls.try_acquire() else {
+            let busy = Error::new(ErrorCode::Busy, format!("{MAX_CALLS} calls are in progress already"))
+                .with_hint("wait for one of them, then try again");
+            return self.surface.refuse(name, &busy);
+        };
+        let owner = "stdio".to_owned();
+        let Some(token) = context.meta.get_progress_token() else {
+            return self.surface.call(name, arguments, CallContext { owner, output: None }).await;
+        };
+        let written = Arc::new(Written::default());
+        let total = arguments.get("timeout_ms").map_or(Some(DEFAULT_TOTAL), Json::as_f64);
+        let run = self.surface.call(name, arguments, CallContext { owner, output: Some(written.clone()) });
+        tokio::select! {
+            reply = run => reply,
+            () = progress::notify(context.peer.clone(), token, total, written) => {
+                Err(Error::new(ErrorCode::Cancelled, "the client has left"))
+            }
+        }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("dormouse", env!("CARGO_PKG_VERSION")).with_title("Dormouse sandbox"))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let list = ListToolsResult::with_all_items(self.surface.list().into_iter().map(tool).collect());
+        let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        Ok(if modern { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        // Cancelling drops the call, and with it the sandbox.
+        let reply = tokio::select! {
+            reply = self.call(&request.name, arguments, &context) => reply,
+            () = context.ct.cancelled() => Err(Error::new(ErrorCode::Cancelled, "the call was cancelled")),
+        };
+        match reply {
+            Ok(reply) => Ok(result(reply).into()),
+            Err(error) => Err(refusal(&error)),
+        }
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.surface.get(name).cloned().map(tool)
+    }
+}
+
+fn result(reply: Reply) -> CallToolResult {
+    let text = vec![ContentBlock::text(reply.text)];
+    let mut result = if reply.is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
+    result.structured_content = Some(reply.structured);
+    result
+}
+
+/// A request that names no tool, or that nobody waits for any more.
+fn refusal(error: &Error) -> ErrorData {
+    let message = match error.hint() {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    };
+    let data = serde_json::to_value(error).ok();
+    match error.code() {
+        ErrorCode::NotFound => ErrorData::invalid_params(message, data),
+        _ => ErrorData::internal_error(message, data),
+    }
+}
+
+fn tool(spec: ToolSpec) -> Tool {
+    let annotations = ToolAnnotations::with_title(spec.title)
+        .read_only(spec.annotations.read_only)
+        .destructive(spec.annotations.destructive)
+        .idempotent(spec.annotations.idempotent)
+        .open_world(spec.annotations.open_world);
+    let mut tool = Tool::new(spec.name, spec.description, object(spec.input_schema));
+    tool.title = Some(spec.title.to_owned());
+    tool.output_schema = Some(object(spec.output_schema));
+    tool.annotations = Some(annotations);
+    tool
+}
+
+/// A schema is always an object.
+fn object(schema: Json) -> Arc<JsonObject> {
+    match schema {
+        Json::Object(object) => Arc::new(object),
+        _ => Arc::default(),
+    }
+}

@@ -1,0 +1,90 @@
+"""Runs the tests of one module of CPython's test package, inside the guest. The value is a JSON text with what became
+of them."""
+
+import importlib
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, "/py/test-suite")
+
+from test import support
+
+# As CPython's own runner without `-u`: nothing that takes long, and no network.
+support.use_resources = {}
+support.verbose = 0
+
+asked = json.load(sys.stdin)
+
+
+def flat(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from flat(item)
+        else:
+            yield item
+
+
+def brief(error):
+    kind, value, _ = error
+    lines = [line for line in str(value).splitlines() if line.strip()]
+    return f"{kind.__name__}: {lines[0] if lines else ''}"[:200]
+
+
+class Results(unittest.TestResult):
+    passed = 0
+
+    def __init__(self):
+        super().__init__()
+        self.failed, self.reasons, self.bad = {}, {}, False
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.bad = False
+        try:
+            os.write(2, f"\n\1test {test.id()}\n".encode("utf-8", "replace"))
+        except OSError:
+            pass
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if self.bad:
+            return
+        self.passed += 1
+
+    def fail(self, test, message):
+        self.bad = True
+        self.failed.setdefault(test.id(), message)
+
+    def addError(self, test, error):
+        self.fail(test, brief(error))
+
+    addFailure = addError
+
+    def addSubTest(self, test, subtest, error):
+        if error is not None:
+            self.fail(test, brief(error))
+
+    def addUnexpectedSuccess(self, test):
+        self.fail(test, "it is expected to fail and passed")
+
+    def addSkip(self, test, reason):
+        if not self.bad:
+            self.bad = True
+            self.reasons[reason] = self.reasons.get(reason, 0) + 1
+
+
+results = Results()
+try:
+    module = importlib.import_module(asked["module"])
+except unittest.SkipTest as skip:
+    results.reasons[str(skip)] = 1
+else:
+    tests = list(flat(unittest.defaultTestLoader.loadTestsFromModule(module)))
+    if asked["only"]:
+        tests = [test for test in tests if test.id() in asked["only"]]
+    tests = [test for test in tests if test.id() not in asked["without"]]
+    unittest.TestSuite(tests).run(results)
+
+json.dumps({"passed": results.passed, "failed": results.failed, "skipped": results.reasons})

@@ -1,0 +1,80 @@
+//! Which modules are run, and what their results come to.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+use dormouse::Dormouse;
+
+use super::material;
+use super::module::{Job, Runner};
+use crate::guests::workspace;
+use crate::process::Totals;
+use crate::suite::arguments::Extent;
+use crate::suite::expected::{Expected, Kind};
+use crate::suite::report::Report;
+use crate::suite::sandbox::{each, is_in_share};
+
+/// One module in this many is run for every change.
+const SHARE: u32 = 1;
+
+/// Runs CPython's tests in the Python guest.
+pub(crate) fn run(extent: &Extent) -> Result<Totals> {
+    let home = workspace().join("tests/conformance/cpython");
+    let read = |name: &str| fs::read_to_string(home.join(name)).with_context(|| format!("cannot read `{name}`"));
+    let folder = material::provide()?;
+    let mut expected = Expected::load("cpython", "expected.txt")?;
+    let mut report = Report::default();
+    let list = read("modules.txt")?;
+    let mut modules = Vec::new();
+    for module in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(reason) = expected.skipped(module) {
+            report.skip(reason, 1);
+        } else if extent.wants(module) && (extent.all || extent.only.is_some() || is_in_share(module, SHARE)) {
+            modules.push(module.to_owned());
+        }
+    }
+    let jobs = jobs(&modules, &expected);
+    let runner = Runner { dormouse: Dormouse::new()?, folder, script: read("run.py")? };
+    let results = each("cpython", &jobs, |index| runner.run(&jobs[index]))?;
+    for (job, results) in jobs.iter().zip(results) {
+        report.passed += results.passed;
+        for (cause, count) in results.skipped {
+            report.skip(&cause, count);
+        }
+        for (name, message) in results.failed {
+            report.failures.insert(full_name(&job.module, &name), message);
+        }
+    }
+    report.close("cpython", &mut expected, extent, |name| modules.iter().any(|module| is_of(name, module)))
+}
+
+/// One run for each module, and one more for each test that would end it.
+fn jobs(modules: &[String], expected: &Expected) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for module in modules {
+        let of_module = |kind| {
+            let names = expected.of(kind).map(|(name, _)| name).filter(|name| is_of(name, module) && name != module);
+            names.map(|name| bare_name(module, name)).collect::<Vec<_>>()
+        };
+        let stops = of_module(Kind::Stop);
+        for name in &stops {
+            jobs.push(Job { module: module.clone(), only: vec![name.clone()], without: Vec::new() });
+        }
+        let without = stops.into_iter().chain(of_module(Kind::Skip)).collect();
+        jobs.push(Job { module: module.clone(), only: Vec::new(), without });
+    }
+    jobs
+}
+
+/// Names that do not say their module get it in front.
+fn full_name(module: &str, name: &str) -> String {
+    if is_of(name, module) { name.to_owned() } else { format!("{module}: {name}") }
+}
+
+fn bare_name(module: &str, name: &str) -> String {
+    name.strip_prefix(&format!("{module}: ")).unwrap_or(name).to_owned()
+}
+
+fn is_of(name: &str, module: &str) -> bool {
+    name.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || rest.starts_with(": "))
+}
