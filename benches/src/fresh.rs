@@ -11,8 +11,8 @@ use crate::peers::Peer;
 use crate::table::{Goal, Row};
 use crate::turns::{Turn, take_turns};
 
-/// Runs in one turn: a turn's first run finds the caches full of the other side's data, as it would after any other work.
-const BURST: usize = 5;
+/// Runs in one turn: the first of them finds the caches full of the other side's data, the others their own.
+const BURST: usize = 10;
 /// Unused instances kept by the rows with a ready-queue.
 const READY: usize = 8;
 /// Time between two runs at a moderate rate.
@@ -86,20 +86,27 @@ fn fresh(bench: &Bench, case: &Case) -> Result<Row> {
 /// One run every [`PAUSE`], as a server's task would, with a queue that fills up in between, and without one.
 fn ready(bench: &Bench, case: &Case) -> Result<[Row; 2]> {
     let (with, without) = (bench.dormouse(READY)?, bench.dormouse(0)?);
-    let paced = |dormouse: &Dormouse| -> Turn<'_> {
+    let ours = |dormouse: &Dormouse| -> Turn<'_> {
         let dormouse = dormouse.clone();
         Box::new(move || {
             let paced = paced(dormouse.clone(), case.language);
             bench.runtime.block_on(async { bench.runtime.spawn(paced).await? })
         })
     };
-    let [with, without] = take_turns(bench.few(4), [paced(&with), paced(&without)]);
-    let row = |id: &str, queue: String, measured| {
+    let theirs = with_peer(bench.peers.start(case.peer), |peer| {
+        let mut samples = Vec::with_capacity(PACED);
+        for _ in 0..PACED {
+            std::thread::sleep(PAUSE);
+            samples.extend(peer.fresh(SUM, 1)?);
+        }
+        Ok(samples)
+    });
+    let [with, peer, without] = take_turns(bench.few(4), [ours(&with), theirs, ours(&without)]);
+    let row = |id: &str, queue: &str, measured| {
         let what = format!("fresh {} `{SUM}`, one every {} ms, {queue}", case.language, PAUSE.as_millis());
-        Row::new(format!("{id}-{}", case.language), what, "ms", measured)
+        Row::new(format!("{id}-{}", case.language), what, "ms", measured).peer(case.peer.name(), peer.clone())
     };
-    let with = row("ready", format!("ready-queue of {READY}"), with);
-    Ok([with, row("ready-none", "no ready-queue".into(), without)])
+    Ok([row("ready", &format!("ready-queue of {READY}"), with), row("ready-none", "no ready-queue", without)])
 }
 
 async fn paced(dormouse: Dormouse, language: &'static str) -> Result<Vec<f64>> {

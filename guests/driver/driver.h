@@ -19,7 +19,7 @@ void driver_name(driver_names *names, const char *name, size_t length);
 void driver_forget_world(void);
 
 // The last act of `wizer-initialize`: forgets the world and clears the unused part of the C stack, so that neither
-// enters the image.
+// enters the image, and makes `/tmp` the working directory.
 void driver_end_initialisation(void);
 
 // Takes every free hole of the heap, for good, so that later allocations lie side by side in fresh memory. An

@@ -16,6 +16,12 @@
 // Of wasi-libc; no public header declares it.
 void __wasilibc_reset_preopens(void);
 
+// Of wasi-libc: the working directory, on which chdir calls free once it has set it.
+extern char *__wasilibc_cwd;
+
+// Where a snippet starts that was given no directory: the one place where it can always write.
+static const char start_directory[] = "/tmp";
+
 // Of wasm-ld: the bounds of the C stack.
 extern unsigned char __stack_low;
 
@@ -84,6 +90,9 @@ __attribute__((noinline)) static void clear_stack(void) {
 
 void driver_end_initialisation(void) {
   driver_forget_world();
+  // On the heap, because the first chdir may free it. chdir itself cannot serve: no folder is open at build time.
+  char *directory = strdup(start_directory);
+  if (directory) __wasilibc_cwd = directory;
   clear_stack();
 }
 

@@ -6,6 +6,8 @@
 #include <internal/pycore_code.h>
 #include <internal/pycore_gc.h>
 #include <internal/pycore_opcode_metadata.h>
+#include <internal/pycore_typeobject.h>
+#include <opcode_ids.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,15 +60,32 @@ static bool is_hot(PyObject *file) {
 }
 
 // Code counts its way to the next attempt to specialise an instruction. After the warm-up the counts of hot code are
-// of no more use; stopping them spares an instance the copy of the page.
-static void stop_counters(PyCodeObject *code) {
-  if (!is_hot(code->co_filename)) return;
+// of no more use; stopping them spares an instance the copy of the page. And loads of constants that were mortal when
+// they were specialised count references unchecked: without end, now that nothing counts them down again.
+static void settle_code(PyCodeObject *code) {
+  bool hot = is_hot(code->co_filename);
   _Py_CODEUNIT *instructions = _PyCode_CODE(code);
   for (Py_ssize_t i = 0; i < Py_SIZE(code); i++) {
+    if (instructions[i].op.code == LOAD_CONST_MORTAL) instructions[i].op.code = LOAD_CONST_IMMORTAL;
     int caches = _PyOpcode_Caches[_PyOpcode_Deopt[instructions[i].op.code]];
-    if (caches && i + caches < Py_SIZE(code)) instructions[i + 1].counter = initial_unreachable_backoff_counter();
+    if (hot && caches && i + caches < Py_SIZE(code)) {
+      instructions[i + 1].counter = initial_unreachable_backoff_counter();
+    }
     i += caches;
   }
+}
+
+// The types of the interpreter itself are immortal from the start, so nothing but this leads to what they refer to.
+static void visit_subclasses(PyTypeObject *type) {
+  visit_type(type);
+  PyObject *subclasses = _PyType_GetSubclasses(type);
+  if (!subclasses) abort();
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(subclasses); i++) {
+    PyTypeObject *subclass = (PyTypeObject *)PyList_GET_ITEM(subclasses, i);
+    // `type` is a subclass of `object` and not the reverse, so this ends.
+    visit_subclasses(subclass);
+  }
+  Py_DECREF(subclasses);
 }
 
 void image_immortalise(void) {
@@ -78,11 +97,12 @@ void image_immortalise(void) {
     if (object != objects) visit(object, NULL);
   }
   visit(collector, NULL);
+  visit_subclasses(&PyBaseObject_Type);
   while (pending_count) {
     PyObject *object = pending[--pending_count];
     if (PyCode_Check(object)) {
       visit_code((PyCodeObject *)object);
-      stop_counters((PyCodeObject *)object);
+      settle_code((PyCodeObject *)object);
     } else if (Py_TYPE(object)->tp_traverse && PyObject_IS_GC(object)) {
       // Static types have the slot and refuse to be traversed.
       Py_TYPE(object)->tp_traverse(object, visit, NULL);

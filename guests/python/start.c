@@ -5,7 +5,6 @@
 #include <internal/pycore_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "driver.h"
 

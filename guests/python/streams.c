@@ -1,9 +1,6 @@
 // The standard streams of `sys`: the same ones at the start of every call, whatever the last snippet did to them.
 #include "python.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 static const char *const names[3] = {"stdin", "stdout", "stderr"};
 static const char *const originals[3] = {"__stdin__", "__stdout__", "__stderr__"};
 static PyObject *streams[3];

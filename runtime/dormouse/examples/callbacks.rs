@@ -4,6 +4,8 @@
 //! cargo run --release --example callbacks
 //! ```
 
+#![allow(clippy::print_stdout, reason = "an example speaks to the terminal")]
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -4,6 +4,8 @@
 //! cargo run --release --example checks -- ci/checks .
 //! ```
 
+#![allow(clippy::print_stdout, reason = "an example speaks to the terminal")]
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;

@@ -31,40 +31,47 @@ impl Snippet {
         self
     }
 
+    fn set(self, change: impl FnOnce(&mut EvalRequest)) -> Self {
+        self.with(|request| {
+            change(request);
+            Ok(())
+        })
+    }
+
     /// Wall-clock limit. Default 5 s.
     #[must_use]
     pub fn timeout(self, wall: Duration) -> Self {
-        self.with(|request| Ok(request.limits.wall = wall))
+        self.set(|request| request.limits.wall = wall)
     }
 
     /// Memory limit in bytes. Default 128 MiB.
     #[must_use]
     pub fn memory(self, bytes: u64) -> Self {
-        self.with(|request| Ok(request.limits.memory = bytes))
+        self.set(|request| request.limits.memory = bytes)
     }
 
     /// Fuel budget. Default: not counted.
     #[must_use]
     pub fn fuel(self, fuel: u64) -> Self {
-        self.with(|request| Ok(request.limits.fuel = Some(fuel)))
+        self.set(|request| request.limits.fuel = Some(fuel))
     }
 
     /// All limits at once.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
-        self.with(|request| Ok(request.limits = limits))
+        self.set(|request| request.limits = limits)
     }
 
     /// How much of the value is encoded.
     #[must_use]
     pub fn bounds(self, bounds: Bounds) -> Self {
-        self.with(|request| Ok(request.bounds = bounds))
+        self.set(|request| request.bounds = bounds)
     }
 
     /// The name that traces show. Default `<snippet>`.
     #[must_use]
     pub fn name(self, name: impl Into<String>) -> Self {
-        self.with(|request| Ok(request.name = name.into()))
+        self.set(|request| request.name = name.into())
     }
 
     /// Shows a host folder at `target` inside the sandbox.
@@ -80,25 +87,28 @@ impl Snippet {
     /// Sets an environment variable.
     #[must_use]
     pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.with(|request| Ok(request.grants.environment.push((name.into(), value.into()))))
+        self.set(|request| request.grants.environment.push((name.into(), value.into())))
     }
 
     /// The working directory inside the sandbox.
     #[must_use]
     pub fn directory(self, path: &str) -> Self {
-        self.with(|request| Ok(request.grants.directory = Some(GuestPath::parse(path)?)))
+        self.with(|request| {
+            request.grants.directory = Some(GuestPath::parse(path)?);
+            Ok(())
+        })
     }
 
     /// What standard input yields.
     #[must_use]
     pub fn stdin(self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.with(|request| Ok(request.grants.stdin = bytes.into()))
+        self.set(|request| request.grants.stdin = bytes.into())
     }
 
     /// Fixes all randomness: two runs with the same seed and input give the same answer.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
-        self.with(|request| Ok(request.grants.seed = Some(seed)))
+        self.set(|request| request.grants.seed = Some(seed))
     }
 
     /// Offers a function of the host under `name`.
@@ -114,7 +124,7 @@ impl Snippet {
     /// Receives output while the snippet runs.
     #[must_use]
     pub fn on_output(self, sink: Arc<dyn OutputSink>) -> Self {
-        self.with(|request| Ok(request.output = Some(sink)))
+        self.set(|request| request.output = Some(sink))
     }
 
     /// The request as it stands, for adapters.

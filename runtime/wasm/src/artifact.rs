@@ -14,14 +14,25 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// The folder of artifacts below a cache folder.
+/// Bytes of programs' artifacts that are kept; the oldest go first.
+const PROGRAMS: u64 = 1 << 30;
+
+/// A folder of artifacts below a cache folder.
 pub(crate) struct Artifacts {
     folder: PathBuf,
+    /// Bytes that are kept; none: everything, because guests are few.
+    bound: Option<u64>,
 }
 
 impl Artifacts {
-    pub(crate) fn new(cache: &Path) -> Self {
-        Self { folder: cache.join("artifacts") }
+    /// The artifacts of guests.
+    pub(crate) fn guests(cache: &Path) -> Self {
+        Self { folder: cache.join("artifacts"), bound: None }
+    }
+
+    /// The artifacts of users' programs, of which there is no end.
+    pub(crate) fn programs(cache: &Path) -> Self {
+        Self { folder: cache.join("programs"), bound: Some(PROGRAMS) }
     }
 
     /// Where the artifact of a guest lies, whether it exists or not.
@@ -41,21 +52,26 @@ impl Artifacts {
         for part in [&self.folder, &path] {
             check_private(part)?;
         }
-        // SAFETY: The bytes were made by `Artifacts::store`, from `Engine::precompile_component` of an engine with the
-        // same fingerprint. `check_private` has seen that this user owns the file and its folder and that nobody else
-        // can write either, so nobody but this user can have replaced them.
-        #[allow(
-            unsafe_code,
-            reason = "machine code of our own making is mapped; the contract is in the SAFETY comment"
-        )]
-        let component = unsafe { Component::deserialize_file(engine, &path) };
-        match component {
+        match map(engine, &path) {
             Ok(component) => Ok(Some(component)),
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "an artifact does not load and is made anew");
                 Ok(None)
             }
         }
+    }
+
+    /// Compiles a component, keeps the result and maps it.
+    ///
+    /// # Errors
+    /// As [`Artifacts::store`]; `bad_component` when it asks for more than a place of the pool has.
+    pub(crate) fn make(&self, engine: &Engine, guest: &str, wasm: &[u8]) -> Result<Component> {
+        let path = self.store(engine, guest, wasm)?;
+        map(engine, &path).map_err(|error| {
+            let _ = fs::remove_file(&path);
+            Error::new(ErrorCode::BadComponent, format!("the component does not fit: {error:#}"))
+                .with_hint("it asks for more memories, tables or instances than a sandbox has")
+        })
     }
 
     /// Compiles a component and keeps the result. Takes seconds for an interpreter.
@@ -80,7 +96,43 @@ impl Artifacts {
             let _ = fs::remove_file(&draft);
             failed(error)
         })?;
+        if let Some(bound) = self.bound {
+            prune(&self.folder, bound, &path);
+        }
         Ok(path)
+    }
+}
+
+/// Maps an artifact of our own making.
+fn map(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
+    #[allow(unsafe_code, reason = "the engine takes its own machine code back only this way")]
+    // SAFETY: The bytes were made by `Artifacts::store`, from `Engine::precompile_component` of an engine with the same
+    // fingerprint, in a folder of mode 0700. Before a file of an earlier process is mapped, `check_private` has seen that
+    // this user owns it and its folder and that nobody else can write either: nobody but this user can have replaced it.
+    unsafe {
+        Component::deserialize_file(engine, path)
+    }
+}
+
+/// Removes the oldest files until `bound` bytes are left. `newest` stays.
+fn prune(folder: &Path, bound: u64, newest: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut files: Vec<_> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let metadata = entry.metadata().ok()?;
+            Some((metadata.modified().ok()?, metadata.len(), entry.path()))
+        })
+        .collect();
+    files.sort();
+    let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+    for (_, size, path) in files {
+        if total <= bound {
+            return;
+        }
+        if path != newest && fs::remove_file(&path).is_ok() {
+            total -= size;
+        }
     }
 }
 

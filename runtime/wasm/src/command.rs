@@ -91,13 +91,10 @@ fn compile(wasm: &[u8], slot: &EngineSlot, artifacts: &Artifacts) -> Result<Comp
         Encoding::Component => wasm.to_vec(),
         Encoding::Module => adapt(wasm)?,
     };
-    artifacts.store(&slot.engine, &hash, &component).map_err(|error| match error.code() {
-        ErrorCode::BadComponent => bad(&error),
+    artifacts.make(&slot.engine, &hash, &component).map_err(|error| match error.code() {
+        ErrorCode::BadComponent => bad(&std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string)),
         _ => error,
-    })?;
-    artifacts
-        .load(&slot.engine, &hash)?
-        .ok_or_else(|| Error::new(ErrorCode::Internal, "the artifact that was just made does not load"))
+    })
 }
 
 /// Refuses what is no WebAssembly, and what would take too long to compile.
@@ -142,7 +139,7 @@ fn adapt(module: &[u8]) -> Result<Vec<u8>> {
         })
 }
 
-fn bad(error: &dyn std::fmt::Display) -> Error {
+fn bad(error: &impl std::fmt::Display) -> Error {
     let text: String = format!("{error:#}").chars().take(400).collect();
     Error::new(ErrorCode::BadComponent, format!("the program cannot be run: {text}"))
         .with_hint("programs are wasi:cli commands or preview1 modules; network interfaces are not granted")

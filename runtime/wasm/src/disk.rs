@@ -102,6 +102,7 @@ impl DiskBudget {
     }
 
     /// Whether anything was refused because the budget was spent: tells an `ENOSPC` of ours from a full disk.
+    #[cfg(test)]
     pub(crate) fn refused(&self) -> bool {
         self.0.refused.load(Ordering::Relaxed)
     }

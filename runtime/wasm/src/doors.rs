@@ -40,10 +40,10 @@ impl DoorIndices {
             Error::new(ErrorCode::BadComponent, "the guest's state doors have other types").with_source(error)
         };
         Ok(Doors {
-            memory: instance.get_typed_func(&mut *store, &self.memory).map_err(shut)?,
-            grow: instance.get_typed_func(&mut *store, &self.grow).map_err(shut)?,
-            stack_pointer: instance.get_typed_func(&mut *store, &self.stack_pointer).map_err(shut)?,
-            quiesce: instance.get_typed_func(&mut *store, &self.quiesce).map_err(shut)?,
+            memory: instance.get_typed_func(&mut *store, self.memory).map_err(shut)?,
+            grow: instance.get_typed_func(&mut *store, self.grow).map_err(shut)?,
+            stack_pointer: instance.get_typed_func(&mut *store, self.stack_pointer).map_err(shut)?,
+            quiesce: instance.get_typed_func(&mut *store, self.quiesce).map_err(shut)?,
         })
     }
 }
@@ -100,10 +100,10 @@ impl Doors {
                     format!("page {number} lies outside the memory"),
                 ));
             }
+            #[allow(unsafe_code, reason = "the engine has no safe way to write a component's memory")]
             // SAFETY: `base..base + len` is the instance's linear memory, as the `memory` door has just returned it. It is
             // mapped writable and does not move while `store` is borrowed mutably here, and no guest code runs and no
             // reference to the memory lives during the copy. The page lies inside, which was checked above.
-            #[allow(unsafe_code, reason = "the engine has no safe way to write a component's memory")]
             unsafe {
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), base.add(start), PAGE);
             }

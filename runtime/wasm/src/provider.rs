@@ -23,10 +23,14 @@ pub struct WasmProvider {
     settings: Settings,
     guests: Guests,
     artifacts: Arc<Artifacts>,
+    programs: Arc<Artifacts>,
     scratch: ScratchPool,
     engines: Mutex<HashMap<Metering, Arc<EngineSlot>>>,
-    loaded: Mutex<HashMap<(Language, Metering), Arc<OnceCell<Arc<Ready>>>>>,
+    loaded: Mutex<HashMap<(Language, Metering), Cell>>,
 }
+
+/// A guest that is loaded once; whoever comes meanwhile waits.
+type Cell = Arc<OnceCell<Arc<Ready>>>;
 
 impl WasmProvider {
     /// A provider. Starts nothing and compiles nothing.
@@ -36,7 +40,8 @@ impl WasmProvider {
     pub fn new(settings: Settings) -> Result<Self> {
         Ok(Self {
             guests: Guests::new(&settings.cache, settings.manifests.clone()),
-            artifacts: Arc::new(Artifacts::new(&settings.cache)),
+            artifacts: Arc::new(Artifacts::guests(&settings.cache)),
+            programs: Arc::new(Artifacts::programs(&settings.cache)),
             scratch: ScratchPool::new()?,
             engines: Mutex::default(),
             loaded: Mutex::default(),
@@ -184,7 +189,7 @@ impl Provider for WasmProvider {
     async fn command(&self, request: CommandRequest) -> Result<Outcome> {
         let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
         let slot = self.engine(metering)?;
-        command::run(request, slot, self.artifacts.clone(), &self.scratch).await
+        command::run(request, slot, self.programs.clone(), &self.scratch).await
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) enum Stripped {
     /// JavaScript.
     Code(String),
     /// It is not TypeScript, or uses what cannot be blanked out (enums, namespaces, parameter properties).
-    Invalid(Exception),
+    Invalid(Box<Exception>),
 }
 
 /// Strips the types of a request's code.
@@ -55,9 +55,9 @@ pub(crate) async fn strip(request: &EvalRequest) -> Result<Stripped> {
 }
 
 /// The outcome of a source that was refused: an exception of the guest's kind, with nothing run.
-pub(crate) fn refused(exception: Exception, begin: Instant) -> Outcome {
+pub(crate) fn refused(exception: Box<Exception>, begin: Instant) -> Outcome {
     Outcome {
-        status: Status::Raised(exception),
+        status: Status::Raised(*exception),
         stdout: Captured::default(),
         stderr: Captured::default(),
         usage: Usage { wall: begin.elapsed(), ..Usage::default() },
@@ -76,8 +76,8 @@ fn operate_on(code: String, name: &str) -> Stripped {
         Ok(output) => Stripped::Code(output.code),
         Err(error) => {
             let place = first.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let place = place.unwrap_or_else(|| Place { message: error.message, line: None, column: None });
-            Stripped::Invalid(exception(name, place, &lines))
+            let place = place.unwrap_or(Place { message: error.message, line: None, column: None });
+            Stripped::Invalid(Box::new(exception(name, place, &lines)))
         }
     }
 }

@@ -11,6 +11,9 @@ sys.path.insert(0, "/py/test-suite")
 
 from test import support
 
+# `test` knows its folder; the tests tidy up in all others.
+sys.path.remove("/py/test-suite")
+
 # As CPython's own runner without `-u`: nothing that takes long, and no network.
 support.use_resources = {}
 support.verbose = 0
@@ -28,8 +31,10 @@ def flat(suite):
 
 def brief(error):
     kind, value, _ = error
-    lines = [line for line in str(value).splitlines() if line.strip()]
-    return f"{kind.__name__}: {lines[0] if lines else ''}"[:200]
+    lines = [line for line in str(value).splitlines() if line.strip()] or [""]
+    # The loader's own error ends with the one that matters.
+    line = lines[-1] if lines[0].startswith("Failed to import") else lines[0]
+    return f"{kind.__name__}: {line}"[:200]
 
 
 class Results(unittest.TestResult):

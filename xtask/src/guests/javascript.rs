@@ -26,10 +26,7 @@ const STACK: u32 = 5 << 20;
 /// Changes to the interpreter, which was not made to be pre-initialised and to run snippet after snippet.
 const EDITS: &[Edit] = &[
     // Its stack check is off on WASI; without it, deep recursion is a trap that ends the instance.
-    edit(
-        "#if defined(__wasi__)\n    rt->stack_limit = 0; /* no limit */\n#else\n",
-        "#if 1\n",
-    ),
+    edit("#if defined(__wasi__)\n    rt->stack_limit = 0; /* no limit */\n#else\n", "#if 1\n"),
     // The parser recurses through functions that use more of the engine's stack than of the C stack, which is the
     // one that is checked. The padding (engine.c) makes the C stack the first to end.
     edit(
@@ -110,7 +107,19 @@ const ENGINE: [&str; 3] = ["dtoa", "libregexp", "libunicode"];
 
 /// Our own C files.
 const DRIVER: [&str; 13] = [
-    "text", "start", "interpreter", "run", "timers", "encode", "scalars", "describe", "raise", "vars", "modules", "natives", "files",
+    "text",
+    "start",
+    "interpreter",
+    "run",
+    "timers",
+    "encode",
+    "scalars",
+    "describe",
+    "raise",
+    "vars",
+    "modules",
+    "natives",
+    "files",
 ];
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {
@@ -122,7 +131,7 @@ fn build(job: &Job<'_>) -> Result<PathBuf> {
         flag
     };
     let includes = [&bindings.headers, &job.driver, &quickjs, &job.guest].map(|folder| include(folder));
-    let flags: Vec<OsString> = ["-O3", "-DNDEBUG", "-D_GNU_SOURCE", "-std=gnu23"]
+    let flags: Vec<OsString> = ["-O2", "-DNDEBUG", "-D_GNU_SOURCE", "-std=gnu23"]
         .map(OsString::from)
         .into_iter()
         .chain(includes)

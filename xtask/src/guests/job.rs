@@ -124,7 +124,10 @@ impl<'a> Job<'a> {
                 scope.spawn(|| {
                     while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
                         if let Err(error) = compile_one(self.toolchain, unit, flags) {
-                            failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
+                            failure
+                                .lock()
+                                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                                .get_or_insert(error);
                             // The others find the list used up.
                             next.store(units.len(), Ordering::Relaxed);
                         }

@@ -16,7 +16,8 @@ const STEPS_VERSION: u32 = 1;
 
 /// The root of the workspace that this program was built from.
 pub(crate) fn workspace() -> PathBuf {
-    let own = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let own = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     own.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
@@ -30,7 +31,9 @@ pub(crate) fn of(recipe: &Recipe, workspace: &Path, toolchain: &Toolchain) -> Re
     hash.add("tools", toolchain.identity().as_bytes());
     for pin in recipe.pins {
         match pin {
-            Pin::Debian(candidates) => candidates.iter().for_each(|file| hash.add(file.file, file.sha256.as_bytes())),
+            Pin::Debian(candidates) => {
+                candidates.iter().for_each(|file| hash.add(file.file, file.sha256.as_bytes()))
+            }
             Pin::Crate(name) => hash.add(name, source::crate_checksum(workspace, name)?.as_bytes()),
         }
     }

@@ -47,7 +47,8 @@ pub(crate) fn debian(cache: &Cache, progress: &Progress, candidates: &[DebianFil
             }
         }
     }
-    let wanted: Vec<_> = candidates.iter().map(|file| format!("{} (sha256 {})", file.file, file.sha256)).collect();
+    let wanted: Vec<_> =
+        candidates.iter().map(|file| format!("{} (sha256 {})", file.file, file.sha256)).collect();
     if failures.is_empty() {
         failures.push("this machine's apt names no Debian mirror".to_owned());
     }
@@ -84,7 +85,9 @@ fn mirrors() -> Vec<String> {
     let Ok(told) = command.output() else { return Vec::new() };
     let mut sites: Vec<String> = Vec::new();
     for line in String::from_utf8_lossy(&told.stdout).lines() {
-        let [site, codename, "main", "Packages", origin] = line.split('|').collect::<Vec<_>>()[..] else { continue };
+        let [site, codename, "main", "Packages", origin] = line.split('|').collect::<Vec<_>>()[..] else {
+            continue;
+        };
         // The origin is known once the lists were fetched; before, the codename has to do.
         let debian = matches!(origin, "Debian" | "") && !codename.contains("security");
         if debian && !sites.iter().any(|known| known == site) {
@@ -103,13 +106,19 @@ pub(crate) fn crate_sources(workspace: &Path, progress: &Progress, name: &str) -
         .arg(workspace.join("guests/sources/Cargo.toml"))
         .output()
         .context("cannot run cargo")?;
-    ensure!(told.status.success(), "cargo cannot resolve `{name}`: {}", String::from_utf8_lossy(&told.stderr));
+    ensure!(
+        told.status.success(),
+        "cargo cannot resolve `{name}`: {}",
+        String::from_utf8_lossy(&told.stderr)
+    );
     let metadata: Value = serde_json::from_slice(&told.stdout)?;
     let packages = metadata["packages"].as_array().context("cargo metadata names no packages")?;
     let package = packages.iter().find(|package| package["name"] == name);
     let manifest = package.and_then(|package| package["manifest_path"].as_str());
     let folder = manifest.and_then(|path| Path::new(path).parent());
-    Ok(folder.with_context(|| format!("`guests/sources/Cargo.toml` does not depend on `{name}`"))?.to_path_buf())
+    Ok(folder
+        .with_context(|| format!("`guests/sources/Cargo.toml` does not depend on `{name}`"))?
+        .to_path_buf())
 }
 
 /// The checksum that `guests/sources/Cargo.lock` pins for a package.
@@ -119,5 +128,8 @@ pub(crate) fn crate_checksum(workspace: &Path, name: &str) -> Result<String> {
     let named = format!("name = \"{name}\"");
     let entry = lock.split("[[package]]").find(|entry| entry.lines().any(|line| line == named));
     let checksum = entry.and_then(|entry| entry.lines().find_map(|line| line.strip_prefix("checksum = ")));
-    Ok(checksum.with_context(|| format!("`{}` pins no `{name}`", path.display()))?.trim_matches('"').to_owned())
+    Ok(checksum
+        .with_context(|| format!("`{}` pins no `{name}`", path.display()))?
+        .trim_matches('"')
+        .to_owned())
 }

@@ -43,7 +43,10 @@ impl Toolchain {
             let sdk = PathBuf::from(sdk);
             let clang = sdk.join("bin/clang");
             let version = version(&clang).with_context(|| format!("no clang in `{}`", sdk.display()))?;
-            ensure!(major(&version) >= OLDEST_CLANG, "the clang of WASI_SDK_PATH is older than {OLDEST_CLANG}: {version}");
+            ensure!(
+                major(&version) >= OLDEST_CLANG,
+                "the clang of WASI_SDK_PATH is older than {OLDEST_CLANG}: {version}"
+            );
             let sysroot = sdk.join("share/wasi-sysroot");
             return Ok(Self { clang, suffix: String::new(), sysroot, identity: version });
         }
@@ -113,18 +116,24 @@ fn installed() -> Option<(PathBuf, String, String)> {
     ["-22", "-23", ""].into_iter().find_map(|suffix| {
         let clang = on_path(&format!("clang{suffix}"))?;
         let version = version(&clang).ok()?;
-        let complete = ["wasm-ld", "llvm-ar"].iter().all(|tool| on_path(&format!("{tool}{suffix}")).is_some());
-        (major(&version) >= OLDEST_CLANG && complete && has_runtime(&clang)).then(|| (clang, suffix.to_owned(), version))
+        let complete =
+            ["wasm-ld", "llvm-ar"].iter().all(|tool| on_path(&format!("{tool}{suffix}")).is_some());
+        (major(&version) >= OLDEST_CLANG && complete && has_runtime(&clang))
+            .then(|| (clang, suffix.to_owned(), version))
     })
 }
 
 fn has_runtime(clang: &Path) -> bool {
-    let asked = Command::new(clang).arg(format!("--target={TARGET}")).arg("--print-libgcc-file-name").output();
+    let asked =
+        Command::new(clang).arg(format!("--target={TARGET}")).arg("--print-libgcc-file-name").output();
     asked.is_ok_and(|told| Path::new(String::from_utf8_lossy(&told.stdout).trim()).is_file())
 }
 
 fn version(clang: &Path) -> Result<String> {
-    let told = Command::new(clang).arg("--version").output().with_context(|| format!("cannot run `{}`", clang.display()))?;
+    let told = Command::new(clang)
+        .arg("--version")
+        .output()
+        .with_context(|| format!("cannot run `{}`", clang.display()))?;
     Ok(String::from_utf8_lossy(&told.stdout).lines().next().unwrap_or_default().to_owned())
 }
 
@@ -142,10 +151,11 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
 
 /// Installs Debian's tool chain where that is possible, else says how.
 fn install(progress: &Progress) -> Result<()> {
-    let root = std::env::var_os("HOME").is_some() && std::fs::metadata("/proc/self").is_ok_and(|own| {
-        use std::os::unix::fs::MetadataExt;
-        own.uid() == 0
-    });
+    let root = std::env::var_os("HOME").is_some()
+        && std::fs::metadata("/proc/self").is_ok_and(|own| {
+            use std::os::unix::fs::MetadataExt;
+            own.uid() == 0
+        });
     if !root || on_path("apt-get").is_none() {
         bail!(
             "no clang of version {OLDEST_CLANG} or newer with lld and the wasm32 runtime library; \
@@ -156,7 +166,9 @@ fn install(progress: &Progress) -> Result<()> {
     let _step = progress.step(&format!("installing {} (apt-get)", PACKAGES.join(", ")));
     let packages = || {
         let mut apt = Command::new("apt-get");
-        apt.args(["install", "-y", "--no-install-recommends"]).args(PACKAGES).env("DEBIAN_FRONTEND", "noninteractive");
+        apt.args(["install", "-y", "--no-install-recommends"])
+            .args(PACKAGES)
+            .env("DEBIAN_FRONTEND", "noninteractive");
         apt
     };
     if job::run_for(&mut packages(), NETWORK_TIMEOUT).is_ok() {

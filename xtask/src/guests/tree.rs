@@ -45,7 +45,12 @@ impl Job<'_> {
         self.tree(name, &sha256(&origin), edits, |into| {
             fs::create_dir_all(into)?;
             let mut tar = Command::new("tar");
-            tar.arg("-xf").arg(archive).arg("--strip-components=1").arg("--no-same-owner").arg("-C").arg(into);
+            tar.arg("-xf")
+                .arg(archive)
+                .arg("--strip-components=1")
+                .arg("--no-same-owner")
+                .arg("-C")
+                .arg(into);
             self.run(&format!("unpack {name}"), &mut tar)
         })
     }

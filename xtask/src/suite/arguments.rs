@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use super::{clients, conformance, cpython, inspector, quickjs, test262};
+use super::{clients, conformance, cpython, inspector, test262};
 use crate::process::Totals;
 use crate::progress::complain;
 
@@ -39,6 +39,11 @@ impl Extent {
     pub(crate) fn wants(&self, name: &str) -> bool {
         self.only.as_deref().is_none_or(|text| name.contains(text))
     }
+
+    /// Whether the test is run: all that are asked for by name, else all or those of the share.
+    pub(crate) fn takes(&self, name: &str, in_share: impl FnOnce() -> bool) -> bool {
+        self.wants(name) && (self.all || self.only.is_some() || in_share())
+    }
 }
 
 /// Tests that others wrote.
@@ -66,11 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Totals> {
     let extent = &arguments.extent;
     let totals = match arguments.suite {
         Suite::Cpython => cpython::run(extent)?,
-        Suite::Test262 => {
-            let mut totals = quickjs::run(extent)?;
-            totals.add(test262::run(extent)?);
-            totals
-        }
+        Suite::Test262 => test262::run(extent)?,
         Suite::Clients => clients::run(extent)?,
         Suite::Inspector => inspector::run(extent)?,
         Suite::McpConformance => conformance::run(extent)?,

@@ -12,7 +12,6 @@ mod folder;
 mod inspector;
 mod node;
 mod program;
-mod quickjs;
 mod report;
 mod sandbox;
 mod server;

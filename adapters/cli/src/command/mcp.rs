@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dormouse::Error;
 use dormouse_tools::Surface;
@@ -9,6 +10,9 @@ use dormouse_tools::Surface;
 use crate::args::{McpArgs, PlaceArgs};
 use crate::exit::Failure;
 use crate::settings;
+
+/// How long the end waits for what cannot be cancelled.
+const SHUTDOWN: Duration = Duration::from_millis(100);
 
 /// Serves until the client goes away.
 pub(crate) fn run(place: &PlaceArgs, arguments: &McpArgs) -> Result<u8, Failure> {
@@ -23,7 +27,7 @@ pub(crate) fn run(place: &PlaceArgs, arguments: &McpArgs) -> Result<u8, Failure>
         .map_err(|error| Error::internal("the event loop cannot be started", error))?;
     let served = runtime.block_on(dormouse_mcp::serve_stdio(surface));
     // Runs that are in progress end here; a thread that waits for standard input cannot be asked to.
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(SHUTDOWN);
     served.map_err(|error| Error::internal("the MCP server ended early", error))?;
     Ok(0)
 }

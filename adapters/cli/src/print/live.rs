@@ -16,11 +16,14 @@ use super::paint::Paint;
 /// byte. The thread starts with the first output.
 #[derive(Default)]
 pub(crate) struct Live {
-    thread: Mutex<Option<(Sender<Piece>, JoinHandle<io::Result<Ends>>)>>,
+    thread: Mutex<Option<Writing>>,
     failed: Arc<Notify>,
 }
 
+/// Some bytes of one stream.
 type Piece = (Stream, Vec<u8>);
+/// The way to the thread, and the thread.
+type Writing = (Sender<Piece>, JoinHandle<io::Result<Ends>>);
 
 /// Whether each stream stands in the middle of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +48,7 @@ impl Live {
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the writing thread ended early")))
     }
 
-    fn start(&self) -> io::Result<(Sender<Piece>, JoinHandle<io::Result<Ends>>)> {
+    fn start(&self) -> io::Result<Writing> {
         let (sender, pieces) = channel();
         let failed = self.failed.clone();
         let thread = Builder::new().name("dormouse-output".into()).spawn(move || {

@@ -76,5 +76,3 @@ def collect(root):
             with open(path, "rb") as source:
                 code = compile(source.read(), path, "exec", dont_inherit=True)
             _modules[name] = package, path, marshal.dumps(code)
-
-

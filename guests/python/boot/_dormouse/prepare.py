@@ -2,7 +2,11 @@
 
 import gc
 import importlib
+import linecache
+import os
+import random
 import sys
+import tempfile
 
 from _dormouse import absent, errors, library, loop, session, world, zones
 
@@ -43,10 +47,6 @@ def prepare(stdlib, zone_folder):
 
 def finish():
     """The last step in Python: forgets the folders that were there for the build only."""
-    import linecache
-    import random
-    import tempfile
-    import os
     sys.path.clear()
     sys.path_importer_cache.clear()
     linecache.clearcache()

@@ -32,10 +32,13 @@ pub(super) const XZ: [DebianFile; 1] = [DebianFile {
 /// The package that carries SQLite's sources.
 pub(super) const SQLITE: &str = "libsqlite3-sys";
 
-const ZLIB_FILES: &[&str] =
-    &["adler32", "compress", "crc32", "deflate", "infback", "inffast", "inflate", "inftrees", "trees", "uncompr", "zutil"];
+const ZLIB_FILES: &[&str] = &[
+    "adler32", "compress", "crc32", "deflate", "infback", "inffast", "inflate", "inftrees", "trees",
+    "uncompr", "zutil",
+];
 
-const BZIP2_FILES: &[&str] = &["blocksort", "huffman", "crctable", "randtable", "compress", "decompress", "bzlib"];
+const BZIP2_FILES: &[&str] =
+    &["blocksort", "huffman", "crctable", "randtable", "compress", "decompress", "bzlib"];
 
 /// One process uses a database at a time, without threads, shared memory or loadable code.
 const SQLITE_FLAGS: &[&str] = &[
@@ -63,7 +66,8 @@ impl Libraries {
         let folder = job.scratch.join("libraries");
         fs::create_dir_all(folder.join("include"))?;
         fs::create_dir_all(folder.join("lib"))?;
-        let built = Self { folder, state: sha256(include_bytes!("libraries.rs")) };
+        let built =
+            Self { folder, state: sha256(format!("{ZLIB:?} {BZIP2:?} {XZ:?} {SQLITE_FLAGS:?}").as_bytes()) };
         let zlib = job.unpack(&job.debian(&ZLIB)?, "zlib", &[])?;
         built.archive(job, &zlib, "z", ZLIB_FILES, &["-O3", "-DHAVE_UNISTD_H"], &["zlib.h", "zconf.h"])?;
         let bzip2 = job.unpack(&job.debian(&BZIP2)?, "bzip2", &[])?;

@@ -73,14 +73,17 @@ fn build(job: &Job<'_>) -> Result<PathBuf> {
     parts.configure_cross(&libraries)?;
     let interpreter = parts.interpreter()?;
     let core = parts.driver(&interpreter)?;
-    job.initialise(&core, &World {
-        environment: Vec::new(),
-        folders: vec![
-            (parts.source.join("Lib"), "/usr/lib/python3.14".to_owned()),
-            (job.guest.join("boot"), "/<dormouse>".to_owned()),
-            (parts.zones()?, "/zoneinfo".to_owned()),
-        ],
-    })
+    job.initialise(
+        &core,
+        &World {
+            environment: Vec::new(),
+            folders: vec![
+                (parts.source.join("Lib"), "/usr/lib/python3.14".to_owned()),
+                (job.guest.join("boot"), "/<dormouse>".to_owned()),
+                (parts.zones()?, "/zoneinfo".to_owned()),
+            ],
+        },
+    )
 }
 
 /// The folders of one build.
@@ -133,14 +136,21 @@ impl Parts<'_> {
         configure.env("CONFIG_SITE", self.source.join("Tools/wasm/wasi/config.site-wasm32-wasi"));
         // Else it would find the libraries of this machine.
         configure.env("PKG_CONFIG", "false");
-        for (variable, library) in [("ZLIB", "z"), ("BZIP2", "bz2"), ("LIBLZMA", "lzma"), ("LIBSQLITE3", "sqlite3")] {
+        for (variable, library) in
+            [("ZLIB", "z"), ("BZIP2", "bz2"), ("LIBLZMA", "lzma"), ("LIBSQLITE3", "sqlite3")]
+        {
             let folder = libraries.folder.display();
             configure.env(format!("{variable}_CFLAGS"), format!("-I{folder}/include"));
             configure.env(format!("{variable}_LIBS"), format!("-L{folder}/lib -l{library}"));
         }
         configure.args(["--host=wasm32-wasip1", "--build=x86_64-linux-gnu", "--prefix=/usr"]);
         configure.arg(format!("--with-build-python={}", self.native.join("python").display()));
-        configure.args(["--disable-test-modules", "--without-ensurepip", "--with-pymalloc", "--without-pydebug"]);
+        configure.args([
+            "--disable-test-modules",
+            "--without-ensurepip",
+            "--with-pymalloc",
+            "--without-pydebug",
+        ]);
         let (native, tools) = (self.native_state()?, self.job.toolchain.identity());
         let state = sha256(format!("{native} {tools} {} {configure:?}", libraries.state).as_bytes());
         if self.is_done("cross", &state) {
@@ -175,7 +185,8 @@ impl Parts<'_> {
     fn driver(&self, interpreter: &Path) -> Result<PathBuf> {
         let bindings = self.job.bindings()?;
         let include = |folder: PathBuf| OsString::from(format!("-I{}", folder.display()));
-        let mut flags: Vec<OsString> = ["-std=gnu23", "-O2", "-DNDEBUG", "-D_GNU_SOURCE"].map(Into::into).into();
+        let mut flags: Vec<OsString> =
+            ["-std=gnu23", "-O2", "-DNDEBUG", "-D_GNU_SOURCE"].map(Into::into).into();
         flags.extend([
             include(bindings.headers.clone()),
             include(self.job.driver.clone()),
@@ -195,8 +206,15 @@ impl Parts<'_> {
         units.push(unit(&bindings.source, &[]));
         self.job.compile("compile the driver", &units, &flags)?;
         let mut inputs: Vec<OsString> = units.iter().map(|unit| argument(&unit.object)).collect();
-        inputs.extend([argument(&bindings.object), argument(interpreter), "-Wl,--wrap=close".into(), "-ldl".into()]);
-        inputs.extend(["signal", "getpid", "process-clocks"].map(|part| format!("-lwasi-emulated-{part}").into()));
+        inputs.extend([
+            argument(&bindings.object),
+            argument(interpreter),
+            "-Wl,--wrap=close".into(),
+            "-ldl".into(),
+        ]);
+        inputs.extend(
+            ["signal", "getpid", "process-clocks"].map(|part| format!("-lwasi-emulated-{part}").into()),
+        );
         self.job.link("python", STACK, &inputs)
     }
 
@@ -239,11 +257,14 @@ impl Parts<'_> {
 /// The objects and libraries that CPython's own build links, out of the commands that it would run, without its
 /// `main` and without what belongs to libc.
 fn link_inputs(commands: &str) -> Result<Vec<String>> {
-    let line = commands.lines().rfind(|line| line.contains("-o python.wasm")).context("make names no link command")?;
-    let (_, inputs) = line.split_once("Programs/python.o").context("the link command names no main program")?;
-    let of_libc = |input: &str| {
-        matches!(input, "-ldl" | "-lm" | "-lpthread") || input.starts_with("-lwasi-emulated-")
-    };
+    let line = commands
+        .lines()
+        .rfind(|line| line.contains("-o python.wasm"))
+        .context("make names no link command")?;
+    let (_, inputs) =
+        line.split_once("Programs/python.o").context("the link command names no main program")?;
+    let of_libc =
+        |input: &str| matches!(input, "-ldl" | "-lm" | "-lpthread") || input.starts_with("-lwasi-emulated-");
     Ok(inputs.split_whitespace().filter(|input| !of_libc(input)).map(str::to_owned).collect())
 }
 

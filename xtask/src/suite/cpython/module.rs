@@ -15,6 +15,8 @@ use crate::suite::sandbox::brief;
 const WALL: Duration = Duration::from_secs(60);
 const MEMORY: u64 = 512 << 20;
 const OUTPUT: u64 = 8 << 20;
+const DISK: u64 = 1 << 30;
+const FILES: u32 = 1_000_000;
 
 /// Where the guest sees the folder with the package `test`.
 const MOUNT: &str = "/py/test-suite";
@@ -53,7 +55,7 @@ pub(super) struct Results {
 impl Runner {
     pub(super) async fn run(&self, job: &Job) -> Results {
         let last = Arc::new(LastTest::default());
-        let limits = Limits { wall: WALL, memory: MEMORY, output: OUTPUT, disk: 1 << 30, ..Limits::default() };
+        let limits = Limits { wall: WALL, memory: MEMORY, output: OUTPUT, disk: DISK, files: FILES, ..Limits::default() };
         let asked = json!({"module": job.module, "only": job.only, "without": job.without});
         let snippet = self.dormouse.snippet("python", self.script.as_str());
         let snippet = snippet.name("run.py").limits(limits).bounds(Bounds { string_bytes: 1 << 20, ..Bounds::MAX });

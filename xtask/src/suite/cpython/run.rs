@@ -29,7 +29,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Totals> {
     for module in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(reason) = expected.skipped(module) {
             report.skip(reason, 1);
-        } else if extent.wants(module) && (extent.all || extent.only.is_some() || is_in_share(module, SHARE)) {
+        } else if extent.takes(module, || is_in_share(module, SHARE)) {
             modules.push(module.to_owned());
         }
     }

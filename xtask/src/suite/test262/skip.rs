@@ -1,4 +1,4 @@
-//! Which tests are not run, by what they need, and why (`tests/conformance/test262/skipped.txt`).
+//! Which tests are not run, by what they need, and why (`tests/conformance/<suite>/skipped.txt`).
 
 use std::fs;
 
@@ -18,8 +18,8 @@ struct Rule {
 pub(super) struct Skips(Vec<Rule>);
 
 impl Skips {
-    pub(super) fn read() -> Result<Self> {
-        let path = workspace().join("tests/conformance/test262/skipped.txt");
+    pub(super) fn read(suite: &str) -> Result<Self> {
+        let path = workspace().join("tests/conformance").join(suite).join("skipped.txt");
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
         let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let rules = lines.map(|line| {
