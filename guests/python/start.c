@@ -15,8 +15,12 @@
 #define BOOT "/<dormouse>"
 #define ZONES "/zoneinfo"
 
-// Of wasm-ld: the bounds of the C stack.
-extern unsigned char __stack_low, __stack_high;
+// Of wasm-ld: the end at which the C stack begins.
+extern unsigned char __stack_high;
+
+// How much of the C stack Python may use before it raises RecursionError. Half of the
+// stack: what recurses in C can take time that grows with the square of the depth, `repr` of nested lists for one.
+#define PYTHON_STACK (4 << 20)
 
 python_t python;
 
@@ -60,9 +64,8 @@ static void start_interpreter(void) {
   set(&config, &config.exec_prefix, L"/usr");
   check(Py_InitializeFromConfig(&config));
   PyConfig_Clear(&config);
-  // CPython assumes a smaller stack than there is.
-  if (PyUnstable_ThreadState_SetStackProtection(PyThreadState_Get(), &__stack_low,
-                                                (size_t)(&__stack_high - &__stack_low)) < 0) {
+  unsigned char *end = &__stack_high - PYTHON_STACK;
+  if (PyUnstable_ThreadState_SetStackProtection(PyThreadState_Get(), end, PYTHON_STACK) < 0) {
     die("stack protection");
   }
 }

@@ -1,1 +1,14 @@
-//! .
+//! What a snippet comes to, for every kind of value, exception and surroundings (requirements S1-27, S1-29 to S1-39).
+
+mod bounds;
+mod callbacks;
+mod exceptions;
+mod grants;
+mod javascript;
+mod lifecycle;
+mod python;
+mod randomness;
+mod recorded;
+mod session;
+mod source;
+mod values;

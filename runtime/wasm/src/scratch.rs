@@ -29,6 +29,8 @@ use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 /// Where a guest finds its scratch folder.
 const GUEST_PATH: &str = "/tmp";
+/// The folder that every guest sees as `/`: read-only, with an empty `tmp` in it, so that listing it shows what there is.
+const ROOT: &str = "root";
 /// Unused folders kept at most; each holds one file descriptor.
 const KEEP: usize = 64;
 /// Used folders that may wait for their removal; the next one is removed by who gives it back.
@@ -94,13 +96,14 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Shows the folder to a guest, writable, as `/tmp`.
+    /// Shows the folder to a guest, writable, as `/tmp`, below a read-only `/` that holds nothing else.
     ///
     /// # Errors
     /// `internal` when the folder has gone.
     pub(crate) fn preopen(&self, wasi: &mut WasiCtxBuilder) -> Result<()> {
-        wasi.preopened_dir(self.path(), GUEST_PATH, FsPerms::ReadWrite)
-            .map_err(|error| Error::internal("the scratch folder cannot be opened", error))?;
+        let gone = |error| Error::internal("the scratch folder cannot be opened", error);
+        wasi.preopened_dir(self.path(), GUEST_PATH, FsPerms::ReadWrite).map_err(gone)?;
+        wasi.preopened_dir(self.shared.run.path.join(ROOT), "/", FsPerms::ReadOnly).map_err(gone)?;
         Ok(())
     }
 
@@ -200,6 +203,8 @@ impl RunFolder {
             if rustix::fs::flock(&handle, FlockOperation::NonBlockingLockExclusive).is_ok()
                 && remove::is_at(&opened, &name, &handle)
             {
+                rustix::fs::mkdirat(&handle, ROOT, Mode::RWXU)?;
+                rustix::fs::mkdirat(&handle, format!("{ROOT}{GUEST_PATH}"), Mode::RWXU)?;
                 let (next, closing) = (AtomicU64::new(0), AtomicBool::new(false));
                 return Ok(Self { base: opened, handle, path: base.join(&name), name, next, closing });
             }
