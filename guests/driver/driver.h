@@ -3,6 +3,7 @@
 #define DORMOUSE_DRIVER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 // A list of file names that grows by `driver_name`.
 typedef struct driver_names driver_names;
@@ -28,5 +29,9 @@ void driver_fill_heap(void);
 
 // Writes all bytes to a descriptor. Errors end it: a closed output is the host's decision, not the snippet's fault.
 void driver_write(int descriptor, const char *bytes, size_t length);
+
+// The length of the valid UTF-8 character at `bytes`, of which `left` can be read; or 0, then `*bad` bytes form one
+// error. A character that is cut has `*bad == left`.
+size_t driver_utf8(const uint8_t *bytes, size_t left, size_t *bad);
 
 #endif

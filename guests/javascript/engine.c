@@ -6,6 +6,9 @@
   char stack_padding[256];  \
   __asm__ volatile("" : : "r"(stack_padding) : "memory")
 
+uint32_t engine_evaluation;
+bool engine_error_lost;
+
 #include "quickjs.c"
 
 engine_kind engine_kind_of(JSValueConst value) {
@@ -118,6 +121,10 @@ void engine_drop_jobs(JSRuntime *runtime) {
     for (int i = 0; i < job->argc; i++) JS_FreeValueRT(runtime, job->argv[i]);
     js_free_rt(runtime, job);
   }
+}
+
+uint32_t engine_evaluation_of(JSValueConst error) {
+  return JS_GetClassID(error) == JS_CLASS_ERROR ? JS_VALUE_GET_OBJ(error)->u.evaluation : 0;
 }
 
 void engine_forget_seed(JSContext *ctx) { ctx->random_state = 0; }

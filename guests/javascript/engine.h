@@ -49,6 +49,15 @@ void engine_forget_seed(JSContext *ctx);
 // Fills the small-block arenas, so that the blocks of a run come from new ones that lie side by side.
 void engine_fill_arenas(JSRuntime *runtime, const void *top);
 
+// The number of the running snippet; functions that are compiled meanwhile carry it. Zero for our own code.
+extern uint32_t engine_evaluation;
+
+// The number of the snippet that raised this error; zero when it is not known.
+uint32_t engine_evaluation_of(JSValueConst error);
+
+// There was no memory for an error, and null was thrown in its place.
+extern bool engine_error_lost;
+
 // Asked for a seed by Math.random() on first use; implemented by the driver.
 uint64_t driver_random_seed(void);
 

@@ -59,6 +59,8 @@ static char *take(guest_string_t *string) {
 static bool prepare(options *with) {
   JS_UpdateStackTop(js.runtime);
   js.console_indent = 0;
+  js.exit_code = 0;
+  engine_error_lost = false;
   if (with->refresh_environment) {
     __wasilibc_deinitialize_environ();
     js.environment_age++;
@@ -74,25 +76,17 @@ static bool prepare(options *with) {
 void exports_dormouse_sandbox_interpreter_eval(guest_string_t *source, options *with, outcome *ret) {
   size_t length = source->len;
   char *code = take(source), *name = take(&with->name);
-  js.source = code;
-  js.source_length = length;
-  js.source_name = name;
+  sources_begin(code, length, name);
   JSValue result;
   run_end end =
       prepare(with) ? run_source(code, length, name, &result) : run_to_the_end(JS_EXCEPTION, false, &result);
   encode_end(end, result, &with->bounds, ret);
-  js.source = js.source_name = NULL;
-  free(code);
-  free(name);
 }
 
 void exports_dormouse_sandbox_interpreter_get(guest_string_t *name, guest_string_t *query, options *with,
                                               outcome *ret) {
   size_t length = name->len, query_length = query ? query->len : 0;
   char *global = take(name), *expression = query ? take(query) : NULL, *snippet = take(&with->name);
-  js.source = expression;
-  js.source_length = query_length;
-  js.source_name = snippet;
   JSValue value = prepare(with) ? vars_get(js.context, global, length) : JS_EXCEPTION;
   if (expression && !JS_IsException(value)) {
     JSValue code = JS_NewStringLen(js.context, expression, query_length);
@@ -104,7 +98,6 @@ void exports_dormouse_sandbox_interpreter_get(guest_string_t *name, guest_string
   JSValue result;
   run_end end = run_to_the_end(value, false, &result);
   encode_end(end, result, &with->bounds, ret);
-  js.source = js.source_name = NULL;
   free(global);
   free(expression);
   free(snippet);

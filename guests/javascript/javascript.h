@@ -33,9 +33,8 @@ typedef struct {
   // The snippet called process.exit.
   bool exiting;
   int32_t exit_status;
-  // The running snippet, for the excerpts of its exceptions.
-  const char *source, *source_name;
-  size_t source_length;
+  // What process.exitCode was set to in this run.
+  int32_t exit_code;
 } interpreter;
 
 extern interpreter js;
@@ -52,6 +51,13 @@ run_end run_source(const char *source, size_t length, const char *name, JSValue 
 run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result);
 void run_track_rejection(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool handled, void *opaque);
 JSValue run_exit(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments);
+
+// sources.c: what was run, for the excerpts of exceptions.
+// A run begins; its code and its name, which were allocated with malloc, are kept for a while.
+void sources_begin(char *code, size_t length, char *name);
+// The source of an evaluation of this name, or NULL when it is not known any more.
+const char *sources_find(uint32_t evaluation, const char *name, size_t name_length, size_t *length);
+void sources_clear(void);
 
 // timers.c: setTimeout and the like.
 bool timers_pending(void);

@@ -31,6 +31,18 @@ static void write_line(int descriptor, const char *bytes, size_t length) {
   text_free(&line);
 }
 
+// The text of a value in UTF-8, to be freed with JS_FreeCString. The engine hands out lone surrogates as three bytes
+// each; they become U+FFFD.
+static const char *utf8(JSContext *ctx, JSValueConst value, size_t *length) {
+  char *bytes = (char *)JS_ToCStringLen(ctx, length, value);
+  // Whatever is not plain ASCII is a copy of its own, so it may be changed in place.
+  char *end = bytes ? bytes + *length : NULL;
+  for (char *at = bytes; at && (at = memchr(at, 0xED, (size_t)(end - at))); at += 3) {
+    if ((uint8_t)at[1] >= 0xA0) memcpy(at, "\xEF\xBF\xBD", 3);
+  }
+  return bytes;
+}
+
 // The console functions that print; the magic number is the descriptor. A single text needs no formatting.
 static JSValue print(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments, int descriptor) {
   (void)self;
@@ -44,7 +56,7 @@ static JSValue print(JSContext *ctx, JSValueConst self, int count, JSValueConst 
     JS_FreeValue(ctx, list);
   }
   size_t length;
-  const char *bytes = JS_IsException(line) ? NULL : JS_ToCStringLen(ctx, &length, line);
+  const char *bytes = JS_IsException(line) ? NULL : utf8(ctx, line, &length);
   if (bytes) write_line(descriptor, bytes, length);
   JS_FreeCString(ctx, bytes);
   JS_FreeValue(ctx, line);
@@ -62,7 +74,7 @@ static JSValue write_raw(JSContext *ctx, JSValueConst self, int count, JSValueCo
     if (bytes) driver_write(descriptor, (const char *)bytes, length);
     return JS_TRUE;
   }
-  const char *bytes = JS_ToCStringLen(ctx, &length, arguments[1]);
+  const char *bytes = utf8(ctx, arguments[1], &length);
   if (!bytes) return JS_EXCEPTION;
   driver_write(descriptor, bytes, length);
   JS_FreeCString(ctx, bytes);
@@ -89,8 +101,8 @@ static JSValue call_tool(JSContext *ctx, JSValueConst self, int count, JSValueCo
   if (JS_IsException(json)) return json;
   if (!JS_IsString(json)) return JS_ThrowTypeError(ctx, "callTool's arguments must be an object");
   size_t name_length, json_length;
-  const char *name = JS_ToCStringLen(ctx, &name_length, arguments[0]);
-  const char *text = JS_ToCStringLen(ctx, &json_length, json);
+  const char *name = utf8(ctx, arguments[0], &name_length);
+  const char *text = utf8(ctx, json, &json_length);
   JS_FreeValue(ctx, json);
   JSValue value = JS_EXCEPTION;
   if (name && text) {
@@ -138,43 +150,15 @@ static JSValue monotonic(JSContext *ctx, JSValueConst self, int count, JSValueCo
 static JSValue encode_utf8(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self;
   size_t length;
-  const char *bytes = count ? JS_ToCStringLen(ctx, &length, arguments[0]) : NULL;
+  const char *bytes = count ? utf8(ctx, arguments[0], &length) : NULL;
   if (!bytes) return JS_EXCEPTION;
   JSValue buffer = JS_NewArrayBufferCopy(ctx, (const uint8_t *)bytes, length);
   JS_FreeCString(ctx, bytes);
-  if (JS_IsException(buffer)) return buffer;
-  uint8_t *copy = JS_GetArrayBuffer(ctx, &length, buffer);
-  for (size_t i = 0; copy && i + 2 < length; i++) {
-    if (copy[i] == 0xED && copy[i + 1] >= 0xA0) memcpy(copy + i, "\xEF\xBF\xBD", 3);
-  }
   return buffer;
 }
 
-// The length of the valid character at `bytes`, or 0, then `*bad` bytes form one error.
-static size_t utf8_character(const uint8_t *bytes, size_t left, size_t *bad, bool *cut) {
-  uint8_t first = bytes[0];
-  *bad = 1;
-  *cut = false;
-  if (first < 0x80) return 1;
-  size_t need = first >= 0xC2 && first <= 0xDF ? 2 : first >= 0xE0 && first <= 0xEF ? 3 : first >= 0xF0 && first <= 0xF4 ? 4 : 0;
-  if (!need) return 0;
-  uint8_t low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  uint8_t high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  for (size_t i = 1; i < need; i++) {
-    if (i >= left) {
-      *cut = true;
-      *bad = left;
-      return 0;
-    }
-    if (bytes[i] < low || bytes[i] > high) {
-      *bad = i;
-      return 0;
-    }
-    low = 0x80;
-    high = 0xBF;
-  }
-  return need;
-}
+// Whether more bytes could follow this one.
+static bool is_start(uint8_t byte) { return byte >= 0xC2 && byte <= 0xF4; }
 
 // decodeUtf8(bytes, fatal, more): a string, or null when it is not UTF-8 and must be. With `more`, a character that is
 // cut at the end is left for later: the result is [string, bytes used].
@@ -186,14 +170,14 @@ static JSValue decode_utf8(JSContext *ctx, JSValueConst self, int count, JSValue
   bool fatal = JS_ToBool(ctx, arguments[1]), more = JS_ToBool(ctx, arguments[2]);
   text out = {0};
   size_t start = 0, i = 0, bad;
-  bool cut = false, failed = false;
+  bool failed = false;
   while (i < length && !failed) {
-    size_t whole = utf8_character(bytes + i, length - i, &bad, &cut);
+    size_t whole = driver_utf8(bytes + i, length - i, &bad);
     if (whole) {
       i += whole;
       continue;
     }
-    if (cut && more) break;
+    if (more && bad == length - i && is_start(bytes[i])) break;
     failed = fatal;
     text_add(&out, (const char *)bytes + start, i - start);
     text_string(&out, "\xEF\xBF\xBD");
@@ -236,6 +220,18 @@ static JSValue environment_age(JSContext *ctx, JSValueConst self, int count, JSV
   return JS_NewUint32(ctx, js.environment_age);
 }
 
+// setExitCode(status): with which the run ends when nothing else ends it
+static JSValue set_exit_code(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  return count && JS_ToInt32(ctx, &js.exit_code, arguments[0]) < 0 ? JS_EXCEPTION : JS_UNDEFINED;
+}
+
+// exitCode(): what it was set to in this run, or undefined
+static JSValue exit_code(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count, (void)arguments;
+  return js.exit_code ? JS_NewInt32(ctx, js.exit_code) : JS_UNDEFINED;
+}
+
 static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_MAGIC_DEF("log", 0, print, STDOUT_FILENO),
     JS_CFUNC_MAGIC_DEF("error", 0, print, STDERR_FILENO),
@@ -249,6 +245,8 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("details", 1, details),
     JS_CFUNC_DEF("environmentAge", 0, environment_age),
     JS_CFUNC_DEF("exit", 1, run_exit),
+    JS_CFUNC_DEF("setExitCode", 1, set_exit_code),
+    JS_CFUNC_DEF("exitCode", 0, exit_code),
 };
 
 void natives_install(JSContext *ctx, JSValueConst native) {

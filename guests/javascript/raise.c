@@ -161,12 +161,13 @@ static void write_place(text *out, const frame *raised) {
   text_format(out, ",\"line\":%d,\"column\":%d", raised->line, raised->column);
 }
 
-// The source line that raised, while the snippet is at hand.
-static void write_excerpt(text *out, const frame *raised) {
-  bool known = js.source && raised->file && strlen(js.source_name) == raised->file_length &&
-               memcmp(js.source_name, raised->file, raised->file_length) == 0;
-  if (!known) return;
-  const char *line = js.source, *end = js.source + js.source_length;
+// The source line that raised, while its snippet is at hand.
+static void write_excerpt(JSValueConst thrown, const frame *raised, text *out) {
+  if (!raised->file) return;
+  size_t length;
+  const char *line = sources_find(engine_evaluation_of(thrown), raised->file, raised->file_length, &length);
+  if (!line) return;
+  const char *end = line + length;
   for (int i = 1; i < raised->line && line; i++) {
     line = memchr(line, '\n', (size_t)(end - line));
     if (line) line++;
@@ -229,7 +230,7 @@ static void write_one(JSContext *ctx, JSValueConst thrown, const bounds *limits,
   text_add(out, list.bytes, list.length);
   text_add(out, "]", 1);
   if (outermost) {
-    write_excerpt(out, &raised);
+    write_excerpt(thrown, &raised, out);
     write_trace(out, class ? class : "", &message, frames);
   }
   text_free(&list);
@@ -266,14 +267,8 @@ static size_t read_causes(JSContext *ctx, JSValueConst thrown, JSValue *causes) 
   return count;
 }
 
-static bool memory_is_full(void) {
-  void *block = malloc(1 << 16);
-  free(block);
-  return !block;
-}
-
 void raise_encode(JSContext *ctx, JSValueConst thrown, const bounds *limits, text *out) {
-  if (JS_IsNull(thrown) && memory_is_full()) {
+  if (JS_IsUninitialized(thrown) || (JS_IsNull(thrown) && engine_error_lost)) {
     // There was no room for the error itself.
     text_string(out, "{\"class\":\"InternalError\",\"message\":\"out of memory\",\"code\":null,\"file\":null,\"line\":null,"
                      "\"column\":null,\"stack_trace\":[],\"previous\":[]}");

@@ -116,6 +116,11 @@ run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result) {
   } else if (JS_IsException(value)) {
     value = JS_GetException(ctx);
     end = RUN_RAISED;
+  } else if (js.exit_code) {
+    JS_FreeValue(ctx, value);
+    value = JS_UNDEFINED;
+    js.exit_status = js.exit_code;
+    end = RUN_EXITED;
   }
   // The next run starts without what this one left undone.
   timers_clear(ctx);

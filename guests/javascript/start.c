@@ -195,6 +195,7 @@ __attribute__((export_name("wizer-initialize"))) void initialize(void) {
   start_context();
   warm("1 + 1");
   warm("null.x");
+  sources_clear();
   JS_RunGC(js.runtime);
   JS_SetGCThreshold(js.runtime, FIRST_COLLECTION);
   void *top = sbrk(0);
@@ -212,6 +213,7 @@ void driver_close_files(driver_names *names) {
 // A reset makes a new context, which has to load the modules again; it is the one place where start-up code runs.
 void exports_dormouse_sandbox_interpreter_reset(void) {
   JS_UpdateStackTop(js.runtime);
+  sources_clear();
   stop_context();
   start_context();
 }

@@ -17,6 +17,9 @@
 // Above the count at which the interpreter stops counting, below that of statically allocated objects.
 #define FOREVER (_Py_IMMORTAL_INITIAL_REFCNT + 1)
 
+// Free memory at the end of the image, in bytes.
+#define RESERVE (512 * 1024)
+
 static PyObject **pending;
 static size_t pending_count, pending_room;
 
@@ -116,15 +119,36 @@ void image_immortalise(void) {
   Py_DECREF(objects);
 }
 
+// The end of the memory that `image_fill` has filled.
+static char *filled;
+
+// Takes the blocks of one size that are free below `filled`. Those above belong to the part that calls will use.
+static void fill_size(size_t size) {
+  // Holes come first in the allocator's lists; a few pools further there are none.
+  enum { BYTES = 3 * 4096 };
+  static char *above[BYTES / 8];
+  size_t count = 0;
+  while (count * size < BYTES) {
+    char *block = PyObject_Malloc(size);
+    if (!block) break;
+    if (block >= filled) above[count++] = block;
+  }
+  while (count) PyObject_Free(above[--count]);
+}
+
+static void fill_sizes(void) {
+  for (size_t size = 512; size >= 8; size -= 8) fill_size(size);
+}
+
 void image_fill(void) {
   driver_fill_heap();
-  // Python's own allocator: every size class up to the first block in memory that did not exist before.
-  char *top = sbrk(0);
-  for (size_t size = 512; size >= 8; size -= 8) {
-    char *block;
-    do {
-      block = PyObject_Malloc(size);
-    } while (block && block < top);
-    PyObject_Free(block);
-  }
+  filled = sbrk(0);
+  fill_sizes();
+}
+
+void image_refill(void) {
+  fill_sizes();
+  driver_fill_heap();
+  // Calls should find memory in the image and not have to grow it.
+  free(malloc(RESERVE));
 }

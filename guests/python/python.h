@@ -64,5 +64,7 @@ PyObject *host_module(void);
 void image_immortalise(void);
 // Fills the holes of Python's allocator and of libc's below it.
 void image_fill(void);
+// The same for holes that came since, as the last step.
+void image_refill(void);
 
 #endif

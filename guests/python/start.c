@@ -18,8 +18,8 @@
 // Of wasm-ld: the end at which the C stack begins.
 extern unsigned char __stack_high;
 
-// How much of the C stack Python may use before it raises RecursionError. Half of the
-// stack: what recurses in C can take time that grows with the square of the depth, `repr` of nested lists for one.
+// How much of the C stack Python may use before it raises RecursionError. Half of it: what recurses in C can take
+// time that grows with the square of the depth, `repr` of nested lists for one.
 #define PYTHON_STACK (4 << 20)
 
 python_t python;
@@ -149,6 +149,7 @@ __attribute__((export_name("wizer-initialize"))) void wizer_initialize(void) {
   streams_renew();
   for (int i = 0; i < 3; i++) try("1+1");
   exports_dormouse_sandbox_interpreter_reset();
+  image_refill();
   fprintf(stderr, "python: an image of %zu KiB\n", __builtin_wasm_memory_size(0) * 64);
   driver_end_initialisation();
 }

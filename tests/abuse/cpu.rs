@@ -20,7 +20,10 @@ fn times_out(language: &'static str) -> Attack {
 fn waits_for_a_tool(language: &'static str, code: &str) {
     let mut request = times_out(language).request(code);
     let never = |_: Json| std::future::pending::<Result<Json, String>>();
-    request.callbacks.insert("never", Callback::new("Never answers.", json!({"type": "object"}), never)).unwrap();
+    request
+        .callbacks
+        .insert("never", Callback::new("Never answers.", json!({"type": "object"}), never))
+        .unwrap();
     times_out(language).run_requests(vec![request]);
 }
 
@@ -45,10 +48,20 @@ mod python {
     #[test]
     fn cpu_01_an_endless_loop_ends_at_its_limit() {
         case(&[PYTHON], || {
-            times_out(PYTHON).run(&["while True: pass", "for _ in iter(int, 1): pass", "exec('while True: pass')"]);
-            let outcomes =
-                Attack::new(PYTHON).wall(30_000).fuel(200_000_000).ends(&["limit_fuel"]).run(&["while True: pass"]);
-            assert!(outcomes[0].usage.fuel.is_some_and(|fuel| fuel > 150_000_000), "the fuel was used: {outcomes:?}");
+            times_out(PYTHON).run(&[
+                "while True: pass",
+                "for _ in iter(int, 1): pass",
+                "exec('while True: pass')",
+            ]);
+            let outcomes = Attack::new(PYTHON)
+                .wall(30_000)
+                .fuel(200_000_000)
+                .ends(&["limit_fuel"])
+                .run(&["while True: pass"]);
+            assert!(
+                outcomes[0].usage.fuel.is_some_and(|fuel| fuel > 150_000_000),
+                "the fuel was used: {outcomes:?}"
+            );
         });
     }
 
@@ -140,8 +153,15 @@ mod javascript {
                 "export default 1; for(;;);",
             ]);
             times_out("typescript").run(&["const forever: boolean = true; while (forever) {}"]);
-            let outcomes = Attack::new(JAVASCRIPT).wall(30_000).fuel(200_000_000).ends(&["limit_fuel"]).run(&["for(;;);"]);
-            assert!(outcomes[0].usage.fuel.is_some_and(|fuel| fuel > 150_000_000), "the fuel was used: {outcomes:?}");
+            let outcomes = Attack::new(JAVASCRIPT)
+                .wall(30_000)
+                .fuel(200_000_000)
+                .ends(&["limit_fuel"])
+                .run(&["for(;;);"]);
+            assert!(
+                outcomes[0].usage.fuel.is_some_and(|fuel| fuel > 150_000_000),
+                "the fuel was used: {outcomes:?}"
+            );
         });
     }
 
@@ -192,9 +212,10 @@ mod javascript {
                 "queueMicrotask(() => { for(;;); }); 1",
                 "setTimeout(() => { for(;;); }, 1); 1",
             ]);
-            Attack::new(JAVASCRIPT).wall(WALL).ends(&["limit_time", "returned"]).run(&[
-                "new FinalizationRegistry(() => { for(;;); }).register({}, 1); 1",
-            ]);
+            Attack::new(JAVASCRIPT)
+                .wall(WALL)
+                .ends(&["limit_time", "returned"])
+                .run(&["new FinalizationRegistry(() => { for(;;); }).register({}, 1); 1"]);
         });
     }
 

@@ -52,7 +52,8 @@ struct Project {
 
 impl Project {
     fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("dormouse-project-").tempdir().expect("a temporary folder");
+        let folder =
+            tempfile::Builder::new().prefix("dormouse-project-").tempdir().expect("a temporary folder");
         fs::write(folder.path().join("x"), "original").expect("a file can be written");
         fs::create_dir(folder.path().join("d")).expect("a folder can be made");
         fs::write(folder.path().join("d/y"), "inner").expect("a file can be written");
@@ -68,7 +69,8 @@ impl Project {
         let canary = canary::path();
         let outside = canary.parent().expect("the canary lies in a folder");
         let name = outside.file_name().expect("a name").to_string_lossy().into_owned();
-        let link = |target: &Path, name: &str| symlink(target, self.path().join(name)).expect("a link can be made");
+        let link =
+            |target: &Path, name: &str| symlink(target, self.path().join(name)).expect("a link can be made");
         link(&canary, "to-file");
         link(outside, "to-folder");
         link(Path::new("/etc"), "to-etc");
@@ -80,22 +82,30 @@ impl Project {
         link(Path::new("to-folder"), "by-another");
         let inner = self.path().join("d/to-parent");
         symlink(Path::new("../.."), inner).expect("a link can be made");
-        ["to-file", "to-folder/canary", "to-etc/passwd", "to-root/etc/passwd", "to-cwd/Cargo.toml", "relative"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain([
-                format!("up/{name}/canary"),
-                format!("up-by-down/{name}/canary"),
-                "by-another/canary".into(),
-                format!("d/to-parent/{name}/canary"),
-                format!("up/../..{}", canary.display()),
-            ])
-            .collect()
+        [
+            "to-file",
+            "to-folder/canary",
+            "to-etc/passwd",
+            "to-root/etc/passwd",
+            "to-cwd/Cargo.toml",
+            "relative",
+        ]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([
+            format!("up/{name}/canary"),
+            format!("up-by-down/{name}/canary"),
+            "by-another/canary".into(),
+            format!("d/to-parent/{name}/canary"),
+            format!("up/../..{}", canary.display()),
+        ])
+        .collect()
     }
 
     /// Links that lead nowhere: to themselves, in a ring, in a long chain, to nothing.
     fn with_knots(&self) -> Vec<String> {
-        let link = |target: &str, name: &str| symlink(target, self.path().join(name)).expect("a link can be made");
+        let link =
+            |target: &str, name: &str| symlink(target, self.path().join(name)).expect("a link can be made");
         link("self", "self");
         link("ring-b", "ring-a");
         link("ring-a", "ring-b");
@@ -126,7 +136,8 @@ fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, State>) {
     for entry in fs::read_dir(folder).expect("a folder can be listed").flatten() {
         let metadata = entry.path().symlink_metadata().expect("it is there");
         let modified = metadata.modified().expect("the system keeps times");
-        let content = if metadata.is_file() { fs::read(entry.path()).expect("it can be read") } else { Vec::new() };
+        let content =
+            if metadata.is_file() { fs::read(entry.path()).expect("it can be read") } else { Vec::new() };
         found.insert(entry.path(), (content, modified, metadata.permissions().mode()));
         if metadata.is_dir() {
             collect(&entry.path(), found);
@@ -146,7 +157,8 @@ fn only_with_write_access(language: &'static str, code: &str, wanted: &[&str]) {
         project.mount(&mut request, "/work", access);
         let outcome = attack.run_requests(vec![request]).remove(0);
         let done = value(&outcome)["value"].as_array().cloned().unwrap_or_default();
-        let done: Vec<String> = done.iter().map(|item| item["value"].as_str().unwrap_or("?").to_owned()).collect();
+        let done: Vec<String> =
+            done.iter().map(|item| item["value"].as_str().unwrap_or("?").to_owned()).collect();
         (done, before == project.state())
     };
     let (done, unchanged) = run(Access::ReadOnly);
@@ -154,7 +166,10 @@ fn only_with_write_access(language: &'static str, code: &str, wanted: &[&str]) {
     assert!(unchanged, "the project was changed");
     let (done, unchanged) = run(Access::ReadWrite);
     for name in wanted {
-        assert!(done.iter().any(|done| done == name), "`{name}` is impossible below a writable mount: {done:?}");
+        assert!(
+            done.iter().any(|done| done == name),
+            "`{name}` is impossible below a writable mount: {done:?}"
+        );
     }
     assert!(!unchanged);
 }

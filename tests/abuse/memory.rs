@@ -47,13 +47,18 @@ fn files_are_shared(language: &'static str, hoard: &str, use_one: &str) {
     let before = Levels::now();
     let manager = sandbox::sandbox().manager().clone();
     let hoarder = sandbox::spawn(async move { manager.eval(request).await });
-    let reached = sandbox::wait(async { tokio::time::timeout(Duration::from_secs(30), full.notified()).await });
+    let reached =
+        sandbox::wait(async { tokio::time::timeout(Duration::from_secs(30), full.notified()).await });
     let held = Levels::now();
     let neighbour = sandbox::eval(language, use_one);
     let host = std::fs::File::open("/proc/self/status");
     done.notify_one();
     let outcome = sandbox::wait(hoarder).unwrap().unwrap();
-    assert!(reached.is_ok(), "the snippet did not get to its end: {}", dormouse_tests::ending::told(&outcome));
+    assert!(
+        reached.is_ok(),
+        "the snippet did not get to its end: {}",
+        dormouse_tests::ending::told(&outcome)
+    );
     assert!(held.descriptors < before.descriptors + 4_200, "before {before:?}, then {held:?}");
     assert_ends(&neighbour, &["returned"]);
     host.unwrap();

@@ -20,7 +20,11 @@ const GIB: u64 = 1 << 30;
 fn counted(outcome: &Outcome) {
     for stream in [&outcome.stdout, &outcome.stderr] {
         assert!(stream.text.len() <= KEPT);
-        assert!(stream.total_bytes <= KEPT as u64 || stream.text.len() > KEPT - 4, "{} kept", stream.text.len());
+        assert!(
+            stream.total_bytes <= KEPT as u64 || stream.text.len() > KEPT - 4,
+            "{} kept",
+            stream.text.len()
+        );
         assert_eq!(stream.total_bytes - stream.dropped_bytes, stream.text.len() as u64);
     }
 }
@@ -28,7 +32,8 @@ fn counted(outcome: &Outcome) {
 /// `dormouse eval` on a terminal: nothing that a terminal acts on comes through.
 fn shown_on_a_terminal(language: &str, code: &str) {
     let command = format!("{} eval -l {language} {code:?}", binary::path().display());
-    let ran = binary::finish(binary::started(Path::new("/usr/bin/script"), &["-qefc", &command, "/dev/null"]), b"");
+    let ran =
+        binary::finish(binary::started(Path::new("/usr/bin/script"), &["-qefc", &command, "/dev/null"]), b"");
     let text = String::from_utf8_lossy(&ran.stdout);
     for hostile in ["\u{1b}]0;", "\u{1b}]52;", "\u{1b}[2J", "\u{202e}", "\u{9b}31m", "\u{7}"] {
         assert!(!text.contains(hostile), "{hostile:?} reached the terminal: {text:?}");

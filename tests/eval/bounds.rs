@@ -17,7 +17,9 @@ fn bounded(language: &str, code: &str, bounds: Bounds) -> Json {
 
 #[test]
 fn fifty_items_are_shown_and_the_rest_is_counted() {
-    for (language, code) in [(PYTHON, "list(range(COUNT))"), (JAVASCRIPT, "Array.from({ length: COUNT }, (_, i) => i)")] {
+    for (language, code) in
+        [(PYTHON, "list(range(COUNT))"), (JAVASCRIPT, "Array.from({ length: COUNT }, (_, i) => i)")]
+    {
         for (count, cut) in [(49, false), (50, false), (51, true), (1_000, true)] {
             let found = sandbox::value_of(language, &code.replace("COUNT", &count.to_string()));
             assert_eq!(found["count"], count, "{language}");
@@ -36,8 +38,13 @@ fn dictionaries_sets_and_maps_are_cut_alike() {
         (JAVASCRIPT, "new Map(Array.from({ length: 60 }, (_, i) => [i, i]))", "entries"),
     ] {
         let found = sandbox::value_of(language, code);
-        let shown = found[list].as_array().map(Vec::len).or_else(|| found[list].as_object().map(|map| map.len()));
-        assert_eq!((shown, &found["count"], &found["truncated"]), (Some(50), &json!(60), &json!(true)), "{code}");
+        let shown =
+            found[list].as_array().map(Vec::len).or_else(|| found[list].as_object().map(|map| map.len()));
+        assert_eq!(
+            (shown, &found["count"], &found["truncated"]),
+            (Some(50), &json!(60), &json!(true)),
+            "{code}"
+        );
     }
     for (language, code) in [(PYTHON, "set(range(60))"), (JAVASCRIPT, "new Set(Array(60).keys())")] {
         let found = sandbox::value_of(language, code);
@@ -57,7 +64,11 @@ fn an_endless_generator_shows_its_beginning_and_is_consumed_no_further() {
         assert_eq!(found["type"], "iterable");
         assert_eq!(found["preview"].as_array().map(Vec::len), Some(50));
         assert_eq!((&found["exhausted"], &found["size_hint"]), (&json!(false), &Json::Null));
-        assert_eq!(outcome.stdout.text.lines().count(), 50, "{language}: items that are not shown are not taken");
+        assert_eq!(
+            outcome.stdout.text.lines().count(),
+            50,
+            "{language}: items that are not shown are not taken"
+        );
     }
 }
 
@@ -98,10 +109,15 @@ fn three_levels_are_opened() {
         (PYTHON, "{'a': {'a': {'a': {'a': 1}}}}"),
         (JAVASCRIPT, "({ a: { a: { a: { a: 1 } } } })"),
     ] {
-        let inner = |found: &Json| if found["value"].is_array() { found["value"][0].clone() } else { found["value"]["a"].clone() };
+        let inner = |found: &Json| {
+            if found["value"].is_array() { found["value"][0].clone() } else { found["value"]["a"].clone() }
+        };
         let found = sandbox::value_of(language, code);
         let fourth = inner(&inner(&inner(&found)));
-        assert_eq!((&fourth["type"], &fourth["count"], &fourth["truncated"]), (&json!("array"), &json!(1), &json!(true)));
+        assert_eq!(
+            (&fourth["type"], &fourth["count"], &fourth["truncated"]),
+            (&json!("array"), &json!(1), &json!(true))
+        );
         assert_eq!(fourth["value"], Json::Null, "{code}: below the cap nothing is shown");
         let deeper = bounded(language, code, Bounds { depth: 4, ..Bounds::default() });
         assert_eq!(inner(&inner(&inner(&inner(&deeper))))["value"], 1, "{code}");
@@ -112,10 +128,9 @@ fn three_levels_are_opened() {
 
 #[test]
 fn long_text_is_cut_at_a_character_and_says_how_long_it_was() {
-    for (language, ascii, wide) in [
-        (PYTHON, "'x' * COUNT", "'é' * COUNT"),
-        (JAVASCRIPT, "'x'.repeat(COUNT)", "'é'.repeat(COUNT)"),
-    ] {
+    for (language, ascii, wide) in
+        [(PYTHON, "'x' * COUNT", "'é' * COUNT"), (JAVASCRIPT, "'x'.repeat(COUNT)", "'é'.repeat(COUNT)")]
+    {
         for (count, shown) in [(9_999, 9_999), (10_000, 10_000), (10_001, 10_000)] {
             let found = sandbox::value_of(language, &ascii.replace("COUNT", &count.to_string()));
             assert_eq!(found["value"].as_str().map(str::len), Some(shown));
@@ -149,7 +164,10 @@ fn the_whole_text_stays_within_its_bound() {
         (PYTHON, "{str(i) * 100: 'x' * 9_000 for i in range(50)}"),
         (PYTHON, "['\\0' * 9_000] * 50"),
         (JAVASCRIPT, "Array(50).fill(Array(50).fill('x'.repeat(9_000)))"),
-        (JAVASCRIPT, "Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${i}`.repeat(100), 'x'.repeat(9_000)]))"),
+        (
+            JAVASCRIPT,
+            "Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${i}`.repeat(100), 'x'.repeat(9_000)]))",
+        ),
         (JAVASCRIPT, "Array(50).fill('\\0'.repeat(9_000))"),
     ] {
         let mut request = sandbox::request(language, code);

@@ -21,7 +21,14 @@ pub struct Attack {
 impl Attack {
     /// With the default limits; nothing is allowed yet.
     pub fn new(language: &'static str) -> Self {
-        Self { language, wall: Duration::from_secs(5), memory: 128 * MIB, fuel: None, files: None, allowed: Vec::new() }
+        Self {
+            language,
+            wall: Duration::from_secs(5),
+            memory: 128 * MIB,
+            fuel: None,
+            files: None,
+            allowed: Vec::new(),
+        }
     }
 
     /// Wall-clock limit in milliseconds.

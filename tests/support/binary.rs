@@ -19,7 +19,10 @@ pub fn path() -> PathBuf {
     let own = std::env::current_exe().expect("a test knows its own file");
     let folder = own.ancestors().nth(2).unwrap_or(Path::new("."));
     let path = folder.join("dormouse");
-    assert!(path.exists(), "`dormouse` has not been built: run `cargo build --release --workspace --bins` first");
+    assert!(
+        path.exists(),
+        "`dormouse` has not been built: run `cargo build --release --workspace --bins` first"
+    );
     path
 }
 

@@ -17,7 +17,8 @@ struct Canary {
 
 impl Canary {
     fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("dormouse-canary-").tempdir().expect("a temporary folder");
+        let folder =
+            tempfile::Builder::new().prefix("dormouse-canary-").tempdir().expect("a temporary folder");
         fs::write(folder.path().join("canary"), SONG).expect("a file can be written");
         let modified = modified(&folder.path().join("canary"));
         Self { folder, modified }

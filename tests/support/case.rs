@@ -12,8 +12,8 @@ use crate::{JAVASCRIPT, PYTHON, canary, sandbox, scratch};
 
 /// What one case may leave: the pages of a few pool slots, a thread that has not ended yet, folders kept for reuse.
 const SLACK: Levels = Levels { memory: 192 << 10, descriptors: 24, threads: 8 };
-/// What all cases together may leave.
-const SLACK_IN_ALL: Levels = Levels { memory: 384 << 10, descriptors: 96, threads: 16 };
+/// What all cases together may leave: every pool slot that was ever used keeps up to 64 MiB.
+const SLACK_IN_ALL: Levels = Levels { memory: 1 << 20, descriptors: 96, threads: 16 };
 /// How long it may take until all is back: removing thousands of folders takes a disk its time.
 const PATIENCE: Duration = Duration::from_secs(90);
 

@@ -33,7 +33,11 @@ pub fn told(outcome: &Outcome) -> String {
 #[track_caller]
 pub fn assert_ends(outcome: &Outcome, allowed: &[&str]) {
     let found = ending(outcome);
-    assert!(allowed.contains(&found.as_str()), "ended with `{found}`, not one of {allowed:?}: {}", told(outcome));
+    assert!(
+        allowed.contains(&found.as_str()),
+        "ended with `{found}`, not one of {allowed:?}: {}",
+        told(outcome)
+    );
 }
 
 /// The typed value as JSON.

@@ -62,8 +62,11 @@ pub fn steady(mut answer: Json) -> Json {
 /// When an answer is not the recorded one; all of them are shown.
 pub fn check(language: &str, extension: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(language);
-    let mut cases: Vec<PathBuf> =
-        fs::read_dir(&folder).expect("the golden cases are there").flatten().map(|entry| entry.path()).collect();
+    let mut cases: Vec<PathBuf> = fs::read_dir(&folder)
+        .expect("the golden cases are there")
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     cases.sort();
     assert!(!cases.is_empty(), "no case in {}", folder.display());
     let wrong: Vec<String> = cases.iter().filter_map(|case| differs(case, language, extension)).collect();
@@ -127,7 +130,8 @@ impl Call {
 /// Offers `echo`, which gives its arguments back, and `fail`, which fails with their `why`.
 pub fn offer_tools(request: &mut EvalRequest) {
     let any = json!({"type": "object"});
-    let echo = Callback::new("Gives its arguments back.", any.clone(), |arguments| async move { Ok(arguments) });
+    let echo =
+        Callback::new("Gives its arguments back.", any.clone(), |arguments| async move { Ok(arguments) });
     let fail = Callback::new("Fails.", any, |arguments| async move {
         Err(arguments["why"].as_str().unwrap_or("no reason").to_owned())
     });

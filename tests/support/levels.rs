@@ -22,7 +22,10 @@ impl Levels {
     pub fn now() -> Self {
         let status = fs::read_to_string("/proc/self/status").expect("/proc is mounted");
         let field = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a field of /proc/self/status");
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .expect("a field of /proc/self/status");
             line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
         };
         let descriptors = fs::read_dir("/proc/self/fd").expect("/proc is mounted").count() as u64;

@@ -18,7 +18,8 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
         .expect("a runtime")
 });
 
-static SANDBOX: LazyLock<Dormouse> = LazyLock::new(|| with_policy(Policy { allow_writes: true, ..Policy::default() }));
+static SANDBOX: LazyLock<Dormouse> =
+    LazyLock::new(|| with_policy(Policy { allow_writes: true, ..Policy::default() }));
 
 /// The shared sandbox. Its operator allows writes.
 pub fn sandbox() -> &'static Dormouse {

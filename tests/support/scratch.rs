@@ -12,7 +12,9 @@ const KEPT: usize = 80;
 pub fn run_folders() -> BTreeSet<PathBuf> {
     let descriptors = fs::read_dir("/proc/self/fd").expect("/proc is mounted");
     let targets = descriptors.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
-    targets.filter_map(|target| target.ancestors().find(|path| is_run_folder(path)).map(Path::to_path_buf)).collect()
+    targets
+        .filter_map(|target| target.ancestors().find(|path| is_run_folder(path)).map(Path::to_path_buf))
+        .collect()
 }
 
 fn is_run_folder(path: &Path) -> bool {

@@ -24,7 +24,9 @@ const REGISTRIES: [(&str, &str); 6] = [
 /// Runs all checks; prints what is wrong.
 pub(crate) fn run() -> Result<Totals> {
     let mut totals = Totals::default();
-    for (name, problems) in [("licences", licences()?), ("minimum versions", minimums()?), ("names", names()?)] {
+    for (name, problems) in
+        [("licences", licences()?), ("minimum versions", minimums()?), ("names", names()?)]
+    {
         if problems.is_empty() {
             totals.passed += 1;
         } else {
@@ -84,7 +86,11 @@ fn minimums() -> Result<Vec<String>> {
             }
             let version = semver::Version::parse(package["version"].as_str().unwrap_or_default())?;
             if version < least {
-                problems.push(format!("{} {version} is older than {least}: {}", field("crate"), field("reason")));
+                problems.push(format!(
+                    "{} {version} is older than {least}: {}",
+                    field("crate"),
+                    field("reason")
+                ));
             }
         }
     }
@@ -100,7 +106,8 @@ fn names() -> Result<Vec<String>> {
     for file in files.split('\0').filter(|file| !file.is_empty() && !file.ends_with(".lock")) {
         let Ok(text) = fs::read_to_string(workspace().join(file)) else { continue };
         for (number, line) in text.lines().enumerate() {
-            let registry = REGISTRIES.iter().map(|(a, b)| [*a, *b].concat()).find(|host| line.contains(host.as_str()));
+            let registry =
+                REGISTRIES.iter().map(|(a, b)| [*a, *b].concat()).find(|host| line.contains(host.as_str()));
             if let Some(host) = registry {
                 problems.push(format!("{file}:{}: names `{host}`", number + 1));
             }

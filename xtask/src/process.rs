@@ -26,7 +26,9 @@ impl Totals {
     /// The counts of a closing line: cargo's `test result: ok. 3 passed; 0 failed; 1 ignored; ...`, or
     /// `3 passed, 0 failed, 1 skipped`.
     pub(crate) fn read(line: &str) -> Option<Self> {
-        let counts = line.strip_prefix("test result: ").map_or(line, |rest| rest.split_once(". ").map_or(rest, |x| x.1));
+        let counts = line
+            .strip_prefix("test result: ")
+            .map_or(line, |rest| rest.split_once(". ").map_or(rest, |x| x.1));
         let mut totals = Self::default();
         let mut known = 0;
         for part in counts.split([';', ',']) {
@@ -68,7 +70,10 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
 /// Builds and runs the benchmark.
 pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     cargo(&["build", "--release", "--workspace", "--bins"])?;
-    let status = Command::new(target().join("release/dormouse-bench")).args(arguments).current_dir(workspace()).status()?;
+    let status = Command::new(target().join("release/dormouse-bench"))
+        .args(arguments)
+        .current_dir(workspace())
+        .status()?;
     if !status.success() {
         bail!("the benchmark failed");
     }
@@ -103,9 +108,13 @@ mod tests {
 
     #[test]
     fn closing_lines_are_read_and_others_are_not() {
-        let cargo = "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s";
+        let cargo =
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s";
         assert_eq!(Totals::read(cargo), Some(Totals { passed: 3, failed: 0, skipped: 1 }));
-        assert_eq!(Totals::read("5 passed, 2 failed, 0 skipped"), Some(Totals { passed: 5, failed: 2, skipped: 0 }));
+        assert_eq!(
+            Totals::read("5 passed, 2 failed, 0 skipped"),
+            Some(Totals { passed: 5, failed: 2, skipped: 0 })
+        );
         assert_eq!(Totals::read("running 3 tests"), None);
         assert_eq!(Totals::read("3 passed"), None);
     }

@@ -12,7 +12,10 @@ use crate::progress::complain;
 
 /// What is evaluated at the end, to show that it works.
 const GREETINGS: [(&str, &str); 2] = [
-    ("python", "import sys, platform; f'Python {platform.python_version()} on {sys.platform}: {sum(range(10))}'"),
+    (
+        "python",
+        "import sys, platform; f'Python {platform.python_version()} on {sys.platform}: {sum(range(10))}'",
+    ),
     ("javascript", "`JavaScript: ${[1, 2, 3].map(n => n * n).join(' + ')} = ${1 + 4 + 9}`"),
 ];
 

@@ -87,7 +87,14 @@ fn one(phase: Phase) -> Result<(Totals, bool)> {
     match phase {
         Phase::Fmt => single(process::cargo(&["fmt", "--all", "--check"])),
         Phase::Clippy => single(process::cargo(&[
-            "clippy", "--quiet", "--release", "--workspace", "--all-targets", "--", "-D", "warnings",
+            "clippy",
+            "--quiet",
+            "--release",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
         ])),
         Phase::Check => check::run().map(|totals| (totals, totals.failed == 0)),
         Phase::Guests => single(guests::run(&guests::Arguments::all())),
@@ -97,8 +104,19 @@ fn one(phase: Phase) -> Result<(Totals, bool)> {
         }
         Phase::Docs => {
             let mut command = cargo();
-            command.args(["doc", "--quiet", "--release", "--workspace", "--no-deps", "--document-private-items"]);
-            let ok = command.env("RUSTDOCFLAGS", "-D warnings").current_dir(guests::workspace()).status()?.success();
+            command.args([
+                "doc",
+                "--quiet",
+                "--release",
+                "--workspace",
+                "--no-deps",
+                "--document-private-items",
+            ]);
+            let ok = command
+                .env("RUSTDOCFLAGS", "-D warnings")
+                .current_dir(guests::workspace())
+                .status()?
+                .success();
             Ok((Totals { passed: u64::from(ok), failed: u64::from(!ok), skipped: 0 }, ok))
         }
         Phase::Cpython => suite("cpython"),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use dormouse_core::{Error, ErrorCode};
 use dormouse_tools::{CallContext, Reply, Surface, ToolSpec};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
-    ToolAnnotations,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
+    ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -43,7 +43,12 @@ impl Handler {
         Self { surface, calls: Arc::new(Semaphore::new(MAX_CALLS)) }
     }
 
-    async fn call(&self, name: &str, arguments: JsonObject, context: &RequestContext<RoleServer>) -> Result<Reply, Error> {
+    async fn call(
+        &self,
+        name: &str,
+        arguments: JsonObject,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Reply, Error> {
         let Ok(_place) = self.calls.try_acquire() else {
             let busy = Error::new(ErrorCode::Busy, format!("{MAX_CALLS} calls are in progress already"))
                 .with_hint("wait for one of them, then try again");
@@ -68,7 +73,9 @@ impl Handler {
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("dormouse", env!("CARGO_PKG_VERSION")).with_title("Dormouse sandbox"))
+            .with_server_info(
+                Implementation::new("dormouse", env!("CARGO_PKG_VERSION")).with_title("Dormouse sandbox"),
+            )
             .with_instructions(INSTRUCTIONS)
     }
 
@@ -78,7 +85,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let list = ListToolsResult::with_all_items(self.surface.list().into_iter().map(tool).collect());
-        let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let modern =
+            context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
         Ok(if modern { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
     }
 

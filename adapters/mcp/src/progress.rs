@@ -23,7 +23,12 @@ impl OutputSink for Written {
 }
 
 /// Notifies until it is dropped. `total` is the run's wall-clock limit in milliseconds, if it is known.
-pub(crate) async fn notify(peer: Peer<RoleServer>, token: ProgressToken, total: Option<f64>, written: Arc<Written>) {
+pub(crate) async fn notify(
+    peer: Peer<RoleServer>,
+    token: ProgressToken,
+    total: Option<f64>,
+    written: Arc<Written>,
+) {
     let begin = Instant::now();
     let mut ticks = interval_at(begin + EVERY, EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,1 +1,108 @@
+use dormouse_core::Policy;
+use serde_json::json;
 
+use super::*;
+
+fn fields() -> Vec<Field> {
+    let text = |min, max, absent| Kind::Text { min, max, absent };
+    vec![
+        Field::new("code", text(1, 10, Absent::Refused), ""),
+        Field::new("language", text(1, 32, Absent::Default("python")), ""),
+        Field::new("timeout_ms", Kind::Integer { min: 100, max: 60_000, absent: Absent::Default(5_000) }, ""),
+        Field::new("seed", Kind::Integer { min: 0, max: (1 << 53) - 1, absent: Absent::None }, ""),
+        Field::new("allow_writes", Kind::Flag { default: false }, ""),
+    ]
+}
+
+fn refused(arguments: &str) -> Error {
+    let arguments = serde_json::from_str(arguments).expect("an object");
+    decode(&fields(), arguments).expect_err("refused")
+}
+
+/// MCP-02: every bad argument is named with its value and its bound.
+#[test]
+fn what_does_not_fit_is_refused_by_name() {
+    for (arguments, message) in [
+        (r#"{}"#, "the field `code` is missing"),
+        (r#"{"code":""}"#, "the field `code` has 0 bytes, at least 1 is needed"),
+        (r#"{"code":null}"#, "the field `code` is null"),
+        (r#"{"code":5}"#, "the field `code` is a number, not a string: `5`"),
+        (r#"{"code":["a"]}"#, "the field `code` is an array, not a string: `[1 items]`"),
+        (r#"{"code":{"a":1}}"#, "the field `code` is an object, not a string: `{1 entries}`"),
+        (r#"{"code":"1","seed":null}"#, "the field `seed` is null"),
+        (r#"{"code":"1","timeout_ms":"5s"}"#, "the field `timeout_ms` is a string, not a whole number: `5s`"),
+        (r#"{"code":"1","timeout_ms":-5}"#, "the field `timeout_ms` is -5, outside 100 to 60000"),
+        (r#"{"code":"1","timeout_ms":99}"#, "the field `timeout_ms` is 99, outside 100 to 60000"),
+        (r#"{"code":"1","timeout_ms":60001}"#, "the field `timeout_ms` is 60001, outside 100 to 60000"),
+        (r#"{"code":"1","timeout_ms":100.5}"#, "the field `timeout_ms` is 100.5, not a whole number"),
+        (
+            r#"{"code":"1","seed":9223372036854775808}"#,
+            "the field `seed` is 9223372036854775808, outside 0 to 9007199254740991",
+        ),
+        (r#"{"code":"1","seed":1e300}"#, "the field `seed` is 1e+300, outside 0 to 9007199254740991"),
+        (
+            r#"{"code":"1","allow_writes":"true"}"#,
+            "the field `allow_writes` is a string, not true or false: `true`",
+        ),
+        (r#"{"code":"1","allow_writes":1}"#, "the field `allow_writes` is a number, not true or false: `1`"),
+        (r#"{"code":"1","nothing":1}"#, "there is no field `nothing`"),
+    ] {
+        let error = refused(arguments);
+        assert_eq!((error.code(), error.message()), (ErrorCode::ArgsInvalid, message), "{arguments}");
+        assert!(error.hint().is_some(), "{arguments}");
+    }
+}
+
+#[test]
+fn a_text_that_is_too_long_is_too_large_and_not_repeated() {
+    let error = refused(r#"{"code":"12345678901"}"#);
+    assert_eq!(error.code(), ErrorCode::TooLarge);
+    assert_eq!(error.message(), "the field `code` has 11 bytes, at most 10 are taken");
+}
+
+#[test]
+fn a_hostile_name_or_value_is_cut() {
+    let error = refused(&json!({"x".repeat(10_000): 1}).to_string());
+    assert!(error.message().len() < 100, "{}", error.message());
+    let error = refused(&json!({"code": "1", "seed": "\u{1b}".repeat(10_000)}).to_string());
+    assert!(error.message().len() < 200 && !error.message().contains('\u{1b}'), "{}", error.message());
+}
+
+#[test]
+fn the_hint_names_the_field_that_was_meant() {
+    for (wrong, meant) in [
+        ("timeout", "timeout_ms"),
+        ("lang", "language"),
+        ("Code", "code"),
+        ("codes", "code"),
+        ("sed", "seed"),
+        ("allowWrites", "allow_writes"),
+    ] {
+        let error = refused(&json!({"code": "1", wrong: 1}).to_string());
+        assert_eq!(error.hint(), Some(format!("did you mean `{meant}`?").as_str()), "{wrong}");
+    }
+    assert!(refused(r#"{"snippet":"1"}"#).hint().expect("a hint").contains("`code`"));
+}
+
+#[test]
+fn what_fits_is_taken_with_its_defaults() {
+    let arguments =
+        json!({"code": "\u{feff}1\r\n\0", "timeout_ms": 100.0, "seed": 9_007_199_254_740_991_u64});
+    let mut checked = decode(&fields(), arguments.as_object().expect("an object").clone()).expect("taken");
+    assert_eq!(checked.take_text("code").as_deref(), Some("\u{feff}1\r\n\0"));
+    assert_eq!(checked.take_text("language").as_deref(), Some("python"));
+    assert_eq!((checked.integer("timeout_ms"), checked.integer("seed")), (Some(100), Some((1 << 53) - 1)));
+    assert!(!checked.flag("allow_writes"));
+    let checked =
+        decode(&fields(), json!({"code": "1"}).as_object().expect("an object").clone()).expect("taken");
+    assert_eq!((checked.integer("timeout_ms"), checked.integer("seed")), (Some(5_000), None));
+}
+
+#[test]
+fn a_ceiling_below_a_default_still_makes_a_valid_table() {
+    let mut policy = Policy::default();
+    policy.ceiling.wall = std::time::Duration::from_millis(50);
+    let field = crate::tool::eval_fields(&policy).into_iter().find(|field| field.name == "timeout_ms");
+    let Some(Field { kind: Kind::Integer { min, max, absent }, .. }) = field else { panic!("no timeout_ms") };
+    assert_eq!((min, max, absent), (50, 50, Absent::Default(50)));
+}

@@ -1,7 +1,7 @@
 // process, the modules that are only other names for globals, and require.
 (function (native, shared) {
   'use strict';
-  const { arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, monotonic, write } =
+  const { arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, monotonic, setExitCode, write } =
     native;
   const { modules, inspect, format, define } = shared;
   let known;
@@ -38,7 +38,13 @@
     set argv(value) {
       current().argv = value;
     },
-    exitCode: undefined,
+    get exitCode() {
+      return exitCode();
+    },
+    set exitCode(status) {
+      if (!Number.isInteger(Number(status ?? 0))) throw new TypeError('process.exitCode must be an integer');
+      setExitCode(Number(status ?? 0));
+    },
     platform: 'wasi',
     arch: 'wasm32',
     version: 'v0.0.0',

@@ -18,7 +18,8 @@ async fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let folder = arguments.next().ok_or("usage: checks FOLDER [PROJECT]")?;
     let project = arguments.next().unwrap_or_else(|| ".".into());
     let dormouse = Dormouse::new()?;
-    let mut checks: Vec<PathBuf> = std::fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut checks: Vec<PathBuf> =
+        std::fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     checks.sort();
     let mut failed = 0;
     for check in checks {

@@ -32,7 +32,8 @@ fn router(dormouse: Dormouse) -> Router {
 
 /// When the client goes away, axum drops this future, and the sandbox ends with it.
 async fn eval(State(dormouse): State<Dormouse>, Path(language): Path<String>, code: String) -> Response {
-    let run = dormouse.snippet(&language, code).timeout(Duration::from_millis(500)).memory(64 << 20).run().await;
+    let run =
+        dormouse.snippet(&language, code).timeout(Duration::from_millis(500)).memory(64 << 20).run().await;
     match run {
         Err(error) => {
             let status = match error.code() {

@@ -92,7 +92,9 @@ fn compile(wasm: &[u8], slot: &EngineSlot, artifacts: &Artifacts) -> Result<Comp
         Encoding::Module => adapt(wasm)?,
     };
     artifacts.make(&slot.engine, &hash, &component).map_err(|error| match error.code() {
-        ErrorCode::BadComponent => bad(&std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string)),
+        ErrorCode::BadComponent => {
+            bad(&std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string))
+        }
         _ => error,
     })
 }

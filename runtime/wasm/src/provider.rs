@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use async_trait::async_trait;
-use dormouse_core::{CommandRequest, Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
+use dormouse_core::{
+    CommandRequest, Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result, Status,
+};
 use tokio::sync::OnceCell;
 
 use crate::artifact::Artifacts;
@@ -16,6 +18,7 @@ use crate::instance::Instance;
 use crate::loaded::Loaded;
 use crate::ready::Ready;
 use crate::scratch::ScratchPool;
+use crate::typescript::Stripped;
 use crate::{Settings, command, typescript};
 
 /// Runs snippets on WebAssembly guests. Engines are set up and guests loaded on first use, once.
@@ -167,12 +170,13 @@ impl Provider for WasmProvider {
     async fn eval(&self, mut request: EvalRequest) -> Result<Outcome> {
         let mut begin = Instant::now();
         if request.language == Language::typescript() {
-            match typescript::strip(&request).await? {
-                typescript::Stripped::Code(code) => request.code = code,
-                typescript::Stripped::Invalid(exception) => {
-                    return Ok(typescript::refused(exception, begin));
+            request.code = match typescript::strip(&request).await? {
+                Stripped::Code(code) => code,
+                Stripped::Invalid(exception) => {
+                    return Ok(typescript::refused(Status::Raised(*exception), begin));
                 }
-            }
+                Stripped::Late(error) => return Ok(typescript::refused(Status::Stopped(error), begin)),
+            };
             request.language = Language::javascript();
         }
         let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };

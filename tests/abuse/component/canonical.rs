@@ -63,7 +63,9 @@ fn cmp_03_loops_in_callbacks_of_the_host_end_at_the_limit() {
 fn cmp_05_a_memory_function_that_lies_is_a_trap() {
     case(&[], || {
         let some = || vec!["abc".repeat(10), "d".repeat(1_000)];
-        for realloc in ["i32.const -1", "i32.const 0x7ffffff8", "i32.const 65533", "i32.const 3", "i32.const 65536"] {
+        for realloc in
+            ["i32.const -1", "i32.const 0x7ffffff8", "i32.const 65533", "i32.const 3", "i32.const 65536"]
+        {
             assert_ends(&with_arguments(realloc, "", some()), &["guest_trap"]);
         }
         // One place for everything: the guest's own data is spoilt, and nothing else.
@@ -75,9 +77,15 @@ fn cmp_05_a_memory_function_that_lies_is_a_trap() {
 fn cmp_05_very_many_strings_cost_what_they_weigh() {
     case(&[], || {
         let many: Vec<String> = (0..100_000).map(|number| number.to_string()).collect();
-        assert_ends(&with_arguments(HONEST, "", many), &["exited 0", "limit_host", "guest_trap", "limit_time"]);
+        assert_ends(
+            &with_arguments(HONEST, "", many),
+            &["exited 0", "limit_host", "guest_trap", "limit_time"],
+        );
         let heavy = vec!["x".repeat(1 << 20); 200];
-        assert_ends(&with_arguments(HONEST, "", heavy), &["limit_host", "limit_memory", "guest_trap", "limit_time"]);
+        assert_ends(
+            &with_arguments(HONEST, "", heavy),
+            &["limit_host", "limit_memory", "guest_trap", "limit_time"],
+        );
     });
 }
 
@@ -91,10 +99,27 @@ fn cmp_07_a_socket_is_denied_at_the_call() {
 /// A command that asks for a TCP socket and traps unless the answer is an error.
 fn asks_for_socket() -> String {
     let errors = [
-        "unknown", "access-denied", "not-supported", "invalid-argument", "out-of-memory", "timeout", "concurrency-conflict",
-        "not-in-progress", "would-block", "invalid-state", "new-socket-limit", "address-not-bindable", "address-in-use",
-        "remote-unreachable", "connection-refused", "connection-reset", "connection-aborted", "datagram-too-large",
-        "name-unresolvable", "temporary-resolver-failure", "permanent-resolver-failure",
+        "unknown",
+        "access-denied",
+        "not-supported",
+        "invalid-argument",
+        "out-of-memory",
+        "timeout",
+        "concurrency-conflict",
+        "not-in-progress",
+        "would-block",
+        "invalid-state",
+        "new-socket-limit",
+        "address-not-bindable",
+        "address-in-use",
+        "remote-unreachable",
+        "connection-refused",
+        "connection-reset",
+        "connection-aborted",
+        "datagram-too-large",
+        "name-unresolvable",
+        "temporary-resolver-failure",
+        "permanent-resolver-failure",
     ];
     let errors: String = errors.iter().map(|name| format!("\"{name}\" ")).collect();
     format!(

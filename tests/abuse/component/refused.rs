@@ -38,13 +38,23 @@ fn cmp_01_what_is_missing_or_unknown_is_named() {
     case(&[], || {
         bad(wasm("(module)"), "");
         bad(wasm(r#"(module (memory (export "memory") 1))"#), "");
-        bad(wasm(r#"(module (import "env" "evil" (func)) (memory (export "memory") 1) (func (export "_start")))"#), "env");
         bad(
-            wasm(r#"(module (import "wasi_snapshot_preview1" "evil" (func)) (memory (export "memory") 1) (func (export "_start")))"#),
+            wasm(
+                r#"(module (import "env" "evil" (func)) (memory (export "memory") 1) (func (export "_start")))"#,
+            ),
+            "env",
+        );
+        bad(
+            wasm(
+                r#"(module (import "wasi_snapshot_preview1" "evil" (func)) (memory (export "memory") 1) (func (export "_start")))"#,
+            ),
             "evil",
         );
         bad(wasm("(component)"), "wasi:cli/run");
-        bad(wasm(r#"(component (import "own:thing/evil@1.0.0" (instance (export "f" (func)))))"#), "own:thing/evil");
+        bad(
+            wasm(r#"(component (import "own:thing/evil@1.0.0" (instance (export "f" (func)))))"#),
+            "own:thing/evil",
+        );
         bad(wasm(r#"(component (import "evil" (func)))"#), "evil");
     });
 }
@@ -62,7 +72,10 @@ fn cmp_01_a_program_that_is_too_large_is_refused_unread() {
 #[test]
 fn cmp_02_programs_that_take_for_ever_to_compile_are_refused_by_size_and_count() {
     case(&[], || {
-        let many = format!("(module (memory (export \"memory\") 1) {} (func (export \"_start\")))", "(func)".repeat(250_001));
+        let many = format!(
+            "(module (memory (export \"memory\") 1) {} (func (export \"_start\")))",
+            "(func)".repeat(250_001)
+        );
         bad(wasm(&many), "250002 functions");
         let long = module("", &"(drop (i32.const 1))".repeat(400_000));
         bad(wasm(&long), "bytes, at most");
@@ -77,8 +90,12 @@ fn cmp_02_what_lies_within_the_caps_compiles_or_is_refused_and_the_host_lives() 
         let locals = module("", &format!("(local {})", "i32 ".repeat(50_000)));
         let branches = module("", &format!("(block (br_table {} (i32.const 0)))", "0 ".repeat(100_000)));
         let nested = module("", &format!("{}{}", "(block ".repeat(100_000), ")".repeat(100_000)));
-        let ifs = module("", &format!("{}{}", "(if (i32.const 1) (then ".repeat(20_000), "))".repeat(20_000)));
-        let types = format!("(module {} (memory (export \"memory\") 1) (func (export \"_start\")))", "(type (func (param i32) (result i64)))".repeat(100_000));
+        let ifs =
+            module("", &format!("{}{}", "(if (i32.const 1) (then ".repeat(20_000), "))".repeat(20_000)));
+        let types = format!(
+            "(module {} (memory (export \"memory\") 1) (func (export \"_start\")))",
+            "(type (func (param i32) (result i64)))".repeat(100_000)
+        );
         let deep: String = (1..2_000).fold("(type $t0 (list u8))".to_owned(), |text, n| {
             format!("{text} (type $t{n} (tuple $t{0} $t{0}))", n - 1)
         });
@@ -104,7 +121,9 @@ fn with_artifact() -> (tempfile::TempDir, PathBuf) {
 
 fn with_cache(folder: &std::path::Path) -> Dormouse {
     let allocation = dormouse::wasm::Allocation::OnDemand;
-    Dormouse::builder().and_then(|builder| builder.cache(folder).allocation(allocation).build()).expect("a sandbox")
+    Dormouse::builder()
+        .and_then(|builder| builder.cache(folder).allocation(allocation).build())
+        .expect("a sandbox")
 }
 
 #[test]

@@ -42,7 +42,8 @@ fn cmp_04_growth_is_refused_and_all_memories_count_together() {
         let ends = ["limit_memory", "guest_trap", "exited 0"];
         let huge = module(r#"(memory (export "memory") 4000)"#, "");
         assert_ends(&ran(&huge), &["limit_memory"]);
-        let table = module("(table $t 1 funcref)", "(drop (table.grow $t (ref.null func) (i32.const 0x7fffffff)))");
+        let table =
+            module("(table $t 1 funcref)", "(drop (table.grow $t (ref.null func) (i32.const 0x7fffffff)))");
         assert_ends(&ran(&table), &ends);
 
         // Two core modules of one component, each within the limit, together past it.
@@ -58,7 +59,10 @@ fn cmp_04_growth_is_refused_and_all_memories_count_together() {
 fn cmp_04_many_memories_tables_and_instances_are_refused_or_run() {
     case(&[], || {
         let many = |item: &str, count: usize| {
-            component(&format!("(core module $m {item}) {}", "(core instance (instantiate $m)) ".repeat(count)))
+            component(&format!(
+                "(core module $m {item}) {}",
+                "(core instance (instantiate $m)) ".repeat(count)
+            ))
         };
         let elements = module("(table 10000000 funcref)", "");
         for text in [
@@ -71,7 +75,12 @@ fn cmp_04_many_memories_tables_and_instances_are_refused_or_run() {
             module(&"(global i64 (i64.const 1)) ".repeat(100_000), ""),
         ] {
             match run_command(program(wasm(&text))) {
-                Err(error) => assert_eq!(error.code(), ErrorCode::BadComponent, "{error}: {}", &text[..200.min(text.len())]),
+                Err(error) => assert_eq!(
+                    error.code(),
+                    ErrorCode::BadComponent,
+                    "{error}: {}",
+                    &text[..200.min(text.len())]
+                ),
                 Ok(outcome) => assert_ends(&outcome, &["exited 0", "limit_memory", "limit_host"]),
             }
         }
@@ -82,7 +91,8 @@ fn cmp_04_many_memories_tables_and_instances_are_refused_or_run() {
 fn cmp_05_what_lies_about_itself_is_a_trap_or_an_error_of_the_guests_own() {
     case(&[], || {
         let error = "(if (i32.eqz (RESULT)) (then unreachable))";
-        let call = |call: &str| module(r#"(data (i32.const 64) "\ff\fe\c0\80")"#, &error.replace("RESULT", call));
+        let call =
+            |call: &str| module(r#"(data (i32.const 64) "\ff\fe\c0\80")"#, &error.replace("RESULT", call));
         for text in [
             // A path that is no UTF-8, one that lies outside the memory, one that is as long as can be.
             call("call $stat (i32.const 3) (i32.const 0) (i32.const 64) (i32.const 4) (i32.const 0)"),

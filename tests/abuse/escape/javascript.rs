@@ -79,7 +79,8 @@ fn esc_05_a_patched_interpreter_is_gone_with_its_run() {
         ]);
         let clean = "[[1].map(x => x + 1)[0], JSON.stringify(1), globalThis.canary ?? null, process.cwd(), Object.isFrozen(Object.prototype)]";
         let found = value(&sandbox::eval(JAVASCRIPT, clean));
-        let flat: Vec<_> = found["value"].as_array().unwrap().iter().map(|item| item["value"].clone()).collect();
+        let flat: Vec<_> =
+            found["value"].as_array().unwrap().iter().map(|item| item["value"].clone()).collect();
         assert_eq!(json!(flat), json!([2, "1", null, "/", false]));
     });
 }
@@ -87,10 +88,15 @@ fn esc_05_a_patched_interpreter_is_gone_with_its_run() {
 #[test]
 fn esc_06_configuration_tricks_have_no_effect_on_the_wall() {
     case(&[JAVASCRIPT], || {
-        let code = format!("process.env.LD_PRELOAD = '/tmp/x.so'; require('fs').readFileSync({:?})", canary::path().display());
+        let code = format!(
+            "process.env.LD_PRELOAD = '/tmp/x.so'; require('fs').readFileSync({:?})",
+            canary::path().display()
+        );
         let mut request = sandbox::request(JAVASCRIPT, code);
-        let variables = [("LD_PRELOAD", "/tmp/x.so"), ("NODE_OPTIONS", "--require /etc/passwd"), ("NODE_PATH", "/")];
-        request.grants.environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let variables =
+            [("LD_PRELOAD", "/tmp/x.so"), ("NODE_OPTIONS", "--require /etc/passwd"), ("NODE_PATH", "/")];
+        request.grants.environment =
+            variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let outcome = sandbox::run_request(request);
         assert!(ending(&outcome).starts_with("raised"), "{}", told(&outcome));
     });

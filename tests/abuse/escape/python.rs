@@ -30,7 +30,9 @@ fn esc_01_the_object_graph_and_hand_made_code_stay_inside() {
 #[test]
 fn esc_02_native_doors_are_missing_and_say_so() {
     case(&[PYTHON], || {
-        for module in ["ctypes", "_ctypes", "mmap", "_interpreters", "fcntl", "resource", "termios", "pwd", "ssl"] {
+        for module in
+            ["ctypes", "_ctypes", "mmap", "_interpreters", "fcntl", "resource", "termios", "pwd", "ssl"]
+        {
             let outcome = sandbox::eval(PYTHON, &format!("import {module}"));
             let exception = exception(&outcome);
             assert_eq!(exception.class, "ModuleNotFoundError", "{module}");
@@ -57,7 +59,11 @@ fn esc_03_starting_a_process_is_a_clear_error() {
             let outcome = sandbox::eval(PYTHON, code);
             let exception = exception(&outcome);
             assert_eq!(exception.class, "OSError", "{code}");
-            assert!(exception.message.contains("no processes in this sandbox"), "{code}: {}", exception.message);
+            assert!(
+                exception.message.contains("no processes in this sandbox"),
+                "{code}: {}",
+                exception.message
+            );
         }
         for name in ["fork", "execv", "posix_spawn", "spawnv", "kill", "setuid", "chroot", "forkpty"] {
             let code = format!("import os; os.{name}");
@@ -87,7 +93,8 @@ fn esc_04_source_and_data_bombs_are_errors_or_limits() {
             "import zlib; b = zlib.compress(bytes(1 << 26)); zlib.decompress(b * 8) and [zlib.decompress(b) for _ in range(9)]",
             "import plistlib; plistlib.loads(b'<plist>' + b'<array>' * 100_000)",
         ]);
-        let laughs: String = (1..30).map(|n| format!("<!ENTITY a{n} '{}'>", format!("&a{};", n - 1).repeat(10))).collect();
+        let laughs: String =
+            (1..30).map(|n| format!("<!ENTITY a{n} '{}'>", format!("&a{};", n - 1).repeat(10))).collect();
         let xml = format!(
             "import xml.etree.ElementTree as e; e.fromstring(\"\"\"<!DOCTYPE x [<!ENTITY a0 'ha'>{laughs}]><x>&a29;</x>\"\"\")"
         );
@@ -112,7 +119,8 @@ fn esc_05_a_patched_interpreter_is_gone_with_its_run() {
             [len([1, 2]), json.dumps(1), hasattr(__builtins__, 'canary'), '/tmp' in sys.path, dict(os.environ), os.getcwd(), \
             math.pi > 3, sys.gettrace() is None, gc.isenabled()]";
         let found = value(&sandbox::eval(PYTHON, clean));
-        let flat: Vec<_> = found["value"].as_array().unwrap().iter().map(|item| item["value"].clone()).collect();
+        let flat: Vec<_> =
+            found["value"].as_array().unwrap().iter().map(|item| item["value"].clone()).collect();
         assert_eq!(json!(flat), json!([2, "1", false, false, {}, "/", true, true, true]));
     });
 }

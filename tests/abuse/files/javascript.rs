@@ -11,7 +11,12 @@ fn with_fs(code: &str) -> String {
 fn fs_01_nothing_of_the_host_is_there() {
     case(&[JAVASCRIPT], || {
         let attack = Attack::new(JAVASCRIPT).ends(&["raised Error"]);
-        for act in ["fs.readFileSync(PATH)", "fs.statSync(PATH)", "fs.appendFileSync(PATH, 'x')", "fs.readdirSync(PATH)"] {
+        for act in [
+            "fs.readFileSync(PATH)",
+            "fs.statSync(PATH)",
+            "fs.appendFileSync(PATH, 'x')",
+            "fs.readdirSync(PATH)",
+        ] {
             let codes: Vec<String> =
                 FOREIGN.iter().map(|path| with_fs(&act.replace("PATH", &format!("\"{path}\"")))).collect();
             attack.run(&codes);
@@ -27,7 +32,10 @@ fn fs_01_nothing_of_the_host_is_there() {
             with_fs(&format!("fs.copyFileSync('{canary}', '/tmp/x')")),
             with_fs(&format!("fs.readFileSync(new URL('file://{canary}'))")),
         ]);
-        let seen = sandbox::eval(JAVASCRIPT, &with_fs("let names = []; try { names = fs.readdirSync('/') } catch {} names"));
+        let seen = sandbox::eval(
+            JAVASCRIPT,
+            &with_fs("let names = []; try { names = fs.readdirSync('/') } catch {} names"),
+        );
         let names = value(&seen)["value"].clone();
         let only = [json!([]), json!([{"type": "string", "value": "tmp"}])];
         assert!(only.contains(&names), "the root shows {names}");
@@ -48,7 +56,8 @@ fn fs_03_links_are_not_followed_out_of_a_mount() {
                     project.mount(&mut request, "/work", access);
                     requests.push(request);
                 }
-                let mut request = attack.request(&format!("import all from '/work/{path}'; export default all"));
+                let mut request =
+                    attack.request(&format!("import all from '/work/{path}'; export default all"));
                 project.mount(&mut request, "/work", access);
                 requests.push(request);
             }
@@ -85,7 +94,11 @@ for (const end of ['', '/']) {
 }
 try { await fs.promises.writeFile('/work/later', 'y'); done.push('later') } catch {}
 done";
-        only_with_write_access(JAVASCRIPT, code, &["write", "append", "create", "copy", "rename", "mkdir", "unlink", "later"]);
+        only_with_write_access(
+            JAVASCRIPT,
+            code,
+            &["write", "append", "create", "copy", "rename", "mkdir", "unlink", "later"],
+        );
     });
 }
 
@@ -95,7 +108,11 @@ fn fs_06_moving_does_not_carry_files_out_of_a_read_only_mount() {
         let (shown, own) = (Project::new(), Project::new());
         let before = shown.state();
         let attack = Attack::new(JAVASCRIPT).ends(&["raised Error"]);
-        let codes = ["fs.renameSync('/ro/x', '/rw/moved')", "fs.renameSync('/rw/x', '/ro/moved')", "fs.renameSync('/ro/x', '/tmp/moved')"];
+        let codes = [
+            "fs.renameSync('/ro/x', '/rw/moved')",
+            "fs.renameSync('/rw/x', '/ro/moved')",
+            "fs.renameSync('/ro/x', '/tmp/moved')",
+        ];
         let requests = codes.map(|code| {
             let mut request = attack.request(&with_fs(code));
             shown.mount(&mut request, "/ro", Access::ReadOnly);
@@ -119,7 +136,11 @@ fn fs_08_a_full_scratch_is_an_error_and_the_hosts_disk_is_bounded() {
             with_fs("const b = new Uint8Array(1 << 20); for(;;) fs.writeFileSync('/tmp/f', b)"),
         ]);
         for outcome in &outcomes {
-            assert!(outcome.usage.disk_written <= 64 << 20, "{} bytes were written", outcome.usage.disk_written);
+            assert!(
+                outcome.usage.disk_written <= 64 << 20,
+                "{} bytes were written",
+                outcome.usage.disk_written
+            );
             assert!(ending(outcome).starts_with("raised"));
         }
         assert_eq!(outcomes[0].exception().map(|exception| exception.code.clone()), Some(json!("ENOSPC")));

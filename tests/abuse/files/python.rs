@@ -5,12 +5,18 @@ use super::*;
 #[test]
 fn fs_01_nothing_of_the_host_is_there() {
     case(&[PYTHON], || {
-        let attack = Attack::new(PYTHON).ends(&["raised FileNotFoundError", "raised PermissionError", "raised OSError"]);
+        let attack = Attack::new(PYTHON).ends(&[
+            "raised FileNotFoundError",
+            "raised PermissionError",
+            "raised OSError",
+        ]);
         let read: Vec<String> = FOREIGN.iter().map(|path| format!("open(\"{path}\").read()")).collect();
         attack.run(&read);
-        let look: Vec<String> = FOREIGN.iter().map(|path| format!("import os; os.stat(\"{path}\")")).collect();
+        let look: Vec<String> =
+            FOREIGN.iter().map(|path| format!("import os; os.stat(\"{path}\")")).collect();
         attack.run(&look);
-        let write: Vec<String> = FOREIGN.iter().map(|path| format!("open(\"{path}\", 'a').write('x')")).collect();
+        let write: Vec<String> =
+            FOREIGN.iter().map(|path| format!("open(\"{path}\", 'a').write('x')")).collect();
         attack.run(&write);
         let canary = canary::path();
         attack.run(&[
@@ -25,7 +31,10 @@ fn fs_01_nothing_of_the_host_is_there() {
         ]);
         let opened = "import urllib.request; urllib.request.urlopen('file:///etc/passwd').read()";
         Attack::new(PYTHON).ends(&["raised urllib.error.URLError"]).run(&[opened]);
-        let seen = sandbox::eval(PYTHON, "import os\ntry: names = os.listdir('/')\nexcept OSError: names = []\nnames");
+        let seen = sandbox::eval(
+            PYTHON,
+            "import os\ntry: names = os.listdir('/')\nexcept OSError: names = []\nnames",
+        );
         let names = value(&seen)["value"].clone();
         let only = [json!([]), json!([{"type": "string", "value": "tmp"}])];
         assert!(only.contains(&names), "the root shows {names}");
@@ -36,7 +45,11 @@ fn fs_01_nothing_of_the_host_is_there() {
 fn fs_03_links_are_not_followed_out_of_a_mount() {
     case(&[PYTHON], || {
         let project = Project::new();
-        let attack = Attack::new(PYTHON).ends(&["raised FileNotFoundError", "raised PermissionError", "raised OSError"]);
+        let attack = Attack::new(PYTHON).ends(&[
+            "raised FileNotFoundError",
+            "raised PermissionError",
+            "raised OSError",
+        ]);
         let (out, knots) = (project.with_links(), project.with_knots());
         for access in [Access::ReadOnly, Access::ReadWrite] {
             for path in &out {
@@ -52,7 +65,10 @@ fn fs_03_links_are_not_followed_out_of_a_mount() {
                     request
                 });
                 for outcome in attack.run_requests(requests.collect()) {
-                    assert!(!answer(&outcome).to_string().contains(canary::SONG), "the canary sang through {path}");
+                    assert!(
+                        !answer(&outcome).to_string().contains(canary::SONG),
+                        "the canary sang through {path}"
+                    );
                 }
             }
             let requests = knots.iter().map(|path| {
@@ -62,7 +78,8 @@ fn fs_03_links_are_not_followed_out_of_a_mount() {
             });
             Attack::new(PYTHON).ends(&["raised"]).run_requests(requests.collect());
         }
-        let mut request = Attack::new(PYTHON).request("import os; os.symlink('d/y', '/work/inside'); open('/work/inside').read()");
+        let mut request = Attack::new(PYTHON)
+            .request("import os; os.symlink('d/y', '/work/inside'); open('/work/inside').read()");
         project.mount(&mut request, "/work", Access::ReadWrite);
         assert_eq!(value(&sandbox::run_request(request))["value"], "inner", "links inside of a mount work");
     });
@@ -110,7 +127,10 @@ attempt('copy', lambda: shutil.copy('/work/x', '/work/z'))
 attempt('rmtree', lambda: shutil.rmtree('/work/d'))
 done
 "#;
-        let wanted = ["open-w", "open-a", "open-r+", "open-x", "mkdir", "rename", "symlink", "unlink", "utime", "O_TRUNC", "rmtree"];
+        let wanted = [
+            "open-w", "open-a", "open-r+", "open-x", "mkdir", "rename", "symlink", "unlink", "utime",
+            "O_TRUNC", "rmtree",
+        ];
         only_with_write_access(PYTHON, code, &wanted);
     });
 }
@@ -120,7 +140,11 @@ fn fs_06_hard_links_do_not_carry_write_access_across_mounts() {
     case(&[PYTHON], || {
         let (shown, own) = (Project::new(), Project::new());
         let before = shown.state();
-        let attack = Attack::new(PYTHON).ends(&["raised PermissionError", "raised OSError", "raised FileNotFoundError"]);
+        let attack = Attack::new(PYTHON).ends(&[
+            "raised PermissionError",
+            "raised OSError",
+            "raised FileNotFoundError",
+        ]);
         let requests = [
             "import os; os.link('/ro/x', '/rw/hard'); open('/rw/hard', 'w').write('x')",
             "import os; os.link('/ro/x', '/tmp/hard'); open('/tmp/hard', 'w').write('x')",
@@ -156,8 +180,16 @@ fn fs_08_a_full_scratch_is_an_error_and_the_hosts_disk_is_bounded() {
             "f = open('/tmp/f', 'w+b', buffering=0)\nwhile True:\n f.seek(0); f.write(bytes(1 << 20))",
         ]);
         for outcome in &outcomes {
-            assert!(outcome.usage.disk_written <= 64 << 20, "{} bytes were written", outcome.usage.disk_written);
+            assert!(
+                outcome.usage.disk_written <= 64 << 20,
+                "{} bytes were written",
+                outcome.usage.disk_written
+            );
         }
-        assert_eq!(outcomes[0].exception().map(|exception| exception.code.clone()), Some(json!(51)), "ENOSPC, as WASI numbers it");
+        assert_eq!(
+            outcomes[0].exception().map(|exception| exception.code.clone()),
+            Some(json!(51)),
+            "ENOSPC, as WASI numbers it"
+        );
     });
 }

@@ -6,21 +6,25 @@ use super::*;
 fn mem_01_a_huge_allocation_is_refused() {
     case(&[PYTHON], || {
         let attack = Attack::new(PYTHON).wall(20_000).ends(&["raised MemoryError", "raised OverflowError"]);
-        bounded(&attack, 128, &[
-            "[0] * 10**10",
-            "[0] * 10**8",
-            "bytearray(1 << 40)",
-            "bytes(1 << 31)",
-            "'x' * (1 << 30)",
-            "bytearray(200 << 20)",
-            "'ab'.ljust(2**31 - 1)",
-            "b''.join([b'x' * (1 << 20)] * 1000)",
-            "'%2000000000d' % 1",
-            "list(range(10**9))",
-            "1 << (1 << 33)",
-            "import array; array.array('d', [0]) * 10**8",
-            "memoryview(bytearray(1 << 30))",
-        ]);
+        bounded(
+            &attack,
+            128,
+            &[
+                "[0] * 10**10",
+                "[0] * 10**8",
+                "bytearray(1 << 40)",
+                "bytes(1 << 31)",
+                "'x' * (1 << 30)",
+                "bytearray(200 << 20)",
+                "'ab'.ljust(2**31 - 1)",
+                "b''.join([b'x' * (1 << 20)] * 1000)",
+                "'%2000000000d' % 1",
+                "list(range(10**9))",
+                "1 << (1 << 33)",
+                "import array; array.array('d', [0]) * 10**8",
+                "memoryview(bytearray(1 << 30))",
+            ],
+        );
     });
 }
 
@@ -42,7 +46,8 @@ fn mem_02_slow_growth_ends_with_a_named_outcome() {
 #[test]
 fn mem_02_an_exhausted_guest_that_goes_on_still_ends() {
     case(&[PYTHON], || {
-        let attack = Attack::new(PYTHON).wall(2_000).ends(&["raised MemoryError", "limit_memory", "limit_time"]);
+        let attack =
+            Attack::new(PYTHON).wall(2_000).ends(&["raised MemoryError", "limit_memory", "limit_time"]);
         attack.run(&["l = []\nwhile True:\n try:\n  l.append(bytes(1 << 12))\n except MemoryError:\n  pass"]);
     });
 }
@@ -125,27 +130,36 @@ fn mem_04_a_hoard_of_files_does_not_starve_the_neighbour() {
 fn mem_05_huge_host_calls_cost_the_host_no_more_than_its_caps() {
     case(&[PYTHON], || {
         let told = ["raised", "limit_memory", "limit_host"];
-        bounded(&Attack::new(PYTHON).wall(20_000).ends(&told), 128, &[
-            "import os; os.urandom(1 << 32)",
-            "import os; os.urandom(1 << 30)",
-            "call_tool('x', a='x' * (30 << 20))",
-            "call_tool('x' * (30 << 20))",
-            "open('/tmp/' + 'x' * (30 << 20), 'w')",
-            "import os; os.symlink('x' * (30 << 20), '/tmp/link')",
-            "import sys; sys.stdin.buffer.read1(1 << 31)",
-        ]);
-        bounded(&Attack::new(PYTHON).wall(30_000).memory(512).ends(&["returned"]), 512, &[
-            "import os; len(os.urandom(64 << 20))",
-            "import sys; sys.stdout.buffer.write(bytes(200 << 20))",
-            "import os; [os.stat('/tmp') for _ in range(20_000)] and 0",
-        ]);
+        bounded(
+            &Attack::new(PYTHON).wall(20_000).ends(&told),
+            128,
+            &[
+                "import os; os.urandom(1 << 32)",
+                "import os; os.urandom(1 << 30)",
+                "call_tool('x', a='x' * (30 << 20))",
+                "call_tool('x' * (30 << 20))",
+                "open('/tmp/' + 'x' * (30 << 20), 'w')",
+                "import os; os.symlink('x' * (30 << 20), '/tmp/link')",
+                "import sys; sys.stdin.buffer.read1(1 << 31)",
+            ],
+        );
+        bounded(
+            &Attack::new(PYTHON).wall(30_000).memory(512).ends(&["returned"]),
+            512,
+            &[
+                "import os; len(os.urandom(64 << 20))",
+                "import sys; sys.stdout.buffer.write(bytes(200 << 20))",
+                "import os; [os.stat('/tmp') for _ in range(20_000)] and 0",
+            ],
+        );
     });
 }
 
 #[test]
 fn mem_05_a_huge_environment_is_the_guests_own_burden() {
     case(&[PYTHON], || {
-        let attack = Attack::new(PYTHON).wall(20_000).ends(&["returned", "raised", "limit_memory", "limit_host"]);
+        let attack =
+            Attack::new(PYTHON).wall(20_000).ends(&["returned", "raised", "limit_memory", "limit_host"]);
         let mut request = attack.request("import os; len(os.environ)");
         request.grants.environment = (0..100).map(|i| (format!("N{i}"), "x".repeat(1 << 20))).collect();
         attack.run_requests(vec![request]);

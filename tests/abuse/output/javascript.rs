@@ -47,7 +47,11 @@ fn out_04_terminal_escapes_stay_in_json_and_are_made_visible_on_a_terminal() {
     case(&[JAVASCRIPT], || {
         let code = r#"console.log('\x1b]0;title\x07 \x1b]52;c;aGk=\x07 \x1b[2J \u202ereversed \x9b31m')"#;
         let outcome = sandbox::eval(JAVASCRIPT, code);
-        assert!(outcome.stdout.text.starts_with("\u{1b}]0;title\u{7} \u{1b}]52;"), "{:?}", outcome.stdout.text);
+        assert!(
+            outcome.stdout.text.starts_with("\u{1b}]0;title\u{7} \u{1b}]52;"),
+            "{:?}",
+            outcome.stdout.text
+        );
         shown_on_a_terminal(JAVASCRIPT, code);
     });
 }
@@ -86,14 +90,17 @@ fn out_06_hostile_values_are_encoded_inside_the_guests_limits() {
             "new Uint8Array(new ArrayBuffer(8).transfer?.(0) ?? 0)",
             "const b = new ArrayBuffer(8); const v = new Uint8Array(b); structuredClone(b, { transfer: [b] }); v",
         ]);
-        Attack::new(JAVASCRIPT).wall(500).ends(&["limit_time", "limit_memory", "limit_stack", "returned"]).run(&[
-            "({ get a() { for(;;); } })",
-            "new Proxy({}, { ownKeys() { for(;;); } })",
-            "new Proxy({}, { ownKeys: () => Array.from({ length: 1e5 }, (_, i) => `k${i}`) })",
-            "({ get a() { return 'x'.repeat(2 ** 30) } })",
-            "({ get a() { return this.a } })",
-            "(function* () { for(;;); })()",
-        ]);
+        Attack::new(JAVASCRIPT)
+            .wall(500)
+            .ends(&["limit_time", "limit_memory", "limit_stack", "returned"])
+            .run(&[
+                "({ get a() { for(;;); } })",
+                "new Proxy({}, { ownKeys() { for(;;); } })",
+                "new Proxy({}, { ownKeys: () => Array.from({ length: 1e5 }, (_, i) => `k${i}`) })",
+                "({ get a() { return 'x'.repeat(2 ** 30) } })",
+                "({ get a() { return this.a } })",
+                "(function* () { for(;;); })()",
+            ]);
     });
 }
 

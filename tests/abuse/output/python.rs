@@ -48,7 +48,11 @@ fn out_04_terminal_escapes_stay_in_json_and_are_made_visible_on_a_terminal() {
     case(&[PYTHON], || {
         let code = r#"print('\x1b]0;title\x07 \x1b]52;c;aGk=\x07 \x1b[2J \u202ereversed \x9b31m')"#;
         let outcome = sandbox::eval(PYTHON, code);
-        assert!(outcome.stdout.text.starts_with("\u{1b}]0;title\u{7} \u{1b}]52;"), "{:?}", outcome.stdout.text);
+        assert!(
+            outcome.stdout.text.starts_with("\u{1b}]0;title\u{7} \u{1b}]52;"),
+            "{:?}",
+            outcome.stdout.text
+        );
         shown_on_a_terminal(PYTHON, code);
     });
 }

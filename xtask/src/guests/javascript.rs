@@ -54,6 +54,57 @@ const EDITS: &[Edit] = &[
         "    bool finished;\n    JSValue ret;\n    STACK_PADDING;\n\n    *pdone = false;\n\
          \x20   if (js_check_stack_overflow(ctx->rt, 0))\n        return JS_ThrowStackOverflow(ctx);\n",
     ),
+    // Of an error that cannot be made for want of memory, only a null is left. The driver has to tell it from others.
+    edit(
+        "        /* out of memory: throw JS_NULL to avoid recursing */\n",
+        "        engine_error_lost = true;\n",
+    ),
+    // An error knows in which snippet it was raised; snippets can share a name.
+    edit(
+        "    char *source;\n} JSFunctionBytecode;\n",
+        "    char *source;\n    uint32_t evaluation;\n} JSFunctionBytecode;\n",
+    ),
+    edit(
+        "    b->source = fd->source;\n",
+        "    b->source = fd->source;\n    b->evaluation = engine_evaluation;\n",
+    ),
+    edit(
+        "        JSValue object_data;    /* for JS_SetObjectData(): 8/16/16 bytes */\n",
+        "        struct {\n            JSValue object_data;\n            uint32_t evaluation;\n        };\n",
+    ),
+    edit(
+        "    rt->in_build_stack_trace = true;\n",
+        "    rt->in_build_stack_trace = true;\n    uint32_t evaluation = filename ? engine_evaluation : 0;\n",
+    ),
+    // What is compiled from a text at run time has the name `<input>` and is no place in a snippet.
+    edit(
+        "            backtrace_barrier = b->backtrace_barrier;\n",
+        "            backtrace_barrier = b->backtrace_barrier;\n            char of[ATOM_GET_STR_BUF_SIZE];\n\
+         \x20           if (!evaluation && b->evaluation &&\n\
+         \x20               strcmp(JS_AtomGetStrRT(rt, of, sizeof(of), b->filename), \"<input>\") != 0)\n\
+         \x20               evaluation = b->evaluation;\n",
+    ),
+    edit(
+        "    JS_FreeValue(ctx, error_obj);\n    rt->in_build_stack_trace = false;\n",
+        "    if (JS_GetClassID(error_obj) == JS_CLASS_ERROR)\n\
+         \x20       JS_VALUE_GET_OBJ(error_obj)->u.evaluation = evaluation;\n\
+         \x20   JS_FreeValue(ctx, error_obj);\n    rt->in_build_stack_trace = false;\n",
+    ),
+    // The place of `new` is that of its class, even when the arguments have calls of their own.
+    edit(
+        "            emit_source_loc(s);\n            if (js_parse_postfix_expr(s, 0))\n",
+        "            new_line = s->token.line_num;\n            new_column = s->token.col_num;\n\
+         \x20           emit_source_loc(s);\n            if (js_parse_postfix_expr(s, 0))\n",
+    ),
+    edit(
+        "js_parse_postfix_expr(JSParseState *s, int parse_flags)\n{\n",
+        "js_parse_postfix_expr(JSParseState *s, int parse_flags)\n{\n    int new_line = 0, new_column = 0;\n",
+    ),
+    edit(
+        "                    } else if (call_type == FUNC_CALL_NEW) {\n                        emit_op(",
+        "                    } else if (call_type == FUNC_CALL_NEW) {\n\
+         \x20                       emit_source_loc_at(s, new_line, new_column);\n                        emit_op(",
+    ),
     // Random numbers are seeded when the context is made; they must be when an instance first wants one.
     edit(
         "    v = xorshift64star(&ctx->random_state);\n",
@@ -106,11 +157,12 @@ const fn edit(find: &'static str, replace: &'static str) -> Edit {
 const ENGINE: [&str; 3] = ["dtoa", "libregexp", "libunicode"];
 
 /// Our own C files.
-const DRIVER: [&str; 13] = [
+const DRIVER: [&str; 14] = [
     "text",
     "start",
     "interpreter",
     "run",
+    "sources",
     "timers",
     "encode",
     "scalars",

@@ -24,9 +24,25 @@ pub(crate) const NETWORK_TIMEOUT: Duration = Duration::from_secs(600);
 /// How much of a failed step's output is shown.
 const SHOWN_LINES: usize = 60;
 
+/// The files of `guests/driver` that [`Job::link`] adds to every guest.
+const SHARED: [&str; 2] = ["paths", "utf8"];
+
+/// The functions of wasi-libc (after `__wasi_path_`) that `guests/driver/paths.c` stands in for.
+const WRAPPED: [&str; 10] = [
+    "create_directory",
+    "filestat_get",
+    "filestat_set_times",
+    "link",
+    "open",
+    "readlink",
+    "remove_directory",
+    "rename",
+    "symlink",
+    "unlink_file",
+];
+
 /// A running build.
 pub(crate) struct Job<'a> {
-    pub(crate) recipe: &'static Recipe,
     /// The workspace's root.
     pub(crate) workspace: PathBuf,
     /// `guests/<language>`.
@@ -59,7 +75,6 @@ impl<'a> Job<'a> {
     ) -> Result<Self> {
         let guests = workspace.join("guests");
         Ok(Self {
-            recipe,
             guest: guests.join(recipe.language),
             driver: guests.join("driver"),
             scratch: cache.scratch(recipe.language)?,
@@ -150,9 +165,27 @@ impl<'a> Job<'a> {
         let mut clang = Command::new(self.toolchain.clang());
         clang.args(self.toolchain.target_arguments()).arg("-mexec-model=reactor");
         clang.args(["-Wl,--stack-first", "-Wl,--strip-all"]).arg(format!("-Wl,-z,stack-size={stack}"));
-        clang.args(inputs).arg("-o").arg(&module);
+        for function in WRAPPED {
+            clang.arg(format!("-Wl,--wrap=__wasi_path_{function}"));
+        }
+        clang.args(inputs).args(self.shared()?).arg("-o").arg(&module);
         self.run(&format!("link {name}"), &mut clang)?;
         Ok(module)
+    }
+}
+
+impl Job<'_> {
+    /// The objects of the driver's files that need nothing of a language or of the contract.
+    fn shared(&self) -> Result<Vec<PathBuf>> {
+        let unit = |name: &str| Unit {
+            source: self.driver.join(format!("{name}.c")),
+            object: self.scratch.join(format!("objects/shared/{name}.o")),
+            flags: Vec::new(),
+        };
+        let units = SHARED.map(unit);
+        let flags = ["-std=gnu23", "-O2", "-Wall", "-Wextra"].map(OsString::from);
+        self.compile("compile the shared driver", &units, &flags)?;
+        Ok(units.into_iter().map(|unit| unit.object).collect())
     }
 }
 

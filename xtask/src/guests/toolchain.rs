@@ -78,11 +78,6 @@ impl Toolchain {
         vec![format!("--target={TARGET}").into(), sysroot]
     }
 
-    /// The sysroot with wasi-libc's headers and libraries.
-    pub(crate) fn sysroot(&self) -> &Path {
-        &self.sysroot
-    }
-
     /// Another tool of the same installation, such as `llvm-ar`, `llvm-ranlib`, `wasm-ld` or `clang++`.
     pub(crate) fn tool(&self, name: &str) -> PathBuf {
         self.clang.with_file_name(format!("{name}{}", self.suffix))

@@ -73,7 +73,8 @@ impl Expected {
             if group.is_none() && (line.is_empty() || line.starts_with('#')) {
                 writeln!(list.head, "{line}")?;
             } else if let Some(name) = line.strip_prefix("    ") {
-                let (kind, reason) = group.clone().with_context(|| format!("{}: a name without a reason", place()))?;
+                let (kind, reason) =
+                    group.clone().with_context(|| format!("{}: a name without a reason", place()))?;
                 if list.entries.insert(name.to_owned(), (kind, reason)).is_some() {
                     bail!("{}: `{name}` is listed twice", place());
                 }
@@ -94,7 +95,10 @@ impl Expected {
     /// Names of one kind.
     pub(crate) fn of(&self, wanted: Kind) -> impl Iterator<Item = (&str, &str)> {
         let kind = move |entry: &&(Kind, String)| entry.0 == wanted;
-        self.entries.iter().filter(move |(_, entry)| kind(entry)).map(|(name, entry)| (name.as_str(), entry.1.as_str()))
+        self.entries
+            .iter()
+            .filter(move |(_, entry)| kind(entry))
+            .map(|(name, entry)| (name.as_str(), entry.1.as_str()))
     }
 
     /// Compares a run with the list. `ran` says whether a listed test was part of the run.
@@ -107,13 +111,18 @@ impl Expected {
             }
         }
         let listed = self.entries.iter().filter(|(name, (kind, _))| *kind != Kind::Skip && ran(name));
-        verdict.stale = listed.map(|(name, _)| name).filter(|name| !failures.contains_key(*name)).cloned().collect();
+        verdict.stale =
+            listed.map(|(name, _)| name).filter(|name| !failures.contains_key(*name)).cloned().collect();
         verdict
     }
 
     /// Reasons that no person has written yet.
     pub(crate) fn unexplained(&self) -> BTreeSet<&str> {
-        self.entries.values().map(|(_, reason)| reason.as_str()).filter(|reason| reason.starts_with('?')).collect()
+        self.entries
+            .values()
+            .map(|(_, reason)| reason.as_str())
+            .filter(|reason| reason.starts_with('?'))
+            .collect()
     }
 
     /// Rewrites the list to what a run showed; known reasons stay.
@@ -152,7 +161,8 @@ impl Expected {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "# head\nfail: no threads\n    a\n    b (strict)\nstop: endless\n    c\nskip: no Intl\n    d\n";
+    const TEXT: &str =
+        "# head\nfail: no threads\n    a\n    b (strict)\nstop: endless\n    c\nskip: no Intl\n    d\n";
 
     fn failures(names: &[&str]) -> BTreeMap<String, String> {
         names.iter().map(|name| ((*name).to_owned(), "why".to_owned())).collect()

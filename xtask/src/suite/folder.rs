@@ -11,7 +11,8 @@ use crate::guests::Cache;
 /// fills it is waited for.
 pub(crate) fn provide(name: &str, key: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let suites = Cache::open()?.suites()?;
-    let lock = File::options().create(true).truncate(false).write(true).open(suites.join(format!("{name}.lock")))?;
+    let lock =
+        File::options().create(true).truncate(false).write(true).open(suites.join(format!("{name}.lock")))?;
     lock.lock().with_context(|| format!("cannot lock `{name}`"))?;
     let folder = suites.join(name);
     let stamp = folder.join(".filled-with");

@@ -23,7 +23,8 @@ impl Said {
 
     /// The end of it in words, with the last lines of standard error.
     pub(crate) fn end(&self) -> String {
-        let status = self.status.map_or_else(|| "did not end in time".to_owned(), |status| status.to_string());
+        let status =
+            self.status.map_or_else(|| "did not end in time".to_owned(), |status| status.to_string());
         let last: Vec<&str> = self.stderr.trim_end().lines().rev().take(12).collect();
         let last: Vec<&str> = last.into_iter().rev().collect();
         format!("{status}: {}", last.join(" / "))

@@ -46,7 +46,8 @@ where
 /// Whether a test belongs to the part of about one in `share` that is run for every change. The same tests each time.
 pub(crate) fn is_in_share(name: &str, share: u32) -> bool {
     // FNV-1a: small, fixed, and spread well enough over names.
-    let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let hash =
+        name.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     (hash ^ (hash >> 15)) % share == 0
 }
 

@@ -2,6 +2,9 @@
 
 mod shape;
 
+#[cfg(test)]
+pub(crate) use shape::fields;
+
 use async_trait::async_trait;
 use dormouse_core::{
     Access, Bounds, Error, ErrorCode, EvalRequest, Grants, Language, Limits, Manager, Mount, Outcome, Result,

@@ -3,6 +3,9 @@
 mod capabilities;
 mod eval;
 
+#[cfg(test)]
+pub(crate) use eval::fields as eval_fields;
+
 use async_trait::async_trait;
 use dormouse_core::{Error, Manager, Mount};
 use serde_json::{Map, Value as Json};

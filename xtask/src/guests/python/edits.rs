@@ -6,7 +6,8 @@ use crate::guests::tree::Edit;
 /// image gets its own numbers. A module may return the value of its last expression. The file name of code stays the
 /// object that the compiler was given, which tells snippets of one name apart. And running code writes less to its
 /// own bytes, so that an instance copies fewer pages of the image: a counter can be stopped (image.c does it), and
-/// branches are not recorded, which only a just-in-time compiler reads.
+/// branches are not recorded, which only a just-in-time compiler reads. Destructors nest to a fixed depth: CPython
+/// watches the C stack, of which they use little, while the stack of calls that the host keeps would overflow.
 pub(super) const EDITS: &[Edit] = &[
     Edit {
         file: "Modules/_randommodule.c",
@@ -129,6 +130,24 @@ compiler_codegen(compiler *c, mod_ty mod)
         file: "Python/ceval_macros.h",
         find: "#define RECORD_BRANCH_TAKEN(bitset, flag) \\\n    FT_ATOMIC_STORE_UINT16_RELAXED(       \\\n        bitset, (FT_ATOMIC_LOAD_UINT16_RELAXED(bitset) << 1) | (flag))\n",
         replace: "#define RECORD_BRANCH_TAKEN(bitset, flag) ((void)(flag))\n",
+        count: 1,
+    },
+    Edit {
+        file: "Objects/object.c",
+        find: "    intptr_t margin = _Py_RecursionLimit_GetMargin(tstate);\n    if (margin < 2 && gc_flag) {\n",
+        replace: "    static int depth, destroying;\n    intptr_t margin = depth < 500 ? _Py_RecursionLimit_GetMargin(tstate) : 0;\n    if (margin < 2 && gc_flag) {\n",
+        count: 1,
+    },
+    Edit {
+        file: "Objects/object.c",
+        find: "    _PyReftracerTrack(op, PyRefTracer_DESTROY);\n    (*dealloc)(op);\n\n#ifdef Py_DEBUG",
+        replace: "    _PyReftracerTrack(op, PyRefTracer_DESTROY);\n    depth++;\n    (*dealloc)(op);\n    depth--;\n\n#ifdef Py_DEBUG",
+        count: 1,
+    },
+    Edit {
+        file: "Objects/object.c",
+        find: "    if (tstate->delete_later && margin >= 4 && gc_flag) {\n        _PyTrash_thread_destroy_chain(tstate);\n",
+        replace: "    if (tstate->delete_later && margin >= 4 && gc_flag && !destroying) {\n        destroying = 1;\n        _PyTrash_thread_destroy_chain(tstate);\n        destroying = 0;\n",
         count: 1,
     },
 ];

@@ -55,10 +55,18 @@ pub(super) struct Results {
 impl Runner {
     pub(super) async fn run(&self, job: &Job) -> Results {
         let last = Arc::new(LastTest::default());
-        let limits = Limits { wall: WALL, memory: MEMORY, output: OUTPUT, disk: DISK, files: FILES, ..Limits::default() };
+        let limits = Limits {
+            wall: WALL,
+            memory: MEMORY,
+            output: OUTPUT,
+            disk: DISK,
+            files: FILES,
+            ..Limits::default()
+        };
         let asked = json!({"module": job.module, "only": job.only, "without": job.without});
         let snippet = self.dormouse.snippet("python", self.script.as_str());
-        let snippet = snippet.name("run.py").limits(limits).bounds(Bounds { string_bytes: 1 << 20, ..Bounds::MAX });
+        let snippet =
+            snippet.name("run.py").limits(limits).bounds(Bounds { string_bytes: 1 << 20, ..Bounds::MAX });
         let snippet = snippet.mount(&self.folder, MOUNT, Access::ReadOnly).stdin(asked.to_string());
         let message = match snippet.directory("/tmp").on_output(last.clone()).run().await {
             Err(error) => format!("stopped: host: {error}"),
@@ -67,7 +75,9 @@ impl Runner {
                     Some(Ok(results)) => return results,
                     _ => "stopped: the runner's answer cannot be read".to_owned(),
                 },
-                Status::Raised(exception) => format!("stopped: {}: {}", exception.class, brief(&exception.message)),
+                Status::Raised(exception) => {
+                    format!("stopped: {}: {}", exception.class, brief(&exception.message))
+                }
                 Status::Exited(status) => format!("stopped: it exited with {status}"),
                 Status::Stopped(error) => format!("stopped: {}: {}", error.code(), brief(error.message())),
             },

@@ -20,7 +20,8 @@ const SHARE: u32 = 1;
 /// Runs CPython's tests in the Python guest.
 pub(crate) fn run(extent: &Extent) -> Result<Totals> {
     let home = workspace().join("tests/conformance/cpython");
-    let read = |name: &str| fs::read_to_string(home.join(name)).with_context(|| format!("cannot read `{name}`"));
+    let read =
+        |name: &str| fs::read_to_string(home.join(name)).with_context(|| format!("cannot read `{name}`"));
     let folder = material::provide()?;
     let mut expected = Expected::load("cpython", "expected.txt")?;
     let mut report = Report::default();
@@ -53,7 +54,8 @@ fn jobs(modules: &[String], expected: &Expected) -> Vec<Job> {
     let mut jobs = Vec::new();
     for module in modules {
         let of_module = |kind| {
-            let names = expected.of(kind).map(|(name, _)| name).filter(|name| is_of(name, module) && name != module);
+            let names =
+                expected.of(kind).map(|(name, _)| name).filter(|name| is_of(name, module) && name != module);
             names.map(|name| bare_name(module, name)).collect::<Vec<_>>()
         };
         let stops = of_module(Kind::Stop);
@@ -76,5 +78,6 @@ fn bare_name(module: &str, name: &str) -> String {
 }
 
 fn is_of(name: &str, module: &str) -> bool {
-    name.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || rest.starts_with(": "))
+    name.strip_prefix(module)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || rest.starts_with(": "))
 }

@@ -35,8 +35,15 @@ impl Engine {
     }
 
     /// Runs `before`, then the test at `path` below the folder. The message says why it failed.
-    pub(super) async fn test(&self, before: &str, path: &str, script: &Script, strict: bool) -> Result<(), String> {
-        let source = if strict { format!("\"use strict\";\n{}", script.source) } else { script.source.clone() };
+    pub(super) async fn test(
+        &self,
+        before: &str,
+        path: &str,
+        script: &Script,
+        strict: bool,
+    ) -> Result<(), String> {
+        let source =
+            if strict { format!("\"use strict\";\n{}", script.source) } else { script.source.clone() };
         let run = async {
             let mut session = self.provider.session(&Language::javascript()).await?;
             let request = self.request(before.to_owned(), "harness.js");

@@ -34,7 +34,8 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
     let mut expected = Expected::load("test262", "expected.txt")?;
     let mut report = Report::default();
     let scripts = scripts(&root, extent, &mut report)?;
-    let cases: Vec<Case> = scripts.iter().enumerate().flat_map(|(file, (name, script))| cases(file, name, script)).collect();
+    let cases: Vec<Case> =
+        scripts.iter().enumerate().flat_map(|(file, (name, script))| cases(file, name, script)).collect();
     let (engine, harness) = (Engine::new(&root)?, Harness::read(&root)?);
     let results = each("test262", &cases, |index| {
         let case = &cases[index];

@@ -24,7 +24,8 @@ impl Script {
             Some((first, rest)) if first.starts_with("// |reftest|") => rest,
             _ => text,
         };
-        let own = if script.has("raw") { own.strip_suffix("\nreportCompare(0, 0);\n").unwrap_or(own) } else { own };
+        let own =
+            if script.has("raw") { own.strip_suffix("\nreportCompare(0, 0);\n").unwrap_or(own) } else { own };
         own.clone_into(&mut script.source);
         script
     }

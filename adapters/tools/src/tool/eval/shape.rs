@@ -27,7 +27,7 @@ stopped and `error` names the limit and what to change. Long values and output a
 container with `preview_offset` and `preview_items`, or print less.";
 
 /// The table of arguments under the operator's policy.
-pub(super) fn fields(policy: &Policy) -> Vec<Field> {
+pub(crate) fn fields(policy: &Policy) -> Vec<Field> {
     let mut fields = source_fields();
     fields.extend(limit_fields(&policy.defaults, &policy.ceiling));
     fields.extend(access_fields(policy));

@@ -1,0 +1,2 @@
+console.log("leaving");
+process.exit(3);

@@ -1,0 +1,1 @@
+Array.from({ length: 100 }, (_, n) => n)

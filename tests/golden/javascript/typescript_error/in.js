@@ -1,0 +1,5 @@
+type Id = string;
+function find(id: Id): never {
+  throw new Error(`no ${id}`);
+}
+find("a" as Id);

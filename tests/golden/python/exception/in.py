@@ -1,0 +1,6 @@
+def divide(a, b):
+    return a / b
+
+
+print("before")
+divide(1, 0)

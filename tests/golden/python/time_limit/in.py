@@ -1,0 +1,3 @@
+print("kept")
+while True:
+    pass
