@@ -41,6 +41,7 @@ static const struct {
     {EBUSY, "EBUSY", "resource busy or locked"},
     {EIO, "EIO", "i/o error"},
     {ENOMEM, "ENOMEM", "not enough memory"},
+    {EILSEQ, "EILSEQ", "illegal byte sequence"},
     // No granted folder holds the path; its name is as unknown to the snippet as a missing file's.
     {ENOTCAPABLE, "ENOENT", "no such file or directory"},
     {EBADF, "ENOENT", "no such file or directory"},

@@ -144,7 +144,7 @@ static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque, 
   if (JS_IsObject(object)) return module_of(ctx, name, object);
   JS_FreeValue(ctx, object);
   if (name[0] != '/') {
-    JS_ThrowReferenceError(ctx, "no module '%s': there is fs, path, process, url, util, timers, crypto and files by path", name);
+    JS_ThrowReferenceError(ctx, "no module '%s': there is fs, path, process, url, util, events, assert, timers, crypto and files by path", name);
     return NULL;
   }
   size_t length;

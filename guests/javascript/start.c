@@ -47,6 +47,9 @@ static const char prelude_files[] = {
 static const char prelude_process[] = {
 #embed "prelude/process.js"
     , 0};
+static const char prelude_node[] = {
+#embed "prelude/node.js"
+    , 0};
 static const char prelude_query[] = {
 #embed "prelude/query.js"
     , 0};
@@ -61,7 +64,8 @@ static struct part {
 } parts[] = {
 #define PART(name) {"dormouse:" #name, prelude_##name, sizeof prelude_##name - 1, NULL, 0}
     PART(inspect), PART(console), PART(events), PART(encoding), PART(url_record), PART(url),
-    PART(clone),   PART(path),    PART(files),  PART(process),  PART(query),
+    PART(clone),   PART(path),    PART(files),  PART(process),  PART(node),
+    PART(query),
 #undef PART
 };
 

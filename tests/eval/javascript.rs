@@ -19,6 +19,7 @@ fn the_last_expression_is_the_value() {
     each(
         JAVASCRIPT,
         &[
+            ("return 1 + 1;", json!(2)),
             ("const x = 1; x + 1", json!(2)),
             ("let a = 1\na", json!(1)),
             ("if (true) { 5 }", json!(5)),

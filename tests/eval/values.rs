@@ -257,7 +257,7 @@ fn javascript_objects() {
             (
                 "const o = { a: 1 }; o.me = o; o.me === o && o",
                 json!({"type": "array", "is_list": false, "count": 2,
-                "value": {"a": int(1), "me": {"type": "reference", "class": "Object", "id": 1}}}),
+                "value": {"a": int(1), "me": {"type": "reference", "class": "Object", "id": 1}}, "id": 1}),
             ),
             (
                 "({ get a() { return 1 } })",

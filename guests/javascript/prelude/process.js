@@ -3,7 +3,7 @@
   'use strict';
   const { arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, monotonic, setExitCode, write } =
     native;
-  const { modules, inspect, format, define } = shared;
+  const { modules, define } = shared;
   let known;
   let age = -1;
 
@@ -83,12 +83,6 @@
   Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configurable: true });
   define('process', process);
 
-  const promisify =
-    (callback) =>
-    (...values) =>
-      new Promise((resolve, reject) => {
-        callback(...values, (error, value) => (error ? reject(error) : resolve(value)));
-      });
   const later =
     (set) =>
     (delay, value, options) =>
@@ -107,13 +101,6 @@
       URLSearchParams,
       fileURLToPath: (url) => decodeURIComponent(new URL(url).pathname),
       pathToFileURL: (path) => new URL(`file://${encodeURI(modules.path.resolve(path))}`),
-    },
-    util: {
-      inspect,
-      format: (...values) => format(values),
-      promisify,
-      TextEncoder,
-      TextDecoder,
     },
     timers: { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate },
     'timers/promises': { setTimeout: later(setTimeout), setImmediate: later((callback) => setImmediate(callback)) },

@@ -3,6 +3,7 @@
 import marshal
 import os
 import sys
+import zlib
 from importlib.machinery import ModuleSpec
 
 from _dormouse.absent import is_absent
@@ -10,7 +11,10 @@ from _dormouse.absent import is_absent
 # Not modules of programs: tests, documents, demonstrations.
 _LEFT_OUT = {"__pycache__", "test", "tests", "idle_test", "lib2to3", "idlelib", "turtledemo", "ensurepip"}
 
-_modules = {}  # name -> (is it a package, file name, marshalled code)
+# name -> (is it a package, file name, marshalled code); compressed for modules that the image has loaded, because only a
+# reload asks for those again.
+_modules = {}
+_compressed = set()
 
 
 class Library:
@@ -38,7 +42,8 @@ class Library:
 
     @staticmethod
     def get_code(name):
-        return marshal.loads(_entry(name)[2])
+        code = _entry(name)[2]
+        return marshal.loads(zlib.decompress(code) if name in _compressed else code)
 
     @staticmethod
     def get_source(name):
@@ -62,7 +67,7 @@ def _entry(name):
 
 
 def collect(root):
-    """Compiles every module under `root` that is not imported already."""
+    """Compiles every module under `root`; also those that are imported already, because programs reload modules."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(set(folders) - _LEFT_OUT)
         for file in sorted(files):
@@ -71,8 +76,12 @@ def collect(root):
             package = name.endswith(".__init__")
             name = name.removesuffix(".__init__")
             wanted = extension == ".py" and all(part.isidentifier() for part in name.split("."))
-            if not wanted or name in sys.modules or is_absent(name):
+            if not wanted or is_absent(name):
                 continue
             with open(path, "rb") as source:
                 code = compile(source.read(), path, "exec", dont_inherit=True)
-            _modules[name] = package, path, marshal.dumps(code)
+            data = marshal.dumps(code)
+            if name in sys.modules:
+                data = zlib.compress(data)
+                _compressed.add(name)
+            _modules[name] = package, path, data

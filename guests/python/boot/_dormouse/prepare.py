@@ -8,7 +8,7 @@ import random
 import sys
 import tempfile
 
-from _dormouse import absent, errors, library, loop, session, world, zones
+from _dormouse import absent, digests, errors, library, loop, session, world, zones
 
 # What snippets commonly import is loaded; an import statement then costs a dictionary lookup.
 _LOADED = """
@@ -34,6 +34,7 @@ def prepare(stdlib, zone_folder):
     for name in _LOADED:
         importlib.import_module(name)
     absent.install()
+    digests.install()
     errors.install()
     world.install()
     loop.install()
@@ -52,6 +53,8 @@ def finish():
     linecache.clearcache()
     importlib.invalidate_caches()
     os.environ.clear()
+    # There is no file that could be started as an interpreter.
+    sys.executable = sys._base_executable = ""
     sys.argv[:] = [""]
     # Lazily, at the first use in an instance (see the edit of _randommodule.c).
     random.seed()
