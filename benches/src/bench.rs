@@ -43,7 +43,7 @@ impl Bench {
 
     /// Fewer rounds, for what takes long.
     pub(crate) fn few(&self, parts: usize) -> usize {
-        (self.rounds / parts).max(5)
+        (self.rounds / parts).max(self.rounds.min(5))
     }
 
     /// Our runtime, with that many unused instances kept ready.

@@ -22,7 +22,7 @@ mod warm;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use clap::{Parser, ValueEnum};
 use serde_json::json;
 
@@ -135,6 +135,8 @@ fn measure(bench: &Bench, json: Option<PathBuf>) -> Result<()> {
         std::fs::write(&file, serde_json::to_string_pretty(&all)?)
             .context("the JSON file cannot be written")?;
     }
+    let missing = rows.iter().filter(|row| !row.is_measured()).count();
+    ensure!(missing == 0, "{missing} of {} rows could not be measured; they say why", rows.len());
     Ok(())
 }
 

@@ -41,11 +41,12 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     Ok(wanted.flat_map(|case| process(bench, case)).collect())
 }
 
-/// CPU time of one side's processes.
+/// CPU time of one side's processes, without the first, which may have had to compile.
 #[derive(Default)]
 struct Used {
     ms: Cell<f64>,
     processes: Cell<usize>,
+    warm: Cell<bool>,
 }
 
 impl Used {
@@ -54,8 +55,10 @@ impl Used {
         Box::new(move || {
             let before = launch::children_cpu()?;
             let wall = launch::timed(&mut command, "2")?;
-            self.ms.set(self.ms.get() + launch::children_cpu()? - before);
-            self.processes.set(self.processes.get() + 1);
+            if self.warm.replace(true) {
+                self.ms.set(self.ms.get() + launch::children_cpu()? - before);
+                self.processes.set(self.processes.get() + 1);
+            }
             Ok(vec![wall])
         })
     }

@@ -91,6 +91,11 @@ impl Row {
         self
     }
 
+    /// Whether ours could be measured.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.ours.is_ok()
+    }
+
     fn ratio(&self) -> Option<f64> {
         match (&self.ours, &self.peer) {
             (Ok(ours), Some((_, Ok(peer)))) if peer.p50 != 0.0 => Some(ours.p50 / peer.p50),

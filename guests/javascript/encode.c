@@ -254,7 +254,8 @@ static void encode_object(encoder *e, JSValueConst value, uint32_t level) {
     if (open->object != JS_VALUE_GET_PTR(value)) continue;
     text_string(e->out, "{\"type\":\"reference\"");
     write_class(e, value);
-    text_format(e->out, ",\"id\":%u}", encode_id(e, value));
+    open->id = encode_id(e, value);
+    text_format(e->out, ",\"id\":%u}", open->id);
     return;
   }
   struct open self = {.object = JS_VALUE_GET_PTR(value), .outer = e->open};
@@ -282,6 +283,13 @@ static void encode_object(encoder *e, JSValueConst value, uint32_t level) {
   }
   e->reserved -= END_ROOM;
   e->open = self.outer;
+  // Something inside refers back to it. An object has said its id already.
+  bool named = engine_kind_of(value) == KIND_ARRAY || engine_kind_of(value) == KIND_MAP || engine_kind_of(value) == KIND_SET ||
+               engine_kind_of(value) == KIND_ITERATOR || is_data(e, value);
+  if (self.id && named && e->out->length && e->out->bytes[e->out->length - 1] == '}') {
+    e->out->length--;
+    text_format(e->out, ",\"id\":%u}", self.id);
+  }
 }
 
 static void encode(encoder *e, JSValueConst value, uint32_t level) {

@@ -80,7 +80,8 @@ static JSValue fail(JSContext *ctx, const char *operation, const char *path) {
 }
 
 char *files_load(const char *path, size_t *length) {
-  int file = open(path, O_RDONLY | O_CLOEXEC);
+  bool input = !strcmp(path, "/dev/stdin");
+  int file = input ? 0 : open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return NULL;
   struct stat about;
   char *bytes = NULL;
@@ -113,7 +114,7 @@ char *files_load(const char *path, size_t *length) {
     }
   }
   int code = errno;
-  close(file);
+  if (!input) close(file);
   errno = code;
   return bytes;
 }

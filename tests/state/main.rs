@@ -1,1 +1,53 @@
-//! .
+//! The state of a live interpreter, saved and restored, here and in another process.
+
+mod damaged;
+mod elsewhere;
+
+use dormouse::wasm::{Checkpoint, Session, Settings, WasmProvider};
+use dormouse::{EvalRequest, Language, Outcome, Result};
+use dormouse_tests::sandbox;
+
+/// A session and what owns it.
+struct Kept {
+    provider: WasmProvider,
+    session: Session,
+    language: Language,
+}
+
+fn provider() -> WasmProvider {
+    Settings::new().and_then(WasmProvider::new).expect("a provider")
+}
+
+impl Kept {
+    /// A new session.
+    fn new(language: &str) -> Self {
+        let (provider, language) = (provider(), Language::parse(language).expect("a language"));
+        let session = sandbox::wait(provider.session(&language)).expect("the guest has been built");
+        Self { provider, session, language }
+    }
+
+    /// A session that goes on where the checkpoint was taken.
+    fn restored(checkpoint: &Checkpoint) -> Result<Self> {
+        let provider = provider();
+        let session = sandbox::wait(provider.restore(checkpoint))?;
+        Ok(Self { provider, session, language: checkpoint.language().clone() })
+    }
+
+    fn request(&self, code: &str) -> EvalRequest {
+        EvalRequest::new(self.language.clone(), code)
+    }
+
+    fn run(&mut self, request: &EvalRequest) -> Outcome {
+        sandbox::wait(self.provider.continue_session(&mut self.session, request))
+            .expect("the session is alive")
+    }
+
+    fn call(&mut self, code: &str) -> Outcome {
+        let request = self.request(code);
+        self.run(&request)
+    }
+
+    fn checkpoint(&mut self) -> Checkpoint {
+        sandbox::wait(self.provider.checkpoint(&mut self.session)).expect("the session can be saved")
+    }
+}

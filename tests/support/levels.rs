@@ -18,18 +18,25 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// What is held now.
+    /// What this process holds now.
     pub fn now() -> Self {
-        let status = fs::read_to_string("/proc/self/status").expect("/proc is mounted");
+        Self::of("self")
+    }
+
+    /// What a process holds now, by its number or `self`.
+    pub fn of(process: &str) -> Self {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a process that lives");
         let field = |name: &str| {
-            let line = status
-                .lines()
-                .find_map(|line| line.strip_prefix(name))
-                .expect("a field of /proc/self/status");
+            let line =
+                status.lines().find_map(|line| line.strip_prefix(name)).expect("a field of the status file");
             line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
         };
-        let descriptors = fs::read_dir("/proc/self/fd").expect("/proc is mounted").count() as u64;
-        Self { memory: field("RssAnon:"), descriptors, threads: field("Threads:") }
+        let descriptors = fs::read_dir(format!("/proc/{process}/fd")).expect("a process that lives");
+        Self {
+            memory: field("RssAnon:"),
+            descriptors: descriptors.count() as u64,
+            threads: field("Threads:"),
+        }
     }
 
     /// Waits until no level lies above `self` by more than `slack`.

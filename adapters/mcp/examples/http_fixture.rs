@@ -16,16 +16,21 @@ use tokio::io::AsyncReadExt as _;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let surface = Arc::new(Surface::new(Dormouse::new()?.manager().clone()));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
     let service = StreamableHttpService::new(
         move || Ok(Handler::new(surface.clone())),
         Arc::<LocalSessionManager>::default(),
-        StreamableHttpServerConfig::default().enforce_origin_validation(),
+        StreamableHttpServerConfig::default().with_allowed_origins([
+            format!("http://{address}"),
+            format!("http://localhost:{}", address.port()),
+        ]),
     );
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-    writeln!(std::io::stdout(), "http://{}/mcp", listener.local_addr()?)?;
+    writeln!(std::io::stdout(), "http://{address}/mcp")?;
     let router = axum::Router::new().nest_service("/mcp", service);
+    let (mut input, mut ignored) = (tokio::io::stdin(), Vec::new());
     tokio::select! {
         ended = async { axum::serve(listener, router).await } => Ok(ended?),
-        _ = tokio::io::stdin().read_to_end(&mut Vec::new()) => Ok(()),
+        _ = input.read_to_end(&mut ignored) => Ok(()),
     }
 }

@@ -5,23 +5,24 @@ use std::sync::Arc;
 use dormouse_core::{Error, ErrorCode};
 use dormouse_tools::{CallContext, Reply, Surface, ToolSpec};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
-    ServerConfig, Tool, ToolAnnotations,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, DiscoverResult, ErrorData, Implementation, JsonObject, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value as Json;
-use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
+use crate::places::Places;
 use crate::progress::{self, Written};
 
 /// How long a client may keep the list of tools, in milliseconds: it never changes while the process lives.
 const LIST_TTL_MS: u64 = 300_000;
-/// Calls in progress at one time; more are answered with `busy`.
-const MAX_CALLS: usize = 64;
-/// The wall-clock limit of a call that names none, in milliseconds: the schema's default, shown as the progress's total.
-const DEFAULT_TOTAL: f64 = 5_000.0;
+/// Who pays for calls of a connection that names nobody.
+const OWNER: &str = "local";
+/// The methods that are served.
+const SERVED: &[&str] = &["initialize", "ping", "server/discover", "tools/call", "tools/list"];
 
 const INSTRUCTIONS: &str = "Run untrusted Python, JavaScript or TypeScript in a sandbox that starts in under a millisecond. \
 Call `sandbox_eval` with `code` and `language`: the value of the last expression comes back typed, with stdout, stderr and any exception. \
@@ -34,13 +35,20 @@ An exception or an exit status is a normal result; `isError` means that the call
 #[derive(Clone)]
 pub struct Handler {
     surface: Arc<Surface>,
-    calls: Arc<Semaphore>,
+    places: Arc<Places>,
+    closing: CancellationToken,
 }
 
 impl Handler {
     /// A handler over the surface. Starts nothing.
     pub fn new(surface: Arc<Surface>) -> Self {
-        Self { surface, calls: Arc::new(Semaphore::new(MAX_CALLS)) }
+        Self { surface, places: Arc::new(Places::new()), closing: CancellationToken::new() }
+    }
+
+    /// Cancels every call in progress when `closing` is cancelled.
+    pub(crate) fn ending_with(mut self, closing: CancellationToken) -> Self {
+        self.closing = closing;
+        self
     }
 
     async fn call(
@@ -49,25 +57,32 @@ impl Handler {
         arguments: JsonObject,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Error> {
-        let Ok(_place) = self.calls.try_acquire() else {
-            let busy = Error::new(ErrorCode::Busy, format!("{MAX_CALLS} calls are in progress already"))
-                .with_hint("wait for one of them, then try again");
-            return self.surface.refuse(name, &busy);
+        let _place = match self.places.enter(&arguments) {
+            Ok(place) => place,
+            Err(busy) => return self.surface.refuse(name, &busy),
         };
-        let owner = "stdio".to_owned();
+        let owner = OWNER.to_owned();
         let Some(token) = context.meta.get_progress_token() else {
             return self.surface.call(name, arguments, CallContext { owner, output: None }).await;
         };
         let written = Arc::new(Written::default());
-        let total = arguments.get("timeout_ms").map_or(Some(DEFAULT_TOTAL), Json::as_f64);
+        let total = self.surface.get(name).and_then(|spec| time_limit(spec, &arguments));
         let run = self.surface.call(name, arguments, CallContext { owner, output: Some(written.clone()) });
         tokio::select! {
             reply = run => reply,
-            () = progress::notify(context.peer.clone(), token, total, written) => {
-                Err(Error::new(ErrorCode::Cancelled, "the client has left"))
-            }
+            () = progress::notify(context.peer.clone(), token, total, written) => Err(cancelled()),
         }
     }
+}
+
+fn cancelled() -> Error {
+    Error::new(ErrorCode::Cancelled, "the call was cancelled")
+}
+
+/// The wall-clock limit of a call in milliseconds: its argument, else the default that the tool's schema tells.
+fn time_limit(spec: &ToolSpec, arguments: &JsonObject) -> Option<f64> {
+    let default = &spec.input_schema["properties"]["timeout_ms"]["default"];
+    arguments.get("timeout_ms").unwrap_or(default).as_f64()
 }
 
 impl ServerHandler for Handler {
@@ -98,13 +113,42 @@ impl ServerHandler for Handler {
         let arguments = request.arguments.unwrap_or_default();
         // Cancelling drops the call, and with it the sandbox.
         let reply = tokio::select! {
+            biased;
+            () = context.ct.cancelled() => Err(cancelled()),
+            () = self.closing.cancelled() => Err(cancelled()),
             reply = self.call(&request.name, arguments, &context) => reply,
-            () = context.ct.cancelled() => Err(Error::new(ErrorCode::Cancelled, "the call was cancelled")),
         };
         match reply {
             Ok(reply) => Ok(result(reply).into()),
             Err(error) => Err(refusal(&error)),
         }
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let mut found = DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(LIST_TTL_MS);
+        found.cache_scope = CacheScope::Public;
+        Ok(found)
+    }
+
+    /// What the library could not read as one of its requests: an unknown method, or a known one with parameters of
+    /// another form.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method.as_str();
+        Err(if SERVED.contains(&method) {
+            ErrorData::invalid_params(format!("the parameters of `{method}` do not have its form"), None)
+        } else {
+            let shown: String = method.escape_debug().take(64).collect();
+            ErrorData::new(
+                rmcp::model::ErrorCode::METHOD_NOT_FOUND,
+                format!("there is no method `{shown}`"),
+                None,
+            )
+        })
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

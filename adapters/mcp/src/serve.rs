@@ -1,19 +1,29 @@
-//! Serves a transport to its end.
+//! Serves a connection to its end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dormouse_tools::Surface;
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
 
 use crate::Handler;
+use crate::outbox::outbox;
+use crate::transport::LineTransport;
 
-/// Longest message taken, in bytes (40 MiB): the longest source text with its JSON escapes, in the common case. A longer one is
-/// drained, logged and ignored; the server goes on.
-pub const MAX_LINE: usize = 40 << 20;
+/// Longest message taken, in bytes (64 MiB): the longest source text with room for its JSON escapes, so that a text that
+/// is somewhat too long still gets an error of its own. A longer message is drained and answered with -32600, without an
+/// id; the server goes on.
+pub const MAX_LINE: usize = 64 << 20;
+
+/// Time that calls in progress have to end after the input has ended; then they are cancelled. Long enough for the
+/// answers of `printf … | dormouse mcp`.
+const CALLS_GRACE: Duration = Duration::from_millis(500);
+/// Time after that to write what is left.
+const WRITES_GRACE: Duration = Duration::from_millis(500);
 
 /// Why a server ended in another way than by its client leaving.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +38,9 @@ pub enum McpError {
 
 /// Serves standard input and output until the client closes them. Nothing else may write to standard output meanwhile.
 ///
+/// Where standard input is no pipe, a thread may still wait for it after this has returned because the output was
+/// closed: end the runtime without waiting for it.
+///
 /// # Errors
 /// [`McpError`]; a client that leaves, at whatever moment, is no error.
 pub async fn serve_stdio(surface: Arc<Surface>) -> Result<(), McpError> {
@@ -35,7 +48,8 @@ pub async fn serve_stdio(surface: Arc<Surface>) -> Result<(), McpError> {
     serve(surface, reader, writer).await
 }
 
-/// Serves any pair of streams until the reader ends. Runs in progress are cancelled then.
+/// Serves any pair of streams until the reader ends or the writer fails. Calls in progress are cancelled half a second
+/// after the reader ends; two seconds after it, this has returned whatever happens.
 ///
 /// # Errors
 /// [`McpError`]; a client that leaves, at whatever moment, is no error.
@@ -44,8 +58,37 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let transport = AsyncRwTransport::new_server(reader, writer).with_max_line_length(MAX_LINE);
-    let service = match Handler::new(surface).serve(transport).await {
+    let ended = CancellationToken::new();
+    let cancel_calls = CancellationToken::new();
+    let stop_writing = CancellationToken::new();
+    let (outbox, writer) = outbox(writer);
+    let transport = LineTransport::new(reader, outbox, MAX_LINE, ended.clone());
+    let handler = Handler::new(surface).ending_with(cancel_calls.clone());
+    let connection = async {
+        // The writer ends once the transport is gone and everything is written.
+        let (served, ()) =
+            tokio::join!(drive(handler, transport), writer.run(stop_writing.clone(), ended.clone()));
+        served
+    };
+    let wind_down = async {
+        ended.cancelled().await;
+        tokio::time::sleep(CALLS_GRACE).await;
+        cancel_calls.cancel();
+        tokio::time::sleep(WRITES_GRACE).await;
+        stop_writing.cancel();
+        tokio::time::sleep(WRITES_GRACE).await;
+    };
+    tokio::select! {
+        served = connection => served,
+        () = wind_down => Ok(()),
+    }
+}
+
+async fn drive<R>(handler: Handler, transport: LineTransport<R>) -> Result<(), McpError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+{
+    let service = match handler.serve(transport).await {
         Ok(service) => service,
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
         // The client was gone before it could be told anything.

@@ -85,9 +85,19 @@ pub fn list(items: &Json, description: &str) -> Json {
     json!({"type": "array", "items": items, "description": description})
 }
 
-/// Anything, null too.
+/// Text or null. Its one keyword says nothing about null, so null validates.
+pub fn text_or_null(description: &str) -> Json {
+    anything(description)
+}
+
+/// A number from 1, or null.
+pub fn number_or_null(description: &str) -> Json {
+    json!({"minimum": 1, "description": description})
+}
+
+/// Anything, null too. The keyword refuses nothing; it is there because linters take a schema without any for a mistake.
 pub fn anything(description: &str) -> Json {
-    json!({"description": description})
+    json!({"minLength": 0, "description": description})
 }
 
 /// An object schema, put together property by property.

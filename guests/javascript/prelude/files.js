@@ -5,7 +5,8 @@
   const { path: paths } = shared.modules;
   const encoder = new TextEncoder();
 
-  const nameOf = (path) => (path instanceof URL ? decodeURIComponent(path.pathname) : path);
+  const nameOf = (path) =>
+    path === 0 ? '/dev/stdin' : path instanceof URL ? decodeURIComponent(path.pathname) : path;
   const encodingOf = (options) => (typeof options === 'string' ? options : options?.encoding);
   const isMissing = (error) => error.code === 'ENOENT' || error.code === 'ENOTDIR';
 

@@ -50,6 +50,7 @@
     version: 'v0.0.0',
     versions: {},
     pid: 1,
+    stdin: { fd: 0, isTTY: false },
     stdout: stream(1),
     stderr: stream(2),
     exit(status = process.exitCode ?? 0) {

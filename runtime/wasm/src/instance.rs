@@ -97,6 +97,7 @@ impl Instance {
         if let Some(fuel) = limits.fuel {
             let _ = self.store.set_fuel(fuel);
         }
+        self.store.set_hostcall_fuel(HOSTCALL_FUEL);
         self.store.set_epoch_deadline(1);
         fits
     }

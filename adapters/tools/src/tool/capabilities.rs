@@ -39,7 +39,7 @@ impl Capabilities {
         Self { manager, mounts, spec }
     }
 
-    fn describe(&self, error: Json) -> Json {
+    fn describe(&self, error: &Json) -> Json {
         let found = self.manager.capabilities();
         let languages: Vec<Json> = found
             .guests
@@ -97,13 +97,13 @@ impl Tool for Capabilities {
         if let Err(error) = decode(&[], arguments) {
             return self.refuse(&error);
         }
-        let structured = self.describe(Json::Null);
+        let structured = self.describe(&Json::Null);
         Reply { text: structured.to_string(), structured, is_error: false }
     }
 
     fn refuse(&self, error: &Error) -> Reply {
         Reply {
-            structured: self.describe(encode::error(error)),
+            structured: self.describe(&encode::error(error)),
             text: encode::error_text(error),
             is_error: true,
         }

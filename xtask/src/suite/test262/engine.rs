@@ -20,6 +20,9 @@ const MOUNT: &str = "/tests";
 /// What an asynchronous test prints at its end.
 const COMPLETE: &str = "Test262:AsyncTestComplete";
 
+/// What any other test prints when its last line was reached (`reportCompare` of `host.js`).
+const EVALUATED: &str = "Test262:Evaluated";
+
 /// The guest, with a folder of tests.
 pub(super) struct Engine {
     provider: WasmProvider,
@@ -84,13 +87,18 @@ fn judge(script: &Script, outcome: &Outcome) -> Result<(), String> {
     }
     if script.has("async") {
         // What the run came to after `$DONE` is the host's affair.
-        return match outcome.stdout.text.lines().find(|line| line.starts_with("Test262:")) {
-            Some(line) if line == COMPLETE => Ok(()),
+        let mut told = outcome.stdout.text.lines().filter(|line| line.starts_with("Test262:Async"));
+        return match told.next() {
+            Some(COMPLETE) => {
+                told.next().map_or(Ok(()), |again| Err(format!("$DONE was called again: {again}")))
+            }
             Some(line) => Err(brief(line)),
             None => Err(format!("{}, and $DONE was not called", ended(outcome))),
         };
     }
-    if outcome.is_ok() { Ok(()) } else { Err(ended(outcome)) }
+    // A promise that the test leaves rejected ends the run too, as in Node.js; the standard has no word on it.
+    let evaluated = outcome.stdout.text.lines().any(|line| line == EVALUATED);
+    if outcome.is_ok() || evaluated { Ok(()) } else { Err(ended(outcome)) }
 }
 
 fn ended(outcome: &Outcome) -> String {

@@ -35,10 +35,14 @@ impl Script {
     }
 
     fn read_front_matter(&mut self, matter: &str) {
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let lines = || matter.lines().filter(|line| !line.trim().is_empty());
+        // A few files indent all of it.
+        let outer = lines().map(indent).min().unwrap_or(0);
         let mut key = String::new();
-        for line in matter.lines() {
+        for line in lines() {
             let inner = line.trim();
-            let nested = line.starts_with(char::is_whitespace) || inner.starts_with("- ");
+            let nested = indent(line) > outer || inner.starts_with("- ");
             if !nested {
                 let Some((word, value)) = inner.split_once(':') else { continue };
                 word.clone_into(&mut key);
@@ -81,5 +85,7 @@ mod tests {
         assert_eq!(script.features, ["let", "const"]);
         assert_eq!(script.negative.as_deref(), Some("SyntaxError"));
         assert!(script.source.starts_with("/*---") && script.source.ends_with("1;\n"));
+        let indented = Script::parse("/*---\n  negative:\n    type: SyntaxError\n  features: [let]\n---*/\n");
+        assert_eq!((indented.negative.as_deref(), indented.features.len()), (Some("SyntaxError"), 1));
     }
 }

@@ -105,7 +105,7 @@ fn limit_fields(defaults: &Limits, ceiling: &Limits) -> Vec<Field> {
             "fuel",
             1,
             fuel,
-            defaults.fuel.map_or(Absent::None, |fuel| Absent::Default(fuel)),
+            defaults.fuel.map_or(Absent::None, Absent::Default),
             "Budget of executed operations, for a limit that is the same on every machine; the run is then slower. \
              Default: not counted.",
         ),
@@ -233,7 +233,7 @@ fn exception() -> Json {
                 &frame_fields(Object::new())
                     .optional("excerpt", schema::text("The source line that raised."))
                     .optional("traceback", schema::text("The language's own rendering."))
-                    .required("previous", schema::anything("Always empty here."))
+                    .required("previous", schema::list(&schema::text("Nothing."), "Always empty here."))
                     .build(),
                 "Causes, nearest first, at most 10.",
             ),
@@ -246,9 +246,9 @@ fn frame_fields(object: Object) -> Object {
         .required("class", schema::text("Name of its class."))
         .required("message", schema::text("Its message."))
         .required("code", schema::anything("A number or text where the language has one, else null."))
-        .required("file", schema::anything("File that raised, or null."))
-        .required("line", schema::anything("Line that raised, from 1, or null."))
-        .required("column", schema::anything("Column that raised, from 1, or null."))
+        .required("file", schema::text_or_null("File that raised, or null."))
+        .required("line", schema::number_or_null("Line that raised, from 1, or null."))
+        .required("column", schema::number_or_null("Column that raised, from 1, or null."))
         .required(
             "stack_trace",
             schema::list(&schema::text("function (file:line)"), "Frames, innermost first."),

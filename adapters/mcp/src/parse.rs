@@ -1,0 +1,129 @@
+//! One line of input as a message, as an error to answer, or as nothing.
+
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use serde_json::Value as Json;
+
+/// What a line is.
+pub(crate) enum Parsed {
+    /// A message to serve.
+    Message(Box<ClientJsonRpcMessage>),
+    /// Something that gets this error at once.
+    Refused(Box<ServerJsonRpcMessage>),
+    /// Nothing that is answered: an empty line, words that are no JSON, a notification or an answer of unknown form.
+    Ignored,
+}
+
+/// Reads a line. Nesting is bounded by the JSON reader (128 levels).
+///
+/// A line that does not even begin like a message is not answered: a peer that echoes what it reads would be answered
+/// for ever. An error has the request's id where one can be read; else, as the protocol has it, none.
+pub(crate) fn parse(line: &[u8]) -> Parsed {
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
+    if !matches!(line.first(), Some(b'{' | b'[')) {
+        if !line.is_empty() {
+            tracing::debug!(bytes = line.len(), "a line that is no message was ignored");
+        }
+        return Parsed::Ignored;
+    }
+    if line[0] == b'[' {
+        return invalid("a batch: send one message a line", None);
+    }
+    match serde_json::from_slice(line) {
+        Ok(message) => Parsed::Message(Box::new(message)),
+        Err(_) => classify(line),
+    }
+}
+
+fn classify(line: &[u8]) -> Parsed {
+    let value: Json = match serde_json::from_slice(line) {
+        Ok(value) => value,
+        Err(error) => {
+            return refused(
+                ErrorCode::PARSE_ERROR,
+                format!("the line cannot be read as JSON: {error}"),
+                None,
+            );
+        }
+    };
+    let has = |name: &str| value.get(name).is_some();
+    if has("result") || has("error") || (has("method") && !has("id")) {
+        tracing::debug!("an answer or a notification of unknown form was ignored");
+        return Parsed::Ignored;
+    }
+    let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
+    let sound = value["jsonrpc"] == "2.0" && value["method"].is_string();
+    match id {
+        Some(id) if sound => refused(ErrorCode::INVALID_PARAMS, "`params` is not an object".into(), Some(id)),
+        Some(id) => invalid("the request does not have the form of JSON-RPC 2.0", Some(id)),
+        None => invalid("the request needs an `id` that is text or a whole number of 64 bits", None),
+    }
+}
+
+fn invalid(message: &str, id: Option<RequestId>) -> Parsed {
+    refused(ErrorCode::INVALID_REQUEST, message.into(), id)
+}
+
+fn refused(code: ErrorCode, message: String, id: Option<RequestId>) -> Parsed {
+    Parsed::Refused(Box::new(ServerJsonRpcMessage::error(ErrorData::new(code, message, None), id)))
+}
+
+/// The answer to a line that was too long to be read.
+pub(crate) fn too_long(most: usize) -> ServerJsonRpcMessage {
+    let message = format!("a message is longer than {most} bytes and was dropped");
+    ServerJsonRpcMessage::error(ErrorData::new(ErrorCode::INVALID_REQUEST, message, None), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The code and the id of the error that a line gets; None when it is ignored.
+    fn answer(line: &str) -> Option<(i32, Option<String>)> {
+        match parse(line.as_bytes()) {
+            Parsed::Refused(error) => match *error {
+                ServerJsonRpcMessage::Error(error) => {
+                    Some((error.error.code.0, error.id.map(|id| id.to_string())))
+                }
+                _ => panic!("not an error"),
+            },
+            Parsed::Message(_) => panic!("`{line}` is a message"),
+            Parsed::Ignored => None,
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_answered_as_json_rpc_says_or_ignored() {
+        let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{}"#, "[".repeat(100_000));
+        for (line, expected) in [
+            ("", None),
+            ("hello", None),
+            ("5", None),
+            ("null", None),
+            ("{", Some((-32_700, None))),
+            (deep.as_str(), Some((-32_700, None))),
+            (r#"{"id":1e999}"#, Some((-32_700, None))),
+            ("[]", Some((-32_600, None))),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Some((-32_600, None))),
+            ("{}", Some((-32_600, None))),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Some((-32_600, None))),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, Some((-32_600, None))),
+            (r#"{"jsonrpc":"2.0","id":9223372036854775808,"method":"ping"}"#, Some((-32_600, None))),
+            (r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#, Some((-32_600, None))),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, Some((-32_600, Some("1".into())))),
+            (r#"{"id":"a","method":"ping"}"#, Some((-32_600, Some("a".into())))),
+            (r#"{"jsonrpc":"2.0","id":2,"method":5}"#, Some((-32_600, Some("2".into())))),
+            (r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":[]}"#, Some((-32_602, Some("3".into())))),
+            (r#"{"jsonrpc":"2.0","method":5}"#, None),
+            (r#"{"jsonrpc":"2.0","error":5}"#, None),
+        ] {
+            let shown: String = line.chars().take(80).collect();
+            assert_eq!(answer(line), expected, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_mark_at_the_beginning_and_a_carriage_return_at_the_end_do_not_matter() {
+        let line = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r";
+        assert!(matches!(parse(line.as_bytes()), Parsed::Message(_)));
+    }
+}

@@ -1,0 +1,89 @@
+//! The transport under the protocol: lines of JSON, bounded on both sides.
+//!
+//! It differs from the library's own in what a peer can do to it: a message that cannot come first does not end the
+//! server, a long or malformed one is answered, a reader that does not read stops further requests from being read, and
+//! messages are written in the order in which they were made.
+
+use std::future::Future;
+use std::io;
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::AsyncRead;
+use tokio_util::sync::CancellationToken;
+
+use crate::line::{Line, LineReader};
+use crate::outbox::Outbox;
+use crate::parse::{Parsed, parse, too_long};
+
+pub(crate) struct LineTransport<R> {
+    reader: LineReader<R>,
+    outbox: Outbox,
+    most: usize,
+    /// A request has been passed on. Before that, the library takes anything else for a broken handshake and quits.
+    opened: bool,
+    ended: CancellationToken,
+}
+
+impl<R: AsyncRead + Unpin> LineTransport<R> {
+    /// `ended` is cancelled when the input ends; cancelling it from outside ends the input.
+    pub(crate) fn new(reader: R, outbox: Outbox, most: usize, ended: CancellationToken) -> Self {
+        Self { reader: LineReader::new(reader, most), outbox, most, opened: false, ended }
+    }
+
+    async fn next(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            self.outbox.has_room().await;
+            let line = match self.reader.next().await {
+                Line::Whole(line) => line,
+                Line::TooLong => {
+                    self.answer(&too_long(self.most));
+                    continue;
+                }
+                Line::End => return None,
+            };
+            match parse(&line) {
+                Parsed::Message(message) if self.opened || matches!(*message, JsonRpcMessage::Request(_)) => {
+                    self.opened = true;
+                    return Some(*message);
+                }
+                Parsed::Message(_) => tracing::debug!("a message before the first request was ignored"),
+                Parsed::Refused(error) => self.answer(&error),
+                Parsed::Ignored => {}
+            }
+        }
+    }
+
+    /// Queues an answer that nobody waits for.
+    fn answer(&self, message: &ServerJsonRpcMessage) {
+        drop(self.outbox.push(message));
+    }
+}
+
+impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransport<R> {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.outbox.push(&message)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        let ended = self.ended.clone();
+        let message = tokio::select! {
+            () = ended.cancelled() => None,
+            message = self.next() => message,
+        };
+        if message.is_none() {
+            ended.cancel();
+        }
+        message
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! The command line (S1-02, S1-03, S1-09): exit statuses, where the code comes from, what is printed.
+
+use std::fs;
+
+use dormouse_tests::binary::{Ran, dormouse};
+use serde_json::Value as Json;
+
+fn eval(arguments: &[&str]) -> Ran {
+    dormouse(&[&["eval"], arguments].concat(), b"")
+}
+
+#[track_caller]
+fn prints(arguments: &[&str], wanted: &str) {
+    let ran = eval(arguments);
+    assert_eq!((ran.status, ran.text().as_str()), (Some(0), wanted), "{arguments:?}: {}", ran.complaint());
+}
+
+#[test]
+fn the_exit_status_says_how_it_ended() {
+    for (arguments, status) in [
+        (vec!["1"], 0),
+        (vec!["exit()"], 0),
+        (vec!["raise ValueError('no')"], 1),
+        (vec!["x = = 1"], 1),
+        (vec!["exit(7)"], 7),
+        (vec!["--timeout", "100ms", "while True: pass"], 124),
+        (vec!["--fuel", "1000", "while True: pass"], 137),
+        (vec!["-l", "js", "process.exit(9)"], 9),
+        (vec!["-l", "cobol", "1"], 2),
+        (vec!["--timeout", "61s", "1"], 2),
+        (vec!["--memory", "1GiB", "1"], 2),
+        (vec!["--no-such-flag", "1"], 2),
+        (vec!["--mount", "nonsense", "1"], 2),
+        (vec!["--network", "1"], 1),
+    ] {
+        let ran = eval(&arguments);
+        assert_eq!(ran.status, Some(status), "{arguments:?}: {}{}", ran.text(), ran.complaint());
+        assert!(!ran.complaint().contains("panicked"), "{}", ran.complaint());
+    }
+}
+
+#[test]
+fn the_value_goes_to_standard_output_and_trouble_to_standard_error() {
+    prints(&["1 + 1"], "2\n");
+    prints(&["'text'"], "text\n");
+    prints(&["print('out')"], "out\n");
+    prints(&["print('out'); 5"], "out\n5\n");
+    prints(&["-l", "javascript", "[1, 2].map(x => x * 2)"], "[2, 4]\n");
+    prints(&["-l", "typescript", "const x: number = 1; x"], "1\n");
+    let ran = eval(&["import sys; print('out'); print('err', file=sys.stderr); 1 / 0"]);
+    assert_eq!(ran.text(), "out\n");
+    let told = ran.complaint();
+    assert!(told.starts_with("err\n") && told.contains("ZeroDivisionError: division by zero"), "{told}");
+    assert!(told.contains("1 / 0") && told.contains("<snippet>:1"), "the source is shown: {told}");
+}
+
+#[test]
+fn a_limit_is_told_with_its_code_and_a_hint() {
+    let ran = eval(&["--timeout", "100ms", "print('kept')\nwhile True: pass"]);
+    assert_eq!(ran.text(), "kept\n");
+    let told = ran.complaint();
+    assert!(told.contains("limit_time") && told.contains("100 ms") && told.contains("hint"), "{told}");
+}
+
+#[test]
+fn code_comes_from_the_argument_a_file_or_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, code, wanted) in [
+        ("a.py", "import sys\nsys.argv[1:]", "[\"-x\", \"y\"]\n"),
+        ("b.js", "process.argv.slice(-2)", "[\"-x\", \"y\"]\n"),
+        ("c.ts", "const x: number = 3; x", "3\n"),
+    ] {
+        let path = folder.path().join(name);
+        fs::write(&path, code).unwrap();
+        prints(&["--file", path.to_str().unwrap(), "--", "-x", "y"], wanted);
+    }
+    let piped = dormouse(&["eval", "-"], b"21 * 2");
+    assert_eq!((piped.status, piped.text().as_str()), (Some(0), "42\n"));
+    let piped = dormouse(&["eval", "-l", "js"], b"21 * 2");
+    assert_eq!((piped.status, piped.text().as_str()), (Some(0), "42\n"));
+    let missing = eval(&["--file", "/no/such/file.py"]);
+    assert_ne!(missing.status, Some(0));
+    assert!(missing.complaint().contains("/no/such/file.py"), "{}", missing.complaint());
+}
+
+#[test]
+fn after_two_dashes_nothing_is_a_flag() {
+    prints(&["--", "--5"], "5\n");
+    prints(&["--", "-5"], "-5\n");
+    let ran = eval(&["--", "--unsafe"]);
+    assert!(ran.complaint().contains("NameError"), "{}", ran.complaint());
+    assert_eq!(eval(&["--unsafe", "1"]).status, Some(2), "there is no such flag");
+}
+
+#[test]
+fn folders_are_shown_read_only_unless_writes_are_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in.txt"), "given").unwrap();
+    let host = folder.path().to_str().unwrap();
+    let (plain, writable) = (format!("{host}:/data"), format!("{host}:/data:rw"));
+    prints(&["--mount", &plain, "open('/data/in.txt').read()"], "given\n");
+    prints(&["--project", host, "open('in.txt').read()"], "given\n");
+    let write = "open('/data/out.txt', 'w').write('made')";
+    assert_eq!(eval(&["--mount", &plain, write]).status, Some(1));
+    assert_ne!(eval(&["--mount", &writable, write]).status, Some(0), "without --writes");
+    assert!(!folder.path().join("out.txt").exists());
+    prints(&["--writes", "--mount", &writable, write], "4\n");
+    assert_eq!(fs::read_to_string(folder.path().join("out.txt")).unwrap(), "made");
+}
+
+#[test]
+fn programs_run_under_the_same_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let program = |name: &str, body: &str| {
+        let text = format!(
+            r#"(module (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+                (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+                (memory (export "memory") 1) (data (i32.const 8) "\10\00\00\00\03\00\00\00hi\0a") (func (export "_start") {body}))"#
+        );
+        let path = folder.path().join(name);
+        fs::write(&path, wat::parse_str(text).unwrap()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let run = |arguments: &[&str]| {
+        dormouse(&[&["--cache-dir", cache.to_str().unwrap(), "run"], arguments].concat(), b"")
+    };
+    let hello =
+        program("hello.wasm", "(drop (call $write (i32.const 1) (i32.const 8) (i32.const 1) (i32.const 0)))");
+    let ran = run(&[&hello]);
+    assert_eq!((ran.status, ran.text().as_str()), (Some(0), "hi\n"), "{}", ran.complaint());
+    // WASI 0.2 knows success and failure, and no other status.
+    assert_eq!(run(&[&program("three.wasm", "(call $exit (i32.const 3))")]).status, Some(1));
+    assert_eq!(run(&["--timeout", "100ms", &program("loop.wasm", "(loop (br 0))")]).status, Some(124));
+    let bad = folder.path().join("bad.wasm");
+    fs::write(&bad, "hello").unwrap();
+    let ran = run(&[bad.to_str().unwrap()]);
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.complaint().contains("bad_component"), "{}", ran.complaint());
+}
+
+#[test]
+fn the_installation_tells_about_itself() {
+    for arguments in [
+        &["guests", "list"][..],
+        &["guests", "path", "python"],
+        &["doctor"],
+        &["completions", "bash"],
+        &["--version"],
+        &["--help"],
+    ] {
+        let ran = dormouse(arguments, b"");
+        assert_eq!(ran.status, Some(0), "{arguments:?}: {}", ran.complaint());
+        assert!(!ran.stdout.is_empty(), "{arguments:?}");
+    }
+    let list = dormouse(&["guests", "list"], b"").text();
+    assert!(
+        list.contains("python") && list.contains("CPython 3.14") && list.contains("javascript"),
+        "{list}"
+    );
+}
+
+#[test]
+fn json_is_one_line_also_when_the_run_was_refused() {
+    for arguments in [
+        &["--json", "1"][..],
+        &["--json", "1 / 0"],
+        &["--json", "-l", "cobol", "1"],
+        &["--json", "--timeout", "1h", "1"],
+    ] {
+        let ran = eval(arguments);
+        let parsed: Json = serde_json::from_slice(&ran.stdout)
+            .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {}{}", ran.text(), ran.complaint()));
+        assert!(parsed["ok"].is_boolean() && ran.text().lines().count() == 1, "{parsed}");
+    }
+}

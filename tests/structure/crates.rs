@@ -1,0 +1,85 @@
+//! Dependencies point one way (docs/ARCHITECTURE.md): core knows nothing above it, doors know no engine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use dormouse_tests::binary;
+use serde_json::Value as Json;
+
+use super::root;
+
+/// What each crate of ours may use of ours.
+const OURS: [(&str, &[&str]); 9] = [
+    ("dormouse-core", &[]),
+    ("dormouse-wasm", &["dormouse-core"]),
+    ("dormouse", &["dormouse-core", "dormouse-wasm"]),
+    ("dormouse-tools", &["dormouse-core"]),
+    ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
+    ("dormouse-cli", &["dormouse", "dormouse-mcp", "dormouse-tools"]),
+    ("xtask", &["dormouse", "dormouse-wasm"]),
+    ("dormouse-tests", &["dormouse", "dormouse-tools"]),
+    ("dormouse-benches", &["dormouse"]),
+];
+
+/// Who may use a library that belongs to one room.
+const THEIRS: [(&str, &[&str]); 8] = [
+    ("wasmtime", &["dormouse-wasm", "xtask"]),
+    ("wasmtime-wasi", &["dormouse-wasm", "xtask"]),
+    ("cap-std", &["dormouse-wasm"]),
+    ("swc_ts_fast_strip", &["dormouse-wasm"]),
+    ("rmcp", &["dormouse-mcp"]),
+    ("clap", &["dormouse-cli", "xtask", "dormouse-benches"]),
+    ("tracing-subscriber", &["dormouse-cli"]),
+    ("anyhow", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-benches"]),
+];
+
+/// Each crate of the workspace and what it uses, tests and build scripts left out.
+fn graph() -> BTreeMap<String, BTreeSet<String>> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let mut command =
+        binary::started(Path::new(&cargo), &["metadata", "--no-deps", "--format-version", "1", "--offline"]);
+    command.current_dir(root());
+    for name in ["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    let ran = binary::finish(command, b"");
+    assert_eq!(ran.status, Some(0), "{}", ran.complaint());
+    let metadata: Json = serde_json::from_slice(&ran.stdout).expect("cargo speaks JSON");
+    let packages = metadata["packages"].as_array().expect("packages").iter();
+    packages
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().expect("dependencies").iter();
+            let used = dependencies.filter(|dependency| dependency["kind"].is_null());
+            let names = used.map(|dependency| dependency["name"].as_str().expect("a name").to_owned());
+            (package["name"].as_str().expect("a name").to_owned(), names.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn our_crates_depend_in_one_direction() {
+    let graph = graph();
+    let ours: BTreeSet<&str> = graph.keys().map(String::as_str).collect();
+    let listed: BTreeSet<&str> = OURS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(ours, listed, "the crates of the workspace are those of this list");
+    for (name, allowed) in OURS {
+        for used in graph[name].iter().filter(|used| ours.contains(used.as_str())) {
+            assert!(allowed.contains(&used.as_str()), "{name} must not depend on {used}");
+        }
+    }
+}
+
+#[test]
+fn a_library_is_used_in_its_own_room_only() {
+    let graph = graph();
+    for (library, allowed) in THEIRS {
+        let users: Vec<&str> =
+            graph.iter().filter(|(_, used)| used.contains(library)).map(|(name, _)| name.as_str()).collect();
+        assert!(!users.is_empty(), "nobody uses {library}: take it off the list");
+        for user in users {
+            assert!(allowed.contains(&user), "{user} must not use {library}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What the documents say can be done: commands exist, links lead somewhere, tables are those of the code.
+
+use std::path::Path;
+
+use dormouse::ErrorCode;
+use dormouse_tests::binary;
+
+use super::{files, name, read, root};
+
+#[test]
+fn the_table_of_errors_is_that_of_the_code() {
+    let text = read(&root().join("docs/errors.md"));
+    let rows: Vec<(String, String)> = text
+        .lines()
+        .filter_map(|line| {
+            let cells: Vec<&str> = line.strip_prefix("| `")?.split(" | ").collect();
+            let code = cells.first()?.trim_end_matches('`');
+            assert!(
+                cells.len() == 4 && cells.iter().all(|cell| !cell.trim().is_empty()),
+                "a cell is empty: {line}"
+            );
+            Some((code.to_owned(), cells[2].to_owned()))
+        })
+        .collect();
+    let wanted: Vec<(String, String)> = ErrorCode::ALL
+        .iter()
+        .map(|code| (code.as_str().to_owned(), code.exit_status().to_string()))
+        .collect();
+    assert_eq!(rows, wanted);
+}
+
+/// The lines of fenced blocks of shell commands.
+fn commands(text: &str) -> Vec<String> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        if let Some(language) = line.trim().strip_prefix("```") {
+            inside = !inside && ["sh", "console", "bash"].contains(&language);
+            continue;
+        }
+        let command = line.trim().trim_start_matches("$ ");
+        if inside && (command.starts_with("cargo xtask ") || command.starts_with("dormouse ")) {
+            found.push(command.split(" #").next().unwrap_or_default().trim().to_owned());
+        }
+    }
+    found
+}
+
+/// The help of a command, which must exist.
+fn help(program: &Path, words: &[&str]) -> String {
+    let ran = binary::finish(binary::started(program, &[words, &["--help"]].concat()), b"");
+    assert_eq!(ran.status, Some(0), "{} {words:?}: {}", program.display(), ran.complaint());
+    ran.text()
+}
+
+#[test]
+fn the_commands_of_the_documents_exist_with_their_options() {
+    let dormouse = binary::path();
+    let xtask = dormouse.with_file_name("xtask");
+    assert!(
+        xtask.exists(),
+        "`xtask` has not been built: run `cargo build --release --workspace --bins` first"
+    );
+    let mut seen = 0;
+    for file in files(&["md"]) {
+        for command in commands(&read(&file)) {
+            let words: Vec<&str> = command.split_whitespace().collect();
+            let (program, words) =
+                if words[0] == "cargo" { (&xtask, &words[2..]) } else { (&dormouse, &words[1..]) };
+            let Some(verb) = words.first().filter(|word| !word.starts_with('-')) else { continue };
+            // The benchmark has options of its own.
+            let text = help(program, &[verb]);
+            let options =
+                words.iter().take_while(|word| **word != "--").filter(|word| word.starts_with("--"));
+            for option in options.filter(|_| *verb != "bench") {
+                let option = option.split('=').next().unwrap_or_default();
+                assert!(text.contains(option), "{}: `{command}`: no {option}", name(&file));
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 4, "only {seen} commands were found");
+}
+
+#[test]
+fn the_readme_begins_with_what_it_is_and_two_commands() {
+    let text = read(&root().join("README.md"));
+    let found = commands(&text);
+    assert!(found[0].starts_with("cargo xtask ") && found[1].starts_with("cargo xtask "), "{found:?}");
+    assert!(!text.contains("@@"), "a place of the README is not filled in");
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut broken = Vec::new();
+    for file in files(&["md"]) {
+        for target in read(&file).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = target.split('#').next().unwrap_or_default();
+            let elsewhere = target.contains("://") || path.is_empty() || path.contains(' ');
+            if !elsewhere && !file.parent().is_some_and(|folder| folder.join(path).exists()) {
+                broken.push(format!("{} -> {target}", name(&file)));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:?}");
+}
+
+#[test]
+fn every_crate_is_named_in_the_architecture() {
+    let text = read(&root().join("docs/ARCHITECTURE.md"));
+    for room in [
+        "runtime/core",
+        "runtime/wasm",
+        "runtime/dormouse",
+        "adapters/tools",
+        "adapters/mcp",
+        "adapters/cli",
+        "xtask",
+    ] {
+        assert!(text.contains(&format!("`{room}`")), "{room} is not in docs/ARCHITECTURE.md");
+    }
+}
+
+#[test]
+fn the_numbers_of_the_specification_are_those_of_the_code() {
+    let text = read(&root().join("docs/SPECIFICATION.md"));
+    let (defaults, ceiling) = (dormouse::Limits::default(), dormouse::Limits::ceiling());
+    let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
+    for (row, cells) in [
+        (
+            "| wall clock |",
+            vec![format!("{} s", defaults.wall.as_secs()), format!("{} s", ceiling.wall.as_secs())],
+        ),
+        ("| memory, all", vec![mib(defaults.memory), mib(dormouse::Limits::MIN_MEMORY), mib(ceiling.memory)]),
+        ("| output kept", vec![format!("{} KiB", defaults.output >> 10), mib(ceiling.output)]),
+        ("| bytes written", vec![mib(defaults.disk)]),
+        ("| source text", vec![mib(dormouse::EvalRequest::MAX_CODE as u64)]),
+    ] {
+        let line =
+            text.lines().find(|line| line.starts_with(row)).unwrap_or_else(|| panic!("no row `{row}`"));
+        for cell in cells {
+            assert!(line.contains(&cell), "`{cell}` is not in: {line}");
+        }
+    }
+}

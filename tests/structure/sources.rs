@@ -1,0 +1,67 @@
+//! Rules for every source file.
+
+use super::{files, name, read};
+
+/// The only files with unsafe code.
+const UNSAFE: [&str; 2] = ["runtime/wasm/src/artifact.rs", "runtime/wasm/src/doors.rs"];
+/// Longest file, in lines.
+const LONGEST: usize = 500;
+
+#[test]
+fn unsafe_code_stands_in_two_files_with_its_reason() {
+    let word = "unsafe";
+    let mut found = Vec::new();
+    for file in files(&["rs"]) {
+        let text = read(&file);
+        let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+        let blocks = code
+            .filter(|line| {
+                [" {", " fn ", " impl ", " extern ", " trait ", "("]
+                    .iter()
+                    .any(|after| line.contains(&format!("{word}{after}")))
+            })
+            .count();
+        if blocks > 0 {
+            found.push(name(&file));
+            assert_eq!(blocks, 1, "{}: one block a file", name(&file));
+            assert!(text.contains("// SAFETY:"), "{}: the reason is missing", name(&file));
+        } else {
+            let allowed = format!("({word}_code");
+            assert!(!text.contains(&allowed), "{} lifts the lint", name(&file));
+        }
+    }
+    assert_eq!(found, UNSAFE);
+}
+
+#[test]
+fn no_file_is_longer_than_a_reader_bears() {
+    let long: Vec<String> = files(&["rs", "c", "h", "js", "mjs", "py", "wit", "sh", "md", "toml"])
+        .iter()
+        .map(|file| (name(file), read(file).lines().count()))
+        .filter(|(_, lines)| *lines > LONGEST)
+        .map(|(name, lines)| format!("{name}: {lines}"))
+        .collect();
+    assert!(long.is_empty(), "longer than {LONGEST} lines: {long:?}");
+}
+
+#[test]
+fn a_rust_file_begins_by_saying_what_it_owns() {
+    for file in files(&["rs"]) {
+        let text = read(&file);
+        let first = text.lines().next().unwrap_or_default();
+        assert!(
+            first.starts_with("//! ") || first.starts_with("#!["),
+            "{} begins with `{first}`",
+            name(&file)
+        );
+    }
+}
+
+#[test]
+fn nothing_is_left_to_do() {
+    for file in files(&["rs", "c", "h", "js", "py", "wit"]) {
+        for word in ["TO\u{44}O", "FIX\u{4d}E", "X\u{58}X:"] {
+            assert!(!read(&file).contains(word), "{} holds a {word}", name(&file));
+        }
+    }
+}
