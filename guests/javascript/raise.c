@@ -72,13 +72,19 @@ static bool is_own(const frame *f) {
   return f->file_length >= sizeof own_prefix - 1 && memcmp(f->file, own_prefix, sizeof own_prefix - 1) == 0;
 }
 
+// Whether the frame is the constructor of the error's own class: that is where it was made, not where it was raised.
+static bool is_constructor(const frame *f, const char *class) {
+  return class && f->function && f->function_length == strlen(class) && memcmp(f->function, class, f->function_length) == 0;
+}
+
 // The frames of a stack text as JSON strings; the innermost with a place is where it was raised.
-static void write_frames(text *out, const char *stack, uint32_t most, frame *raised) {
+static void write_frames(text *out, const char *stack, const char *class, uint32_t most, frame *raised) {
   uint32_t count = 0;
   for (const char *line = stack; line && *line;) {
     const char *end = strchrnul(line, '\n');
     frame f;
-    if (read_frame(line, (size_t)(end - line), &f) && !is_own(&f)) {
+    bool shown_before = count || raised->file;
+    if (read_frame(line, (size_t)(end - line), &f) && !is_own(&f) && (shown_before || !is_constructor(&f, class))) {
       // JSON.parse reports places in its text under this name.
       bool in_text = f.file_length == 7 && memcmp(f.file, "<input>", 7) == 0;
       if (!raised->file && f.line && !in_text) *raised = f;
@@ -218,7 +224,7 @@ static void write_one(JSContext *ctx, JSValueConst thrown, const bounds *limits,
   const char *frames = JS_IsString(stack) ? JS_ToCString(ctx, stack) : NULL;
   frame raised = {0};
   text list = {0};
-  write_frames(&list, frames, limits->frames, &raised);
+  write_frames(&list, frames, class, limits->frames, &raised);
   text_string(out, "{\"class\":");
   text_quoted(out, class ? class : "", class ? strlen(class) : 0, 256);
   text_string(out, ",\"message\":");

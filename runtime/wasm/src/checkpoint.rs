@@ -1,11 +1,14 @@
 //! A saved interpreter: the pages of its memory that differ from the guest's image, and what they fit.
 
 use dormouse_core::{Error, ErrorCode, Language, Result};
+use sha2::{Digest as _, Sha256};
 
 use crate::doors::PAGE;
 
 /// First bytes of the form, with its version.
 const MAGIC: &[u8; 8] = b"DMOUSE\x00\x01";
+/// Bytes of the checksum at the end. It tells damage, not forgery: a checkpoint is as untrusted as its guest.
+const DIGEST: usize = 32;
 /// Largest memory that a checkpoint can speak of, in bytes.
 const MAX_MEMORY: u64 = 4 << 30;
 
@@ -53,7 +56,8 @@ impl Checkpoint {
             .collect()
     }
 
-    /// As bytes: magic, language, guest, stack pointer, memory size, page numbers, pages; integers little-endian.
+    /// As bytes: magic, language, guest, stack pointer, memory size, page numbers, pages, and the SHA-256 of all that;
+    /// integers are little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         for text in [self.language.as_str(), &self.guest] {
@@ -69,6 +73,8 @@ impl Checkpoint {
         for (_, page) in &self.pages {
             out.extend_from_slice(page);
         }
+        let digest = Sha256::digest(&out);
+        out.extend_from_slice(&digest);
         out
     }
 
@@ -77,10 +83,15 @@ impl Checkpoint {
     /// # Errors
     /// `args_invalid`, saying what is wrong; nothing is allocated beyond the size of the input.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut reader = Reader { rest: bytes };
-        if reader.take(MAGIC.len())? != MAGIC {
+        if !bytes.starts_with(MAGIC) {
             return Err(damaged("it does not begin as one, or is of another version"));
         }
+        let end = bytes.len().checked_sub(DIGEST).ok_or_else(|| damaged("it ends early"))?;
+        let (content, digest) = bytes.split_at(end);
+        if Sha256::digest(content).as_slice() != digest {
+            return Err(damaged("its content does not fit its checksum"));
+        }
+        let mut reader = Reader { rest: content.get(MAGIC.len()..).unwrap_or_default() };
         let language = Language::parse(reader.text()?)?;
         let guest = reader.text()?.to_owned();
         let stack_pointer = u32::from_le_bytes(reader.array()?);
@@ -158,7 +169,7 @@ mod tests {
     #[test]
     fn a_cut_or_changed_checkpoint_is_refused_at_every_byte() {
         let bytes = sample().to_bytes();
-        let head = bytes.len() - 2 * PAGE;
+        let head = bytes.len() - 2 * PAGE - DIGEST;
         for end in (0..head).chain([bytes.len() - 1]) {
             assert!(Checkpoint::from_bytes(&bytes[..end]).is_err(), "cut at {end}");
         }
@@ -167,9 +178,12 @@ mod tests {
             changed[at] ^= 0xff;
             assert!(Checkpoint::from_bytes(&changed).is_err());
         }
-        let mut huge = bytes.clone();
-        let sizes = head - 8 - 8 - 8;
-        huge[sizes..sizes + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+        // Impossible claims are refused although their checksum fits.
+        let mut huge = bytes[..bytes.len() - DIGEST].to_vec();
+        let count = head - 2 * 4 - 8;
+        huge[count..count + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+        let digest = Sha256::digest(&huge);
+        huge.extend_from_slice(&digest);
         assert!(Checkpoint::from_bytes(&huge).is_err());
     }
 
