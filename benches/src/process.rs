@@ -1,17 +1,20 @@
 //! Whole processes: from the start of `dormouse eval 1+1` to its end, its result printed. Their CPU time is told as well,
 //! because it hardly depends on what else the machine does.
 
-use std::cell::Cell;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use crate::bench::{Bench, FUEL, SUM};
 use crate::launch;
 use crate::peers::NATIVE_PYTHON;
-use crate::stats::Summary;
 use crate::table::{Goal, Row};
-use crate::turns::{Measured, Turn, take_turns};
+use crate::turns::{Turn, take_turns};
+
+/// What every process prints.
+const PRINTED: &str = "2";
+/// Rounds of the rows that tell CPU time.
+const CPU_ROUNDS: usize = 2;
 
 /// A language, the native command beside it, and the goal.
 struct Case {
@@ -41,69 +44,56 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     Ok(wanted.flat_map(|case| process(bench, case)).collect())
 }
 
-/// CPU time of one side's processes, without the first, which may have had to compile.
-#[derive(Default)]
-struct Used {
-    ms: Cell<f64>,
-    processes: Cell<usize>,
-    warm: Cell<bool>,
-}
-
-impl Used {
-    /// A turn of one process.
-    fn turn(&self, mut command: Command) -> Turn<'_> {
-        Box::new(move || {
-            let before = launch::children_cpu()?;
-            let wall = launch::timed(&mut command, "2")?;
-            if self.warm.replace(true) {
-                self.ms.set(self.ms.get() + launch::children_cpu()? - before);
-                self.processes.set(self.processes.get() + 1);
-            }
-            Ok(vec![wall])
-        })
-    }
-
-    /// Mean of a process.
-    fn mean(&self) -> Measured {
-        match self.processes.get() {
-            0 => Err("no samples".into()),
-            n => Ok(Summary::mean(self.ms.get() / n as f64, n)),
-        }
-    }
-}
-
 fn process(bench: &Bench, case: &Case) -> [Row; 2] {
-    let [used, used_fuel, used_native] = [Used::default(), Used::default(), Used::default()];
-    let native = match bench.peers.wanted() {
-        true => {
-            let mut command = launch::command(case.native[0]);
-            command.args(&case.native[1..]);
-            used_native.turn(command)
-        }
-        false => Box::new(|| bail!("left out (--no-peers)")),
+    let wall = |command: Result<Command>| -> Turn<'_> {
+        turn(command, |command| Ok(vec![launch::timed(command, PRINTED)?]))
     };
-    let sides = [eval(&used, case, None), native, eval(&used_fuel, case, Some(FUEL))];
-    let [ours, peer, fuel] = take_turns(bench.rounds, sides);
+    // The system tells CPU time in steps of 10 ms, so a turn has many processes.
+    let processes = bench.rounds;
+    let cpu = |command: Result<Command>| -> Turn<'_> {
+        turn(command, move |command| {
+            let before = launch::children_cpu()?;
+            for _ in 0..processes {
+                launch::timed(command, PRINTED)?;
+            }
+            Ok(vec![(launch::children_cpu()? - before) / processes as f64])
+        })
+    };
+    let sides = || [eval(case, None), native(bench, case), eval(case, Some(FUEL))];
+    let [ours, peer, fuel] = take_turns(bench.rounds, sides().map(wall));
+    let [cpu_ours, cpu_peer, cpu_fuel] = take_turns(CPU_ROUNDS, sides().map(cpu));
     let id = format!("process-{}", case.language);
     let what = format!("whole process `dormouse eval -l {} {SUM}`", case.language);
-    let cpu = Row::new(format!("{id}-cpu"), format!("{what}, CPU time, mean"), "ms", used.mean());
+    let cpu = format!("{what}, CPU time, mean of {processes}");
     [
-        Row::new(id, what, "ms", ours).fuel(fuel).peer(case.name, peer).goal(case.goal),
-        cpu.fuel(used_fuel.mean()).peer(case.name, used_native.mean()),
+        Row::new(&id, what, "ms", ours).fuel(fuel).peer(case.name, peer).goal(case.goal),
+        Row::new(format!("{id}-cpu"), cpu, "ms", cpu_ours).fuel(cpu_fuel).peer(case.name, cpu_peer),
     ]
 }
 
-/// A turn of `dormouse eval`.
-fn eval<'a>(used: &'a Used, case: &Case, fuel: Option<u64>) -> Turn<'a> {
-    let program = match launch::dormouse() {
-        Ok(program) => program,
-        Err(why) => return Box::new(move || bail!("{why}")),
-    };
-    let mut command = launch::command(program);
+/// The turns of one command; without the command, the reason.
+fn turn<'a>(command: Result<Command>, measure: impl Fn(&mut Command) -> Result<Vec<f64>> + 'a) -> Turn<'a> {
+    let mut command = command.map_err(|why| format!("{why:#}"));
+    Box::new(move || match &mut command {
+        Ok(command) => measure(command),
+        Err(why) => bail!("{why}"),
+    })
+}
+
+/// `dormouse eval`.
+fn eval(case: &Case, fuel: Option<u64>) -> Result<Command> {
+    let mut command = launch::command(launch::dormouse()?);
     command.args(["eval", "--language", case.language]);
     if let Some(fuel) = fuel {
         command.args(["--fuel", &fuel.to_string()]);
     }
     command.arg(SUM);
-    used.turn(command)
+    Ok(command)
+}
+
+fn native(bench: &Bench, case: &Case) -> Result<Command> {
+    ensure!(bench.peers.wanted(), "left out (--no-peers)");
+    let mut command = launch::command(case.native[0]);
+    command.args(&case.native[1..]);
+    Ok(command)
 }

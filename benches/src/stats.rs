@@ -14,11 +14,6 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// A mean of `n` samples that are too coarse each.
-    pub(crate) fn mean(mean: f64, n: usize) -> Self {
-        Self { n, p50: mean, p90: mean, p99: mean, min: mean, max: mean }
-    }
-
     /// The summary; none of no samples.
     pub(crate) fn of(samples: &[f64]) -> Option<Self> {
         let mut sorted = samples.to_vec();

@@ -42,9 +42,15 @@ pub fn vanished(patience: Duration) -> Result<(), String> {
 fn leftovers() -> Vec<PathBuf> {
     let list = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
     let folders: Vec<PathBuf> = run_folders().iter().flat_map(|run| list(run)).collect();
-    let mut left: Vec<PathBuf> = folders.iter().flat_map(|folder| list(folder)).take(8).collect();
+    let mut left: Vec<PathBuf> =
+        folders.iter().flat_map(|folder| list(folder)).filter(|path| !is_shown_root(path)).take(8).collect();
     if folders.len() > KEPT {
         left.extend(folders.into_iter().take(4));
     }
     left
+}
+
+/// The place of `/tmp` in the root folder that every run sees: an empty folder.
+fn is_shown_root(path: &Path) -> bool {
+    path.ends_with("root/tmp") && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }

@@ -25,7 +25,12 @@ pub(crate) fn start() {
 
 /// For a server: whole records, warnings and worse unless `DORMOUSE_LOG` says otherwise.
 pub(crate) fn full() {
-    let filter = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let chosen = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new("warn"));
+    // The protocol library writes whole requests, snippets included, and calls every cancelled request a failure.
+    let filter = match "rmcp=error".parse() {
+        Ok(quiet) => chosen.add_directive(quiet),
+        Err(_) => chosen,
+    };
     // Fails only when there is a subscriber already, which then serves.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)

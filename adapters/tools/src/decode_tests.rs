@@ -1,3 +1,5 @@
+//! What is refused at the door, field by field.
+
 use dormouse_core::Policy;
 use serde_json::json;
 

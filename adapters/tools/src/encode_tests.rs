@@ -1,3 +1,5 @@
+//! The forms of answers.
+
 use std::time::Duration;
 
 use dormouse_core::{ErrorCode, Usage};

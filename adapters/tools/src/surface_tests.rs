@@ -1,3 +1,5 @@
+//! The list of tools, and calls through a provider that only pretends.
+
 use std::sync::Mutex;
 use std::time::Duration;
 

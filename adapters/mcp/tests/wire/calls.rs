@@ -86,7 +86,7 @@ async fn no_progress_is_told_to_who_does_not_ask() {
     assert!(client.end().await.is_empty());
 }
 
-/// [MCP-06] The 65th call is refused with the number, and a freed place is used again.
+/// The 65th call is refused with the number, and a freed place is used again.
 #[tokio::test]
 async fn too_many_calls_are_busy_and_places_come_back() {
     let mut client = Client::ready().await;
