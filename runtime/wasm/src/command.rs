@@ -108,7 +108,7 @@ fn examine(wasm: &[u8]) -> Result<Encoding> {
             Payload::Version { encoding: found, .. } => encoding = encoding.or(Some(found)),
             Payload::CodeSectionStart { count, .. } => functions += u64::from(count),
             Payload::CodeSectionEntry(body) if body.range().len() > MAX_BODY => {
-                return Err(too_complex(format!(
+                return Err(too_complex(&format!(
                     "a function has {} bytes, at most {MAX_BODY}",
                     body.range().len()
                 )));
@@ -116,7 +116,7 @@ fn examine(wasm: &[u8]) -> Result<Encoding> {
             _ => {}
         }
         if functions > MAX_FUNCTIONS {
-            return Err(too_complex(format!("it has {functions} functions, at most {MAX_FUNCTIONS}")));
+            return Err(too_complex(&format!("it has {functions} functions, at most {MAX_FUNCTIONS}")));
         }
     }
     encoding.ok_or_else(|| Error::new(ErrorCode::BadComponent, "the program is empty"))
@@ -147,7 +147,7 @@ fn bad(error: &impl std::fmt::Display) -> Error {
         .with_hint("programs are wasi:cli commands or preview1 modules; network interfaces are not granted")
 }
 
-fn too_complex(why: String) -> Error {
+fn too_complex(why: &str) -> Error {
     Error::new(ErrorCode::BadComponent, format!("the program is too complex to compile: {why}"))
         .with_hint("compile it with optimisation, or split it")
 }
