@@ -170,7 +170,7 @@ mod javascript {
         case(&[JAVASCRIPT], || {
             times_out(JAVASCRIPT).run(&[
                 "/(a+)+$/.test('a'.repeat(60) + 'b')",
-                "const x = 3n ** 600000n; for(;;) x * x",
+                "const x = 3n ** 300000n; for(;;) x * x",
                 "Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)",
                 "const a = Array.from({ length: 1e6 }, Math.random); for(;;) a.sort((x, y) => Math.random() - 0.5)",
                 "const s = 'ab'.repeat(1e6); for(;;) s.replaceAll('a', 'c')",

@@ -18,7 +18,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 /// Paths of the host, and of schemes that some languages open like files.
-const FOREIGN: [&str; 24] = [
+const FOREIGN: [&str; 23] = [
     "/etc/passwd",
     "/etc/hostname",
     "/proc/self/environ",
@@ -27,7 +27,6 @@ const FOREIGN: [&str; 24] = [
     "/proc/1/cmdline",
     "/dev/mem",
     "/dev/null",
-    "/dev/stdin",
     "/sys/kernel",
     "/root",
     "/home",

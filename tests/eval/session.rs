@@ -20,11 +20,11 @@ impl Kept {
     }
 
     fn call(&mut self, code: &str) -> Outcome {
-        self.request(EvalRequest::new(self.language.clone(), code)).unwrap()
+        self.request(&EvalRequest::new(self.language.clone(), code)).unwrap()
     }
 
-    fn request(&mut self, request: EvalRequest) -> dormouse::Result<Outcome> {
-        sandbox::wait(self.provider.continue_session(&mut self.session, &request))
+    fn request(&mut self, request: &EvalRequest) -> dormouse::Result<Outcome> {
+        sandbox::wait(self.provider.continue_session(&mut self.session, request))
     }
 }
 
@@ -78,8 +78,8 @@ fn an_exception_leaves_the_session_alive_and_a_limit_ends_it() {
         assert_eq!(value(&kept.call(get))["value"], 1, "{language}");
         let mut request = EvalRequest::new(kept.language.clone(), stop);
         request.limits.wall = std::time::Duration::from_millis(200);
-        assert_ends(&kept.request(request).unwrap(), &["limit_time"]);
-        let gone = kept.request(EvalRequest::new(kept.language.clone(), get)).unwrap_err();
+        assert_ends(&kept.request(&request).unwrap(), &["limit_time"]);
+        let gone = kept.request(&EvalRequest::new(kept.language.clone(), get)).unwrap_err();
         assert_eq!(gone.code(), ErrorCode::GuestTrap);
         assert!(gone.hint().is_some(), "{gone}");
     }

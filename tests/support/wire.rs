@@ -82,19 +82,25 @@ impl Wire {
 
     /// Sends a notification.
     pub fn tell(&mut self, method: &str, params: Json) {
-        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+        let mut message = json!({"jsonrpc": "2.0", "method": method});
+        message["params"] = params;
+        self.send(&message);
     }
 
     /// Sends a request and returns its answer, `result` or `error` and all.
     pub fn ask(&mut self, id: i64, method: &str, params: Json) -> Json {
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+        message["params"] = params;
+        self.send(&message);
         self.answer(id)
     }
 
     /// Calls a tool and returns its result.
     #[track_caller]
     pub fn call(&mut self, id: i64, tool: &str, arguments: Json) -> Json {
-        let mut answer = self.ask(id, "tools/call", json!({"name": tool, "arguments": arguments}));
+        let mut params = json!({"name": tool});
+        params["arguments"] = arguments;
+        let mut answer = self.ask(id, "tools/call", params);
         let result = answer["result"].take();
         assert!(result.is_object(), "`{tool}` has no result: {answer}");
         result

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, ErrorCode, Result};
 
 /// An absolute path inside the sandbox, such as `/workspace/data`. The one place that refuses `..`, `.`, empty
 /// components, NUL and over-long names.
@@ -152,10 +152,16 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Checks what holds for every provider: distinct targets, and environment names without `=` and NUL.
+    /// Most environment variables and arguments together.
+    pub const MAX_STRINGS: usize = 10_000;
+    /// Most bytes of all environment variables and arguments together: 1 MiB.
+    pub const MAX_STRING_BYTES: usize = 1 << 20;
+
+    /// Checks what holds for every provider: distinct targets, environment names without `=` and NUL, and no more
+    /// strings than a guest can take.
     ///
     /// # Errors
-    /// `args_invalid`, naming what is wrong.
+    /// `args_invalid`, naming what is wrong; `too_large` past [`Grants::MAX_STRINGS`] or [`Grants::MAX_STRING_BYTES`].
     pub fn check(&self) -> Result<()> {
         for (index, mount) in self.mounts.iter().enumerate() {
             if mount.target.as_str() == "/tmp" {
@@ -165,6 +171,7 @@ impl Grants {
                 return Err(Error::args_invalid(format!("two mounts have the target `{}`", mount.target)));
             }
         }
+        self.check_size()?;
         for (name, value) in &self.environment {
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
                 return Err(Error::args_invalid(format!(
@@ -178,6 +185,29 @@ impl Grants {
         }
         Ok(())
     }
+
+    fn check_size(&self) -> Result<()> {
+        let count = self.environment.len() + self.arguments.len();
+        if count > Self::MAX_STRINGS {
+            return Err(too_large(format!(
+                "{count} environment variables and arguments are more than {}",
+                Self::MAX_STRINGS
+            )));
+        }
+        let environment = self.environment.iter().map(|(name, value)| name.len() + value.len());
+        let bytes: usize = environment.chain(self.arguments.iter().map(String::len)).sum();
+        if bytes > Self::MAX_STRING_BYTES {
+            return Err(too_large(format!(
+                "environment variables and arguments of {bytes} bytes are larger than {}",
+                Self::MAX_STRING_BYTES
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn too_large(message: String) -> Error {
+    Error::new(ErrorCode::TooLarge, message).with_hint("pass large data through standard input or a mount")
 }
 
 #[cfg(test)]
@@ -203,6 +233,19 @@ mod tests {
         assert_eq!(Mount::parse("c:d:/data:rw").unwrap().access, Access::ReadWrite);
         assert!(Mount::parse("/data").is_err());
         assert!(Mount::parse("x:data").is_err());
+    }
+
+    #[test]
+    fn strings_are_bounded_in_number_and_in_bytes() {
+        let grants = |arguments| Grants { arguments, ..Grants::default() };
+        let code = |arguments| grants(arguments).check().map_err(|error| error.code());
+        assert_eq!(code(vec![String::new(); Grants::MAX_STRINGS]), Ok(()));
+        assert_eq!(code(vec![String::new(); Grants::MAX_STRINGS + 1]), Err(ErrorCode::TooLarge));
+        assert_eq!(code(vec!["x".repeat(Grants::MAX_STRING_BYTES)]), Ok(()));
+        assert_eq!(code(vec!["x".repeat(Grants::MAX_STRING_BYTES + 1)]), Err(ErrorCode::TooLarge));
+        let environment = vec![("x".into(), "x".repeat(Grants::MAX_STRING_BYTES))];
+        let grants = Grants { environment, ..Grants::default() };
+        assert_eq!(grants.check().map_err(|error| error.code()), Err(ErrorCode::TooLarge));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::artifact::{Artifacts, hex};
 use crate::disk::DiskLimits;
 use crate::engine::EngineSlot;
 use crate::instance::Instance;
-use crate::scratch::ScratchPool;
+use crate::scratch::{LazyScratch, ScratchPool};
 use crate::state::Host;
 use crate::stdio::Output;
 use crate::{grants, trap};
@@ -30,7 +30,7 @@ pub(crate) async fn run(
     request: CommandRequest,
     slot: Arc<EngineSlot>,
     artifacts: Arc<Artifacts>,
-    scratch: &ScratchPool,
+    scratch: &Arc<ScratchPool>,
 ) -> Result<Outcome> {
     let (wasm, compiler) = (request.wasm.clone(), slot.clone());
     let component = tokio::task::spawn_blocking(move || compile(&wasm, &compiler, &artifacts))
@@ -45,9 +45,9 @@ pub(crate) async fn run(
     let (stdout, stderr) = (Output::new(Stream::Stdout), Output::new(Stream::Stderr));
     stdout.begin(limits.output, request.output.clone());
     stderr.begin(limits.output, request.output.clone());
-    let scratch = scratch.take()?;
     let mut host = Host::idle(usize::try_from(limits.memory).unwrap_or(usize::MAX));
-    host.wasi = grants::context(&request.grants, &request.name, &stdout, &stderr, &scratch)?;
+    host.wasi = grants::context(&request.grants, &request.name, &stdout, &stderr)?;
+    host.files.scratch = Some(LazyScratch::new(Arc::clone(scratch)));
     host.files.budget.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
     host.deadline = begin + limits.wall;
     let mut store = Store::new(&slot.engine, host);

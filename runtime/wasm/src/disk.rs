@@ -23,6 +23,8 @@ use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
+use crate::scratch::LazyScratch;
+
 /// What one run may do to disks. Deleting gives nothing back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DiskLimits {
@@ -154,6 +156,8 @@ pub(crate) struct Files {
     pub(crate) budget: DiskBudget,
     /// Open folders and their guest paths, shown after those of the `WasiCtx`. They cost no system call.
     pub(crate) folders: Vec<(Dir, String)>,
+    /// The run's own folder, shown before all others.
+    pub(crate) scratch: Option<LazyScratch>,
     /// Whether file operations run on the calling thread (microseconds saved on each, but a hung network mount hangs the
     /// thread). Must be what `WasiCtxBuilder::allow_blocking_current_thread` was given.
     pub(crate) in_place: bool,

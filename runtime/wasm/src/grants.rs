@@ -9,20 +9,13 @@ use rand_chacha::rand_core::SeedableRng as _;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{FsPerms, HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder};
 
-use crate::scratch::Scratch;
 use crate::stdio::Output;
 
 /// Random bytes that a guest may ask for in one call.
 const MAX_RANDOM: u64 = 1 << 20;
 
 /// The context of one run.
-pub(crate) fn context(
-    grants: &Grants,
-    program: &str,
-    stdout: &Output,
-    stderr: &Output,
-    scratch: &Scratch,
-) -> Result<WasiCtx> {
+pub(crate) fn context(grants: &Grants, program: &str, stdout: &Output, stderr: &Output) -> Result<WasiCtx> {
     let mut wasi = WasiCtxBuilder::new();
     wasi.stdout(stdout.clone())
         .stderr(stderr.clone())
@@ -50,7 +43,6 @@ pub(crate) fn context(
         let since = instant.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         wasi.wall_clock(FixedWall(since)).monotonic_clock(Counter::default());
     }
-    scratch.preopen(&mut wasi)?;
     for mount in &grants.mounts {
         preopen(&mut wasi, mount)?;
     }

@@ -1,5 +1,6 @@
 //! One live interpreter: a store and its exports. Gets its run's grants, runs, is thrown away.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use dormouse_core::{Bounds, EvalRequest, Exception, Limits, Outcome, Result, Status, Stream, Usage, Value};
@@ -9,7 +10,7 @@ use crate::bindings::Guest;
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
 use crate::disk::DiskLimits;
 use crate::engine::Metering;
-use crate::scratch::{Scratch, ScratchPool};
+use crate::scratch::{LazyScratch, ScratchPool};
 use crate::state::Host;
 use crate::stdio::Output;
 use crate::{grants, trap};
@@ -26,8 +27,8 @@ pub(crate) struct Instance {
     raw: wasmtime::component::Instance,
     stdout: Output,
     stderr: Output,
-    /// The run's `/tmp`, from its first run on.
-    scratch: Option<Scratch>,
+    /// Whether it has its grants: those of its first run.
+    granted: bool,
 }
 
 impl Instance {
@@ -49,7 +50,7 @@ impl Instance {
 
     pub(crate) fn new(store: Store<Host>, guest: Guest, raw: wasmtime::component::Instance) -> Self {
         let (stdout, stderr) = (Output::new(Stream::Stdout), Output::new(Stream::Stderr));
-        Self { store, guest, raw, stdout, stderr, scratch: None }
+        Self { store, guest, raw, stdout, stderr, granted: false }
     }
 
     /// Runs one snippet to its outcome. Of the grants, those of the first run hold for the instance's life; limits,
@@ -61,13 +62,13 @@ impl Instance {
         &mut self,
         request: &EvalRequest,
         begin: Instant,
-        scratch: &ScratchPool,
+        scratch: &Arc<ScratchPool>,
     ) -> Result<Outcome> {
-        if self.scratch.is_none() {
-            let scratch = scratch.take()?;
-            self.store.data_mut().wasi =
-                grants::context(&request.grants, &request.name, &self.stdout, &self.stderr, &scratch)?;
-            self.scratch = Some(scratch);
+        if !self.granted {
+            let host = self.store.data_mut();
+            host.wasi = grants::context(&request.grants, &request.name, &self.stdout, &self.stderr)?;
+            host.files.scratch = Some(LazyScratch::new(Arc::clone(scratch)));
+            self.granted = true;
         }
         let status = if self.arm(request, begin) {
             self.eval(request, begin).await
@@ -97,7 +98,6 @@ impl Instance {
         if let Some(fuel) = limits.fuel {
             let _ = self.store.set_fuel(fuel);
         }
-        self.store.set_hostcall_fuel(HOSTCALL_FUEL);
         self.store.set_epoch_deadline(1);
         fits
     }

@@ -27,7 +27,7 @@ pub struct WasmProvider {
     guests: Guests,
     artifacts: Arc<Artifacts>,
     programs: Arc<Artifacts>,
-    scratch: ScratchPool,
+    scratch: Arc<ScratchPool>,
     engines: Mutex<HashMap<Metering, Arc<EngineSlot>>>,
     loaded: Mutex<HashMap<(Language, Metering), Cell>>,
 }
@@ -45,7 +45,7 @@ impl WasmProvider {
             guests: Guests::new(&settings.cache, settings.manifests.clone()),
             artifacts: Arc::new(Artifacts::guests(&settings.cache)),
             programs: Arc::new(Artifacts::programs(&settings.cache)),
-            scratch: ScratchPool::new()?,
+            scratch: Arc::new(ScratchPool::new()?),
             engines: Mutex::default(),
             loaded: Mutex::default(),
             settings,
@@ -198,7 +198,7 @@ impl Provider for WasmProvider {
 }
 
 impl WasmProvider {
-    pub(crate) fn scratch(&self) -> &ScratchPool {
+    pub(crate) fn scratch(&self) -> &Arc<ScratchPool> {
         &self.scratch
     }
 

@@ -8,9 +8,12 @@
 //! times are the ones it was made with, so that not even those pass from one run to the next. File operations run in
 //! place (`allow_blocking_current_thread`), hence none can outlive the store and write to a folder that was given back.
 
+mod lazy;
 mod remove;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use lazy::LazyScratch;
 
 use std::fs::DirBuilder;
 use std::io;

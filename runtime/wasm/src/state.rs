@@ -36,6 +36,7 @@ impl Host {
             files: Files {
                 budget: DiskBudget::new(DiskLimits::default()),
                 folders: Vec::new(),
+                scratch: None,
                 in_place: true,
             },
             deadline: Instant::now() + Duration::from_secs(60),

@@ -11,6 +11,11 @@ pub(crate) fn status(error: wasmtime::Error, host: &Host, limits: &Limits) -> St
     if let Some(exit) = error.downcast_ref::<I32Exit>() {
         return Status::Exited(exit.0);
     }
+    // A failure of the host's own, in a host call: said as it is.
+    let error = match error.downcast::<Error>() {
+        Ok(own) => return Status::Stopped(own),
+        Err(error) => error,
+    };
     Status::Stopped(match error.downcast_ref::<Trap>() {
         Some(Trap::Interrupt) => time(limits),
         Some(Trap::OutOfFuel) => fuel(limits),

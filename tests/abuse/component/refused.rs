@@ -114,7 +114,7 @@ fn cmp_02_what_lies_within_the_caps_compiles_or_is_refused_and_the_host_lives() 
 fn with_artifact() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     sandbox::wait(with_cache(folder.path()).command(program(wasm(&module("", ""))))).expect("it runs");
-    let artifacts = folder.path().join("artifacts");
+    let artifacts = folder.path().join("programs");
     let artifact = fs::read_dir(&artifacts).expect("it is there").flatten().map(|entry| entry.path()).next();
     (folder, artifact.expect("an artifact was made"))
 }
@@ -150,9 +150,9 @@ fn cmp_06_an_artifact_that_others_can_write_is_refused() {
         assert!(error.hint().is_some());
         fs::set_permissions(&artifact, mode(0o600)).expect("a mode can be set");
 
-        fs::set_permissions(folder.path().join("artifacts"), mode(0o777)).expect("a mode can be set");
+        fs::set_permissions(folder.path().join("programs"), mode(0o777)).expect("a mode can be set");
         assert!(again(folder.path()).is_err(), "others can write the folder");
-        fs::set_permissions(folder.path().join("artifacts"), mode(0o700)).expect("a mode can be set");
+        fs::set_permissions(folder.path().join("programs"), mode(0o700)).expect("a mode can be set");
 
         let moved = folder.path().join("moved");
         fs::rename(&artifact, &moved).expect("it can be moved");

@@ -1,6 +1,7 @@
 //! Memory, in Python.
 
 use super::*;
+use dormouse::{ErrorCode, Grants};
 
 #[test]
 fn mem_01_a_huge_allocation_is_refused() {
@@ -156,12 +157,24 @@ fn mem_05_huge_host_calls_cost_the_host_no_more_than_its_caps() {
 }
 
 #[test]
-fn mem_05_a_huge_environment_is_the_guests_own_burden() {
+fn mem_05_a_huge_environment_is_refused_or_the_guests_own_burden() {
     case(&[PYTHON], || {
-        let attack =
-            Attack::new(PYTHON).wall(20_000).ends(&["returned", "raised", "limit_memory", "limit_host"]);
-        let mut request = attack.request("import os; len(os.environ)");
-        request.grants.environment = (0..100).map(|i| (format!("N{i}"), "x".repeat(1 << 20))).collect();
-        attack.run_requests(vec![request]);
+        for change in [
+            |grants: &mut Grants| {
+                grants.environment = (0..100).map(|i| (format!("N{i}"), "x".repeat(1 << 20))).collect();
+            },
+            |grants: &mut Grants| grants.arguments = vec!["x".repeat(1 << 20); 100],
+            |grants: &mut Grants| grants.arguments = vec![String::new(); 10_000_000],
+        ] {
+            let mut request =
+                Attack::new(PYTHON).wall(20_000).request("import os, sys; len(os.environ) + len(sys.argv)");
+            change(&mut request.grants);
+            match sandbox::wait(sandbox::sandbox().manager().eval(request)) {
+                Err(error) => assert_eq!(error.code(), ErrorCode::TooLarge, "{error}"),
+                Ok(outcome) => {
+                    assert_ends(&outcome, &["returned", "raised MemoryError", "limit_memory", "limit_host"])
+                }
+            }
+        }
     });
 }

@@ -11,12 +11,3 @@ var $262 = {
 var reportCompare = (function (print) {
   return function () { print("Test262:Evaluated"); };
 })(print);
-
-function $DONE(error) {
-  if (error) {
-    var named = typeof error === "object" && error !== null && "name" in error;
-    print("Test262:AsyncTestFailure:" + (named ? error.name + ": " + error.message : "Test262Error: " + String(error)));
-  } else {
-    print("Test262:AsyncTestComplete");
-  }
-}

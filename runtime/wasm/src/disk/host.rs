@@ -1,7 +1,7 @@
 //! The functions of `wasi:filesystem`: what changes a disk is charged, what could block is replaced, the rest passes through.
 
 use wasmtime::component::Resource;
-use wasmtime_wasi::filesystem::{Descriptor, Dir};
+use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, Filesize, Host,
     HostDescriptor, HostDirectoryEntryStream, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
@@ -78,7 +78,13 @@ impl FilesView<'_> {
 
 impl preopens::Host for FilesView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
-        let mut all = preopens::Host::get_directories(&mut self.wasi)?;
+        let mut all = Vec::new();
+        if let Some(scratch) = &self.files.scratch {
+            let mut shown = scratch.context().map_err(wasmtime::Error::new)?;
+            let mut view = WasiFilesystemCtxView { ctx: shown.filesystem(), table: self.wasi.table };
+            all = preopens::Host::get_directories(&mut view)?;
+        }
+        all.extend(preopens::Host::get_directories(&mut self.wasi)?);
         for (folder, path) in &self.files.folders {
             all.push((self.wasi.table.push(Descriptor::Dir(folder.clone()))?, path.clone()));
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dormouse::{Access, Bounds, Dormouse, Limits, OutputSink, Status, Stream};
 use serde::Deserialize;
@@ -50,10 +50,19 @@ pub(super) struct Results {
     pub(super) failed: BTreeMap<String, String>,
     /// Counts by reason.
     pub(super) skipped: BTreeMap<String, u64>,
+    /// Wall-clock time.
+    #[serde(default)]
+    pub(super) seconds: f64,
 }
 
 impl Runner {
     pub(super) async fn run(&self, job: &Job) -> Results {
+        let started = Instant::now();
+        let results = self.results(job).await;
+        Results { seconds: started.elapsed().as_secs_f64(), ..results }
+    }
+
+    async fn results(&self, job: &Job) -> Results {
         let last = Arc::new(LastTest::default());
         let limits = Limits {
             wall: WALL,
@@ -76,7 +85,7 @@ impl Runner {
                     _ => "stopped: the runner's answer cannot be read".to_owned(),
                 },
                 Status::Raised(exception) => {
-                    format!("stopped: {}: {}", exception.class, brief(&exception.message))
+                    format!("raised: {}: {}", exception.class, brief(&exception.message))
                 }
                 Status::Exited(status) => format!("stopped: it exited with {status}"),
                 Status::Stopped(error) => format!("stopped: {}: {}", error.code(), brief(error.message())),

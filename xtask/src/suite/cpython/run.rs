@@ -9,13 +9,14 @@ use super::material;
 use super::module::{Job, Runner};
 use crate::guests::workspace;
 use crate::process::Totals;
+use crate::progress::complain;
 use crate::suite::arguments::Extent;
 use crate::suite::expected::{Expected, Kind};
 use crate::suite::report::Report;
-use crate::suite::sandbox::{each, is_in_share};
+use crate::suite::sandbox::each;
 
-/// One module in this many is run for every change.
-const SHARE: u32 = 1;
+/// A run that takes longer, in seconds, is near its limit and worth a line.
+const SLOW: f64 = 25.0;
 
 /// Runs CPython's tests in the Python guest.
 pub(crate) fn run(extent: &Extent) -> Result<Totals> {
@@ -30,7 +31,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Totals> {
     for module in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(reason) = expected.skipped(module) {
             report.skip(reason, 1);
-        } else if extent.takes(module, || is_in_share(module, SHARE)) {
+        } else if extent.wants(module) {
             modules.push(module.to_owned());
         }
     }
@@ -38,6 +39,9 @@ pub(crate) fn run(extent: &Extent) -> Result<Totals> {
     let runner = Runner { dormouse: Dormouse::new()?, folder, script: read("run.py")? };
     let results = each("cpython", &jobs, |index| runner.run(&jobs[index]))?;
     for (job, results) in jobs.iter().zip(results) {
+        if results.seconds > SLOW {
+            complain(&format!("cpython: {} took {:.0} s", job.module, results.seconds));
+        }
         report.passed += results.passed;
         for (cause, count) in results.skipped {
             report.skip(&cause, count);

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
+use super::script::Script;
 use crate::guests::workspace;
 
 /// What stands before each helper in a `shell.js`.
@@ -16,6 +17,13 @@ const MARK: &str = "// file: ";
 pub(super) struct Harness {
     helpers: HashMap<String, String>,
     host: String,
+    done: String,
+}
+
+/// Reads a script of our own, such as `host.js`.
+pub(super) fn own(name: &str) -> Result<String> {
+    let path = workspace().join("tests/conformance/test262").join(name);
+    fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))
 }
 
 impl Harness {
@@ -34,19 +42,20 @@ impl Harness {
                 split(&text, &mut helpers);
             }
         }
-        let path = workspace().join("tests/conformance/test262/host.js");
-        let host = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
-        Ok(Self { helpers, host })
+        Ok(Self { helpers, host: own("host.js")?, done: own("done.js")? })
     }
 
-    /// The script that runs before a test which includes these helpers.
-    pub(super) fn before(&self, includes: &[String]) -> Result<String, String> {
-        let mut script = self.host.clone();
-        for name in ["assert.js", "sta.js"].into_iter().chain(includes.iter().map(String::as_str)) {
-            // Part of the host's script.
-            if name == "doneprintHandle.js" {
-                continue;
-            }
+    /// The script that runs before a test.
+    pub(super) fn before(&self, test: &Script) -> Result<String, String> {
+        let mut script = String::new();
+        if test.has("raw") {
+            return Ok(script);
+        }
+        script.push_str(&self.host);
+        if test.has("async") {
+            script.push_str(&self.done);
+        }
+        for name in ["assert.js", "sta.js"].into_iter().chain(test.includes.iter().map(String::as_str)) {
             script.push_str(self.helpers.get(name).ok_or_else(|| format!("no helper `{name}`"))?);
             script.push('\n');
         }

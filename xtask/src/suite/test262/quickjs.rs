@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::engine::Engine;
+use super::harness;
 use super::script::Script;
 use super::skip::Skips;
 use crate::guests::{crate_sources, workspace};
@@ -25,8 +26,7 @@ const PLATFORM: (&str, &str) = ("import * as os from \"qjs:os\";", "const os = {
 /// Runs them in the JavaScript guest.
 pub(super) fn run(extent: &Extent) -> Result<Totals> {
     let root = crate_sources(&workspace(), &Progress::new("quickjs"), "rquickjs-sys")?.join("quickjs/tests");
-    let host = workspace().join("tests/conformance/test262/host.js");
-    let host = fs::read_to_string(&host).with_context(|| format!("cannot read `{}`", host.display()))?;
+    let host = harness::own("host.js")?;
     let mut expected = Expected::load("quickjs", "expected.txt")?;
     let (mut report, skips) = (Report::default(), Skips::read("quickjs")?);
     let mut tests = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
             continue;
         }
         let mut script = Script::parse(&fs::read_to_string(&path)?);
-        if script.source.matches("os.").count() == 1 {
+        if script.source.matches("os.").count() == script.source.matches("os.platform").count() {
             script.source = script.source.replace(PLATFORM.0, PLATFORM.1);
         }
         match skips.cause(&name, &script) {

@@ -41,10 +41,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
         let case = &cases[index];
         let (path, script) = &scripts[case.file];
         let (engine, harness) = (&engine, &harness);
-        async move {
-            let before = if script.has("raw") { String::new() } else { harness.before(&script.includes)? };
-            engine.test(&before, path, script, case.strict).await
-        }
+        async move { engine.test(&harness.before(script)?, path, script, case.strict).await }
     })?;
     for (case, result) in cases.iter().zip(results) {
         report.count(&case.name, result);
