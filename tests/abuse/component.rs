@@ -7,7 +7,7 @@ mod running;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use dormouse::{CommandRequest, Dormouse, Error, ErrorCode, Outcome};
+use dormouse::{CommandRequest, Dormouse, Error, ErrorCode, Grants, Outcome};
 use dormouse_tests::case::case;
 use dormouse_tests::ending::{assert_ends, told};
 use dormouse_tests::{NOISE, PROMISE, sandbox};

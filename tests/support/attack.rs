@@ -59,7 +59,7 @@ impl Attack {
         self
     }
 
-    /// Endings that are right (see [`ending`](crate::ending::ending)); `raised` stands for every exception.
+    /// Endings that are right (see [`ending`]); `raised` stands for every exception.
     #[must_use]
     pub fn ends(mut self, allowed: &[&'static str]) -> Self {
         self.allowed.extend_from_slice(allowed);

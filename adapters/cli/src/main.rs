@@ -5,7 +5,7 @@
 //! | words → raw arguments | [`args`] |
 //! | raw arguments → checked meaning, defaults | [`settings`] |
 //! | the work of each subcommand | `command/<name>.rs` |
-//! | what the reader sees | [`print`] |
+//! | what the reader sees | [`print`](mod@print) |
 //! | the exit status | [`exit`] |
 //! | what goes wrong beside it | [`log`] |
 

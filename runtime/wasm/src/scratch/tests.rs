@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::Mode;
-use wasmtime_wasi::WasiCtx;
 
 use super::{PREFIX, ScratchPool};
 
@@ -70,12 +69,12 @@ fn not_even_times_pass_from_one_run_to_the_next() {
 }
 
 #[test]
-fn a_tree_of_two_thousand_levels_is_removed() {
+fn a_tree_of_ten_thousand_levels_is_removed() {
     let (pool, _, _outer) = nested();
     let used = pool.take().unwrap();
     let path = used.path();
     let mut level: OwnedFd = fs::File::open(&path).unwrap().into();
-    for depth in 0..2_000 {
+    for depth in 0..10_000 {
         rustix::fs::mkdirat(&level, "d", Mode::RWXU).unwrap();
         if depth % 100 == 0 {
             rustix::fs::mkdirat(&level, "side", Mode::RWXU).unwrap();
@@ -87,7 +86,8 @@ fn a_tree_of_two_thousand_levels_is_removed() {
     drop(used);
     until("it is removed", || !path.exists());
     let run = path.parent().unwrap();
-    until("nothing is left beside it", || entries(run) == 1);
+    until("nothing is left beside it", || entries(run) == 2);
+    assert!(run.join(super::ROOT).exists(), "what is left is the root and the next run's folder");
 }
 
 #[test]
@@ -133,24 +133,4 @@ fn the_dead_are_swept_and_the_living_are_not() {
     drop(used);
     until("the dead one is removed", || !dead.exists());
     assert!(held.path().exists() && base.join("others").exists());
-}
-
-#[test]
-fn a_folder_costs_less_than_ten_microseconds() {
-    let (pool, _, _outer) = nested();
-    let mut times: Vec<Duration> = (0..1_000)
-        .map(|_| {
-            let mut wasi = WasiCtx::builder();
-            let begin = Instant::now();
-            let scratch = pool.take().unwrap();
-            scratch.preopen(&mut wasi).unwrap();
-            let took = begin.elapsed();
-            drop(wasi);
-            took
-        })
-        .collect();
-    times.sort();
-    let median = times[times.len() / 2];
-    println!("take and preopen: {median:?} in the median");
-    assert!(median < Duration::from_micros(10), "{median:?}");
 }
