@@ -87,7 +87,7 @@ fn mcp_05_cancelling_at_once_after_the_end_twice_or_nothing_at_all_is_harmless()
 }
 
 #[test]
-fn mcp_05_cancelled_runs_give_their_places_back() {
+fn mcp_06_more_calls_than_places_are_refused_and_cancelled_ones_give_theirs_back() {
     let mut wire = Wire::greeted(&[]);
     wire.call(1, "sandbox_eval", json!({"code": "1"}));
     let process = wire.process().to_string();

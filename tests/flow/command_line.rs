@@ -129,14 +129,19 @@ fn programs_run_under_the_same_limits() {
         program("hello.wasm", "(drop (call $write (i32.const 1) (i32.const 8) (i32.const 1) (i32.const 0)))");
     let ran = run(&[&hello]);
     assert_eq!((ran.status, ran.text().as_str()), (Some(0), "hi\n"), "{}", ran.complaint());
-    // WASI 0.2 knows success and failure, and no other status.
-    assert_eq!(run(&[&program("three.wasm", "(call $exit (i32.const 3))")]).status, Some(1));
+    assert_eq!(run(&[&program("three.wasm", "(call $exit (i32.const 3))")]).status, Some(3));
+    assert_eq!(run(&[&program("zero.wasm", "(call $exit (i32.const 0)) unreachable")]).status, Some(0));
     assert_eq!(run(&["--timeout", "100ms", &program("loop.wasm", "(loop (br 0))")]).status, Some(124));
     let bad = folder.path().join("bad.wasm");
-    fs::write(&bad, "hello").unwrap();
-    let ran = run(&[bad.to_str().unwrap()]);
-    assert_eq!(ran.status, Some(1));
-    assert!(ran.complaint().contains("bad_component"), "{}", ran.complaint());
+    for (content, what) in
+        [("hello", "is not WebAssembly"), ("(module)", "is WebAssembly text"), ("", "is empty")]
+    {
+        fs::write(&bad, content).unwrap();
+        let ran = run(&[bad.to_str().unwrap()]);
+        assert_eq!(ran.status, Some(1));
+        let complaint = format!("error[bad_component]: the program {what}\nhint: ");
+        assert!(ran.complaint().starts_with(&complaint), "{}", ran.complaint());
+    }
 }
 
 #[test]

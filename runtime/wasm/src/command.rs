@@ -9,7 +9,6 @@ use wasmparser::{Encoding, Parser, Payload};
 use wasmtime::Store;
 use wasmtime::component::Component;
 use wasmtime_wasi::p2::bindings::{Command, CommandPre};
-use wit_component::ComponentEncoder;
 
 use crate::artifact::{Artifacts, hex};
 use crate::disk::DiskLimits;
@@ -18,12 +17,16 @@ use crate::instance::Instance;
 use crate::scratch::{LazyScratch, ScratchPool};
 use crate::state::Host;
 use crate::stdio::Output;
-use crate::{grants, trap};
+use crate::{grants, preview1, trap};
 
 /// Functions of one program. Compiling takes time by the function, and cannot be interrupted.
 const MAX_FUNCTIONS: u64 = 250_000;
 /// Bytes of one function's body: compile time grows faster than this.
 const MAX_BODY: usize = 1 << 20;
+/// Characters of the engine's reason that are passed on.
+const MAX_REASON: usize = 400;
+/// The first bytes of every program.
+const MAGIC: &[u8] = b"\0asm";
 
 /// Compiles a program, unless it is in the cache, and runs it.
 pub(crate) async fn run(
@@ -101,6 +104,9 @@ fn compile(wasm: &[u8], slot: &EngineSlot, artifacts: &Artifacts) -> Result<Comp
 
 /// Refuses what is no WebAssembly, and what would take too long to compile.
 fn examine(wasm: &[u8]) -> Result<Encoding> {
+    if !wasm.starts_with(MAGIC) {
+        return Err(no_program(wasm));
+    }
     let mut encoding = None;
     let mut functions = 0u64;
     for payload in Parser::new(0).parse_all(wasm) {
@@ -119,32 +125,38 @@ fn examine(wasm: &[u8]) -> Result<Encoding> {
             return Err(too_complex(&format!("it has {functions} functions, at most {MAX_FUNCTIONS}")));
         }
     }
-    encoding.ok_or_else(|| Error::new(ErrorCode::BadComponent, "the program is empty"))
+    encoding.ok_or_else(|| no_program(&[]))
 }
 
-/// A preview1 module becomes a component by way of the adapter.
 fn adapt(module: &[u8]) -> Result<Vec<u8>> {
-    ComponentEncoder::default()
-        .module(module)
-        .and_then(|encoder| {
-            encoder.adapter(
-                wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME,
-                wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER,
-            )
-        })
-        .and_then(|encoder| encoder.validate(true).encode())
-        .map_err(|error| {
-            Error::new(ErrorCode::BadComponent, format!("the module is no preview1 command: {error:#}"))
-                .with_hint(
-                    "a core module must import only wasi_snapshot_preview1 and export `_start` and `memory`",
-                )
-        })
+    preview1::adapt(module).map_err(|error| {
+        Error::new(ErrorCode::BadComponent, format!("the module is no preview1 command: {error}")).with_hint(
+            "a core module must import only wasi_snapshot_preview1 and export `_start` and `memory`",
+        )
+    })
 }
 
 fn bad(error: &impl std::fmt::Display) -> Error {
-    let text: String = format!("{error:#}").chars().take(400).collect();
+    let text = format!("{error:#}");
+    let text: String =
+        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_REASON).collect();
     Error::new(ErrorCode::BadComponent, format!("the program cannot be run: {text}"))
         .with_hint("programs are wasi:cli commands or preview1 modules; network interfaces are not granted")
+}
+
+fn no_program(wasm: &[u8]) -> Error {
+    let text = wasm.trim_ascii_start().starts_with(b"(");
+    let (what, hint) = match wasm {
+        [] => ("the program is empty", "give the path of a compiled program, such as `app.wasm`"),
+        _ if text => {
+            ("the program is WebAssembly text", "compile it first, with wat2wasm or `wasm-tools parse`")
+        }
+        _ => (
+            "the program is not WebAssembly",
+            "its first bytes must be `\\0asm`, as in every compiled program",
+        ),
+    };
+    Error::new(ErrorCode::BadComponent, what).with_hint(hint)
 }
 
 fn too_complex(why: &str) -> Error {

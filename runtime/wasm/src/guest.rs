@@ -89,8 +89,7 @@ impl Guests {
             )
             .with_hint(build_hint(language)));
         }
-        let known =
-            self.all().into_keys().map(|language| language.to_string()).collect::<Vec<_>>().join(", ");
+        let known = self.info().iter().map(|info| info.language.to_string()).collect::<Vec<_>>().join(", ");
         Err(Error::new(ErrorCode::UnknownLanguage, format!("no guest speaks `{language}`"))
             .with_hint(format!("known languages: {known}")))
     }

@@ -11,7 +11,8 @@
 //! | the call | [`instance`], over the contract in [`bindings`], with the host functions of [`linker`] |
 //! | what came of it | [`stdio`], [`trap`] |
 //!
-//! A user's own program takes the same way through [`command`] instead of a guest. A kept instance is a [`Session`]; its state goes through the [`doors`] into a [`Checkpoint`] and back.
+//! A user's own program takes the same way through [`command`] instead of a guest, a preview1
+//! module by way of [`preview1`]. A kept instance is a [`Session`]; its state goes through the [`doors`] into a [`Checkpoint`] and back.
 //!
 //! Unsafe code stands in `artifact` (mapping our own machine code) and `doors` (writing a restored page), one block
 //! each, and nowhere else.
@@ -29,6 +30,7 @@ mod instance;
 mod limiter;
 mod linker;
 mod loaded;
+mod preview1;
 mod provider;
 mod ready;
 mod scratch;

@@ -53,6 +53,19 @@ impl FilesView<'_> {
         Ok(self.wasi.table.push(charged)?)
     }
 
+    /// What a removal came to. In a folder that nothing may change, what is missing is missing before it is refused:
+    /// programs remove what may not be there and expect `ENOENT`.
+    async fn or_missing(&mut self, removed: FsResult<()>, fd: &Fd, path: String) -> FsResult<()> {
+        let Err(error) = removed else { return Ok(()) };
+        if let Some(ErrorCode::NotPermitted) = error.downcast_ref()
+            && let Err(missing) = self.wasi.stat_at(same(fd), PathFlags::empty(), path).await
+            && let Some(ErrorCode::NoEntry) = missing.downcast_ref()
+        {
+            return Err(missing);
+        }
+        Err(error)
+    }
+
     /// What `path` is, where the open cannot tell: `None` when there is nothing. Refuses what could block.
     pub(super) async fn look(
         &mut self,
@@ -300,7 +313,8 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.wasi.remove_directory_at(fd, path).await
+        let removed = self.wasi.remove_directory_at(same(&fd), path.clone()).await;
+        self.or_missing(removed, &fd, path).await
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
@@ -308,7 +322,8 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.wasi.unlink_file_at(fd, path).await
+        let removed = self.wasi.unlink_file_at(same(&fd), path.clone()).await;
+        self.or_missing(removed, &fd, path).await
     }
 
     fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {

@@ -298,6 +298,12 @@ async fn read_only_stays_read_only() {
         NewTimestamp::Now,
     );
     assert_eq!(code(touched.await), ErrorCode::NotPermitted);
+    let (root, again) = (guest.root(), guest.root());
+    assert_eq!(code(guest.view().unlink_file_at(root, "file".into()).await), ErrorCode::NotPermitted);
+    assert_eq!(code(guest.view().unlink_file_at(again, "missing".into()).await), ErrorCode::NoEntry);
+    let (root, again) = (guest.root(), guest.root());
+    assert_eq!(code(guest.view().remove_directory_at(root, "file".into()).await), ErrorCode::NotPermitted);
+    assert_eq!(code(guest.view().remove_directory_at(again, "missing".into()).await), ErrorCode::NoEntry);
     assert_eq!(guest.files.budget.written(), 0);
     assert_eq!(std::fs::read(guest.host("file")).unwrap(), b"text");
 }
