@@ -144,7 +144,7 @@ fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, State>) {
     }
 }
 
-/// Runs a snippet that lists what it could do below `/work`: all of `wanted` when that is writable, nothing when it is not,
+/// Runs a snippet that lists what it could do below `/mnt`: all of `wanted` when that is writable, nothing when it is not,
 /// and then the project is as it was.
 fn only_with_write_access(language: &'static str, code: &str, wanted: &[&str]) {
     let attack = Attack::new(language).wall(20_000).ends(&["returned"]);
@@ -153,7 +153,7 @@ fn only_with_write_access(language: &'static str, code: &str, wanted: &[&str]) {
         let before = project.state();
         let mut request = attack.request(code);
         request.bounds.items = 1_000;
-        project.mount(&mut request, "/work", access);
+        project.mount(&mut request, "/mnt", access);
         let outcome = attack.run_requests(vec![request]).remove(0);
         let done = value(&outcome)["value"].as_array().cloned().unwrap_or_default();
         let done: Vec<String> =

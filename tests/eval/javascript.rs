@@ -49,11 +49,11 @@ fn modules_of_a_mount_are_imported() {
     )
     .unwrap();
     for (code, wanted) in [
-        ("import more, { value } from '/work/mine.js'; export default more() + value", 83),
-        ("const m = await import('/work/again.mjs'); m.twice", 84),
-        ("import data from '/work/data.json'; export default data.a[0]", 1),
+        ("import more, { value } from '/mnt/mine.js'; export default more() + value", 83),
+        ("const m = await import('/mnt/again.mjs'); m.twice", 84),
+        ("import data from '/mnt/data.json'; export default data.a[0]", 1),
     ] {
-        let snippet = sandbox::snippet(JAVASCRIPT, code).mount(folder.path(), "/work", Access::ReadOnly);
+        let snippet = sandbox::snippet(JAVASCRIPT, code).mount(folder.path(), "/mnt", Access::ReadOnly);
         assert_eq!(value(&sandbox::run(snippet))["value"], wanted, "{code}");
     }
     let missing = sandbox::eval(JAVASCRIPT, "import x from 'left-pad'");

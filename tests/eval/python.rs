@@ -172,10 +172,10 @@ fn modules_of_a_mount_are_imported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("mine.py"), "value = 41\ndef more(): return value + 1\n").unwrap();
     let mut request = sandbox::request(PYTHON, "import mine; mine.more()");
-    request.grants.environment = vec![("PYTHONPATH".into(), "/work".into())];
+    request.grants.environment = vec![("PYTHONPATH".into(), "/mnt".into())];
     request.grants.mounts.push(dormouse::Mount {
         source: folder.path().into(),
-        target: dormouse::GuestPath::parse("/work").unwrap(),
+        target: dormouse::GuestPath::parse("/mnt").unwrap(),
         access: dormouse::Access::ReadOnly,
     });
     assert_eq!(value(&sandbox::run_request(request))["value"], 42);

@@ -56,13 +56,13 @@ fn fs_03_links_are_not_followed_out_of_a_mount() {
             let mut requests = Vec::new();
             for path in out.iter().chain(&knots) {
                 for act in ["readFileSync", "statSync", "readdirSync"] {
-                    let mut request = attack.request(&with_fs(&format!("fs.{act}('/work/{path}', 'utf8')")));
-                    project.mount(&mut request, "/work", access);
+                    let mut request = attack.request(&with_fs(&format!("fs.{act}('/mnt/{path}', 'utf8')")));
+                    project.mount(&mut request, "/mnt", access);
                     requests.push(request);
                 }
                 let mut request =
-                    attack.request(&format!("import all from '/work/{path}'; export default all"));
-                project.mount(&mut request, "/work", access);
+                    attack.request(&format!("import all from '/mnt/{path}'; export default all"));
+                project.mount(&mut request, "/mnt", access);
                 requests.push(request);
             }
             for outcome in attack.run_requests(requests) {
@@ -82,21 +82,21 @@ const done = [];
 const attempt = (name, act) => { try { act(); done.push(name) } catch {} };
 fs.writeFileSync('/tmp/new', 'x');
 for (const end of ['', '/']) {
-  attempt('write' + end, () => fs.writeFileSync('/work/x' + end, 'y'));
-  attempt('append' + end, () => fs.appendFileSync('/work/x' + end, 'y'));
-  attempt('create' + end, () => fs.writeFileSync('/work/n' + end, 'y', { flag: 'wx' }));
-  attempt('copy' + end, () => fs.copyFileSync('/work/x', '/work/z' + end));
-  attempt('rename' + end, () => fs.renameSync('/work/d', '/work/e' + end));
-  attempt('rename-back' + end, () => fs.renameSync('/work/e', '/work/d' + end));
-  attempt('rename-in' + end, () => fs.renameSync('/tmp/new', '/work/in' + end));
-  attempt('rename-out' + end, () => fs.renameSync('/work/x' + end, '/tmp/out'));
-  attempt('mkdir' + end, () => fs.mkdirSync('/work/m' + (end ? '2' : '1') + end));
-  attempt('mkdir-deep' + end, () => fs.mkdirSync('/work/p/q' + (end ? '2' : '1') + end, { recursive: true }));
-  attempt('unlink' + end, () => fs.unlinkSync('/work/d/y' + end));
-  attempt('rmdir' + end, () => fs.rmdirSync('/work/d' + end));
-  attempt('rm' + end, () => fs.rmSync('/work/d' + end, { recursive: true }));
+  attempt('write' + end, () => fs.writeFileSync('/mnt/x' + end, 'y'));
+  attempt('append' + end, () => fs.appendFileSync('/mnt/x' + end, 'y'));
+  attempt('create' + end, () => fs.writeFileSync('/mnt/n' + end, 'y', { flag: 'wx' }));
+  attempt('copy' + end, () => fs.copyFileSync('/mnt/x', '/mnt/z' + end));
+  attempt('rename' + end, () => fs.renameSync('/mnt/d', '/mnt/e' + end));
+  attempt('rename-back' + end, () => fs.renameSync('/mnt/e', '/mnt/d' + end));
+  attempt('rename-in' + end, () => fs.renameSync('/tmp/new', '/mnt/in' + end));
+  attempt('rename-out' + end, () => fs.renameSync('/mnt/x' + end, '/tmp/out'));
+  attempt('mkdir' + end, () => fs.mkdirSync('/mnt/m' + (end ? '2' : '1') + end));
+  attempt('mkdir-deep' + end, () => fs.mkdirSync('/mnt/p/q' + (end ? '2' : '1') + end, { recursive: true }));
+  attempt('unlink' + end, () => fs.unlinkSync('/mnt/d/y' + end));
+  attempt('rmdir' + end, () => fs.rmdirSync('/mnt/d' + end));
+  attempt('rm' + end, () => fs.rmSync('/mnt/d' + end, { recursive: true }));
 }
-try { await fs.promises.writeFile('/work/later', 'y'); done.push('later') } catch {}
+try { await fs.promises.writeFile('/mnt/later', 'y'); done.push('later') } catch {}
 done";
         only_with_write_access(
             JAVASCRIPT,

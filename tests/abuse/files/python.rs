@@ -55,14 +55,14 @@ fn fs_03_links_are_not_followed_out_of_a_mount() {
         for access in [Access::ReadOnly, Access::ReadWrite] {
             for path in &out {
                 let codes = [
-                    format!("open('/work/{path}').read()"),
-                    format!("open('/work/{path}', 'a').write('x')"),
-                    format!("import os; os.stat('/work/{path}')"),
-                    format!("import os; os.link('/work/{path}', '/tmp/x'); open('/tmp/x').read()"),
+                    format!("open('/mnt/{path}').read()"),
+                    format!("open('/mnt/{path}', 'a').write('x')"),
+                    format!("import os; os.stat('/mnt/{path}')"),
+                    format!("import os; os.link('/mnt/{path}', '/tmp/x'); open('/tmp/x').read()"),
                 ];
                 let requests = codes.iter().map(|code| {
                     let mut request = attack.request(code);
-                    project.mount(&mut request, "/work", access);
+                    project.mount(&mut request, "/mnt", access);
                     request
                 });
                 for outcome in attack.run_requests(requests.collect()) {
@@ -73,15 +73,15 @@ fn fs_03_links_are_not_followed_out_of_a_mount() {
                 }
             }
             let requests = knots.iter().map(|path| {
-                let mut request = attack.request(&format!("open('/work/{path}').read()"));
-                project.mount(&mut request, "/work", access);
+                let mut request = attack.request(&format!("open('/mnt/{path}').read()"));
+                project.mount(&mut request, "/mnt", access);
                 request
             });
             Attack::new(PYTHON).ends(&["raised"]).run_requests(requests.collect());
         }
         let mut request = Attack::new(PYTHON)
-            .request("import os; os.symlink('d/y', '/work/inside'); open('/work/inside').read()");
-        project.mount(&mut request, "/work", Access::ReadWrite);
+            .request("import os; os.symlink('d/y', '/mnt/inside'); open('/mnt/inside').read()");
+        project.mount(&mut request, "/mnt", Access::ReadWrite);
         assert_eq!(value(&sandbox::run_request(request))["value"], "inner", "links inside of a mount work");
     });
 }
@@ -101,31 +101,31 @@ def write(path, mode):
 def flags(path, flags):
     os.close(os.open(path, flags))
 for end in ('', '/'):
-    attempt('rename-in' + end, lambda: (write('/tmp/new', 'w'), os.rename('/tmp/new', '/work/in' + end)))
-    attempt('rename-out' + end, lambda: os.rename('/work/x' + end, '/tmp/out'))
-    attempt('rename' + end, lambda: os.rename('/work/d', '/work/e' + end) or os.rename('/work/e', '/work/d'))
-    attempt('mkdir' + end, lambda: os.mkdir('/work/new' + (end or '1') + end))
-    attempt('symlink' + end, lambda: os.symlink('x', '/work/link' + end))
-    attempt('rmdir' + end, lambda: os.rmdir('/work/empty' + end))
-    attempt('utime' + end, lambda: os.utime('/work/d' + end, (1, 1)))
-    attempt('utime-file' + end, lambda: os.utime('/work/x' + end, (1, 1)))
-    try: os.chmod('/work/x' + end, 0o777)
+    attempt('rename-in' + end, lambda: (write('/tmp/new', 'w'), os.rename('/tmp/new', '/mnt/in' + end)))
+    attempt('rename-out' + end, lambda: os.rename('/mnt/x' + end, '/tmp/out'))
+    attempt('rename' + end, lambda: os.rename('/mnt/d', '/mnt/e' + end) or os.rename('/mnt/e', '/mnt/d'))
+    attempt('mkdir' + end, lambda: os.mkdir('/mnt/new' + (end or '1') + end))
+    attempt('symlink' + end, lambda: os.symlink('x', '/mnt/link' + end))
+    attempt('rmdir' + end, lambda: os.rmdir('/mnt/empty' + end))
+    attempt('utime' + end, lambda: os.utime('/mnt/d' + end, (1, 1)))
+    attempt('utime-file' + end, lambda: os.utime('/mnt/x' + end, (1, 1)))
+    try: os.chmod('/mnt/x' + end, 0o777)
     except OSError: pass
-    attempt('truncate' + end, lambda: os.truncate('/work/x' + end, 0))
-    attempt('link-in' + end, lambda: os.link('/tmp/kept', '/work/hard' + end))
-    attempt('unlink' + end, lambda: os.unlink('/work/d/y' + end))
+    attempt('truncate' + end, lambda: os.truncate('/mnt/x' + end, 0))
+    attempt('link-in' + end, lambda: os.link('/tmp/kept', '/mnt/hard' + end))
+    attempt('unlink' + end, lambda: os.unlink('/mnt/d/y' + end))
     for mode in ('w', 'a', 'r+', 'x', 'w+', 'a+'):
-        attempt('open-' + mode + end, lambda: write('/work/' + ('n' + mode if mode == 'x' else 'x') + end, mode))
+        attempt('open-' + mode + end, lambda: write('/mnt/' + ('n' + mode if mode == 'x' else 'x') + end, mode))
 for name in ('O_WRONLY', 'O_RDWR', 'O_TRUNC', 'O_CREAT', 'O_APPEND'):
     both = getattr(os, name) | (0 if name in ('O_WRONLY', 'O_RDWR') else os.O_RDONLY)
-    target = '/work/created' if name == 'O_CREAT' else '/work/x'
+    target = '/mnt/created' if name == 'O_CREAT' else '/mnt/x'
     if name != 'O_APPEND':
         attempt(name, lambda: flags(target, both))
     attempt(name + '-write', lambda: os.write(os.open(target, both | os.O_WRONLY), b'x'))
-attempt('through-link', lambda: (os.symlink('/work/x', '/tmp/l'), write('/tmp/l', 'w')))
-attempt('dir-fd', lambda: os.close(os.open('x', os.O_RDWR, dir_fd=os.open('/work', os.O_RDONLY))))
-attempt('copy', lambda: shutil.copy('/work/x', '/work/z'))
-attempt('rmtree', lambda: shutil.rmtree('/work/d'))
+attempt('through-link', lambda: (os.symlink('/mnt/x', '/tmp/l'), write('/tmp/l', 'w')))
+attempt('dir-fd', lambda: os.close(os.open('x', os.O_RDWR, dir_fd=os.open('/mnt', os.O_RDONLY))))
+attempt('copy', lambda: shutil.copy('/mnt/x', '/mnt/z'))
+attempt('rmtree', lambda: shutil.rmtree('/mnt/d'))
 done
 "#;
         let wanted = [

@@ -37,7 +37,7 @@ impl Guest {
         let folder = ScratchPool::new().unwrap().take().unwrap();
         let mut wasi = WasiCtx::builder();
         wasi.allow_blocking_current_thread(in_place);
-        wasi.preopened_dir(folder.path(), "/work", perms).unwrap();
+        wasi.preopened_dir(folder.path(), "/mnt", perms).unwrap();
         let files = Files { budget: DiskBudget::new(limits), folders: Vec::new(), scratch: None, in_place };
         Self { wasi: wasi.build(), table: ResourceTable::new(), files, folder }
     }
