@@ -22,8 +22,9 @@ typedef struct {
   JSContext *context;
   // Taken before any snippet ran, so that no snippet can replace them.
   JSValue object_prototype, object_to_string, date_to_iso_string;
-  // Of the prelude: `(format, arguments) -> string`, the table of built-in modules, and the evaluator of queries.
-  JSValue format, modules, evaluate;
+  // Of the prelude: `(format, arguments) -> string`, the table of built-in modules, what knows packages, and the
+  // evaluator of queries.
+  JSValue format, modules, packages, evaluate;
   // The names of the globals that a clean namespace has, as properties.
   JSValue known_globals;
   // Spaces that each console line starts with.

@@ -1,4 +1,4 @@
-// Imports: built-in modules by name, files by path.
+// Imports: built-in modules by name, files by path, packages as prelude/packages.js finds them.
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -61,11 +61,35 @@ static char *resolve(JSContext *ctx, const char *base, const char *name) {
   return path;
 }
 
+// Calls a function of the prelude's that takes two texts.
+static JSValue ask_packages(JSContext *ctx, const char *function, const char *first, const char *second, size_t length) {
+  JSAtom atom = JS_NewAtom(ctx, function);
+  JSValue arguments[] = {JS_NewString(ctx, first), JS_NewStringLen(ctx, second, length)};
+  JSValue result = JS_Invoke(ctx, js.packages, atom, 2, (JSValueConst *)arguments);
+  JS_FreeValue(ctx, arguments[0]);
+  JS_FreeValue(ctx, arguments[1]);
+  JS_FreeAtom(ctx, atom);
+  return result;
+}
+
+static bool is_built_in(JSContext *ctx, const char *name) {
+  JSValue object = built_in(ctx, name);
+  bool is = JS_IsObject(object);
+  JS_FreeValue(ctx, object);
+  return is;
+}
+
 static char *normalize(JSContext *ctx, const char *base, const char *name, void *opaque) {
   (void)opaque;
   if (strncmp(name, "file://", 7) == 0) name += 7;
   if (is_path(name)) return resolve(ctx, base, name);
-  return js_strdup(ctx, name);
+  if (is_built_in(ctx, name)) return js_strdup(ctx, name);
+  JSValue found = ask_packages(ctx, "resolve", name, base, strlen(base));
+  const char *path = JS_IsException(found) ? NULL : JS_ToCString(ctx, found);
+  char *copy = path ? js_strdup(ctx, path) : NULL;
+  JS_FreeCString(ctx, path);
+  JS_FreeValue(ctx, found);
+  return copy;
 }
 
 static int fill_built_in(JSContext *ctx, JSModuleDef *module) {
@@ -84,8 +108,25 @@ static int fill_built_in(JSContext *ctx, JSModuleDef *module) {
   return done < 0 ? -1 : 0;
 }
 
+static int fill_default(JSContext *ctx, JSModuleDef *module) {
+  return JS_SetModuleExport(ctx, module, "default", JS_GetModulePrivateValue(ctx, module));
+}
+
+// A module whose default export is the value, and that has no other.
+static JSModuleDef *module_of_value(JSContext *ctx, const char *name, JSValue value) {
+  JSModuleDef *module = JS_IsException(value) ? NULL : JS_NewCModule(ctx, name, fill_default);
+  if (module) {
+    JS_AddModuleExport(ctx, module, "default");
+    JS_SetModulePrivateValue(ctx, module, value);
+  } else {
+    JS_FreeValue(ctx, value);
+  }
+  return module;
+}
+
 // A module with one export for each property of the object, which is the default export.
 static JSModuleDef *module_of(JSContext *ctx, const char *name, JSValue object) {
+  if (!JS_IsObject(object)) return module_of_value(ctx, name, object);
   JSModuleDef *module = JS_NewCModule(ctx, name, fill_built_in);
   JSPropertyEnum *names;
   uint32_t count;
@@ -123,12 +164,11 @@ static void set_meta(JSContext *ctx, JSModuleDef *module, const char *name) {
   JS_FreeValue(ctx, meta);
 }
 
-// The file itself, or with the endings that Node tries.
-static char *load(const char *name, size_t *length) {
-  static const char *const endings[] = {"", ".js", ".mjs", ".json", "/index.js"};
-  char path[PATH_MAX];
+// The file itself, or with the endings that Node tries; `path`, of PATH_MAX bytes, is the one found.
+static char *load(const char *name, char *path, size_t *length) {
+  static const char *const endings[] = {"", ".js", ".mjs", ".cjs", ".json", "/index.js"};
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-    if (strlen(name) + strlen(endings[i]) >= sizeof path) break;
+    if (strlen(name) + strlen(endings[i]) >= PATH_MAX) break;
     strcpy(path, name);
     strcat(path, endings[i]);
     char *source = files_load(path, length);
@@ -143,21 +183,20 @@ static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque, 
   JSValue object = built_in(ctx, name);
   if (JS_IsObject(object)) return module_of(ctx, name, object);
   JS_FreeValue(ctx, object);
-  if (name[0] != '/') {
-    JS_ThrowReferenceError(ctx, "no module '%s': there is fs, path, process, url, util, events, assert, timers, crypto and files by path", name);
-    return NULL;
-  }
   size_t length;
-  char *source = load(name, &length);
+  char path[PATH_MAX];
+  char *source = load(name, path, &length);
   if (!source) {
     JS_Throw(ctx, files_error(ctx, errno, "import", name));
     return NULL;
   }
   JSModuleDef *module = NULL;
-  if (ends_with(name, ".json")) {
-    JSValue value = JS_ParseJSON(ctx, source, length, name);
-    if (JS_IsObject(value)) module = module_of(ctx, name, value);
-    else JS_FreeValue(ctx, value);
+  JSValue common = ends_with(path, ".json") ? JS_UNDEFINED : ask_packages(ctx, "commonJs", path, source, length);
+  if (JS_IsException(common)) {
+  } else if (ends_with(path, ".json")) {
+    module = module_of_value(ctx, name, JS_ParseJSON(ctx, source, length, name));
+  } else if (JS_IsObject(common)) {
+    module = module_of(ctx, name, JS_GetPropertyStr(ctx, common, "exports"));
   } else {
     JSValue code = JS_Eval(ctx, source, length, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
     if (!JS_IsException(code)) {
@@ -167,6 +206,7 @@ static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque, 
       JS_FreeValue(ctx, code);
     }
   }
+  JS_FreeValue(ctx, common);
   free(source);
   return module;
 }

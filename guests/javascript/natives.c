@@ -215,6 +215,27 @@ static JSValue details(JSContext *ctx, JSValueConst self, int count, JSValueCons
   return result;
 }
 
+// compile(source, path): the function that a file of the older kind is the body of
+static JSValue compile(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  size_t length;
+  const char *source = count < 2 ? NULL : JS_ToCStringLen(ctx, &length, arguments[0]);
+  const char *path = source ? JS_ToCString(ctx, arguments[1]) : NULL;
+  text whole = {0};
+  JSValue function = JS_EXCEPTION;
+  if (path) {
+    text_string(&whole, "(function (exports, require, module, __filename, __dirname) {");
+    text_add(&whole, source, length);
+    text_add(&whole, "\n})", 4);
+    function = whole.failed ? JS_ThrowOutOfMemory(ctx)
+                            : JS_Eval(ctx, whole.bytes, whole.length - 1, path, JS_EVAL_TYPE_GLOBAL);
+  }
+  text_free(&whole);
+  JS_FreeCString(ctx, source);
+  JS_FreeCString(ctx, path);
+  return function;
+}
+
 static JSValue environment_age(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self, (void)count, (void)arguments;
   return JS_NewUint32(ctx, js.environment_age);
@@ -243,6 +264,7 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("encodeUtf8", 1, encode_utf8),
     JS_CFUNC_DEF("decodeUtf8", 3, decode_utf8),
     JS_CFUNC_DEF("details", 1, details),
+    JS_CFUNC_DEF("compile", 2, compile),
     JS_CFUNC_DEF("environmentAge", 0, environment_age),
     JS_CFUNC_DEF("exit", 1, run_exit),
     JS_CFUNC_DEF("setExitCode", 1, set_exit_code),

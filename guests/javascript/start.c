@@ -50,6 +50,9 @@ static const char prelude_process[] = {
 static const char prelude_node[] = {
 #embed "prelude/node.js"
     , 0};
+static const char prelude_packages[] = {
+#embed "prelude/packages.js"
+    , 0};
 static const char prelude_query[] = {
 #embed "prelude/query.js"
     , 0};
@@ -65,7 +68,7 @@ static struct part {
 #define PART(name) {"dormouse:" #name, prelude_##name, sizeof prelude_##name - 1, NULL, 0}
     PART(inspect), PART(console), PART(events), PART(encoding), PART(url_record), PART(url),
     PART(clone),   PART(path),    PART(files),  PART(process),  PART(node),
-    PART(query),
+    PART(packages), PART(query),
 #undef PART
 };
 
@@ -151,6 +154,7 @@ void start_context(void) {
   }
   js.format = property(ctx, shared, "format");
   js.modules = property(ctx, shared, "modules");
+  js.packages = property(ctx, shared, "packages");
   JS_FreeValue(ctx, native);
   JS_FreeValue(ctx, shared);
   remember_globals(ctx, global);
@@ -162,7 +166,7 @@ void stop_context(void) {
   timers_clear(ctx);
   engine_drop_jobs(js.runtime);
   JSValue kept[] = {js.object_prototype, js.object_to_string, js.date_to_iso_string, js.format,
-                    js.modules,          js.evaluate,         js.known_globals};
+                    js.modules,          js.packages,         js.evaluate,           js.known_globals};
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) JS_FreeValue(ctx, kept[i]);
   JS_FreeContext(ctx);
   JS_RunGC(js.runtime);

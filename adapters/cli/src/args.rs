@@ -167,9 +167,13 @@ pub(crate) struct GrantArgs {
     /// Show a folder of the host inside the sandbox; can be repeated
     #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
     pub(crate) mounts: Vec<String>,
-    /// Show a folder as /project and begin there; read-only without --writes
+    /// Run inside a project: shown as /project, its packages importable, container() from its bootstrap file; read-only
+    /// without --writes
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
+    /// The project's bootstrap file, relative to it [default: .dormouse/bootstrap.*, or a framework's]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bootstrap: Option<String>,
     /// Allow writes to the project and to mounts that end in `:rw`
     #[arg(long)]
     pub(crate) writes: bool,
@@ -179,7 +183,7 @@ pub(crate) struct GrantArgs {
     /// Set an environment variable; the host's own are never seen; can be repeated
     #[arg(short, long = "env", value_name = "NAME=VALUE")]
     pub(crate) environment: Vec<String>,
-    /// Working directory inside the sandbox [default: /]
+    /// Working directory inside the sandbox [default: /project, else /]
     #[arg(long, value_name = "PATH")]
     pub(crate) cwd: Option<String>,
     /// What the program reads as standard input: a file, or `-` for ours [default: nothing]
@@ -213,7 +217,13 @@ pub(crate) struct McpArgs {
     /// Show a folder of the host in every run; can be repeated
     #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
     pub(crate) mounts: Vec<String>,
-    /// Let calls ask for writes to mounts that end in `:rw`
+    /// Run every call inside a project: shown as /project, its packages importable, container() from its bootstrap file
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// The project's bootstrap file, relative to it [default: .dormouse/bootstrap.*, or a framework's]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bootstrap: Option<String>,
+    /// Let calls ask for writes to the project and to mounts that end in `:rw`
     #[arg(long)]
     pub(crate) allow_writes: bool,
     /// The longest time that a call can ask for [default: 60s]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dormouse::{
-    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Language, Limits, Mount, Policy, Result,
+    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Policy, Result,
 };
 
 use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PlaceArgs, RunArgs};
@@ -31,8 +31,8 @@ pub(crate) struct Run {
 
 /// What `mcp` shall do.
 pub(crate) struct Mcp {
-    /// Folders that every run sees.
-    pub(crate) mounts: Vec<Mount>,
+    /// What every run is granted.
+    pub(crate) grants: Grants,
     /// What calls can ask for.
     pub(crate) policy: Policy,
     /// Unused instances kept ready for each language.
@@ -122,8 +122,14 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         }
         policy.defaults.memory = policy.defaults.memory.min(policy.ceiling.memory);
     }
-    let mounts = grants::mounts(&arguments.mounts, arguments.allow_writes, "--allow-writes")?;
-    Ok(Mcp { mounts, policy, ready: usize::from(arguments.ready) })
+    let writes = arguments.allow_writes;
+    let grants = Grants {
+        mounts: grants::mounts(&arguments.mounts, writes, "--allow-writes")?,
+        project: grants::project(arguments.project.as_deref(), arguments.bootstrap.as_deref(), writes)?,
+        ..Grants::default()
+    };
+    grants.check()?;
+    Ok(Mcp { grants, policy, ready: usize::from(arguments.ready) })
 }
 
 fn language(arguments: &EvalArgs) -> Result<Language> {

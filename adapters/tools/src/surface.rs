@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
-use dormouse_core::{Error, ErrorCode, Manager, Mount, OutputSink, Result};
+use dormouse_core::{Error, ErrorCode, Grants, Manager, OutputSink, Result};
 use futures::FutureExt;
 use serde_json::{Map, Value as Json};
 
@@ -68,16 +68,17 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// All tools, without mounts.
+    /// All tools, without grants.
     pub fn new(manager: Manager) -> Self {
-        Self { tools: tool::all(&manager, &[]), manager }
+        Self { tools: tool::all(&manager, &Grants::default()), manager }
     }
 
-    /// The same with folders of the host that every run gets. They are read-only, unless the folder is mounted for
-    /// writing, the operator allows writes, and the call asks for them (S1-22).
+    /// The same with what the operator grants every run. Folders and the project are read-only, unless they are granted
+    /// for writing, the operator allows writes, and the call asks for them (S1-22). Standard input and the seed are each
+    /// call's own.
     #[must_use]
-    pub fn with_mounts(mut self, mounts: &[Mount]) -> Self {
-        self.tools = tool::all(&self.manager, mounts);
+    pub fn with_grants(mut self, grants: &Grants) -> Self {
+        self.tools = tool::all(&self.manager, grants);
         self
     }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dormouse_core::{
-    Access, Captured, EvalRequest, GuestInfo, Outcome, Policy, Provider, Status, Value, outcome::Usage,
+    Access, Captured, EvalRequest, Grants, GuestInfo, Mount, Outcome, Policy, Provider, Status, Value,
+    outcome::Usage,
 };
 use serde_json::json;
 
@@ -42,7 +43,8 @@ impl Provider for Fake {
 
 fn surface(policy: Policy, mounts: &[Mount]) -> (Surface, Arc<Fake>) {
     let fake = Arc::new(Fake::default());
-    (Surface::new(Manager::new(policy, fake.clone())).with_mounts(mounts), fake)
+    let grants = Grants { mounts: mounts.to_vec(), ..Grants::default() };
+    (Surface::new(Manager::new(policy, fake.clone())).with_grants(&grants), fake)
 }
 
 fn call(surface: &Surface, name: &str, arguments: Json) -> Result<Reply> {

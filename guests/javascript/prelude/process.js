@@ -1,4 +1,4 @@
-// process, the modules that are only other names for globals, and require.
+// process, and the modules that are only other names for globals.
 (function (native, shared) {
   'use strict';
   const { arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, monotonic, setExitCode, write } =
@@ -107,13 +107,5 @@
     'timers/promises': { setTimeout: later(setTimeout), setImmediate: later((callback) => setImmediate(callback)) },
     perf_hooks: { performance },
     crypto: { ...crypto, webcrypto: crypto },
-  });
-
-  define('require', function require(name) {
-    const module = modules[`${name}`.replace(/^node:/, '')];
-    if (module) return module;
-    const error = new Error(`Cannot find module '${name}': require knows ${Object.keys(modules).join(', ')}; import files`);
-    error.code = 'MODULE_NOT_FOUND';
-    throw error;
   });
 })

@@ -58,6 +58,8 @@ codes! {
     LimitHost = "limit_host", 137;
     /// The guest crashed: a trap that no limit explains.
     GuestTrap = "guest_trap", 1;
+    /// The project could not be opened: its bootstrap file ended the program or was stopped.
+    ProjectFailed = "project_failed", 1;
     /// Network access that was not granted.
     NetworkDenied = "network_denied", 1;
     /// A write that was not granted.

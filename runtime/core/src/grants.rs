@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorCode, Result};
+use crate::{Error, ErrorCode, Project, Result};
 
 /// An absolute path inside the sandbox, such as `/workspace/data`. The one place that refuses `..`, `.`, empty
 /// components, NUL and over-long names.
@@ -137,11 +137,13 @@ pub enum WallClock {
 pub struct Grants {
     /// Host folders to show. Targets must differ.
     pub mounts: Vec<Mount>,
+    /// The project that the run happens in.
+    pub project: Option<Project>,
     /// Environment variables; the host's own are never seen.
     pub environment: Vec<(String, String)>,
     /// Program arguments after the program's name.
     pub arguments: Vec<String>,
-    /// Working directory; none: `/`.
+    /// Working directory; none: the project's folder, else `/`.
     pub directory: Option<GuestPath>,
     /// Bytes that standard input yields before its end.
     pub stdin: Vec<u8>,
@@ -163,6 +165,12 @@ impl Grants {
     /// # Errors
     /// `args_invalid`, naming what is wrong; `too_large` past [`Grants::MAX_STRINGS`] or [`Grants::MAX_STRING_BYTES`].
     pub fn check(&self) -> Result<()> {
+        if let Some(project) = &self.project {
+            project.check()?;
+            if self.mounts.iter().any(|mount| mount.target.as_str() == Project::TARGET) {
+                return Err(Error::args_invalid(format!("`{}` is the project's place", Project::TARGET)));
+            }
+        }
         for (index, mount) in self.mounts.iter().enumerate() {
             if mount.target.as_str() == "/tmp" {
                 return Err(Error::args_invalid("nothing can be mounted at `/tmp`: it is the run's scratch"));
@@ -246,6 +254,21 @@ mod tests {
         let environment = vec![("x".into(), "x".repeat(Grants::MAX_STRING_BYTES))];
         let grants = Grants { environment, ..Grants::default() };
         assert_eq!(grants.check().map_err(|error| error.code()), Err(ErrorCode::TooLarge));
+    }
+
+    #[test]
+    fn a_project_has_its_place_for_itself_and_its_bootstrap_within() {
+        let grants = |bootstrap: Option<&str>, target: &str| Grants {
+            mounts: vec![Mount::parse(&format!("x:{target}")).unwrap()],
+            project: Some(Project { bootstrap: bootstrap.map(str::to_owned), ..Project::new("y") }),
+            ..Grants::default()
+        };
+        assert!(grants(None, "/data").check().is_ok());
+        assert!(grants(Some("config/container.py"), "/data").check().is_ok());
+        assert!(grants(None, "/project").check().is_err());
+        for outside in ["../x.py", "/etc/passwd", "a/../../x", "", "a\0"] {
+            assert!(grants(Some(outside), "/data").check().is_err(), "{outside:?}");
+        }
     }
 
     #[test]

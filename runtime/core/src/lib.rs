@@ -7,7 +7,7 @@
 //!
 //! | step | room |
 //! | --- | --- |
-//! | what to run | [`request`], [`language`], [`grants`], [`limits`], [`callback`] |
+//! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`] |
 //! | may it run | [`policy`], [`manager`] |
 //! | who runs it | [`provider`], [`capabilities`] |
 //! | what came back | [`outcome`], [`value`], [`exception`], [`output`], [`error`] |
@@ -23,6 +23,7 @@ pub mod manager;
 pub mod outcome;
 pub mod output;
 pub mod policy;
+pub mod project;
 pub mod provider;
 pub mod request;
 pub mod value;
@@ -38,6 +39,7 @@ pub use manager::Manager;
 pub use outcome::{Outcome, Status, Usage};
 pub use output::{Captured, OutputSink, Stream};
 pub use policy::Policy;
+pub use project::Project;
 pub use provider::Provider;
 pub use request::{CommandRequest, EvalRequest};
 pub use value::Value;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Semaphore;
 
 use crate::{
-    Access, Capabilities, CommandRequest, Error, ErrorCode, EvalRequest, Grants, Outcome, Policy, Provider,
-    Result,
+    Access, Capabilities, CommandRequest, Error, ErrorCode, EvalRequest, Grants, Outcome, Policy, Project,
+    Provider, Result,
 };
 
 /// Owns the policy and the providers. Cheap to clone.
@@ -74,11 +74,13 @@ impl Manager {
     }
 
     fn check_writes(&self, grants: &Grants) -> Result<()> {
-        let writable = grants.mounts.iter().find(|mount| mount.access == Access::ReadWrite);
+        let mount = grants.mounts.iter().find(|mount| mount.access == Access::ReadWrite);
+        let project = grants.project.as_ref().filter(|project| project.access == Access::ReadWrite);
+        let writable = mount.map(|mount| mount.target.as_str()).or(project.map(|_| Project::TARGET));
         match writable {
-            Some(mount) if !self.inner.policy.allow_writes => Err(Error::new(
+            Some(target) if !self.inner.policy.allow_writes => Err(Error::new(
                 ErrorCode::WriteDenied,
-                format!("writing below `{}` is not allowed here", mount.target),
+                format!("writing below `{target}` is not allowed here"),
             )
             .with_hint("mount it read-only, or have the operator allow writes")),
             _ => Ok(()),

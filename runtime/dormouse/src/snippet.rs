@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dormouse_core::{
     Access, Bounds, Callback, EvalRequest, GuestPath, Language, Limits, Manager, Mount, Outcome, OutputSink,
-    Result,
+    Project, Result,
 };
 use serde_json::Value as Json;
 
@@ -82,6 +82,12 @@ impl Snippet {
             request.grants.mounts.push(Mount { source: source.into(), target, access });
             Ok(())
         })
+    }
+
+    /// Runs it inside a project, which is opened before: see [`Project`].
+    #[must_use]
+    pub fn project(self, project: Project) -> Self {
+        self.set(|request| request.grants.project = Some(project))
     }
 
     /// Sets an environment variable.

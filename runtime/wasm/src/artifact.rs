@@ -6,13 +6,14 @@
 
 use std::fs;
 use std::hash::{Hash as _, Hasher};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use dormouse_core::{Error, ErrorCode, Result};
 use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
+
+use crate::private;
 
 /// Bytes of programs' artifacts that are kept; the oldest go first.
 const PROGRAMS: u64 = 1 << 30;
@@ -50,7 +51,7 @@ impl Artifacts {
             return Ok(None);
         }
         for part in [&self.folder, &path] {
-            check_private(part)?;
+            private::check(part)?;
         }
         match map(engine, &path) {
             Ok(component) => Ok(Some(component)),
@@ -89,16 +90,8 @@ impl Artifacts {
             )
             .with_hint("check free space and permissions, or set DORMOUSE_CACHE_DIR")
         };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
         let path = self.path(engine, guest);
-        let draft = self.folder.join(format!(".{}.{}", short(guest), std::process::id()));
-        fs::write(&draft, code).and_then(|()| fs::rename(&draft, &path)).map_err(|error| {
-            let _ = fs::remove_file(&draft);
-            failed(error)
-        })?;
-        if let Some(bound) = self.bound {
-            prune(&self.folder, bound, &path);
-        }
+        private::write(&path, &code, self.bound).map_err(failed)?;
         Ok(path)
     }
 }
@@ -107,53 +100,11 @@ impl Artifacts {
 fn map(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
     #[allow(unsafe_code, reason = "the engine takes its own machine code back only this way")]
     // SAFETY: The bytes were made by `Artifacts::store`, from `Engine::precompile_component` of an engine with the same
-    // fingerprint, in a folder of mode 0700. Before a file of an earlier process is mapped, `check_private` has seen that
+    // fingerprint, in a folder of mode 0700. Before a file of an earlier process is mapped, `private::check` has seen that
     // this user owns it and its folder and that nobody else can write either: nobody but this user can have replaced it.
     unsafe {
         Component::deserialize_file(engine, path)
     }
-}
-
-/// Removes the oldest files until `bound` bytes are left. `newest` stays.
-fn prune(folder: &Path, bound: u64, newest: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let mut files: Vec<_> = entries
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let metadata = entry.metadata().ok()?;
-            Some((metadata.modified().ok()?, metadata.len(), entry.path()))
-        })
-        .collect();
-    files.sort();
-    let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
-    for (_, size, path) in files {
-        if total <= bound {
-            return;
-        }
-        if path != newest && fs::remove_file(&path).is_ok() {
-            total -= size;
-        }
-    }
-}
-
-/// Refuses what another user owns or can write.
-fn check_private(path: &Path) -> Result<()> {
-    let refuse = |why: &str| {
-        Error::new(ErrorCode::Internal, format!("`{}` is not used: {why}", path.display()))
-            .with_hint("remove it; it holds machine code and must be private to you")
-    };
-    let metadata =
-        fs::symlink_metadata(path).map_err(|error| refuse("it cannot be examined").with_source(error))?;
-    if metadata.file_type().is_symlink() {
-        return Err(refuse("it is a symbolic link"));
-    }
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(refuse("another user owns it"));
-    }
-    if metadata.mode() & 0o022 != 0 {
-        return Err(refuse("others can write it"));
-    }
-    Ok(())
 }
 
 fn short(hash: &str) -> &str {

@@ -11,6 +11,7 @@ mod open;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 use std::fs::File;
 use std::io;
@@ -23,6 +24,7 @@ use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
+pub(crate) use self::trace::Trace;
 use crate::scratch::LazyScratch;
 
 /// What one run may do to disks. Deleting gives nothing back.
@@ -158,6 +160,8 @@ pub(crate) struct Files {
     pub(crate) folders: Vec<(Dir, String)>,
     /// The run's own folder, shown before all others.
     pub(crate) scratch: Option<LazyScratch>,
+    /// Records what is looked at, if anybody wants to know.
+    pub(crate) trace: Option<Trace>,
     /// Whether file operations run on the calling thread (microseconds saved on each, but a hung network mount hangs the
     /// thread). Must be what `WasiCtxBuilder::allow_blocking_current_thread` was given.
     pub(crate) in_place: bool,
@@ -168,7 +172,7 @@ pub(crate) struct FilesView<'a> {
     /// The view of `wasmtime-wasi`, which does the work.
     pub(crate) wasi: WasiFilesystemCtxView<'a>,
     /// What is charged and shown.
-    pub(crate) files: &'a Files,
+    pub(crate) files: &'a mut Files,
 }
 
 impl HasData for Files {

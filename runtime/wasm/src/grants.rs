@@ -43,6 +43,9 @@ pub(crate) fn context(grants: &Grants, program: &str, stdout: &Output, stderr: &
         let since = instant.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         wasi.wall_clock(FixedWall(since)).monotonic_clock(Counter::default());
     }
+    if let Some(project) = &grants.project {
+        preopen(&mut wasi, &project.mount()?)?;
+    }
     for mount in &grants.mounts {
         preopen(&mut wasi, mount)?;
     }

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use dormouse_core::{Bounds, EvalRequest, Exception, Limits, Outcome, Result, Status, Stream, Usage, Value};
+use dormouse_core::{
+    Bounds, Error, ErrorCode, EvalRequest, Exception, Limits, Outcome, Project, Result, Status, Stream,
+    Usage, Value,
+};
 use wasmtime::{Store, UpdateDeadline};
 
 use crate::bindings::Guest;
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
-use crate::disk::DiskLimits;
+use crate::disk::{DiskLimits, Trace};
 use crate::engine::Metering;
 use crate::scratch::{LazyScratch, ScratchPool};
 use crate::state::Host;
@@ -84,6 +87,23 @@ impl Instance {
         })
     }
 
+    /// From now on records what is looked at, or no longer; returns what was recorded.
+    pub(crate) fn trace(&mut self, trace: Option<Trace>) -> Option<Trace> {
+        std::mem::replace(&mut self.store.data_mut().files.trace, trace)
+    }
+
+    /// Binds a global to the value of JSON text, within the limits of the next run.
+    ///
+    /// # Errors
+    /// What the guest says against it.
+    pub(crate) async fn set(&mut self, name: &str, json: &str, limits: &Limits) -> Result<()> {
+        self.store.data_mut().deadline = Instant::now() + limits.wall;
+        let interpreter = self.guest.dormouse_sandbox_interpreter();
+        let set = interpreter.call_set(&mut self.store, name, json).await;
+        set.unwrap_or_else(|error| Err(format!("{error:#}")))
+            .map_err(|why| Error::new(ErrorCode::GuestTrap, format!("`{name}` cannot be set: {why}")))
+    }
+
     /// Sets the limits of the run that begins. False when the instance holds more memory than they allow.
     fn arm(&mut self, request: &EvalRequest, begin: Instant) -> bool {
         let limits = &request.limits;
@@ -139,7 +159,11 @@ fn options(request: &EvalRequest) -> contract::Options {
         name: request.name.clone(),
         bounds: bounds(&request.bounds),
         refresh_environment: !grants.environment.is_empty() || !grants.arguments.is_empty(),
-        directory: grants.directory.as_ref().map(|path| path.to_string()),
+        directory: match (&grants.directory, &grants.project) {
+            (Some(path), _) => Some(path.to_string()),
+            (None, Some(_)) => Some(Project::TARGET.into()),
+            (None, None) => None,
+        },
     }
 }
 

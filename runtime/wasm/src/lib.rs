@@ -8,6 +8,7 @@
 //! | its machine code | [`artifact`], on one of the [`engine`]s |
 //! | an instance | [`loaded`], [`ready`] |
 //! | what it may touch and use | [`grants`], [`scratch`], [`disk`], [`limiter`], [`ticker`] |
+//! | the project it happens in | [`project`] |
 //! | the call | [`instance`], over the contract in [`bindings`], with the host functions of [`linker`] |
 //! | what came of it | [`stdio`], [`trap`] |
 //!
@@ -31,6 +32,8 @@ mod limiter;
 mod linker;
 mod loaded;
 mod preview1;
+mod private;
+mod project;
 mod provider;
 mod ready;
 mod scratch;

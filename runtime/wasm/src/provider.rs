@@ -16,6 +16,7 @@ use crate::engine::{EngineSlot, Metering};
 use crate::guest::Guests;
 use crate::instance::Instance;
 use crate::loaded::Loaded;
+use crate::project::Projects;
 use crate::ready::Ready;
 use crate::scratch::ScratchPool;
 use crate::typescript::Stripped;
@@ -28,6 +29,7 @@ pub struct WasmProvider {
     artifacts: Arc<Artifacts>,
     programs: Arc<Artifacts>,
     scratch: Arc<ScratchPool>,
+    projects: Projects,
     engines: Mutex<HashMap<Metering, Arc<EngineSlot>>>,
     loaded: Mutex<HashMap<(Language, Metering), Cell>>,
 }
@@ -46,6 +48,7 @@ impl WasmProvider {
             artifacts: Arc::new(Artifacts::guests(&settings.cache)),
             programs: Arc::new(Artifacts::programs(&settings.cache)),
             scratch: Arc::new(ScratchPool::new()?),
+            projects: Projects::new(&settings.cache),
             engines: Mutex::default(),
             loaded: Mutex::default(),
             settings,
@@ -182,11 +185,17 @@ impl Provider for WasmProvider {
         let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
         let first = !self.is_loaded(&request.language, metering);
         let (ready, mut instance) = self.instance(&request.language, metering).await?;
-        if first {
-            // Compiling a guest is the host's work, not the run's.
+        let _running = ready.loaded().slot.ticker.running();
+        if let Some(project) = &request.grants.project
+            && let Some(failed) =
+                self.projects.enter(project, &request, &ready, &mut instance, &self.scratch).await?
+        {
+            return Ok(failed);
+        }
+        if first || request.grants.project.is_some() {
+            // Compiling a guest and opening a project are not the run's own work.
             begin = Instant::now();
         }
-        let _running = ready.loaded().slot.ticker.running();
         instance.run(&request, begin, &self.scratch).await
     }
 

@@ -39,23 +39,7 @@ impl WasmProvider {
     /// `guest_mismatch` when the checkpoint belongs to another build of the guest.
     pub async fn restore(&self, checkpoint: &Checkpoint) -> Result<Session> {
         let mut session = self.session(&checkpoint.language).await?;
-        let loaded = session.ready.loaded();
-        if loaded.hash != checkpoint.guest {
-            return Err(Error::new(
-                ErrorCode::GuestMismatch,
-                format!("the checkpoint belongs to another build of the {} guest", checkpoint.language),
-            )
-            .with_hint("restore it with the guest that made it"));
-        }
-        let doors = session.doors()?;
-        let (store, _) = session.instance.parts();
-        if doors.stack_pointer(store).await? != checkpoint.stack_pointer {
-            return Err(Error::new(ErrorCode::Internal, "the checkpoint was taken in the middle of a call"));
-        }
-        let memory = usize::try_from(checkpoint.memory)
-            .map_err(|error| Error::internal("more memory than fits", error))?;
-        doors.grow_to(store, memory).await?;
-        doors.write(store, &checkpoint.pages).await?;
+        restore(&session.ready, &mut session.instance, checkpoint).await?;
         Ok(session)
     }
 
@@ -79,25 +63,50 @@ impl WasmProvider {
     /// `guest_trap` when an earlier call ended the session; `capability_unavailable` when the guest has no state doors.
     pub async fn checkpoint(&self, session: &mut Session) -> Result<Checkpoint> {
         session.alive()?;
-        let mut base = session.ready.take().await?;
-        let doors = session.doors()?;
-        let base_doors = open(&session.ready, &mut base)?;
-        let (store, _) = session.instance.parts();
-        let closed = doors.quiesce(store).await?;
-        let stack_pointer = doors.stack_pointer(store).await?;
-        let (base_store, _) = base.parts();
-        let image = base_doors.memory(base_store).await?;
-        let memory = doors.memory(store).await?;
-        let loaded = session.ready.loaded();
-        Ok(Checkpoint {
-            language: loaded.language.clone(),
-            guest: loaded.hash.clone(),
-            stack_pointer,
-            memory: memory.len() as u64,
-            pages: Checkpoint::diff(memory, image),
-            closed,
-        })
+        save(&session.ready, &mut session.instance).await
     }
+}
+
+/// Saves an instance at rest. It can go on afterwards, but for its open files, which are closed.
+pub(crate) async fn save(ready: &Ready, instance: &mut Instance) -> Result<Checkpoint> {
+    let mut base = ready.take().await?;
+    let doors = open(ready, instance)?;
+    let base_doors = open(ready, &mut base)?;
+    let (store, _) = instance.parts();
+    let closed = doors.quiesce(store).await?;
+    let stack_pointer = doors.stack_pointer(store).await?;
+    let (base_store, _) = base.parts();
+    let image = base_doors.memory(base_store).await?;
+    let memory = doors.memory(store).await?;
+    let loaded = ready.loaded();
+    Ok(Checkpoint {
+        language: loaded.language.clone(),
+        guest: loaded.hash.clone(),
+        stack_pointer,
+        memory: memory.len() as u64,
+        pages: Checkpoint::diff(memory, image),
+        closed,
+    })
+}
+
+/// Gives an instance that has not run the state of a checkpoint.
+pub(crate) async fn restore(ready: &Ready, instance: &mut Instance, checkpoint: &Checkpoint) -> Result<()> {
+    if ready.loaded().hash != checkpoint.guest {
+        return Err(Error::new(
+            ErrorCode::GuestMismatch,
+            format!("the checkpoint belongs to another build of the {} guest", checkpoint.language),
+        )
+        .with_hint("restore it with the guest that made it"));
+    }
+    let doors = open(ready, instance)?;
+    let (store, _) = instance.parts();
+    if doors.stack_pointer(store).await? != checkpoint.stack_pointer {
+        return Err(Error::new(ErrorCode::Internal, "the checkpoint was taken in the middle of a call"));
+    }
+    let memory = usize::try_from(checkpoint.memory)
+        .map_err(|error| Error::internal("more memory than fits", error))?;
+    doors.grow_to(store, memory).await?;
+    doors.write(store, &checkpoint.pages).await
 }
 
 impl Session {
@@ -107,10 +116,6 @@ impl Session {
         }
         Err(Error::new(ErrorCode::GuestTrap, "the session is gone: an earlier call was stopped")
             .with_hint("open a new session, or restore its last checkpoint"))
-    }
-
-    fn doors(&mut self) -> Result<Doors> {
-        open(&self.ready, &mut self.instance)
     }
 }
 

@@ -37,6 +37,7 @@ impl Host {
                 budget: DiskBudget::new(DiskLimits::default()),
                 folders: Vec::new(),
                 scratch: None,
+                trace: None,
                 in_place: true,
             },
             deadline: Instant::now() + Duration::from_secs(60),
@@ -51,7 +52,7 @@ impl Host {
     pub(crate) fn files(&mut self) -> FilesView<'_> {
         FilesView {
             wasi: WasiFilesystemCtxView { ctx: self.wasi.filesystem(), table: &mut self.table },
-            files: &self.files,
+            files: &mut self.files,
         }
     }
 }

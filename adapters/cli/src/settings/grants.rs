@@ -3,13 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use dormouse::grants::WallClock;
-use dormouse::{Access, Error, ErrorCode, Grants, GuestPath, Mount, Policy, Result};
+use dormouse::{Access, Error, ErrorCode, Grants, GuestPath, Mount, Policy, Project, Result};
 
 use super::{source, units};
 use crate::args::GrantArgs;
-
-/// Where `--project` is seen.
-const PROJECT: &str = "/project";
 
 /// The grants of a run, without program arguments, and the policy that allows them.
 pub(super) fn grants(arguments: &GrantArgs) -> Result<(Grants, Policy)> {
@@ -17,27 +14,49 @@ pub(super) fn grants(arguments: &GrantArgs) -> Result<(Grants, Policy)> {
         return Err(Error::new(ErrorCode::NetworkDenied, "the network cannot be granted by this build")
             .with_hint("leave --network out, and hand the data over by --stdin or --mount"));
     }
-    let mut mounts = mounts(&arguments.mounts, arguments.writes, "--writes")?;
-    let mut directory = None;
-    if let Some(folder) = &arguments.project {
-        let access = if arguments.writes { Access::ReadWrite } else { Access::ReadOnly };
-        let target = GuestPath::parse(PROJECT)?;
-        mounts.insert(0, Mount { source: folder_of("--project", folder)?, target: target.clone(), access });
-        directory = Some(target);
-    }
-    if let Some(path) = &arguments.cwd {
-        directory = Some(GuestPath::parse(path)?);
-    }
+    let mounts = mounts(&arguments.mounts, arguments.writes, "--writes")?;
+    let project = project(arguments.project.as_deref(), arguments.bootstrap.as_deref(), arguments.writes)?;
+    let directory = arguments.cwd.as_deref().map(GuestPath::parse).transpose()?;
     let clock = match &arguments.clock {
         Some(text) => WallClock::Fixed(units::instant("--clock", text)?),
         None => WallClock::System,
     };
     let environment = arguments.environment.iter().map(|text| variable(text)).collect::<Result<_>>()?;
     let stdin = arguments.stdin.as_deref().map(source::input).transpose()?.unwrap_or_default();
-    let grants =
-        Grants { mounts, environment, arguments: Vec::new(), directory, stdin, seed: arguments.seed, clock };
+    let grants = Grants {
+        mounts,
+        project,
+        environment,
+        arguments: Vec::new(),
+        directory,
+        stdin,
+        seed: arguments.seed,
+        clock,
+    };
     grants.check()?;
     Ok((grants, Policy { allow_writes: arguments.writes, ..Policy::default() }))
+}
+
+/// What `--project` and `--bootstrap` mean.
+pub(super) fn project(
+    folder: Option<&Path>,
+    bootstrap: Option<&str>,
+    writes: bool,
+) -> Result<Option<Project>> {
+    let Some(folder) = folder else {
+        return match bootstrap {
+            Some(_) => Err(Error::args_invalid("`--bootstrap` needs `--project`")
+                .with_hint("name the project's folder with --project")),
+            None => Ok(None),
+        };
+    };
+    let project = Project {
+        source: folder_of("--project", folder)?,
+        access: if writes { Access::ReadWrite } else { Access::ReadOnly },
+        bootstrap: bootstrap.map(str::to_owned),
+    };
+    project.check()?;
+    Ok(Some(project))
 }
 
 /// The folders of `--mount`, each existing and with its real path. `option` is what would allow writes.

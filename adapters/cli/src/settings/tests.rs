@@ -92,10 +92,9 @@ fn a_project_is_read_only_unless_writes_are_asked_for() {
         (&["--project", path, "--writes", "1"], Access::ReadWrite),
     ] {
         let Eval { request, policy } = parse(words).unwrap();
-        let mount = &request.grants.mounts[0];
-        assert_eq!((mount.target.as_str(), mount.access), ("/project", access));
-        assert_eq!(mount.source, folder.path().canonicalize().unwrap());
-        assert_eq!(request.grants.directory.unwrap().as_str(), "/project");
+        let project = request.grants.project.unwrap();
+        assert_eq!((project.access, project.bootstrap), (access, None));
+        assert_eq!(project.source, folder.path().canonicalize().unwrap());
         assert_eq!(policy.allow_writes, access == Access::ReadWrite);
     }
 }
@@ -113,6 +112,8 @@ fn what_cannot_be_meant_is_refused_with_its_code() {
         (&["--mount", "nonsense", "1"], ErrorCode::ArgsInvalid),
         (&["--mount", &twice, "--project", path, "1"], ErrorCode::ArgsInvalid),
         (&["--project", "/dev/null", "1"], ErrorCode::PathDenied),
+        (&["--bootstrap", "a.py", "1"], ErrorCode::ArgsInvalid),
+        (&["--project", path, "--bootstrap", "../a.py", "1"], ErrorCode::ArgsInvalid),
         (&["--timeout", "10", "1"], ErrorCode::ArgsInvalid),
         (&["--timeout", "61s", "1"], ErrorCode::ArgsInvalid),
         (&["--memory", "1MiB", "1"], ErrorCode::ArgsInvalid),

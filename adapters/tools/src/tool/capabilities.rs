@@ -1,7 +1,7 @@
 //! `sandbox_capabilities`: what this installation can do. Starts nothing.
 
 use async_trait::async_trait;
-use dormouse_core::{Access, Error, EvalRequest, Limits, Manager, Mount};
+use dormouse_core::{Access, Error, EvalRequest, Grants, Limits, Manager};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Tool, error_schema};
@@ -17,12 +17,12 @@ answers at once.";
 
 pub(crate) struct Capabilities {
     manager: Manager,
-    mounts: Vec<Mount>,
+    granted: Grants,
     spec: ToolSpec,
 }
 
 impl Capabilities {
-    pub(crate) fn new(manager: Manager, mounts: Vec<Mount>) -> Self {
+    pub(crate) fn new(manager: Manager, granted: Grants) -> Self {
         let spec = ToolSpec {
             name: "sandbox_capabilities",
             title: "Show sandbox capabilities",
@@ -36,7 +36,7 @@ impl Capabilities {
                 open_world: false,
             },
         };
-        Self { manager, mounts, spec }
+        Self { manager, granted, spec }
     }
 
     fn describe(&self, error: &Json) -> Json {
@@ -53,9 +53,10 @@ impl Capabilities {
                 })
             })
             .collect();
-        let mounts: Vec<Json> = self
-            .mounts
+        let project = self.granted.project.as_ref().and_then(|project| project.mount().ok());
+        let mounts: Vec<Json> = project
             .iter()
+            .chain(&self.granted.mounts)
             .map(|mount| {
                 let writable = found.allow_writes && mount.access == Access::ReadWrite;
                 json!({"target": mount.target.as_str(), "writable": writable})

@@ -7,7 +7,7 @@ pub(crate) use shape::fields;
 
 use async_trait::async_trait;
 use dormouse_core::{
-    Access, Bounds, Error, ErrorCode, EvalRequest, Grants, Language, Limits, Manager, Mount, Outcome, Result,
+    Access, Bounds, Error, ErrorCode, EvalRequest, Grants, Language, Limits, Manager, Outcome, Result,
 };
 use serde_json::{Map, Value as Json};
 use std::time::Duration;
@@ -24,16 +24,16 @@ const VALUE_BYTES: u32 = 64 << 10;
 
 pub(crate) struct Eval {
     manager: Manager,
-    mounts: Vec<Mount>,
+    granted: Grants,
     fields: Vec<Field>,
     spec: ToolSpec,
 }
 
 impl Eval {
-    pub(crate) fn new(manager: Manager, mounts: Vec<Mount>) -> Self {
+    pub(crate) fn new(manager: Manager, granted: Grants) -> Self {
         let fields = shape::fields(manager.policy());
-        let spec = shape::spec(&fields, manager.policy(), &mounts);
-        Self { manager, mounts, fields, spec }
+        let spec = shape::spec(&fields, manager.policy(), &granted);
+        Self { manager, granted, fields, spec }
     }
 
     async fn run(&self, arguments: Map<String, Json>, context: CallContext) -> Result<Outcome> {
@@ -55,10 +55,9 @@ impl Eval {
         request.limits = self.limits(&arguments);
         request.bounds = bounds(&arguments);
         request.grants = Grants {
-            mounts: self.mounts(arguments.flag("allow_writes"))?,
             stdin: arguments.take_text("stdin").unwrap_or_default().into_bytes(),
             seed: arguments.integer("seed"),
-            ..Grants::default()
+            ..self.grants(arguments.flag("allow_writes"))?
         };
         Ok(request)
     }
@@ -75,17 +74,18 @@ impl Eval {
         }
     }
 
-    /// The operator's mounts. A call can only lower what it gets (S1-22).
-    fn mounts(&self, writes: bool) -> Result<Vec<Mount>> {
+    /// What the operator grants. A call can only lower what it gets (S1-22).
+    fn grants(&self, writes: bool) -> Result<Grants> {
         if writes && !self.manager.policy().allow_writes {
             let error = Error::new(ErrorCode::WriteDenied, "writes are not allowed here");
             return Err(error.with_hint("leave `allow_writes` out; writing to `/tmp` is always possible"));
         }
-        let lowered = |mount: &Mount| Mount {
-            access: if writes { mount.access } else { Access::ReadOnly },
-            ..mount.clone()
-        };
-        Ok(self.mounts.iter().map(lowered).collect())
+        let mut grants = self.granted.clone();
+        if !writes {
+            grants.mounts.iter_mut().for_each(|mount| mount.access = Access::ReadOnly);
+            grants.project.iter_mut().for_each(|project| project.access = Access::ReadOnly);
+        }
+        Ok(grants)
     }
 }
 

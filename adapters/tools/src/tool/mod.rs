@@ -7,7 +7,7 @@ mod eval;
 pub(crate) use eval::fields as eval_fields;
 
 use async_trait::async_trait;
-use dormouse_core::{Error, Manager, Mount};
+use dormouse_core::{Error, Grants, Manager};
 use serde_json::{Map, Value as Json};
 
 use crate::schema::{self, Object};
@@ -27,10 +27,10 @@ pub(crate) trait Tool: Send + Sync {
 }
 
 /// Every tool, sorted by name.
-pub(crate) fn all(manager: &Manager, mounts: &[Mount]) -> Vec<Box<dyn Tool>> {
+pub(crate) fn all(manager: &Manager, grants: &Grants) -> Vec<Box<dyn Tool>> {
     let mut tools: Vec<Box<dyn Tool>> = vec![
-        Box::new(capabilities::Capabilities::new(manager.clone(), mounts.to_vec())),
-        Box::new(eval::Eval::new(manager.clone(), mounts.to_vec())),
+        Box::new(capabilities::Capabilities::new(manager.clone(), grants.clone())),
+        Box::new(eval::Eval::new(manager.clone(), grants.clone())),
     ];
     tools.sort_by_key(|tool| tool.spec().name);
     tools

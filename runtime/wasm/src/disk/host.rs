@@ -29,6 +29,13 @@ impl FilesView<'_> {
         }
     }
 
+    /// Records that a name was looked at.
+    fn looked(&mut self, fd: &Fd, path: &str) {
+        if let Some(trace) = &mut self.files.trace {
+            trace.looked(fd.rep(), path);
+        }
+    }
+
     /// Pays for one entry, and takes that back when `made` failed.
     fn settle<T>(&self, made: FsResult<T>) -> FsResult<T> {
         if made.is_err() {
@@ -100,6 +107,9 @@ impl preopens::Host for FilesView<'_> {
         all.extend(preopens::Host::get_directories(&mut self.wasi)?);
         for (folder, path) in &self.files.folders {
             all.push((self.wasi.table.push(Descriptor::Dir(folder.clone()))?, path.clone()));
+        }
+        if let Some(trace) = &mut self.files.trace {
+            all.iter().for_each(|(fd, path)| trace.handed_out(fd.rep(), path));
         }
         Ok(all)
     }
@@ -219,7 +229,17 @@ impl HostDescriptor for FilesView<'_> {
         oflags: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
-        self.guarded_open(fd, path_flags, path, oflags, flags).await
+        if self.files.trace.is_none() {
+            return self.guarded_open(fd, path_flags, path, oflags, flags).await;
+        }
+        self.looked(&fd, &path);
+        let opened = self.guarded_open(same(&fd), path_flags, path.clone(), oflags, flags).await?;
+        if let Some(trace) = &mut self.files.trace
+            && let Descriptor::Dir(_) = self.wasi.table.get(&opened)?
+        {
+            trace.opened(fd.rep(), &path, opened.rep());
+        }
+        Ok(opened)
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
@@ -260,6 +280,9 @@ impl HostDescriptor for FilesView<'_> {
 
     async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
         let folder = self.folder(&fd)?;
+        if let Some(trace) = &mut self.files.trace {
+            trace.listed(fd.rep());
+        }
         let listing = Listing::open(&folder.dir, self.files.in_place).await?;
         // The interface's type is fixed, its contents are not: only this file looks into the table for it.
         let listing = self.wasi.table.push(listing)?;
@@ -301,14 +324,19 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn stat_at(&mut self, fd: Fd, flags: PathFlags, path: String) -> FsResult<DescriptorStat> {
+        self.looked(&fd, &path);
         self.wasi.stat_at(fd, flags, path).await
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
+        if let Some(trace) = &mut self.files.trace {
+            trace.closed(fd.rep());
+        }
         HostDescriptor::drop(&mut self.wasi, fd)
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+        self.looked(&fd, &path);
         self.wasi.readlink_at(fd, path).await
     }
 
@@ -344,6 +372,7 @@ impl HostDescriptor for FilesView<'_> {
         flags: PathFlags,
         path: String,
     ) -> FsResult<MetadataHashValue> {
+        // Not recorded: it numbers the entries of a listing, and whoever looks at one asks `stat_at` as well.
         self.wasi.metadata_hash_at(fd, flags, path).await
     }
 }

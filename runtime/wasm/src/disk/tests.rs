@@ -38,13 +38,19 @@ impl Guest {
         let mut wasi = WasiCtx::builder();
         wasi.allow_blocking_current_thread(in_place);
         wasi.preopened_dir(folder.path(), "/mnt", perms).unwrap();
-        let files = Files { budget: DiskBudget::new(limits), folders: Vec::new(), scratch: None, in_place };
+        let files = Files {
+            budget: DiskBudget::new(limits),
+            folders: Vec::new(),
+            scratch: None,
+            trace: None,
+            in_place,
+        };
         Self { wasi: wasi.build(), table: ResourceTable::new(), files, folder }
     }
 
     fn view(&mut self) -> FilesView<'_> {
         let wasi = WasiFilesystemCtxView { ctx: self.wasi.filesystem(), table: &mut self.table };
-        FilesView { wasi, files: &self.files }
+        FilesView { wasi, files: &mut self.files }
     }
 
     fn root(&mut self) -> Fd {

@@ -1,6 +1,6 @@
 //! How `sandbox_eval` is listed: its table of arguments, its texts and its output schema.
 
-use dormouse_core::{Access, EvalRequest, Limits, Mount, Policy};
+use dormouse_core::{Access, EvalRequest, Grants, Limits, Mount, Policy, Project};
 use serde_json::Value as Json;
 
 use crate::field::{Absent, Field, Kind};
@@ -152,15 +152,24 @@ fn limit(name: &'static str, min: u64, max: u64, default: u64, what: &str) -> Fi
 }
 
 /// How the tool is listed.
-pub(super) fn spec(fields: &[Field], policy: &Policy, mounts: &[Mount]) -> ToolSpec {
-    let writable = |mount: &Mount| policy.allow_writes && mount.access == Access::ReadWrite;
+pub(super) fn spec(fields: &[Field], policy: &Policy, granted: &Grants) -> ToolSpec {
+    let writable = |access: Access| policy.allow_writes && access == Access::ReadWrite;
+    let (mounts, project) = (&granted.mounts, granted.project.as_ref());
     let mut description = DESCRIPTION.to_owned();
+    if let Some(project) = project {
+        description += &format!(
+            " Snippets run inside a project, `{}` ({}): its packages can be imported, and `container(name)` gives its \
+             services if it has a container.",
+            Project::TARGET,
+            if writable(project.access) { "writable on request" } else { "read-only" }
+        );
+    }
     if !mounts.is_empty() {
         let name = |mount: &Mount| {
             format!(
                 "`{}` ({})",
                 mount.target,
-                if writable(mount) { "writable on request" } else { "read-only" }
+                if writable(mount.access) { "writable on request" } else { "read-only" }
             )
         };
         description +=
@@ -174,7 +183,11 @@ pub(super) fn spec(fields: &[Field], policy: &Policy, mounts: &[Mount]) -> ToolS
         output_schema: output(),
         annotations: Annotations {
             read_only: false,
-            destructive: mounts.iter().any(writable),
+            destructive: mounts
+                .iter()
+                .map(|mount| mount.access)
+                .chain(project.map(|project| project.access))
+                .any(writable),
             idempotent: false,
             open_world: false,
         },

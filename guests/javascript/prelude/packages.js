@@ -1,0 +1,242 @@
+// Packages: where a name that is imported or required lies in `node_modules`, and modules of the older kind (CommonJS).
+(function (native, shared) {
+  'use strict';
+  const { compile, currentFolder, readFile, stat } = native;
+  const { modules } = shared;
+  const { dirname, join } = modules.path;
+
+  // Of a package's builds, those for browsers and workers need the least: not Node's streams, processes and buffers.
+  const importing = new Set(['import', 'worker', 'browser', 'default']);
+  const requiring = new Set(['require', 'worker', 'browser', 'default']);
+  const endings = ['.js', '.json', '.mjs', '.cjs'];
+
+  function fail(code, message) {
+    const error = new Error(message);
+    error.code = code;
+    throw error;
+  }
+
+  function kindAt(path) {
+    try {
+      return stat(path, true)[0];
+    } catch {
+      return undefined;
+    }
+  }
+
+  const textOf = (path) => new TextDecoder().decode(new Uint8Array(readFile(path)));
+
+  // What a folder's package.json says, read once; null where there is none.
+  const descriptions = new Map();
+  function descriptionOf(folder) {
+    let known = descriptions.get(folder);
+    if (known !== undefined) return known;
+    const file = join(folder, 'package.json');
+    known = null;
+    if (kindAt(file) === 'file') {
+      try {
+        known = JSON.parse(textOf(file));
+      } catch (error) {
+        fail('ERR_INVALID_PACKAGE_CONFIG', `Invalid package config ${file}: ${error.message}`);
+      }
+      if (typeof known !== 'object' || known === null) known = {};
+    }
+    descriptions.set(folder, known);
+    return known;
+  }
+
+  // The folder and the description of the package that a file belongs to.
+  function packageOf(path) {
+    for (let folder = dirname(path); ; folder = dirname(folder)) {
+      const description = descriptionOf(folder);
+      if (description) return { folder, description };
+      if (folder === '/' || folder === '.') return undefined;
+    }
+  }
+
+  function asFile(path) {
+    if (kindAt(path) === 'file') return path;
+    const ending = endings.find((ending) => kindAt(path + ending) === 'file');
+    return ending && path + ending;
+  }
+
+  function asFolder(path) {
+    if (kindAt(path) !== 'directory') return undefined;
+    const main = descriptionOf(path)?.main;
+    const named = typeof main === 'string' ? join(path, main) : undefined;
+    return (named && (asFile(named) ?? asFile(join(named, 'index')))) ?? asFile(join(path, 'index'));
+  }
+
+  // What an entry of `exports` or `imports` leads to under the conditions; undefined when to nothing.
+  function target(entry, folder, conditions, star) {
+    if (typeof entry === 'string') {
+      const name = entry.replaceAll('*', star);
+      return name.startsWith('./') ? join(folder, name) : resolve(name, join(folder, 'package.json'), conditions);
+    }
+    if (Array.isArray(entry)) {
+      for (const each of entry) {
+        const found = target(each, folder, conditions, star);
+        if (found) return found;
+      }
+    } else if (typeof entry === 'object' && entry !== null) {
+      for (const condition of Object.keys(entry)) {
+        if (!conditions.has(condition)) continue;
+        const found = target(entry[condition], folder, conditions, star);
+        if (found !== undefined) return found;
+      }
+    }
+    return undefined;
+  }
+
+  // The entry of a table for a name: the same, or the pattern with the longest beginning.
+  function lookUp(table, name, folder, conditions) {
+    if (Object.hasOwn(table, name) && !name.includes('*')) return target(table[name], folder, conditions, '');
+    let best;
+    for (const pattern of Object.keys(table)) {
+      const [head, tail, more] = pattern.split('*');
+      if (tail === undefined || more !== undefined || (best && head.length <= best.head.length)) continue;
+      if (name.length > head.length + tail.length && name.startsWith(head) && name.endsWith(tail)) best = { pattern, head, tail };
+    }
+    if (!best) return undefined;
+    const star = name.slice(best.head.length, name.length - best.tail.length);
+    return target(table[best.pattern], folder, conditions, star);
+  }
+
+  function exported(folder, { exports, name }, subpath, conditions) {
+    const isTable = typeof exports === 'object' && exports !== null && Object.keys(exports)[0]?.startsWith('.');
+    const found = lookUp(isTable ? exports : { '.': exports }, subpath, folder, conditions);
+    if (found) return found;
+    return fail('ERR_PACKAGE_PATH_NOT_EXPORTED', `Package subpath '${subpath}' is not exported by ${name ?? folder}`);
+  }
+
+  // The file of a package by its name, as seen from a file; undefined when there is none.
+  function inPackages(name, base, conditions) {
+    const parts = name.split('/');
+    const title = parts.splice(0, name[0] === '@' ? 2 : 1).join('/');
+    const subpath = ['.', ...parts].join('/');
+    const own = packageOf(base);
+    if (own && own.description.name === title && own.description.exports !== undefined) {
+      return exported(own.folder, own.description, subpath, conditions);
+    }
+    for (let folder = dirname(base); ; folder = dirname(folder)) {
+      const home = join(folder, 'node_modules', title);
+      if (kindAt(home) === 'directory') {
+        const description = descriptionOf(home);
+        if (description?.exports !== undefined && description.exports !== null) {
+          return exported(home, description, subpath, conditions);
+        }
+        const path = join(home, ...parts);
+        return (parts.length ? asFile(path) : undefined) ?? asFolder(path);
+      }
+      if (folder === '/' || folder === '.') return undefined;
+    }
+  }
+
+  const isPath = (name) => /^(\/|\.\.?(\/|$))/.test(name);
+
+  // The file, or the built-in module, that a name means in the file `base`.
+  function resolve(name, base, conditions) {
+    const plain = name.replace(/^node:/, '');
+    if (Object.hasOwn(modules, plain)) return plain;
+    let found;
+    if (isPath(name)) {
+      const path = name[0] === '/' ? modules.path.normalize(name) : join(dirname(base), name);
+      found = asFile(path) ?? asFolder(path);
+    } else if (name[0] === '#') {
+      const own = packageOf(base);
+      found = own && lookUp(own.description.imports ?? {}, name, own.folder, conditions);
+    } else {
+      found = inPackages(name, base, conditions);
+    }
+    if (found) return found;
+    const hint = isPath(name) ? '' : `: there is ${Object.keys(modules).join(', ')}, files by path, and packages in node_modules`;
+    const code = conditions === importing ? 'ERR_MODULE_NOT_FOUND' : 'MODULE_NOT_FOUND';
+    return fail(code, `Cannot find module '${name}'${hint}`);
+  }
+
+  // Modules that have been required, by path.
+  const cache = Object.create(null);
+
+  // What neither its name nor its package tells is of the older kind if it has no statement of a module: a function is
+  // compiled and thrown away to see that, as Node does. A file that is imported must also use one of the older kind's
+  // names; most texts would do as either.
+  function isCommonJs(path, source, imported) {
+    if (path.endsWith('.cjs')) return true;
+    if (path.endsWith('.mjs')) return false;
+    const type = packageOf(path)?.description.type;
+    if (type === 'commonjs' || type === 'module') return type === 'commonjs';
+    if (imported && !/\b(module|exports|require)\b/.test(source)) return false;
+    if (!/\b(import|export)\b/.test(source)) return true;
+    try {
+      compile(source, path);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  function load(path, parent) {
+    const known = cache[path];
+    if (known) return known.exports;
+    const source = textOf(path);
+    const json = path.endsWith('.json');
+    if (!json && !isCommonJs(path, source, false)) {
+      fail('ERR_REQUIRE_ESM', `require() of the ES module ${path} is not possible; use import() instead`);
+    }
+    const module = { id: path, filename: path, path: dirname(path), exports: {}, parent, children: [], loaded: false };
+    cache[path] = module;
+    parent?.children.push(module);
+    try {
+      if (json) module.exports = JSON.parse(source);
+      else run(module, source);
+    } catch (error) {
+      delete cache[path];
+      throw error;
+    }
+    module.loaded = true;
+    return module.exports;
+  }
+
+  function run(module, source) {
+    const main = source.startsWith('#!') ? `//${source}` : source;
+    const require = (module.require = requireFor(() => module.filename, module));
+    compile(main, module.filename).call(module.exports, module.exports, require, module, module.filename, module.path);
+  }
+
+  function requireFor(base, parent) {
+    const find = (name) => {
+      if (typeof name === 'string' && name !== '') return resolve(name, base(), requiring);
+      const error = new TypeError('The argument of require must be a non-empty string');
+      error.code = 'ERR_INVALID_ARG_VALUE';
+      throw error;
+    };
+    const require = function require(name) {
+      const found = find(name);
+      return found[0] === '/' ? load(found, parent) : modules[found];
+    };
+    require.resolve = find;
+    require.cache = cache;
+    return require;
+  }
+
+  modules.module = {
+    builtinModules: Object.keys(modules),
+    isBuiltin: (name) => Object.hasOwn(modules, `${name}`.replace(/^node:/, '')),
+    createRequire(from) {
+      const path = from instanceof URL || `${from}`.startsWith('file:') ? modules.url.fileURLToPath(from) : `${from}`;
+      return requireFor(() => path + (path.endsWith('/') ? '.' : ''));
+    },
+  };
+
+  // A snippet's own begins in the working directory.
+  const here = (base) => (base[0] === '/' ? base : join(currentFolder(), '.snippet'));
+  const require = requireFor(() => here(''));
+  Object.defineProperty(globalThis, 'require', { value: require, writable: true, configurable: true });
+
+  shared.packages = {
+    // What `import` means by a name that is no path.
+    resolve: (name, base) => resolve(name, here(base), importing),
+    // The exports of a file of the older kind; undefined when it is an ES module.
+    commonJs: (path, source) => (cache[path] || isCommonJs(path, source, true) ? { exports: load(path) } : undefined),
+  };
+})

@@ -1,0 +1,227 @@
+//! Opening a project before a snippet runs in it: search paths, the bootstrap file, `container()`.
+//!
+//! Opening is a script of ours for each language (`project/*`), evaluated like a snippet. What it leaves is saved as a
+//! checkpoint, so that the next run in the same project only restores it. A saved state belongs to the guest and to what
+//! else the bootstrap file could have seen, and it is used as long as every file that it looked at is what it was.
+
+mod stamp;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use dormouse_core::grants::WallClock;
+use dormouse_core::{Callbacks, Error, ErrorCode, EvalRequest, Language, Outcome, Project, Result, Status};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use self::stamp::Stamp;
+use crate::artifact::hex;
+use crate::checkpoint::Checkpoint;
+use crate::disk::Trace;
+use crate::instance::Instance;
+use crate::ready::Ready;
+use crate::scratch::ScratchPool;
+use crate::{private, session};
+
+/// The global through which the script learns what to open.
+const ARGUMENT: &str = "__dormouse_project__";
+/// What traces show for the script.
+const NAME: &str = "<project>";
+/// Saved states kept in memory; the one that was not used for longest goes first.
+const KEPT: usize = 16;
+/// Bytes of saved states kept on disk; the oldest go first.
+const STORED: u64 = 512 << 20;
+/// Largest state that is saved, in pages (64 MiB). A larger one costs more to restore than it is worth.
+const MOST_PAGES: usize = 16_384;
+
+/// The states of opened projects.
+pub(crate) struct Projects {
+    folder: PathBuf,
+    /// Most recently used last.
+    kept: Mutex<Vec<(String, Arc<Opened>)>>,
+}
+
+/// A project as it was when it had been opened.
+struct Opened {
+    stamp: Stamp,
+    state: Checkpoint,
+}
+
+impl Projects {
+    /// Those kept below a cache folder.
+    pub(crate) fn new(cache: &Path) -> Self {
+        Self { folder: cache.join("projects"), kept: Mutex::default() }
+    }
+
+    /// Opens the project in an instance that has not run: from a saved state, else anew. The outcome is that of a
+    /// bootstrap file that failed; the instance is of no use then.
+    ///
+    /// # Errors
+    /// Only what a grant names and the host does not have. That a state cannot be saved goes to the log.
+    pub(crate) async fn enter(
+        &self,
+        project: &Project,
+        request: &EvalRequest,
+        ready: &Ready,
+        instance: &mut Instance,
+        scratch: &Arc<ScratchPool>,
+    ) -> Result<Option<Outcome>> {
+        let Some(script) = script(&request.language) else { return Ok(None) };
+        let key = key(script, project, request, ready);
+        if let Some(key) = &key
+            && let Some(opened) = self.find(key, &project.source)
+        {
+            session::restore(ready, instance, &opened.state).await?;
+            return Ok(None);
+        }
+        instance.trace(key.is_some().then(|| Trace::new(Project::TARGET)));
+        let failed = open(script, project, request, instance, scratch).await?;
+        let trace = instance.trace(None);
+        if failed.is_none()
+            && let Some(key) = key
+            && let Some(names) = trace.and_then(Trace::paths)
+        {
+            match session::save(ready, instance).await {
+                Ok(state) if state.pages() <= MOST_PAGES => {
+                    self.keep(key, Opened { stamp: Stamp::of(&project.source, names), state });
+                }
+                Ok(_) => tracing::debug!("the opened project is too large to be saved"),
+                Err(error) => tracing::warn!(%error, "the opened project cannot be saved"),
+            }
+        }
+        Ok(failed)
+    }
+
+    /// The saved state, if the project still is what it was.
+    fn find(&self, key: &str, source: &Path) -> Option<Arc<Opened>> {
+        let known = {
+            let mut kept = self.kept();
+            let at = kept.iter().position(|(other, _)| other == key);
+            at.map(|at| kept.remove(at).1)
+        };
+        let opened = known.or_else(|| self.load(key).map(Arc::new))?;
+        if !opened.stamp.holds(source) {
+            return None;
+        }
+        remember(&mut self.kept(), key.to_owned(), opened.clone());
+        Some(opened)
+    }
+
+    fn load(&self, key: &str) -> Option<Opened> {
+        let path = self.path(key);
+        let bytes = std::fs::read(&path).ok()?;
+        let read = private::check(&self.folder)
+            .and_then(|()| private::check(&path))
+            .and_then(|()| Opened::from_bytes(&bytes));
+        read.inspect_err(|error| tracing::warn!(%error, "a saved project is not used and is made anew")).ok()
+    }
+
+    fn keep(&self, key: String, opened: Opened) {
+        let written = opened.to_bytes().and_then(|bytes| {
+            private::write(&self.path(&key), &bytes, Some(STORED))
+                .map_err(|error| Error::internal("the cache cannot be written", error))
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, "the opened project cannot be kept on disk");
+        }
+        remember(&mut self.kept(), key, Arc::new(opened));
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<(String, Arc<Opened>)>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.state"))
+    }
+}
+
+impl Opened {
+    /// The length of the stamp (8 bytes, little-endian), the stamp as JSON, and the checkpoint.
+    fn to_bytes(&self) -> Result<Vec<u8>> {
+        let stamp = serde_json::to_vec(&self.stamp)
+            .map_err(|error| Error::internal("the project's files cannot be listed", error))?;
+        let mut bytes = (stamp.len() as u64).to_le_bytes().to_vec();
+        bytes.extend_from_slice(&stamp);
+        bytes.extend_from_slice(&self.state.to_bytes());
+        Ok(bytes)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let damaged = || Error::args_invalid("the saved project is damaged");
+        let (length, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
+        let (stamp, state) = rest.split_at_checked(length).ok_or_else(damaged)?;
+        let stamp = serde_json::from_slice(stamp).map_err(|_| damaged())?;
+        Ok(Self { stamp, state: Checkpoint::from_bytes(state)? })
+    }
+}
+
+fn remember(kept: &mut Vec<(String, Arc<Opened>)>, key: String, opened: Arc<Opened>) {
+    kept.retain(|(other, _)| *other != key);
+    if kept.len() >= KEPT {
+        kept.remove(0);
+    }
+    kept.push((key, opened));
+}
+
+/// The script that opens a project. A registered language has none: its project is a folder and nothing more.
+fn script(language: &Language) -> Option<&'static str> {
+    match language.as_str() {
+        "python" => Some(include_str!("project/open.py")),
+        "javascript" => Some(include_str!("project/open.js")),
+        _ => None,
+    }
+}
+
+async fn open(
+    script: &str,
+    project: &Project,
+    request: &EvalRequest,
+    instance: &mut Instance,
+    scratch: &Arc<ScratchPool>,
+) -> Result<Option<Outcome>> {
+    let argument = json!({"root": Project::TARGET, "bootstrap": project.bootstrap}).to_string();
+    instance.set(ARGUMENT, &argument, &request.limits).await?;
+    let opening = EvalRequest {
+        code: script.into(),
+        name: NAME.into(),
+        callbacks: Callbacks::default(),
+        output: None,
+        ..request.clone()
+    };
+    let mut outcome = instance.run(&opening, Instant::now(), scratch).await?;
+    outcome.status = match outcome.status {
+        Status::Returned(_) => return Ok(None),
+        Status::Exited(status) => Status::Stopped(
+            Error::new(
+                ErrorCode::ProjectFailed,
+                format!("the project's bootstrap file ended the program with status {status}"),
+            )
+            .with_hint("let it return the container and not exit"),
+        ),
+        raised_or_stopped => raised_or_stopped,
+    };
+    Ok(Some(outcome))
+}
+
+/// Names all that the opened state depends on, the project's files excepted. None when it depends on what cannot be
+/// named: a seed, a clock that stands still, or other mounts.
+fn key(script: &str, project: &Project, request: &EvalRequest, ready: &Ready) -> Option<String> {
+    let grants = &request.grants;
+    if grants.seed.is_some() || grants.clock != WallClock::System || !grants.mounts.is_empty() {
+        return None;
+    }
+    let mut hash = Sha256::new();
+    let mut add = |part: &[u8]| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    add(ready.loaded().hash.as_bytes());
+    add(script.as_bytes());
+    add(project.source.as_os_str().as_encoded_bytes());
+    add(format!("{:?} {:?} {:?}", project.access, project.bootstrap, grants.directory).as_bytes());
+    add(format!("{:?} {:?}", grants.environment, grants.arguments).as_bytes());
+    Some(hex(&hash.finalize()))
+}
