@@ -48,8 +48,8 @@ const STAMP: usize = 25;
 pub(super) fn run(extent: &Extent) -> Result<Totals> {
     let mut report = Report::default();
     let mut expected = Expected::load("mcp", "expected.txt")?;
-    if !node::is_here() {
-        report.skip("this machine has no npm, so the conformance suite cannot be installed", 1);
+    if let Err(cause) = node::require() {
+        report.skip(&cause, ERAS.len() as u64);
         return report.close("mcp-conformance", &mut expected, extent, |_| false);
     }
     let fixture = Fixture::start(&server::http_fixture()?)?;

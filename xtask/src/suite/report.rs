@@ -17,9 +17,15 @@ pub(crate) struct Report {
     /// Failed tests with what they said.
     pub(crate) failures: BTreeMap<String, String>,
     skipped: BTreeMap<String, u64>,
+    notes: Vec<String>,
 }
 
 impl Report {
+    /// Says something about the whole run, such as which part of the suite it is.
+    pub(crate) fn note(&mut self, line: String) {
+        self.notes.push(line);
+    }
+
     /// Counts a test that was not run, under its cause.
     pub(crate) fn skip(&mut self, cause: &str, count: u64) {
         *self.skipped.entry(cause.to_owned()).or_default() += count;
@@ -43,6 +49,9 @@ impl Report {
     ) -> Result<Totals> {
         let verdict = expected.judge(ran, &self.failures);
         let mut out = std::io::stdout().lock();
+        for line in &self.notes {
+            writeln!(out, "{suite}: {line}")?;
+        }
         for (cause, count) in &self.skipped {
             writeln!(out, "{suite}: skipped {count}: {cause}")?;
         }
