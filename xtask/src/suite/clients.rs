@@ -110,6 +110,7 @@ fn drive(client: &str, command: &mut Command, extent: &Extent, report: &mut Repo
     if !extent.wants(client) {
         return Ok(());
     }
+    Progress::new("clients").say(&format!("{client}, {STEPS} steps"));
     let said = program::run(command.arg("mcp"), LIMIT)?;
     let mut told = 0;
     for line in said.stdout.lines() {

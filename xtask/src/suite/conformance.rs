@@ -18,6 +18,7 @@ use super::expected::Expected;
 use super::report::Report;
 use super::{node, program, server};
 use crate::process::Totals;
+use crate::progress::Progress;
 
 /// One revision of the protocol: the release of the suite that knows it, and how all its scenarios are asked for.
 struct Era {
@@ -56,6 +57,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
     let node = node::node()?;
     let mut ran = BTreeSet::new();
     for era in ERAS.iter().filter(|era| extent.wants(era.revision)) {
+        Progress::new("mcp-conformance").say(&format!("{} with {}", era.revision, era.package));
         let results = tempfile::tempdir()?;
         examine(era, &node, &fixture.address, results.path())?;
         for entry in fs::read_dir(results.path())? {

@@ -12,6 +12,7 @@ use super::expected::Expected;
 use super::report::Report;
 use super::{node, program, server};
 use crate::process::Totals;
+use crate::progress::Progress;
 
 const PACKAGE: &str = "@modelcontextprotocol/inspector@2.12.0";
 const LIMIT: Duration = Duration::from_secs(120);
@@ -61,6 +62,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
         let server = server::dormouse()?;
         let (node, packages) = (node::node()?, node::packages("inspector", &[PACKAGE])?);
         for (name, arguments, wanted) in CHECKS.iter().filter(|(name, ..)| extent.wants(name)) {
+            Progress::new("inspector").say(name);
             report.count(name, check(&node, &packages, &server, arguments, wanted)?);
         }
     }

@@ -9,6 +9,9 @@ use super::arguments::Extent;
 use super::expected::{Expected, Verdict};
 use crate::process::Totals;
 
+/// So many causes are printed one by one, the most frequent ones; CPython's tests have some hundreds.
+const CAUSES: usize = 40;
+
 /// Collects results of one suite.
 #[derive(Default)]
 pub(crate) struct Report {
@@ -39,6 +42,25 @@ impl Report {
         }
     }
 
+    fn print_skipped(&self, out: &mut impl std::io::Write, suite: &str, extent: &Extent) -> Result<()> {
+        let mut causes: Vec<_> = self.skipped.iter().collect();
+        causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let shown = if extent.all { causes.len() } else { CAUSES.min(causes.len()) };
+        for (cause, count) in &causes[..shown] {
+            writeln!(out, "{suite}: skipped {count}: {cause}")?;
+        }
+        let rest = &causes[shown..];
+        if let Some((_, most)) = rest.first() {
+            let sum: u64 = rest.iter().map(|(_, count)| **count).sum();
+            let rest = rest.len();
+            writeln!(
+                out,
+                "{suite}: skipped {sum}: {rest} further causes of at most {most} each; --all names them"
+            )?;
+        }
+        Ok(())
+    }
+
     /// Holds the results to the list, prints what is unexpected, and counts. Expected failures count as skipped.
     pub(crate) fn close(
         self,
@@ -52,9 +74,7 @@ impl Report {
         for line in &self.notes {
             writeln!(out, "{suite}: {line}")?;
         }
-        for (cause, count) in &self.skipped {
-            writeln!(out, "{suite}: skipped {count}: {cause}")?;
-        }
+        self.print_skipped(&mut out, suite, extent)?;
         if verdict.expected > 0 {
             writeln!(out, "{suite}: {} expected failures ({})", verdict.expected, expected.shown())?;
         }

@@ -14,10 +14,7 @@ use crate::progress::complain;
 use crate::suite::arguments::Extent;
 use crate::suite::expected::{Expected, Kind};
 use crate::suite::report::Report;
-use crate::suite::sandbox::{each, is_in_share};
-
-/// One module in this many is run for every change.
-const SHARE: u32 = 3;
+use crate::suite::sandbox::each;
 
 /// A run that takes longer, in seconds, is near its limit and worth a line.
 const SLOW: f64 = 25.0;
@@ -31,14 +28,9 @@ pub(crate) fn run(extent: &Extent) -> Result<Totals> {
     let mut expected = Expected::load("cpython", "expected.txt")?;
     let mut report = Report::default();
     let mut modules = found(&folder)?;
-    let whole = modules.len();
-    modules.retain(|module| extent.takes(module, || is_in_share(module, SHARE)));
-    if modules.len() < whole {
-        report.note(format!("{} of {whole} modules, one in {SHARE} (--all runs the whole)", modules.len()));
-    }
     modules.retain(|module| {
         let reason = expected.skipped(module);
-        reason.inspect(|reason| report.skip(reason, 1)).is_none()
+        extent.wants(module) && reason.inspect(|reason| report.skip(reason, 1)).is_none()
     });
     let jobs = jobs(&modules, &expected);
     let runner = Runner { dormouse: dormouse()?, folder, script: read("run.py")? };
