@@ -16,8 +16,8 @@ use crate::suite::expected::{Expected, Kind};
 use crate::suite::report::Report;
 use crate::suite::sandbox::each;
 
-/// A run that takes longer, in seconds, is near its limit and worth a line.
-const SLOW: f64 = 25.0;
+/// A run that takes longer, in seconds, comes near its limit and is worth a line.
+const SLOW: f64 = 80.0;
 
 /// Runs CPython's tests in the Python guest.
 pub(crate) fn run(extent: &Extent) -> Result<Totals> {
