@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "chores start other programs")]
 
+mod apt;
 mod check;
 mod guests;
 mod process;

@@ -2,12 +2,16 @@
 //! standard error; standard output belongs to results.
 
 use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Steps longer than this say in plain mode that they ended.
 const WORTH_A_LINE: Duration = Duration::from_secs(10);
+
+/// How often a counted step says in plain mode how far it is.
+const BEAT: Duration = Duration::from_secs(30);
 
 /// The progress of one guest's build.
 pub(crate) struct Progress {
@@ -40,7 +44,8 @@ impl Progress {
         let label = format!("{}: {what}", self.subject);
         if !self.terminal {
             complain(&label);
-            return Step { bar: None, label, started };
+            let count = total.map(|total| Mutex::new(Count { done: 0, total, said: started }));
+            return Step { bar: None, count, label, started };
         }
         let (bar, template) = match total {
             Some(total) => (ProgressBar::new(total), "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}"),
@@ -51,15 +56,25 @@ impl Progress {
         }
         bar.set_message(label.clone());
         bar.enable_steady_tick(Duration::from_millis(120));
-        Step { bar: Some(bar), label, started }
+        Step { bar: Some(bar), count: None, label, started }
     }
 }
 
 /// A running step.
 pub(crate) struct Step {
     bar: Option<ProgressBar>,
+    /// In plain mode, when the parts are counted.
+    count: Option<Mutex<Count>>,
     label: String,
     started: Instant,
+}
+
+/// How far a step is.
+struct Count {
+    done: u64,
+    total: u64,
+    /// When this was last said.
+    said: Instant,
 }
 
 impl Step {
@@ -67,6 +82,13 @@ impl Step {
     pub(crate) fn advance(&self) {
         if let Some(bar) = &self.bar {
             bar.inc(1);
+        }
+        let Some(count) = &self.count else { return };
+        let mut count = count.lock().unwrap_or_else(PoisonError::into_inner);
+        count.done += 1;
+        if count.said.elapsed() >= BEAT {
+            count.said = Instant::now();
+            complain(&format!("{}: {} of {}", self.label, count.done, count.total));
         }
     }
 }

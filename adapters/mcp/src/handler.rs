@@ -5,8 +5,9 @@ use std::sync::Arc;
 use dormouse_core::{Error, ErrorCode};
 use dormouse_tools::{CallContext, Reply, Surface, ToolSpec};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-    CustomResult, DiscoverResult, ErrorData, Implementation, JsonObject, ListToolsResult,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+    CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorData, Implementation,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
@@ -131,6 +132,40 @@ impl ServerHandler for Handler {
         Ok(found)
     }
 
+    // The library answers these with empty lists. A server that does not declare a capability does not have its methods.
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(no_method("prompts/list"))
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(no_method("resources/list"))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(no_method("resources/templates/list"))
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(no_method("completion/complete"))
+    }
+
     /// What the library could not read as one of its requests: an unknown method, or a known one with parameters of
     /// another form.
     async fn on_custom_request(
@@ -142,18 +177,19 @@ impl ServerHandler for Handler {
         Err(if SERVED.contains(&method) {
             ErrorData::invalid_params(format!("the parameters of `{method}` do not have its form"), None)
         } else {
-            let shown: String = method.escape_debug().take(64).collect();
-            ErrorData::new(
-                rmcp::model::ErrorCode::METHOD_NOT_FOUND,
-                format!("there is no method `{shown}`"),
-                None,
-            )
+            no_method(method)
         })
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.surface.get(name).cloned().map(tool)
     }
+}
+
+fn no_method(method: &str) -> ErrorData {
+    let shown: String = method.escape_debug().take(64).collect();
+    let message = format!("there is no method `{shown}`");
+    ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
 fn result(reply: Reply) -> CallToolResult {

@@ -16,8 +16,10 @@ mod wizer;
 
 pub(crate) use arguments::{Arguments, run};
 pub(crate) use cache::Cache;
+pub(crate) use job::{NETWORK_TIMEOUT, run_for};
 pub(crate) use key::workspace;
 pub(crate) use source::{DebianFile, crate_sources, debian};
+pub(crate) use toolchain::on_path;
 
 /// Every guest that can be built.
 const RECIPES: [&recipe::Recipe; 2] = [&python::RECIPE, &javascript::RECIPE];

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::cache::Cache;
 use super::job::{self, NETWORK_TIMEOUT};
 use super::source::{self, DebianFile};
+use crate::apt;
 use crate::progress::Progress;
 
 /// The oldest clang whose wasm back end emits what the guests need (standard exception encoding among others).
@@ -146,32 +147,12 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
 
 /// Installs Debian's tool chain where that is possible, else says how.
 fn install(progress: &Progress) -> Result<()> {
-    let root = std::env::var_os("HOME").is_some()
-        && std::fs::metadata("/proc/self").is_ok_and(|own| {
-            use std::os::unix::fs::MetadataExt;
-            own.uid() == 0
-        });
-    if !root || on_path("apt-get").is_none() {
-        bail!(
-            "no clang of version {OLDEST_CLANG} or newer with lld and the wasm32 runtime library; \
-             install it with `apt-get install {}` or set WASI_SDK_PATH",
-            PACKAGES.join(" ")
-        );
-    }
-    let _step = progress.step(&format!("installing {} (apt-get)", PACKAGES.join(", ")));
-    let packages = || {
-        let mut apt = Command::new("apt-get");
-        apt.args(["install", "-y", "--no-install-recommends"])
-            .args(PACKAGES)
-            .env("DEBIAN_FRONTEND", "noninteractive");
-        apt
-    };
-    if job::run_for(&mut packages(), NETWORK_TIMEOUT).is_ok() {
-        return Ok(());
-    }
-    // A machine that never updated its lists knows no package.
-    job::run_for(Command::new("apt-get").arg("update"), NETWORK_TIMEOUT)?;
-    job::run_for(&mut packages(), NETWORK_TIMEOUT)
+    let otherwise = format!(
+        "no clang of version {OLDEST_CLANG} or newer with lld and the wasm32 runtime library; \
+         install it with `apt-get install {}` or set WASI_SDK_PATH",
+        PACKAGES.join(" ")
+    );
+    apt::install(progress, &PACKAGES, &otherwise)
 }
 
 /// The unpacked wasi-libc, and its name.

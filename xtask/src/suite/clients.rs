@@ -12,6 +12,7 @@ use super::arguments::Extent;
 use super::expected::Expected;
 use super::report::Report;
 use super::{folder, node, program, server};
+use crate::apt;
 use crate::guests::workspace;
 use crate::process::Totals;
 use crate::progress::Progress;
@@ -36,13 +37,11 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
 }
 
 fn python(server: &Path, extent: &Extent, report: &mut Report) -> Result<()> {
-    let Some(python) = virtual_environment()? else {
-        report.skip(
-            "this machine has no python3 with venv, so the Python client is not driven",
-            3 * STEPS as u64,
-        );
+    if let Err(cause) = require_python() {
+        report.skip(&cause, 3 * STEPS as u64);
         return Ok(());
-    };
+    }
+    let python = virtual_environment()?;
     for mode in ["legacy", "2026-07-28", "auto"] {
         let script = workspace().join("tests/clients/python_sdk.py");
         drive(
@@ -55,27 +54,45 @@ fn python(server: &Path, extent: &Extent, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// The interpreter of a virtual environment with the SDK in it; none where Python or its module `venv` is missing.
-fn virtual_environment() -> Result<Option<PathBuf>> {
-    let has = |module: &str| {
-        let told = program::run(Command::new("python3").args(["-c", module]), Duration::from_secs(30));
+/// Finds a Python that can make virtual environments, or installs it where that is possible. The error is the cause to
+/// skip what needs it.
+fn require_python() -> Result<(), String> {
+    let is_here = || {
+        let mut python = Command::new("python3");
+        let told = program::run(python.args(["-c", "import venv, ensurepip"]), Duration::from_secs(30));
         told.is_ok_and(|said| said.succeeded())
     };
-    if !has("import venv, ensurepip") {
-        return Ok(None);
+    if is_here() {
+        return Ok(());
     }
+    let packages = ["python3", "python3-venv"];
+    let installed = apt::install(&Progress::new("clients"), &packages, "apt-get cannot install it here");
+    let cause = match installed {
+        Ok(()) if is_here() => return Ok(()),
+        Ok(()) => "its packages were installed".to_owned(),
+        Err(error) => format!("{error:#}"),
+    };
+    Err(format!("this machine has no python3 with venv ({cause})"))
+}
+
+/// The interpreter of a virtual environment with the SDK in it.
+fn virtual_environment() -> Result<PathBuf> {
     let folder = folder::provide("python-sdk", PYTHON, |into: &Path| {
         let _step = Progress::new("clients").step(&format!("installing {PYTHON} (pip)"));
         program::install(Command::new("python3").args(["-m", "venv"]).arg(into))?;
-        let mut pip = Command::new(into.join("bin/pip"));
-        program::install(pip.args(["install", "--quiet", "--disable-pip-version-check", PYTHON])).map(drop)
+        let pip = || {
+            let mut pip = Command::new(into.join("bin/pip"));
+            pip.args(["install", "--quiet", "--disable-pip-version-check", PYTHON]);
+            pip
+        };
+        program::fetch(pip).map(drop)
     })?;
-    Ok(Some(folder.join("bin/python")))
+    Ok(folder.join("bin/python"))
 }
 
 fn typescript(server: &Path, extent: &Extent, report: &mut Report) -> Result<()> {
-    if !node::is_here() {
-        report.skip("this machine has no npm, so the TypeScript clients are not driven", 4 * STEPS as u64);
+    if let Err(cause) = node::require() {
+        report.skip(&cause, 4 * STEPS as u64);
         return Ok(());
     }
     let (node, packages) = (node::node()?, node::packages("typescript-sdk", &TYPESCRIPT)?);
@@ -93,6 +110,7 @@ fn drive(client: &str, command: &mut Command, extent: &Extent, report: &mut Repo
     if !extent.wants(client) {
         return Ok(());
     }
+    Progress::new("clients").say(&format!("{client}, {STEPS} steps"));
     let said = program::run(command.arg("mcp"), LIMIT)?;
     let mut told = 0;
     for line in said.stdout.lines() {

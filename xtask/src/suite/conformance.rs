@@ -18,6 +18,7 @@ use super::expected::Expected;
 use super::report::Report;
 use super::{node, program, server};
 use crate::process::Totals;
+use crate::progress::Progress;
 
 /// One revision of the protocol: the release of the suite that knows it, and how all its scenarios are asked for.
 struct Era {
@@ -48,14 +49,15 @@ const STAMP: usize = 25;
 pub(super) fn run(extent: &Extent) -> Result<Totals> {
     let mut report = Report::default();
     let mut expected = Expected::load("mcp", "expected.txt")?;
-    if !node::is_here() {
-        report.skip("this machine has no npm, so the conformance suite cannot be installed", 1);
+    if let Err(cause) = node::require() {
+        report.skip(&cause, ERAS.len() as u64);
         return report.close("mcp-conformance", &mut expected, extent, |_| false);
     }
     let fixture = Fixture::start(&server::http_fixture()?)?;
     let node = node::node()?;
     let mut ran = BTreeSet::new();
     for era in ERAS.iter().filter(|era| extent.wants(era.revision)) {
+        Progress::new("mcp-conformance").say(&format!("{} with {}", era.revision, era.package));
         let results = tempfile::tempdir()?;
         examine(era, &node, &fixture.address, results.path())?;
         for entry in fs::read_dir(results.path())? {

@@ -12,6 +12,7 @@ use super::expected::Expected;
 use super::report::Report;
 use super::{node, program, server};
 use crate::process::Totals;
+use crate::progress::Progress;
 
 const PACKAGE: &str = "@modelcontextprotocol/inspector@2.12.0";
 const LIMIT: Duration = Duration::from_secs(120);
@@ -55,14 +56,15 @@ const CHECKS: [(&str, &[&str], &str); 5] = [
 pub(super) fn run(extent: &Extent) -> Result<Totals> {
     let mut report = Report::default();
     let mut expected = Expected::load("inspector", "expected.txt")?;
-    if node::is_here() {
+    if let Err(cause) = node::require() {
+        report.skip(&cause, CHECKS.len() as u64);
+    } else {
         let server = server::dormouse()?;
         let (node, packages) = (node::node()?, node::packages("inspector", &[PACKAGE])?);
         for (name, arguments, wanted) in CHECKS.iter().filter(|(name, ..)| extent.wants(name)) {
+            Progress::new("inspector").say(name);
             report.count(name, check(&node, &packages, &server, arguments, wanted)?);
         }
-    } else {
-        report.skip("this machine has no npm, so the inspector cannot be installed", CHECKS.len() as u64);
     }
     report.close("inspector", &mut expected, extent, |_| true)
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 
 use super::{folder, program};
+use crate::apt;
 use crate::progress::Progress;
 
 /// The conformance suite and the inspector want this version or a newer one.
@@ -16,8 +17,20 @@ const OLDEST: (u32, u32) = (22, 19);
 /// Node.js itself comes as a package where the system's is too old; the package's name ends in the machine.
 const VERSION: &str = "24.21.0";
 
-/// Whether npm is here at all.
-pub(super) fn is_here() -> bool {
+/// Finds npm, or installs it where that is possible. The error is the cause to skip what needs it.
+pub(super) fn require() -> Result<(), String> {
+    // Debian has npm as a package of its own; others put it into that of Node.js.
+    for package in ["nodejs", "npm"] {
+        if is_here() {
+            return Ok(());
+        }
+        apt::install(&Progress::new("npm"), &[package], "apt-get cannot install it here")
+            .map_err(|error| format!("this machine has no npm ({error:#})"))?;
+    }
+    if is_here() { Ok(()) } else { Err("this machine has no npm (its packages were installed)".to_owned()) }
+}
+
+fn is_here() -> bool {
     program::run(Command::new("npm").arg("--version"), Duration::from_secs(30))
         .is_ok_and(|said| said.succeeded())
 }
@@ -45,9 +58,13 @@ pub(super) fn packages(name: &str, wanted: &[&str]) -> Result<PathBuf> {
     folder::provide(name, &wanted.join(" "), |into: &Path| {
         let _step = Progress::new(name).step(&format!("installing {} (npm)", wanted.join(", ")));
         std::fs::write(into.join("package.json"), "{\"private\": true}\n")?;
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", "--prefix"]);
-        program::install(npm.arg(into).args(wanted).current_dir(into)).map(drop).context("npm")
+        let npm = || {
+            let mut npm = Command::new("npm");
+            npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]);
+            npm.arg("--prefix").arg(into).args(wanted).current_dir(into);
+            npm
+        };
+        program::fetch(npm).map(drop).context("npm")
     })
 }
 

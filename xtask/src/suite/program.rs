@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::progress::complain;
+
 /// What an installation may take.
 pub(crate) const INSTALLATION: Duration = Duration::from_secs(600);
 
@@ -53,6 +55,28 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Said> {
         Ok(String::from_utf8_lossy(&fs::read(file.path())?).into_owned())
     };
     Ok(Said { status, stdout: text(&out)?, stderr: text(&err)? })
+}
+
+/// Pauses before the further attempts at what needs the network.
+const PAUSES: [Duration; 3] = [Duration::from_secs(5), Duration::from_secs(20), Duration::from_secs(60)];
+
+/// Runs a step of an installation that fetches packages; what fails is tried again after a pause.
+pub(crate) fn fetch(mut command: impl FnMut() -> Command) -> Result<Said> {
+    let mut pauses = PAUSES.iter();
+    loop {
+        let error = match install(&mut command()) {
+            Ok(said) => return Ok(said),
+            Err(error) => error,
+        };
+        let Some(pause) = pauses.next() else {
+            let attempts = PAUSES.len() + 1;
+            return Err(
+                error.context(format!("the package registry did not serve it in {attempts} attempts"))
+            );
+        };
+        complain(&format!("{error:#}; trying again in {} s", pause.as_secs()));
+        std::thread::sleep(*pause);
+    }
 }
 
 /// Runs a step of an installation.

@@ -9,6 +9,9 @@ use super::arguments::Extent;
 use super::expected::{Expected, Verdict};
 use crate::process::Totals;
 
+/// So many causes are printed one by one, the most frequent ones; CPython's tests have some hundreds.
+const CAUSES: usize = 40;
+
 /// Collects results of one suite.
 #[derive(Default)]
 pub(crate) struct Report {
@@ -17,9 +20,15 @@ pub(crate) struct Report {
     /// Failed tests with what they said.
     pub(crate) failures: BTreeMap<String, String>,
     skipped: BTreeMap<String, u64>,
+    notes: Vec<String>,
 }
 
 impl Report {
+    /// Says something about the whole run, such as which part of the suite it is.
+    pub(crate) fn note(&mut self, line: String) {
+        self.notes.push(line);
+    }
+
     /// Counts a test that was not run, under its cause.
     pub(crate) fn skip(&mut self, cause: &str, count: u64) {
         *self.skipped.entry(cause.to_owned()).or_default() += count;
@@ -33,6 +42,25 @@ impl Report {
         }
     }
 
+    fn print_skipped(&self, out: &mut impl std::io::Write, suite: &str, extent: &Extent) -> Result<()> {
+        let mut causes: Vec<_> = self.skipped.iter().collect();
+        causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let shown = if extent.all { causes.len() } else { CAUSES.min(causes.len()) };
+        for (cause, count) in &causes[..shown] {
+            writeln!(out, "{suite}: skipped {count}: {cause}")?;
+        }
+        let rest = &causes[shown..];
+        if let Some((_, most)) = rest.first() {
+            let sum: u64 = rest.iter().map(|(_, count)| **count).sum();
+            let rest = rest.len();
+            writeln!(
+                out,
+                "{suite}: skipped {sum}: {rest} further causes of at most {most} each; --all names them"
+            )?;
+        }
+        Ok(())
+    }
+
     /// Holds the results to the list, prints what is unexpected, and counts. Expected failures count as skipped.
     pub(crate) fn close(
         self,
@@ -43,9 +71,10 @@ impl Report {
     ) -> Result<Totals> {
         let verdict = expected.judge(ran, &self.failures);
         let mut out = std::io::stdout().lock();
-        for (cause, count) in &self.skipped {
-            writeln!(out, "{suite}: skipped {count}: {cause}")?;
+        for line in &self.notes {
+            writeln!(out, "{suite}: {line}")?;
         }
+        self.print_skipped(&mut out, suite, extent)?;
         if verdict.expected > 0 {
             writeln!(out, "{suite}: {} expected failures ({})", verdict.expected, expected.shown())?;
         }

@@ -102,6 +102,32 @@ async fn a_call_before_the_handshake_is_refused_and_the_handshake_still_works() 
     assert_eq!(answer["result"]["protocolVersion"], LEGACY);
 }
 
+/// What the server does not declare, it does not have: no empty list, in either era.
+#[tokio::test]
+async fn methods_of_undeclared_capabilities_do_not_exist() {
+    let complete =
+        json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "x", "value": "x"}});
+    let mut client = Client::ready().await;
+    for modern in [false, true] {
+        for (method, params) in [
+            ("prompts/list", json!({})),
+            ("prompts/get", json!({"name": "x"})),
+            ("resources/list", json!({})),
+            ("resources/templates/list", json!({})),
+            ("resources/read", json!({"uri": "file:///x"})),
+            ("completion/complete", complete.clone()),
+        ] {
+            let mut params = params;
+            if modern {
+                params["_meta"] = meta(MODERN);
+            }
+            let answer = client.request(1, method, params).await;
+            assert_eq!(answer["error"]["code"], -32_601, "{method}: {answer}");
+        }
+        client = Client::new();
+    }
+}
+
 /// [MCP-09] The list is the same bytes before and after hostile output.
 #[tokio::test]
 async fn what_a_run_prints_stays_in_its_field_and_out_of_the_tools() {

@@ -11,8 +11,8 @@ use serde_json::json;
 
 use crate::suite::sandbox::brief;
 
-/// What one run may use.
-const WALL: Duration = Duration::from_secs(60);
+/// What one run may use. The time is many times what the slowest module takes, so that a busy machine changes nothing.
+pub(super) const WALL: Duration = Duration::from_secs(240);
 const MEMORY: u64 = 512 << 20;
 const OUTPUT: u64 = 8 << 20;
 const DISK: u64 = 1 << 30;

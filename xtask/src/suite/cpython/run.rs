@@ -1,12 +1,13 @@
 //! Which modules are run, and what their results come to.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use dormouse::Dormouse;
+use dormouse::{Dormouse, Limits, Policy};
 
 use super::material;
-use super::module::{Job, Runner};
+use super::module::{Job, Runner, WALL};
 use crate::guests::workspace;
 use crate::process::Totals;
 use crate::progress::complain;
@@ -15,8 +16,8 @@ use crate::suite::expected::{Expected, Kind};
 use crate::suite::report::Report;
 use crate::suite::sandbox::each;
 
-/// A run that takes longer, in seconds, is near its limit and worth a line.
-const SLOW: f64 = 25.0;
+/// A run that takes longer, in seconds, comes near its limit and is worth a line.
+const SLOW: f64 = 80.0;
 
 /// Runs CPython's tests in the Python guest.
 pub(crate) fn run(extent: &Extent) -> Result<Totals> {
@@ -26,17 +27,13 @@ pub(crate) fn run(extent: &Extent) -> Result<Totals> {
     let folder = material::provide()?;
     let mut expected = Expected::load("cpython", "expected.txt")?;
     let mut report = Report::default();
-    let list = read("modules.txt")?;
-    let mut modules = Vec::new();
-    for module in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        if let Some(reason) = expected.skipped(module) {
-            report.skip(reason, 1);
-        } else if extent.wants(module) {
-            modules.push(module.to_owned());
-        }
-    }
+    let mut modules = found(&folder)?;
+    modules.retain(|module| {
+        let reason = expected.skipped(module);
+        extent.wants(module) && reason.inspect(|reason| report.skip(reason, 1)).is_none()
+    });
     let jobs = jobs(&modules, &expected);
-    let runner = Runner { dormouse: Dormouse::new()?, folder, script: read("run.py")? };
+    let runner = Runner { dormouse: dormouse()?, folder, script: read("run.py")? };
     let results = each("cpython", &jobs, |index| runner.run(&jobs[index]))?;
     for (job, results) in jobs.iter().zip(results) {
         if results.seconds > SLOW {
@@ -51,6 +48,28 @@ pub(crate) fn run(extent: &Extent) -> Result<Totals> {
         }
     }
     report.close("cpython", &mut expected, extent, |name| modules.iter().any(|module| is_of(name, module)))
+}
+
+/// The tests may take longer than the snippets of clients.
+fn dormouse() -> Result<Dormouse> {
+    let policy = Policy::default();
+    let ceiling = Limits { wall: WALL, ..policy.ceiling };
+    Ok(Dormouse::builder()?.policy(Policy { ceiling, ..policy }).build()?)
+}
+
+/// Every module and every package of tests, by name, in order.
+fn found(folder: &Path) -> Result<Vec<String>> {
+    let mut modules = Vec::new();
+    for entry in fs::read_dir(folder.join("test"))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let bare = name.strip_suffix(".py").or_else(|| entry.path().is_dir().then_some(&name));
+        if let Some(bare) = bare.filter(|bare| bare.starts_with("test_")) {
+            modules.push(format!("test.{bare}"));
+        }
+    }
+    modules.sort();
+    Ok(modules)
 }
 
 /// One run for each module, and one more for each test that would end it.

@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use crate::guests::{Cache, DebianFile, debian};
 use crate::progress::Progress;
+use crate::suite::sandbox::brief;
 use crate::suite::{folder, program};
 
 /// One version only: the list of expected failures belongs to it.
@@ -19,11 +20,14 @@ const ARCHIVE: DebianFile = DebianFile {
 /// Where the tests lie in the archive.
 const INSIDE: &str = "firefox-128.14.0/js/src/tests/test262";
 
-/// The folder of the tests; the archive (150 MiB) is fetched when they are not there yet.
-pub(super) fn provide() -> Result<PathBuf> {
-    folder::provide("test262", ARCHIVE.sha256, |into: &Path| {
+/// The folder of the tests; the archive (150 MiB) is fetched when they are not there yet. The inner error says why no
+/// mirror served it.
+pub(super) fn provide() -> Result<Result<PathBuf, String>> {
+    let mut missing = None;
+    let folder = folder::provide("test262", ARCHIVE.sha256, |into: &Path| {
         let progress = Progress::new("test262");
-        let archive = debian(&Cache::open()?, &progress, &[ARCHIVE])?;
+        let archive = debian(&Cache::open()?, &progress, &[ARCHIVE]);
+        let archive = archive.inspect_err(|error| missing = Some(brief(&format!("{error:#}"))))?;
         let _step = progress.step("unpacking the tests");
         let depth = INSIDE.split('/').count();
         let mut tar = Command::new("tar");
@@ -31,5 +35,9 @@ pub(super) fn provide() -> Result<PathBuf> {
         program::install(tar.arg("-C").arg(into).arg(INSIDE))?;
         // Fifty thousand tests lie unpacked now; the rest of a browser engine is of no use.
         Ok(std::fs::remove_file(archive)?)
-    })
+    });
+    match missing {
+        Some(cause) => Ok(Err(cause)),
+        None => folder.map(Ok),
+    }
 }
