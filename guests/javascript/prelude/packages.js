@@ -165,7 +165,7 @@
     if (path.endsWith('.mjs')) return false;
     const type = packageOf(path)?.description.type;
     if (type === 'commonjs' || type === 'module') return type === 'commonjs';
-    if (imported && !/\b(module|exports|require)\b/.test(source)) return false;
+    if (imported && !/\b(module\s*\.\s*exports|exports\s*[.[,]|require\s*\()/.test(source)) return false;
     if (!/\b(import|export)\b/.test(source)) return true;
     try {
       compile(source, path);
