@@ -299,11 +299,29 @@ static void write_text(encoder *e, zval *object) {
   text_free(&said);
 }
 
+// Whether the user has written a `__debugInfo` for the class.
+static bool has_own_info(const zend_class_entry *class) {
+  return class->__debugInfo && class->__debugInfo->type == ZEND_USER_FUNCTION;
+}
+
+// The properties to show, to be released; NULL: there are none, or an exception is pending.
+static zend_array *properties_of(zval *object) {
+  if (!has_own_info(Z_OBJCE_P(object))) return zend_get_properties_for(object, ZEND_PROP_PURPOSE_DEBUG);
+  // Called from here, because PHP makes a fatal error of an exception in it.
+  zval told;
+  ZVAL_UNDEF(&told);
+  zend_call_known_instance_method_with_0_params(Z_OBJCE_P(object)->__debugInfo, Z_OBJ_P(object), &told);
+  if (!EG(exception) && Z_TYPE(told) == IS_ARRAY) return Z_ARR(told);
+  if (!EG(exception) && Z_TYPE(told) != IS_NULL) zend_type_error("__debugInfo() must return an array");
+  zval_ptr_dtor(&told);
+  return NULL;
+}
+
 static void write_object(encoder *e, zval *object, uint32_t level, bool opened) {
   bool bare = Z_OBJCE_P(object) == zend_ce_closure, whole = bare;
   zend_array *properties = NULL;
   if (opened && !bare) {
-    properties = zend_get_properties_for(object, ZEND_PROP_PURPOSE_DEBUG);
+    properties = properties_of(object);
     if (EG(exception)) {
       zend_release_properties(properties);
       write_raised(e, object);
@@ -326,7 +344,7 @@ static void write_object(encoder *e, zval *object, uint32_t level, bool opened) 
 
 static bool is_iterable(const zval *object) {
   const zend_class_entry *class = Z_OBJCE_P(object);
-  return class->get_iterator && instanceof_function(class, zend_ce_traversable) && !class->__debugInfo;
+  return class->get_iterator && instanceof_function(class, zend_ce_traversable) && !has_own_info(class);
 }
 
 static void write_container(encoder *e, zval *value, uint32_t level) {

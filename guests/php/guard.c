@@ -18,11 +18,12 @@
 // Bytes of a message that are kept.
 #define LONGEST_MESSAGE 65536
 
-// Room that is given free when a fatal error came, so that it can be told when memory is what ran out.
+// Room that is given free when a fatal error came, so that it can be told when memory is what ran out: for the driver,
+// and for PHP, which makes the text of its message first.
 #define RESERVE 131072
 
 fatal_error fatal;
-static void *reserve;
+static void *reserve, *request_reserve;
 static void (*report)(int type, zend_string *file, const uint32_t line, zend_string *message);
 
 void fatal_forget(void) {
@@ -31,6 +32,15 @@ void fatal_forget(void) {
   text_free(&fatal.frames);
   fatal = (fatal_error){0};
   if (!reserve) reserve = malloc(RESERVE);
+}
+
+void fatal_begin_request(void) { request_reserve = emalloc(RESERVE); }
+
+// Called by PHP's allocator (an edit of the recipe) before it reports that there is no memory.
+void driver_open_reserve(void) {
+  void *block = request_reserve;
+  request_reserve = NULL;
+  if (block) efree(block);
 }
 
 static char *copy(const zend_string *string, size_t limit, size_t *length) {

@@ -36,6 +36,8 @@ typedef struct {
 } fatal_error;
 extern fatal_error fatal;
 void fatal_forget(void);
+// Sets memory of the request aside, so that its end can be told when it has none left.
+void fatal_begin_request(void);
 // Takes the place of PHP's own report of errors, which it calls for all that is not fatal.
 void fatal_install(void);
 
@@ -92,9 +94,5 @@ extern zend_module_entry tool_module;
 void world_refresh(void);
 void world_open_streams(void);
 size_t world_write(const char *bytes, size_t length);
-
-// system/pages.c: memory for PHP's allocator.
-// Keeps memory for the report that there is none left. That report uses it up.
-void pages_fill_reserve(void);
 
 #endif

@@ -235,10 +235,15 @@ static void output_body(void *with) {
 void run_last(run_result *result) {
   run_result last = {.end = RUN_RETURNED};
   ZVAL_UNDEF(&last.value);
+  bool before = fatal.raised;
   run_step(shutdown_body, NULL, &last);
   // `php_call_shutdown_functions` has a guard of its own.
-  if (fatal.raised) last.end = RUN_FATAL;
-  if (last.end == RUN_RETURNED) run_step(output_body, NULL, &last);
+  if (fatal.raised && !before) last.end = RUN_FATAL;
+  run_result output = {.end = RUN_RETURNED};
+  ZVAL_UNDEF(&output.value);
+  run_step(output_body, NULL, &output);
+  if (last.end == RUN_RETURNED) last = output;
+  else zval_ptr_dtor(&output.value);
   if (last.end == RUN_RETURNED) return;
   if (result->end == RUN_RAISED || result->end == RUN_FATAL) {
     // The first failure is the one to tell.

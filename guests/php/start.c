@@ -15,6 +15,9 @@
 // Bytes of the C stack that PHP may not use before it throws an Error: the reserve is for what it does not check.
 #define STACK_RESERVE 262144
 
+// After how many requests the allocator has given back all that one with 4 GiB held.
+#define PEAK_HALVINGS 12
+
 // Of wasm-ld: the bounds of the C stack.
 extern unsigned char __stack_low, __stack_high;
 
@@ -91,6 +94,7 @@ static sapi_module_struct sapi = {
 
 static void start_request(void) {
   if (php_request_startup() == FAILURE) die("request");
+  fatal_begin_request();
   PG(during_request_startup) = 0;
   // There is nobody to send headers to.
   SG(headers_sent) = 1;
@@ -103,8 +107,9 @@ void start_over(void) {
   run_forget();
   php_request_shutdown(NULL);
   CG(unclean_shutdown) = 0;
+  // The allocator keeps a part of what a request held at its peak; it forgets the peak by and by.
+  for (int i = 0; i < PEAK_HALVINGS; i++) shutdown_memory_manager(true, false);
   EG(flags) = EG_FLAGS_INITIAL;
-  pages_fill_reserve();
   start_request();
 }
 
@@ -127,7 +132,6 @@ __attribute__((export_name("wizer-initialize"))) void initialize(void) {
   SG(options) |= SAPI_OPTION_NO_CHDIR;
   fatal_install();
   run_install();
-  pages_fill_reserve();
   start_request();
   // Whatever PHP makes on first use should be in the image.
   for (int i = 0; i < 3; i++) {

@@ -8,6 +8,7 @@ mod exceptions;
 mod grants;
 mod javascript;
 mod lifecycle;
+mod php;
 mod python;
 mod randomness;
 mod recorded;

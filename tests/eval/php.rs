@@ -60,26 +60,33 @@ fn the_last_expression_or_return_is_the_value() {
 #[test]
 fn a_file_of_html_prints_it_and_what_its_tags_say() {
     let outcome = sandbox::eval(PHP, "<html><?= 1 + 1 ?></html>\n<?php\n$x = 3;\nreturn $x;");
-    assert_eq!((outcome.stdout.text.as_str(), value(&outcome)["value"].clone()), ("<html>2</html>\n", json!(3)));
+    assert_eq!(
+        (outcome.stdout.text.as_str(), value(&outcome)["value"].clone()),
+        ("<html>2</html>\n", json!(3))
+    );
     let outcome = sandbox::eval(PHP, "$x = 1 ?> after");
     assert_eq!(outcome.stdout.text, " after");
 }
 
 #[test]
 fn a_snippet_cannot_leave_its_wrapper() {
-    for code in ["})(); 1; (function(){", "}\n1;\n{", "*/ 1; /*", "\"); 1; (", "return 1; })(); (function () {"] {
+    for code in
+        ["})(); 1; (function(){", "}\n1;\n{", "*/ 1; /*", "\"); 1; (", "return 1; })(); (function () {"]
+    {
         assert_eq!(exception(&sandbox::eval(PHP, code)).class, "ParseError", "{code}");
     }
-    assert_eq!(exception(&sandbox::eval(PHP, "--unsafe")).class, "Error");
+    assert_eq!(exception(&sandbox::eval(PHP, "--unsafe")).class, "ParseError");
     assert_eq!(sandbox::value_of(PHP, "-- $x")["type"], "null");
 }
 
 #[test]
 fn printing_stays_usable_and_apart_from_the_value() {
-    let outcome = sandbox::eval(PHP, "echo 'a'; print('b'); printf('%d', 3); fwrite(STDERR, 'e'); return ['x' => 1];");
+    let outcome =
+        sandbox::eval(PHP, "echo 'a'; print('b'); printf('%d', 3); fwrite(STDERR, 'e'); return ['x' => 1];");
     assert_eq!((outcome.stdout.text.as_str(), outcome.stderr.text.as_str()), ("ab3", "e"));
     assert_eq!(value(&outcome)["value"]["x"]["value"], 1);
-    let outcome = sandbox::eval(PHP, "ob_start(); echo 'held'; ob_start(fn($s) => strtoupper($s)); echo 'up'; 1");
+    let outcome =
+        sandbox::eval(PHP, "ob_start(); echo 'held'; ob_start(fn($s) => strtoupper($s)); echo 'up'; 1");
     assert_eq!(outcome.stdout.text, "heldUP");
     let outcome = sandbox::eval(PHP, "ob_start(); echo 'taken'; $x = ob_get_clean(); $x");
     assert_eq!((outcome.stdout.text.as_str(), value(&outcome)["value"].clone()), ("", json!("taken")));
@@ -96,7 +103,8 @@ fn warnings_go_to_standard_error_and_end_nothing() {
     );
     let quiet = sandbox::eval(PHP, "@$a['x']; error_reporting(0); $b + 1; 2");
     assert_eq!(quiet.stderr.text, "");
-    let caught = "set_error_handler(function ($n, $m) { throw new ErrorException($m, 0, $n); }); $nothing + 1;";
+    let caught =
+        "set_error_handler(function ($n, $m) { throw new ErrorException($m, 0, $n); }); $nothing + 1;";
     assert_eq!(exception(&sandbox::eval(PHP, caught)).class, "ErrorException");
 }
 
@@ -110,10 +118,15 @@ fn tools_of_the_host_are_called() {
     let given = "['a' => [1, 2.5, null, true, 'ü'], 'b' => ['c' => 'd'], 'e' => 1.0]";
     assert_eq!(value(&call(&format!("call_tool('echo', {given}) === {given}")))["value"], true);
     assert_eq!(value(&call("call_tool('echo')"))["count"], 0);
-    assert_eq!(value(&call("call_tool('echo', [1, [2, 3]])"))["value"]["1"]["value"][0]["value"], 2);
+    assert_eq!(value(&call("call_tool('echo', [1, [2, 3]])"))["value"][1]["value"][0]["value"], 2);
     let failed = call("call_tool('fail', ['why' => 'closed'])");
-    assert_eq!((exception(&failed).class.as_str(), exception(&failed).message.as_str()), ("ToolError", "closed"));
-    let unknown = call("try { call_tool('eco'); } catch (RuntimeException $e) { $e->getMessage(); } return $e->getMessage();");
+    assert_eq!(
+        (exception(&failed).class.as_str(), exception(&failed).message.as_str()),
+        ("ToolError", "closed")
+    );
+    let unknown = call(
+        "try { call_tool('eco'); } catch (RuntimeException $e) { $e->getMessage(); } return $e->getMessage();",
+    );
     assert!(value(&unknown)["value"].as_str().is_some_and(|told| told.contains("echo, fail")), "{unknown:?}");
     assert_ends(&call("call_tool('echo', ['x' => \"\\xff\"])"), &["raised JsonException"]);
     assert_ends(&call("call_tool(\"\\xff\")"), &["raised ValueError"]);
@@ -122,7 +135,7 @@ fn tools_of_the_host_are_called() {
 #[test]
 fn the_standard_extensions_work() {
     each(&[
-        ("json_encode(['a' => 1.0, 'ü' => null], JSON_UNESCAPED_UNICODE)", json!("{\"a\":1.0,\"ü\":null}")),
+        ("json_encode(['a' => 1.0, 'ü' => null], JSON_UNESCAPED_UNICODE)", json!("{\"a\":1,\"ü\":null}")),
         ("preg_match('/(\\p{L}+) (?<n>\\d+)/u', 'Größe 42', $m) . $m['n'] . $m[1]", json!("142Größe")),
         ("mb_strtoupper('straße') . mb_strlen('日本')", json!("STRASSE2")),
         ("bcadd('1', '2.5', 3) . bcpow('2', '70')", json!("3.5001180591620717411303424")),
@@ -130,16 +143,28 @@ fn the_standard_extensions_work() {
         ("ctype_alpha('abc') && filter_var('a@b.de', FILTER_VALIDATE_EMAIL) === 'a@b.de'", json!(true)),
         ("cal_days_in_month(CAL_GREGORIAN, 2, 2100)", json!(28)),
         ("count(PhpToken::tokenize('<?php 1;'))", json!(3)),
-        ("(new DateTime('2100-03-01', new DateTimeZone('Europe/Berlin')))->modify('-1 day')->format('c')", json!("2100-02-28T00:00:00+01:00")),
+        (
+            "(new DateTime('2100-03-01', new DateTimeZone('Europe/Berlin')))->modify('-1 day')->format('c')",
+            json!("2100-02-28T00:00:00+01:00"),
+        ),
         ("(new ReflectionFunction(fn(int $a) => 1))->getParameters()[0]->getType()->getName()", json!("int")),
         ("gzuncompress(gzcompress(str_repeat('a', 1000))) === str_repeat('a', 1000)", json!(true)),
         ("iconv('UTF-8', 'ISO-8859-1', 'ü') === \"\\xfc\"", json!(true)),
         ("unserialize(serialize([1, 'a' => new ArrayObject([2])]))['a'][0]", json!(2)),
-        ("$d = new PDO('sqlite::memory:'); $d->exec('create table t(a)'); $s = $d->prepare('insert into t values (?)'); $s->execute([5]); $d->query('select a from t')->fetchColumn()", json!(5)),
-        ("$d = new SQLite3('/tmp/x.db'); $d->exec('create table t(a); insert into t values(7)'); $d->querySingle('select a from t')", json!(7)),
+        (
+            "$d = new PDO('sqlite::memory:'); $d->exec('create table t(a)'); $s = $d->prepare('insert into t values (?)'); $s->execute([5]); $d->query('select a from t')->fetchColumn()",
+            json!("5"),
+        ),
+        (
+            "$d = new SQLite3('/tmp/x.db'); $d->exec('create table t(a); insert into t values(7)'); $d->querySingle('select a from t')",
+            json!(7),
+        ),
         ("session_start(); $_SESSION['a'] = 1; session_id() !== ''", json!(true)),
         ("PHP_INT_MAX . ' ' . PHP_INT_SIZE . ' ' . PHP_SAPI", json!("9223372036854775807 8 cli")),
-        ("strlen(serialize(iterator_to_array(new LimitIterator(new InfiniteIterator(new ArrayIterator([1, 2])), 0, 5), false)))", json!(51)),
+        (
+            "strlen(serialize(iterator_to_array(new LimitIterator(new InfiniteIterator(new ArrayIterator([1, 2])), 0, 5), false)))",
+            json!(46),
+        ),
         ("sprintf('%.3f|%5s|%b', M_PI, 'a', 10)", json!("3.142|    a|1010")),
         ("implode(',', array_map(null, [1, 2], ['a', 'b'])[1])", json!("2,b")),
         ("password_verify('x', password_hash('x', PASSWORD_BCRYPT, ['cost' => 4]))", json!(true)),
@@ -161,7 +186,9 @@ fn what_the_sandbox_lacks_is_said() {
         assert_eq!(found.class, class, "{code}");
         assert!(found.message.contains(told), "{code}: {}", found.message);
     }
-    for code in ["shell_exec('id') ?: false", "popen('id', 'r')", "fsockopen('example.com', 80)", "`id` ?: false"] {
+    for code in
+        ["shell_exec('id') ?: false", "popen('id', 'r')", "fsockopen('example.com', 80)", "`id` ?: false"]
+    {
         let outcome = sandbox::eval(PHP, code);
         assert_eq!(value(&outcome)["value"], false, "{code}");
         assert!(outcome.stderr.text.starts_with("Warning: "), "{code}: {}", outcome.stderr.text);

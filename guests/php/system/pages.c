@@ -19,9 +19,6 @@ typedef struct {
 static range ranges[MOST_RANGES];
 static size_t range_count;
 
-// One block for when the host gives no more: PHP tells that as a fatal error, and needs memory to do so.
-static void *reserve;
-
 static uintptr_t round_up(uintptr_t value, uintptr_t unit) { return (value + unit - 1) & ~(unit - 1); }
 
 static uintptr_t memory_end(void) { return (uintptr_t)__builtin_wasm_memory_size(0) * PAGE; }
@@ -92,16 +89,6 @@ void *mmap(void *address, size_t length, int protection, int flags, int file, of
   if (found) return found;
   errno = ENOMEM;
   return MAP_FAILED;
-}
-
-void pages_fill_reserve(void) {
-  if (!reserve) reserve = anywhere(BLOCK);
-}
-
-// Called by PHP's allocator (an edit of the recipe) before it reports that there is no memory.
-void pages_open_reserve(void) {
-  if (reserve) give_back((uintptr_t)reserve, (uintptr_t)reserve + BLOCK);
-  reserve = NULL;
 }
 
 int munmap(void *address, size_t length) {

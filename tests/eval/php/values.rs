@@ -57,41 +57,72 @@ fn arrays() {
     each(&[
         ("[]", json!({"type": "array", "is_list": true, "count": 0, "value": []})),
         ("[1, 'a']", json!({"type": "array", "is_list": true, "count": 2, "value": [int(1), text("a")]})),
-        ("['b' => 1, 'a' => null]", json!({"type": "array", "is_list": false, "count": 2,
-            "value": {"b": int(1), "a": {"type": "null", "value": null}}})),
-        ("[5 => 'x', -1 => 'y', '' => 'z']", json!({"type": "array", "is_list": false, "count": 3,
-            "value": {"5": text("x"), "-1": text("y"), "": text("z")}})),
-        ("$a = [1]; $a[] = &$a; $a", json!({"type": "array", "is_list": true, "count": 2, "value": [int(1),
-            {"type": "array", "is_list": true, "count": 2, "value": [int(1), {"type": "reference", "class": "array", "id": 1}], "id": 1}]})),
+        (
+            "['b' => 1, 'a' => null]",
+            json!({"type": "array", "is_list": false, "count": 2,
+            "value": {"b": int(1), "a": {"type": "null", "value": null}}}),
+        ),
+        (
+            "[5 => 'x', -1 => 'y', '' => 'z']",
+            json!({"type": "array", "is_list": false, "count": 3,
+            "value": {"5": text("x"), "-1": text("y"), "": text("z")}}),
+        ),
+        (
+            "$a = [1]; $a[] = &$a; $a",
+            json!({"type": "array", "is_list": true, "count": 2,
+            "value": [int(1), {"type": "reference", "class": "array", "id": 1}], "id": 1}),
+        ),
     ]);
 }
 
 #[test]
 fn objects() {
     each(&[
-        ("class A { public $x = 1; protected $y = 2; private $z = 3; public static $s = 4; } new A",
-            json!({"type": "object", "class": "A", "id": 1, "properties": {"x": int(1)}})),
-        ("class A { private $x = 1; function __debugInfo() { return ['told' => $this->x]; } } new A",
-            json!({"type": "object", "class": "A", "id": 1, "properties": {"told": int(1)}})),
-        ("class A { function __toString() { return 'A!'; } } new A",
-            json!({"type": "object", "class": "A", "id": 1, "properties": {}, "repr": "A!"})),
-        ("final class P { function __construct(public readonly int $x, public ?self $next = null) {} } new P(1)",
-            json!({"type": "object", "class": "P", "id": 1, "properties": {"x": int(1), "next": {"type": "null", "value": null}}})),
-        ("enum S: string { case H = 'h'; } S::H",
-            json!({"type": "object", "class": "S", "id": 1, "properties": {"name": text("H"), "value": text("h")}, "repr": "S::H"})),
-        ("enum S { case H; } [S::H, S::H][1]",
-            json!({"type": "object", "class": "S", "id": 1, "properties": {"name": text("H")}, "repr": "S::H"})),
-        ("fn(int $a, ...$rest) => 1",
-            json!({"type": "object", "class": "Closure", "id": 1, "repr": "{closure:<snippet>:1}($a, ...$rest)"})),
+        (
+            "class A { public $x = 1; protected $y = 2; private $z = 3; public static $s = 4; } new A",
+            json!({"type": "object", "class": "A", "id": 1, "properties": {"x": int(1)}}),
+        ),
+        (
+            "class A { private $x = 1; function __debugInfo() { return ['told' => $this->x]; } } new A",
+            json!({"type": "object", "class": "A", "id": 1, "properties": {"told": int(1)}}),
+        ),
+        (
+            "class A { function __toString() { return 'A!'; } } new A",
+            json!({"type": "object", "class": "A", "id": 1, "properties": {}, "repr": "A!"}),
+        ),
+        (
+            "final class P { function __construct(public readonly int $x, public ?self $next = null) {} } new P(1)",
+            json!({"type": "object", "class": "P", "id": 1, "properties": {"x": int(1), "next": {"type": "null", "value": null}}}),
+        ),
+        (
+            "enum S: string { case H = 'h'; } S::H",
+            json!({"type": "object", "class": "S", "id": 1, "properties": {"name": text("H"), "value": text("h")}, "repr": "S::H"}),
+        ),
+        (
+            "enum S { case H; } [S::H, S::H][1]",
+            json!({"type": "object", "class": "S", "id": 1, "properties": {"name": text("H")}, "repr": "S::H"}),
+        ),
+        (
+            "fn(int $a, ...$rest) => 1",
+            json!({"type": "object", "class": "Closure", "id": 1, "repr": "{closure:<snippet>:1}($a, ...$rest)"}),
+        ),
         ("strlen(...)", json!({"type": "object", "class": "Closure", "id": 1, "repr": "strlen($string)"})),
-        ("new class { public $a = 1; }",
-            json!({"type": "object", "class": "class@anonymous", "id": 1, "properties": {"a": int(1)}})),
-        ("(object)['a b' => 1, '0' => 2]",
-            json!({"type": "object", "class": "stdClass", "id": 1, "properties": {"a b": int(1), "0": int(2)}})),
-        ("$o = new stdClass; $o->me = $o; $o",
-            json!({"type": "object", "class": "stdClass", "id": 1, "properties": {"me": {"type": "reference", "class": "stdClass", "id": 1}}})),
-        ("class A { public int $typed; public $x = 1; } new A",
-            json!({"type": "object", "class": "A", "id": 1, "properties": {"x": int(1)}})),
+        (
+            "new class { public $a = 1; }",
+            json!({"type": "object", "class": "class@anonymous", "id": 1, "properties": {"a": int(1)}}),
+        ),
+        (
+            "(object)['a b' => 1, '0' => 2]",
+            json!({"type": "object", "class": "stdClass", "id": 1, "properties": {"a b": int(1), "0": int(2)}}),
+        ),
+        (
+            "$o = new stdClass; $o->me = $o; $o",
+            json!({"type": "object", "class": "stdClass", "id": 1, "properties": {"me": {"type": "reference", "class": "stdClass", "id": 1}}}),
+        ),
+        (
+            "class A { public int $typed; public $x = 1; } new A",
+            json!({"type": "object", "class": "A", "id": 1, "properties": {"x": int(1)}}),
+        ),
         ("fopen('php://memory', 'r') === null ?: get_resource_type(STDIN)", text("stream")),
     ]);
     let resource = sandbox::value_of(PHP, "fopen('php://memory', 'r')");
@@ -103,13 +134,21 @@ fn objects() {
 #[test]
 fn iterables() {
     each(&[
-        ("(fn() => yield from [1, 2])()",
-            json!({"type": "iterable", "class": "Generator", "preview": [int(1), int(2)], "exhausted": true})),
-        ("new ArrayObject([7])",
-            json!({"type": "iterable", "class": "ArrayObject", "preview": [int(7)], "exhausted": true, "size_hint": 1})),
-        ("new EmptyIterator", json!({"type": "iterable", "class": "EmptyIterator", "preview": [], "exhausted": true})),
+        (
+            "(fn() => yield from [1, 2])()",
+            json!({"type": "iterable", "class": "Generator", "preview": [int(1), int(2)], "exhausted": true}),
+        ),
+        (
+            "new ArrayObject([7])",
+            json!({"type": "iterable", "class": "ArrayObject", "preview": [int(7)], "exhausted": true, "size_hint": 1}),
+        ),
+        (
+            "new EmptyIterator",
+            json!({"type": "iterable", "class": "EmptyIterator", "preview": [], "exhausted": true}),
+        ),
     ]);
-    let endless = sandbox::eval(PHP, "(function () { for ($i = 0; ; $i++) { echo \"$i\\n\"; yield $i; } })()");
+    let endless =
+        sandbox::eval(PHP, "(function () { for ($i = 0; ; $i++) { echo \"$i\\n\"; yield $i; } })()");
     let found = value(&endless);
     assert_eq!(found["preview"].as_array().map(Vec::len), Some(50));
     assert_eq!((&found["exhausted"], &found["size_hint"]), (&json!(false), &Json::Null));
@@ -134,17 +173,26 @@ fn iterables() {
 #[test]
 fn what_fails_while_it_is_shown_is_shown_in_its_place() {
     each(&[
-        ("class A { function __debugInfo() { throw new LogicException('no'); } } new A",
-            json!({"type": "unknown", "class": "A", "reason": "LogicException: no"})),
-        ("(function () { yield 1; throw new LogicException('half way'); })()",
-            json!({"type": "unknown", "class": "Generator", "reason": "LogicException: half way"})),
-        ("class A { function __toString() { throw new LogicException('no'); } } new A",
-            json!({"type": "object", "class": "A", "id": 1, "properties": {}})),
+        (
+            "class A { function __debugInfo() { throw new LogicException('no'); } } new A",
+            json!({"type": "unknown", "class": "A", "reason": "LogicException: no"}),
+        ),
+        (
+            "(function () { yield 1; throw new LogicException('half way'); })()",
+            json!({"type": "unknown", "class": "Generator", "reason": "LogicException: half way"}),
+        ),
+        (
+            "class A { function __toString() { throw new LogicException('no'); } } new A",
+            json!({"type": "object", "class": "A", "id": 1, "properties": {}}),
+        ),
     ]);
     assert_ends(&sandbox::eval(PHP, "(function () { yield 1; exit(4); })()"), &["exited 4"]);
     let fatal = "class A { function __debugInfo() { trigger_error('bad', E_USER_ERROR); } } new A";
     assert_ends(&sandbox::eval(PHP, fatal), &["raised FatalError"]);
-    assert_ends(&sandbox::eval(PHP, "class A { function __debugInfo() { while (true); } } new A"), &["limit_time"]);
+    assert_ends(
+        &sandbox::eval(PHP, "class A { function __debugInfo() { while (true); } } new A"),
+        &["limit_time"],
+    );
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub(super) const EDITS: &[Edit] = &[
     Edit {
         file: "Zend/zend_alloc.c",
         find: "	heap->overflow = 1;\n	zend_try {",
-        replace: "	extern void pages_open_reserve(void);\n	pages_open_reserve();\n	heap->overflow = 1;\n	zend_try {",
+        replace: "	extern void driver_open_reserve(void);\n	driver_open_reserve();\n	heap->overflow = 1;\n	zend_try {",
         count: 1,
     },
     Edit {
