@@ -420,7 +420,9 @@ static void encode(encoder *e, zval *value, uint32_t level) {
       default:
         write_container(e, value, level);
     }
-    if (!over(e)) return;
+    // After a value that holds no others there must be room for the marker of the next.
+    bool leaf = Z_TYPE_P(value) < IS_ARRAY || Z_TYPE_P(value) == IS_RESOURCE;
+    if (!over(e) && (!leaf || e->out->length + e->reserved + MARKER_ROOM <= e->limits->total_bytes)) return;
   }
   // It does not fit, and nothing after it will. Only the first bytes of the class: the marker has to fit.
   e->full = true;

@@ -18,6 +18,9 @@
 // Bytes of a message that are kept.
 #define LONGEST_MESSAGE 65536
 
+// Bytes of a single request for memory that says nothing of how much is left for others.
+#define LARGE (4 << 20)
+
 // Room that is given free when a fatal error came, so that it can be told when memory is what ran out: for the driver,
 // and for PHP, which makes the text of its message first.
 #define RESERVE 131072
@@ -35,6 +38,18 @@ void fatal_forget(void) {
 }
 
 void fatal_begin_request(void) { request_reserve = emalloc(RESERVE); }
+
+static void refill(void *with) {
+  (void)with;
+  request_reserve = emalloc(RESERVE);
+}
+
+bool fatal_recover(void) {
+  if (fatal.starved) return false;
+  if (request_reserve) return true;
+  // Its own failure must not replace the error that is to be told.
+  return guarded(refill, NULL);
+}
 
 // Called by PHP's allocator (an edit of the recipe) before it reports that there is no memory.
 void driver_open_reserve(void) {
@@ -87,12 +102,16 @@ static void record_frames(void) {
   }
 }
 
-static bool is_memory(const zend_string *message) {
-  static const char *const begins[] = {"Allowed memory size", "Out of memory", "Possible integer overflow in memory"};
-  for (size_t i = 0; i < 2; i++) {
-    if (strncmp(ZSTR_VAL(message), begins[i], strlen(begins[i])) == 0) return true;
-  }
-  return false;
+static bool begins_with(const zend_string *message, const char *begin) {
+  return strncmp(ZSTR_VAL(message), begin, strlen(begin)) == 0;
+}
+
+static void judge(const zend_string *message) {
+  fatal.memory = begins_with(message, "Possible integer overflow in memory") ||
+                 begins_with(message, "Allowed memory size") || begins_with(message, "Out of memory");
+  const char *tried = strstr(ZSTR_VAL(message), "tried to allocate ");
+  size_t size = tried ? strtoul(tried + strlen("tried to allocate "), NULL, 10) : 0;
+  fatal.starved = fatal.memory && size < LARGE && !begins_with(message, "Possible integer overflow");
 }
 
 static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message) {
@@ -105,7 +124,7 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
     reserve = NULL;
     fatal.raised = true;
     fatal.type = type & FATAL;
-    fatal.memory = is_memory(message);
+    judge(message);
     fatal.line = line;
     fatal.message = copy(message, LONGEST_MESSAGE, &fatal.message_length);
     fatal.file = copy(file, 4096, &fatal.file_length);

@@ -25,8 +25,8 @@ bool guarded(void (*body)(void *), void *with);
 // What the last fatal error was. Valid until the next call of `fatal_forget`.
 typedef struct {
   bool raised;
-  // The error was that memory ran out.
-  bool memory;
+  // More memory was asked for than there is; and that is so for the next small request, too.
+  bool memory, starved;
   int type;
   char *message, *file;
   size_t message_length, file_length;
@@ -38,6 +38,8 @@ extern fatal_error fatal;
 void fatal_forget(void);
 // Sets memory of the request aside, so that its end can be told when it has none left.
 void fatal_begin_request(void);
+// After a fatal error: whether the request can go on.
+bool fatal_recover(void);
 // Takes the place of PHP's own report of errors, which it calls for all that is not fatal.
 void fatal_install(void);
 

@@ -134,7 +134,7 @@ static void finish(run_result *result, const bounds *limits, outcome *ret) {
       break;
     case RUN_FATAL:
       // When memory ran out, only a new request gives it back.
-      if (fatal.memory) start_over();
+      if (!fatal_recover()) start_over();
       text_free(&out);
       raise_fatal(limits, &out);
       ret->tag = TAG(RAISED);
@@ -202,7 +202,7 @@ bool exports_dormouse_sandbox_interpreter_set(guest_string_t *name, guest_string
   ZVAL_UNDEF(&result.value);
   run_step(set_body, &s, &result);
   zval_ptr_dtor(&result.value);
-  if (fatal.memory) start_over();
+  if (fatal.raised && !fatal_recover()) start_over();
   if (result.end != RUN_RETURNED) s.why = "the value cannot be set";
   if (s.why) guest_string_dup(error, s.why);
   free(global);

@@ -38,12 +38,12 @@ static bool write_arguments(smart_str *json, const zend_array *arguments) {
       else ZVAL_STR(&key, zend_long_to_str((zend_long)index));
       if (!first) smart_str_appendc(json, ',');
       first = false;
-      int options = PHP_JSON_PRESERVE_ZERO_FRACTION | PHP_JSON_THROW_ON_ERROR;
-      if (php_json_encode(json, &key, options) == SUCCESS) {
+      if (php_json_encode(json, &key, 0) == SUCCESS) {
         smart_str_appendc(json, ':');
-        php_json_encode(json, value, options);
+        php_json_encode(json, value, PHP_JSON_PRESERVE_ZERO_FRACTION);
       }
       zval_ptr_dtor(&key);
+      if (JSON_G(error_code) && !EG(exception)) zend_argument_value_error(2, "must hold only what JSON can say");
       if (EG(exception)) return false;
     }
     ZEND_HASH_FOREACH_END();

@@ -84,7 +84,7 @@ void driver_close_files(driver_names *names) {
     if (resource->type != php_file_le_stream()) continue;
     php_stream *stream = resource->ptr;
     if (!holds_descriptor(stream)) continue;
-    const char *name = stream->orig_path ? stream->orig_path : "?";
+    const char *name = stream->orig_path ? stream->orig_path : "a folder";
     driver_name(names, name, strlen(name));
     zend_list_close(resource);
   }

@@ -106,7 +106,7 @@ fn open_files_are_closed_and_named() {
     let checkpoint = kept.checkpoint();
     let mut names = checkpoint.closed_files().to_vec();
     names.sort();
-    assert_eq!(names, ["/tmp", "/tmp/notes.txt"]);
+    assert_eq!(names, ["/tmp/notes.txt", "a folder"]);
     assert_eq!(value(&kept.call("[is_resource($file), is_resource(STDOUT)]"))["value"][0]["value"], false);
     assert_eq!(value(&kept.call("file_get_contents('/tmp/notes.txt')"))["value"], "written");
     let mut elsewhere = Kept::restored(&checkpoint).unwrap();

@@ -138,7 +138,7 @@ fn fatal_errors_are_told_and_the_next_call_works() {
     for (code, class, told) in [
         ("function f() {} function f() {}", "CompileError", "Cannot redeclare function f()"),
         ("function strlen() {}", "CompileError", "Cannot redeclare"),
-        ("class A {} class A {}", "CompileError", "Cannot declare class A"),
+        ("class A {} class A {}", "CompileError", "Cannot redeclare class A"),
         ("interface I { function f(); } class A implements I {}", "FatalError", "abstract method"),
         ("trigger_error('told', E_USER_ERROR);", "FatalError", "told"),
         ("$x = str_repeat('x', 1 << 30);", "OutOfMemoryError", "memory"),

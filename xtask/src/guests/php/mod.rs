@@ -134,6 +134,8 @@ impl Parts<'_> {
         for part in ["SIGNAL", "PROCESS_CLOCKS", "GETPID", "MMAN"] {
             flags.push(format!("-D_WASI_EMULATED_{part}").into());
         }
+        // Paths of this machine do not get into the guest.
+        flags.push(format!("-ffile-prefix-map={}=/usr/src", self.job.scratch.display()).into());
         flags.extend(["-isystem".into(), argument(&include), "-include".into()]);
         flags.push(argument(&include.join("wasi_system.h")));
         flags
