@@ -2,6 +2,7 @@
 
 mod ends;
 mod kept;
+mod random;
 mod values;
 
 use dormouse_tests::ending::{assert_ends, exception, value};
