@@ -17,7 +17,7 @@ pub(crate) const FUEL: u64 = 100_000_000_000_000;
 pub(crate) const SUM: &str = "1+1";
 
 /// The languages that are measured.
-pub(crate) const LANGUAGES: [&str; 2] = ["python", "javascript"];
+pub(crate) const LANGUAGES: [&str; 3] = ["python", "javascript", "php"];
 
 pub(crate) struct Bench {
     pub(crate) rounds: usize,

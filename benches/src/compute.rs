@@ -24,7 +24,7 @@ struct Case {
     goal: Option<Goal>,
 }
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 6] = [
     Case {
         id: "compute-python-fib-dict",
         what: "W3 python: fib(27), 200 000 dict updates",
@@ -59,6 +59,24 @@ const CASES: [Case; 4] = [
         code: include_str!("../snippets/json_round.js"),
         peer: Peer::Quickjs,
         native: Peer::Node,
+        goal: None,
+    },
+    Case {
+        id: "compute-php-fib-dict",
+        what: "W3 php: fib(27), 200 000 array updates",
+        language: "php",
+        code: include_str!("../snippets/fib_dict.php"),
+        peer: Peer::Php,
+        native: Peer::Php,
+        goal: None,
+    },
+    Case {
+        id: "compute-php-json",
+        what: "W4 php: 1 MB of JSON, 20 times there and back",
+        language: "php",
+        code: include_str!("../snippets/json_round.php"),
+        peer: Peer::Php,
+        native: Peer::Php,
         goal: None,
     },
 ];

@@ -33,7 +33,7 @@ struct Case {
     throughput: &'static [Goal],
 }
 
-const CASES: [Case; 2] = [
+const CASES: [Case; 3] = [
     Case {
         language: "python",
         peer: Peer::Pyeryx,
@@ -48,6 +48,7 @@ const CASES: [Case; 2] = [
         ready: &[],
         throughput: &[],
     },
+    Case { language: "php", peer: Peer::Php, fresh: &[Goal::AtMost(0.3)], ready: &[], throughput: &[] },
 ];
 
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {

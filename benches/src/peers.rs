@@ -25,11 +25,13 @@ pub(crate) enum Peer {
     Python,
     /// The system's node, without a sandbox.
     Node,
+    /// The system's PHP, without a sandbox: there is no sandboxed one to compare with.
+    Php,
 }
 
 impl Peer {
     /// Every peer, in the order of the table's head.
-    pub(crate) const ALL: [Peer; 4] = [Peer::Pyeryx, Peer::Quickjs, Peer::Python, Peer::Node];
+    pub(crate) const ALL: [Peer; 5] = [Peer::Pyeryx, Peer::Quickjs, Peer::Python, Peer::Node, Peer::Php];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -37,6 +39,7 @@ impl Peer {
             Peer::Quickjs => "quickjs-emscripten",
             Peer::Python => "native python3",
             Peer::Node => "native node",
+            Peer::Php => "native php",
         }
     }
 
@@ -46,6 +49,7 @@ impl Peer {
             Peer::Quickjs => ("quickjs.mjs", include_str!("../peers/quickjs.mjs")),
             Peer::Python => ("native.py", include_str!("../peers/native.py")),
             Peer::Node => ("native.mjs", include_str!("../peers/native.mjs")),
+            Peer::Php => ("native.php", include_str!("../peers/native.php")),
         }
     }
 
@@ -55,6 +59,7 @@ impl Peer {
             Peer::Quickjs => "peer not installed: quickjs-emscripten (npm install quickjs-emscripten)",
             Peer::Python => "peer not installed: python3 (apt-get install python3)",
             Peer::Node => "peer not installed: node (apt-get install nodejs)",
+            Peer::Php => "peer not installed: php (apt-get install php-cli)",
         }
     }
 }
@@ -98,6 +103,7 @@ impl Peers {
             Peer::Pyeryx => launch::command(self.venv_python()),
             Peer::Python => launch::command(NATIVE_PYTHON),
             Peer::Quickjs | Peer::Node => launch::command("node"),
+            Peer::Php => launch::command("php"),
         };
         command.arg(script).arg(self.modules());
         let mut driver = Driver::start(&mut command).map_err(|_| missing())?;

@@ -24,7 +24,7 @@ struct Case {
     goal: Goal,
 }
 
-const CASES: [Case; 2] = [
+const CASES: [Case; 3] = [
     Case {
         language: "python",
         native: &[NATIVE_PYTHON, "-c", "print(1+1)"],
@@ -36,6 +36,12 @@ const CASES: [Case; 2] = [
         native: &["node", "-e", "console.log(1+1)"],
         name: "node -e",
         goal: Goal::OneIn(15.0),
+    },
+    Case {
+        language: "php",
+        native: &["php", "-n", "-r", "echo 1+1;"],
+        name: "php -n -r",
+        goal: Goal::Share(1.0),
     },
 ];
 

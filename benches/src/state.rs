@@ -26,6 +26,9 @@ async fn session(provider: &WasmProvider, language: &str) -> Result<Session> {
     let mut session = provider.session(&Language::parse(language)?).await?;
     let code = match language {
         "python" => "rows = [{'id': i, 'name': str(i)} for i in range(1000)]\nlen(rows)",
+        "php" => {
+            "$rows = array_map(fn($id) => ['id' => $id, 'name' => (string)$id], range(0, 999)); count($rows)"
+        }
         _ => "var rows = Array.from({ length: 1000 }, (_, id) => ({ id, name: String(id) })); rows.length",
     };
     evaluate(provider, &mut session, language, code).await?;

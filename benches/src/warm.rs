@@ -22,6 +22,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
 fn warm(bench: &Bench, language: &'static str) -> Result<Row> {
     let (peer, goal, peer_name) = match language {
         "python" => (Peer::Pyeryx, Goal::AtMost(0.1), "pyeryx Session"),
+        "php" => (Peer::Php, Goal::AtMost(0.1), "native php, one process"),
         _ => (Peer::Quickjs, Goal::AtMost(0.03), "quickjs-emscripten, kept context"),
     };
     let provider = WasmProvider::new(Settings::new()?)?;

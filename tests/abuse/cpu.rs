@@ -6,7 +6,7 @@ use dormouse::Callback;
 use dormouse_tests::attack::Attack;
 use dormouse_tests::case::case;
 use dormouse_tests::levels::Levels;
-use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
+use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, sandbox};
 use serde_json::{Value as Json, json};
 
 /// Short enough to wait for, long enough to be in the middle of the work.
@@ -41,6 +41,8 @@ fn quick_calls(language: &'static str) {
     let slack = Levels { memory: 16 << 10, descriptors: 8, threads: 4 };
     before.regained(&slack, Duration::from_secs(10)).unwrap();
 }
+
+mod php;
 
 mod python {
     use super::*;

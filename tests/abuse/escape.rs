@@ -1,12 +1,13 @@
 //! Escape by tricks of the language: it stays inside the guest, or ends it, and the host sees nothing of it.
 
 mod javascript;
+mod php;
 mod python;
 
 use dormouse_tests::attack::Attack;
 use dormouse_tests::case::case;
 use dormouse_tests::ending::{answer, assert_ends, ending, exception, told, value};
-use dormouse_tests::{JAVASCRIPT, PYTHON, canary, sandbox};
+use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, canary, sandbox};
 use serde_json::json;
 
 /// Endings of code that does whatever it wants with its own interpreter.

@@ -1,6 +1,7 @@
 //! Files: without a grant there is nothing, a read-only grant stays read-only, and the scratch folder has an end.
 
 mod javascript;
+mod php;
 mod python;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use dormouse::{Access, EvalRequest, GuestPath, Mount};
 use dormouse_tests::attack::Attack;
 use dormouse_tests::case::case;
 use dormouse_tests::ending::{answer, ending, value};
-use dormouse_tests::{JAVASCRIPT, PYTHON, canary, sandbox};
+use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, canary, sandbox};
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -1,6 +1,7 @@
 //! Memory: whatever is asked for, the guest is told no, or ended, and the host's memory stays bounded.
 
 mod javascript;
+mod php;
 mod python;
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use dormouse_tests::attack::Attack;
 use dormouse_tests::case::case;
 use dormouse_tests::ending::{assert_ends, value};
 use dormouse_tests::levels::{Levels, Watch};
-use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
+use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, sandbox};
 use serde_json::{Value as Json, json};
 use tokio::sync::Notify;
 

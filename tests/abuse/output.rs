@@ -1,6 +1,7 @@
 //! Output and values: whatever is written or returned arrives bounded, counted and as data.
 
 mod javascript;
+mod php;
 mod python;
 
 use std::path::Path;
@@ -9,7 +10,7 @@ use dormouse::Outcome;
 use dormouse_tests::attack::Attack;
 use dormouse_tests::case::case;
 use dormouse_tests::ending::{assert_ends, exception, value};
-use dormouse_tests::{JAVASCRIPT, PYTHON, binary, sandbox};
+use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, binary, sandbox};
 use serde_json::json;
 
 /// Bytes of each stream that are kept by default (S1-16).

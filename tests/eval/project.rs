@@ -56,7 +56,11 @@ fn python() -> TempDir {
 }
 
 fn javascript() -> TempDir {
-    project(&[(".dormouse/bootstrap.mjs", JAVASCRIPT_SERVICES), ("app/mail.mjs", JAVASCRIPT_MAIL), ("docs/readme.txt", "")])
+    project(&[
+        (".dormouse/bootstrap.mjs", JAVASCRIPT_SERVICES),
+        ("app/mail.mjs", JAVASCRIPT_MAIL),
+        ("docs/readme.txt", ""),
+    ])
 }
 
 #[test]

@@ -11,3 +11,8 @@ fn python_answers_as_recorded() {
 fn javascript_answers_as_recorded() {
     golden::check("javascript", "js");
 }
+
+#[test]
+fn php_answers_as_recorded() {
+    golden::check("php", "php");
+}

@@ -76,7 +76,7 @@ const JAVASCRIPT_QUESTIONS: [&str; 11] = [
 ];
 
 /// Asks the same in another process and in the session that was saved: both must say the same.
-fn goes_on_elsewhere(language: &str, setup: &str, questions: &[&str]) {
+pub(crate) fn goes_on_elsewhere(language: &str, setup: &str, questions: &[&str]) {
     let mut kept = Kept::new(language);
     assert_ends(&kept.call(setup), &["returned"]);
     let checkpoint = kept.checkpoint();

@@ -4,6 +4,7 @@
 
 mod damaged;
 mod elsewhere;
+mod php;
 
 use dormouse::wasm::{Checkpoint, Session, Settings, WasmProvider};
 use dormouse::{EvalRequest, Language, Outcome, Result};

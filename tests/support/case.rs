@@ -8,7 +8,7 @@ use dormouse::limits::MIB;
 
 use crate::ending::assert_ends;
 use crate::levels::Levels;
-use crate::{JAVASCRIPT, PYTHON, canary, sandbox, scratch};
+use crate::{JAVASCRIPT, PHP, PYTHON, canary, sandbox, scratch};
 
 /// What one case may leave: the pages of a few pool slots, a thread that has not ended yet, folders kept for reuse.
 const SLACK: Levels = Levels { memory: 192 << 10, descriptors: 24, threads: 8 };
@@ -39,6 +39,7 @@ fn warm_up(language: &str) {
     let bomb = match language {
         PYTHON => "len(bytes(b'x') * (64 << 20))",
         JAVASCRIPT => "new Uint8Array(64 << 20).fill(1).length",
+        PHP => "strlen(str_repeat('x', 64 << 20))",
         other => panic!("no warm-up for {other}"),
     };
     let outcome = sandbox::run(sandbox::snippet(language, bomb).memory(256 * MIB));

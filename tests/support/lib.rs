@@ -23,6 +23,8 @@ pub mod wire;
 pub const PYTHON: &str = "python";
 /// JavaScript.
 pub const JAVASCRIPT: &str = "javascript";
+/// PHP.
+pub const PHP: &str = "php";
 
 /// How long after its limit a run may end (docs/THREAT_MODEL.md, P2).
 pub const PROMISE: std::time::Duration = std::time::Duration::from_secs(1);

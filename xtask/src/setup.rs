@@ -11,12 +11,13 @@ use crate::process;
 use crate::progress::complain;
 
 /// What is evaluated at the end, to show that it works.
-const GREETINGS: [(&str, &str); 2] = [
+const GREETINGS: [(&str, &str); 3] = [
     (
         "python",
         "import sys, platform; f'Python {platform.python_version()} on {sys.platform}: {sum(range(10))}'",
     ),
     ("javascript", "`JavaScript: ${[1, 2, 3].map(n => n * n).join(' + ')} = ${1 + 4 + 9}`"),
+    ("php", "'PHP ' . PHP_VERSION . ': ' . implode(' + ', [1, 4, 9]) . ' = ' . array_sum([1, 4, 9])"),
 ];
 
 /// Builds the guests and the command line, then evaluates a snippet in each language.

@@ -63,7 +63,7 @@ pub(crate) struct PlaceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Evaluate a snippet of Python, JavaScript or TypeScript
+    /// Evaluate a snippet of Python, JavaScript, TypeScript or PHP
     #[command(after_help = EVAL_EXAMPLES)]
     Eval(EvalArgs),
     /// Run a WebAssembly program: a wasi:cli command component or a preview1 module

@@ -25,7 +25,7 @@ const OWNER: &str = "local";
 /// The methods that are served.
 const SERVED: &[&str] = &["initialize", "ping", "server/discover", "tools/call", "tools/list"];
 
-const INSTRUCTIONS: &str = "Run untrusted Python, JavaScript or TypeScript in a sandbox that starts in under a millisecond. \
+const INSTRUCTIONS: &str = "Run untrusted Python, JavaScript, TypeScript or PHP in a sandbox that starts in under a millisecond. \
 Call `sandbox_eval` with `code` and `language`: the value of the last expression comes back typed, with stdout, stderr and any exception. \
 Every call has a fresh interpreter: nothing is kept between calls, so send all the code that belongs together. \
 There is no network and no process; `/tmp` is writable and vanishes. The whole standard library of CPython 3.14 is there; packages cannot be installed. \

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 /// The name of a language: 1 to 32 characters of `[a-z0-9_-]`, beginning with a letter.
 ///
-/// `python`, `javascript` and `typescript` are known to every installation; a manifest can add others.
+/// `python`, `javascript`, `typescript` and `php` are known to every installation; a manifest can add others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Language(String);
@@ -31,6 +31,11 @@ impl Language {
     /// TypeScript: its types are stripped on the host, the rest runs on the JavaScript guest.
     pub fn typescript() -> Self {
         Self("typescript".into())
+    }
+
+    /// PHP.
+    pub fn php() -> Self {
+        Self("php".into())
     }
 
     /// Reads a name. Common short forms (`py`, `js`, `ts`, `node`) are understood.
@@ -60,6 +65,7 @@ impl Language {
             "py" | "pyw" => Some(Self::python()),
             "js" | "mjs" | "cjs" => Some(Self::javascript()),
             "ts" | "mts" | "cts" => Some(Self::typescript()),
+            "php" | "phtml" => Some(Self::php()),
             _ => None,
         }
     }
@@ -104,6 +110,7 @@ mod tests {
     #[test]
     fn a_files_language_follows_its_extension() {
         assert_eq!(Language::of_file(Path::new("a/b.mjs")), Some(Language::javascript()));
+        assert_eq!(Language::of_file(Path::new("index.php")), Some(Language::php()));
         assert_eq!(Language::of_file(Path::new("README")), None);
     }
 }

@@ -2,7 +2,9 @@
 
 use dormouse_core::{Error, Result};
 use wasmtime::component::Linker;
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+use wasmtime::{
+    Collector, Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+};
 
 use crate::linker;
 use crate::settings::Allocation;
@@ -19,6 +21,10 @@ const SLOT_MEMORY: usize = 4 << 30;
 /// Written bytes of a slot's memory that stay resident between two runs, reset in place; the rest is given back. A small
 /// snippet writes some 200 KiB.
 const SLOT_RESIDENT: usize = 4 << 20;
+/// Bytes for the exceptions of a run, in a heap beside the memories. Only guests that use WebAssembly exceptions have one:
+/// PHP throws one of 24 bytes for each of its fatal errors. It exists from the start, so that the error of a run without
+/// memory can be thrown, too; a guest that throws without end runs into the memory limit.
+const EXCEPTION_HEAP: u64 = 64 << 10;
 
 /// Whether executed operations are counted. Counting is compiled in, so it takes artifacts of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +74,9 @@ fn compilation(metering: Metering) -> Config {
         .concurrency_support(false)
         .wasm_memory64(false)
         .wasm_multi_memory(false)
+        .wasm_gc(false)
+        .collector(Collector::Null)
+        .gc_heap_initial_size(EXCEPTION_HEAP)
         .wasm_relaxed_simd(false);
     config
 }
@@ -89,7 +98,8 @@ fn pool(instances: u32) -> PoolingAllocationConfig {
         .max_core_instances_per_component(40)
         .max_core_instance_size(1 << 20)
         .max_component_instance_size(1 << 20)
-        .total_memories(instances)
+        .total_memories(instances.saturating_mul(2))
+        .total_gc_heaps(instances)
         .max_memories_per_component(4)
         .total_tables(instances.saturating_mul(4))
         .max_tables_per_component(8)

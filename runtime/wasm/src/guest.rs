@@ -33,6 +33,11 @@ struct Manifest {
     sha256: Option<String>,
 }
 
+/// The languages whose guests `cargo xtask guests` can build.
+fn own() -> [Language; 3] {
+    [Language::python(), Language::javascript(), Language::php()]
+}
+
 fn own_contract() -> String {
     CONTRACT.to_owned()
 }
@@ -81,8 +86,7 @@ impl Guests {
         if let Some((guest, contract)) = self.built(language) {
             return check_contract(guest, &contract);
         }
-        let own = [Language::python(), Language::javascript()];
-        if own.contains(language) {
+        if own().contains(language) {
             return Err(Error::new(
                 ErrorCode::GuestMissing,
                 format!("the {language} guest has not been built on this machine"),
@@ -109,7 +113,7 @@ impl Guests {
 
     fn all(&self) -> BTreeMap<Language, Option<(Guest, String)>> {
         let mut all = BTreeMap::new();
-        for language in [Language::python(), Language::javascript()] {
+        for language in own() {
             let built = self.built(&language);
             all.insert(language, built);
         }

@@ -6,6 +6,7 @@ mod component;
 mod javascript;
 mod job;
 mod key;
+mod php;
 mod precompile;
 mod python;
 mod recipe;
@@ -22,7 +23,7 @@ pub(crate) use source::{DebianFile, crate_sources, debian};
 pub(crate) use toolchain::on_path;
 
 /// Every guest that can be built.
-const RECIPES: [&recipe::Recipe; 2] = [&python::RECIPE, &javascript::RECIPE];
+const RECIPES: [&recipe::Recipe; 3] = [&python::RECIPE, &javascript::RECIPE, &php::RECIPE];
 
 /// The pinned source archives of a guest's interpreter, for suites that run the interpreter's own tests.
 pub(crate) fn debian_sources(package: &str) -> &'static [DebianFile] {

@@ -17,7 +17,7 @@ const MAX_STDIN: usize = 8 << 20;
 /// Largest whole number that JSON carries exactly.
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-const DESCRIPTION: &str = "Runs a Python, JavaScript or TypeScript snippet in a fresh, isolated sandbox and returns \
+const DESCRIPTION: &str = "Runs a Python, JavaScript, TypeScript or PHP snippet in a fresh, isolated sandbox and returns \
 the typed value of its last expression, its standard output and standard error, and the exception if it raised one. \
 Use it to compute, parse, transform or verify something exactly instead of guessing; a call starts in milliseconds and \
 nothing is kept from one call to the next. The language's standard library is there; there is no network, no \
@@ -60,7 +60,7 @@ fn source_fields() -> Vec<Field> {
         Field::new(
             "language",
             text(1, dormouse_core::Language::MAX_BYTES, Absent::Default("python")),
-            "`python` (default), `javascript` or `typescript`; `sandbox_capabilities` lists what is installed.",
+            "`python` (default), `javascript`, `typescript` or `php`; `sandbox_capabilities` lists what is installed.",
         ),
         Field::new(
             "name",

@@ -1,0 +1,100 @@
+// The parts of the PHP driver and what they know of each other.
+#ifndef DORMOUSE_GUEST_PHP_H
+#define DORMOUSE_GUEST_PHP_H
+
+#include <stdbool.h>
+
+#include "driver.h"
+#include "guest.h"
+#include "php.h"
+#include "text.h"
+
+typedef exports_dormouse_sandbox_interpreter_bounds_t bounds;
+typedef exports_dormouse_sandbox_interpreter_options_t options;
+typedef exports_dormouse_sandbox_interpreter_outcome_t outcome;
+
+// start.c: PHP's life. One request stays open from call to call; it is what keeps variables, functions and classes.
+
+// Ends the request and opens a new one. Everything of the user's is gone, memory above all.
+void start_over(void);
+
+// guard.c: fatal errors, which unwind the C stack.
+
+// Runs `body` so that a fatal error in it ends it and nothing more. False: there was one, and it is recorded.
+bool guarded(void (*body)(void *), void *with);
+// What the last fatal error was. Valid until the next call of `fatal_forget`.
+typedef struct {
+  bool raised;
+  // More memory was asked for than there is; and that is so for the next small request, too.
+  bool memory, starved;
+  int type;
+  char *message, *file;
+  size_t message_length, file_length;
+  uint32_t line;
+  // The frames, as JSON strings with commas between them.
+  text frames;
+} fatal_error;
+extern fatal_error fatal;
+void fatal_forget(void);
+// Sets memory of the request aside, so that its end can be told when it has none left.
+void fatal_begin_request(void);
+// After a fatal error: whether the request can go on.
+bool fatal_recover(void);
+// Takes the place of PHP's own report of errors, which it calls for all that is not fatal.
+void fatal_install(void);
+
+// run.c: a snippet from its text to its value.
+
+typedef enum { RUN_RETURNED, RUN_RAISED, RUN_FATAL, RUN_EXITED } run_end;
+
+typedef struct {
+  run_end end;
+  // The value, or the exception's object.
+  zval value;
+  int status;
+} run_result;
+
+void run_snippet(const char *code, size_t length, const char *name, run_result *result);
+// The value of an expression in which `$value` is `value`.
+void run_query(zval *value, const char *code, size_t length, const char *name, run_result *result);
+// Runs `body`, which may throw, exit or fail, and says what it came to. The value stays as it is.
+void run_step(void (*body)(void *), void *with, run_result *result);
+// What a script does at its end: shutdown functions, then output that is still held back.
+void run_last(run_result *result);
+// Whether `file` is the snippet that ran last, and `line` certainly of its text; then that line.
+const char *run_line(const zend_string *file, zend_long line, bool top, size_t *length);
+void run_forget(void);
+void run_install(void);
+
+// encode.c: typed values (docs/values.md). May run code of the user's: to be called by `run_step`.
+void encode_value(zval *value, const bounds *limits, text *out);
+
+// describe.c: names and one-line texts without side effects.
+
+// `Class` of an object, else the type's name. Anonymous classes lose what follows their NUL byte.
+const char *describe_class(const zval *value, size_t *length);
+void describe_short(const zval *value, text *out);
+// The signature of a closure.
+void describe_closure(zend_object *closure, text *out);
+
+// raise.c: exceptions.
+void raise_exception(zend_object *thrown, const bounds *limits, text *out);
+void raise_fatal(const bounds *limits, text *out);
+// `Class->method`, from parts that may be missing.
+void raise_function(text *out, const zend_string *class, const char *type, const zend_string *function);
+
+// vars.c: the user's globals.
+zval *vars_get(const char *name, size_t length);
+// Takes the value's reference. NULL: done; else why not.
+const char *vars_set(const char *name, size_t length, zval *value);
+void vars_list(const bounds *limits, text *out);
+
+// tool.c: what the host offers to a snippet.
+extern zend_module_entry tool_module;
+
+// world.c: environment, arguments, standard streams, open files.
+void world_refresh(void);
+void world_open_streams(void);
+size_t world_write(const char *bytes, size_t length);
+
+#endif

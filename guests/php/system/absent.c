@@ -1,0 +1,94 @@
+// What the sandbox does not have: processes, users, sockets, names of hosts, a system log, further stacks. Each
+// function fails as it would on a machine without the thing, and PHP turns that into its own warning.
+#include <errno.h>
+#include <grp.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <ucontext.h>
+
+#define FAILS(type, name, parameters, with, error) \
+  type name parameters {                           \
+    errno = error;                                 \
+    return with;                                   \
+  }
+
+// Processes.
+FAILS(FILE *, popen, (const char *command, const char *mode), NULL, ENOSYS)
+FAILS(int, pclose, (FILE *file), -1, ENOSYS)
+FAILS(int, pipe, (int *ends), -1, ENOSYS)
+FAILS(int, kill, (pid_t process, int signal), -1, ENOSYS)
+FAILS(pid_t, wait, (int *status), -1, ECHILD)
+FAILS(pid_t, waitpid, (pid_t process, int *status, int options), -1, ECHILD)
+
+// Owners of files.
+FAILS(int, chown, (const char *path, uid_t user, gid_t group), -1, ENOSYS)
+FAILS(int, lchown, (const char *path, uid_t user, gid_t group), -1, ENOSYS)
+FAILS(int, fchown, (int file, uid_t user, gid_t group), -1, ENOSYS)
+FAILS(struct passwd *, getpwnam, (const char *name), NULL, 0)
+FAILS(struct passwd *, getpwuid, (uid_t user), NULL, 0)
+FAILS(struct group *, getgrnam, (const char *name), NULL, 0)
+FAILS(struct group *, getgrgid, (gid_t group), NULL, 0)
+
+// Sockets.
+FAILS(int, socket, (int family, int type, int protocol), -1, EAFNOSUPPORT)
+FAILS(int, socketpair, (int family, int type, int protocol, int *ends), -1, EAFNOSUPPORT)
+FAILS(int, bind, (int socket, const struct sockaddr *address, socklen_t length), -1, EAFNOSUPPORT)
+FAILS(int, listen, (int socket, int backlog), -1, EAFNOSUPPORT)
+FAILS(int, connect, (int socket, const struct sockaddr *address, socklen_t length), -1, EAFNOSUPPORT)
+FAILS(int, getsockname, (int socket, struct sockaddr *address, socklen_t *length), -1, ENOTSOCK)
+FAILS(int, getpeername, (int socket, struct sockaddr *address, socklen_t *length), -1, ENOTSOCK)
+FAILS(int, setsockopt, (int socket, int level, int option, const void *value, socklen_t length), -1, ENOTSOCK)
+FAILS(ssize_t, sendmsg, (int socket, const struct msghdr *message, int flags), -1, ENOTSOCK)
+FAILS(ssize_t, recvmsg, (int socket, struct msghdr *message, int flags), -1, ENOTSOCK)
+FAILS(ssize_t, sendto,
+      (int socket, const void *bytes, size_t size, int flags, const struct sockaddr *address, socklen_t length), -1,
+      ENOTSOCK)
+FAILS(ssize_t, recvfrom,
+      (int socket, void *bytes, size_t size, int flags, struct sockaddr *address, socklen_t *length), -1, ENOTSOCK)
+
+// Names of hosts.
+#undef h_errno
+int h_errno = HOST_NOT_FOUND;
+
+const char *hstrerror(int error) {
+  (void)error;
+  return "no network in this sandbox";
+}
+
+FAILS(struct hostent *, gethostbyname, (const char *name), NULL, 0)
+FAILS(struct hostent *, gethostbyaddr, (const void *address, socklen_t length, int type), NULL, 0)
+FAILS(struct protoent *, getprotobyname, (const char *name), NULL, 0)
+FAILS(struct protoent *, getprotobynumber, (int number), NULL, 0)
+FAILS(struct servent *, getservbyname, (const char *name, const char *protocol), NULL, 0)
+FAILS(struct servent *, getservbyport, (int port, const char *protocol), NULL, 0)
+FAILS(int, getnameinfo,
+      (const struct sockaddr *address, socklen_t length, char *host, socklen_t host_room, char *service,
+       socklen_t service_room, int flags),
+      EAI_FAIL, 0)
+
+// The system's log.
+void openlog(const char *name, int options, int facility) { (void)name, (void)options, (void)facility; }
+void closelog(void) {}
+void syslog(int priority, const char *format, ...) { (void)priority, (void)format; }
+void vsyslog(int priority, const char *format, va_list arguments) { (void)priority, (void)format, (void)arguments; }
+
+// Further stacks. The recipe makes `Fiber::start` throw before it would get here.
+FAILS(int, getcontext, (ucontext_t *context), -1, ENOSYS)
+
+void makecontext(ucontext_t *context, void (*entry)(void), int count, ...) {
+  (void)context, (void)entry, (void)count;
+  abort();
+}
+
+int setcontext(const ucontext_t *context) {
+  (void)context;
+  abort();
+}
+
+int swapcontext(ucontext_t *from, const ucontext_t *to) {
+  (void)from, (void)to;
+  abort();
+}

@@ -1,0 +1,99 @@
+// What the sandbox can do in a small way: one user, one process, locks that nobody contends for, standard streams that
+// stay open, random bytes, temporary files.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Most bytes of one call of `getentropy`.
+#define ENTROPY 256
+
+// The one user. Not 0: PHP's functions treat that user as one who may do everything.
+#define USER 1000
+
+uid_t getuid(void) { return USER; }
+uid_t geteuid(void) { return USER; }
+gid_t getgid(void) { return USER; }
+gid_t getegid(void) { return USER; }
+
+int getgroups(int room, gid_t *groups) {
+  (void)room, (void)groups;
+  return 0;
+}
+
+pid_t getppid(void) { return 1; }
+int getdtablesize(void) { return 1024; }
+
+mode_t umask(mode_t mask) {
+  static mode_t current = 022;
+  mode_t old = current;
+  current = mask & 0777;
+  return old;
+}
+
+// A file cannot be opened twice under two numbers. PHP duplicates the standard streams only, to close its own number
+// later; they are never closed.
+int dup(int file) {
+  if (file >= 0 && file <= 2) return file;
+  errno = ENOSYS;
+  return -1;
+}
+
+int dup2(int from, int to) {
+  if (from == to) return to;
+  errno = ENOSYS;
+  return -1;
+}
+
+int __real_close(int file);
+
+int __wrap_close(int file) { return file >= 0 && file <= 2 ? 0 : __real_close(file); }
+
+// Nobody else can hold a lock.
+int flock(int file, int operation) {
+  (void)operation;
+  return fcntl(file, F_GETFD) < 0 ? -1 : 0;
+}
+
+int __real_fcntl(int file, int command, ...);
+
+int __wrap_fcntl(int file, int command, ...) {
+  if (command == F_SETLK || command == F_SETLKW) return 0;
+  if (command == F_GETFD || command == F_GETFL) return __real_fcntl(file, command);
+  va_list arguments;
+  va_start(arguments, command);
+  void *argument = va_arg(arguments, void *);
+  va_end(arguments);
+  if (command == F_GETLK) {
+    ((struct flock *)argument)->l_type = F_UNLCK;
+    return 0;
+  }
+  return __real_fcntl(file, command, argument);
+}
+
+ssize_t getrandom(void *bytes, size_t size, unsigned flags) {
+  (void)flags;
+  size_t given = size < ENTROPY ? size : ENTROPY;
+  return getentropy(bytes, given) < 0 ? -1 : (ssize_t)given;
+}
+
+int mkstemp(char *path) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+  size_t length = strlen(path);
+  char *end = path + length;
+  if (length < 6 || strcmp(end - 6, "XXXXXX") != 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  for (int attempt = 0; attempt < 64; attempt++) {
+    unsigned char bytes[6];
+    if (getentropy(bytes, sizeof bytes) < 0) return -1;
+    for (int i = 0; i < 6; i++) end[i - 6] = letters[bytes[i] & 31];
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+  return -1;
+}

@@ -1,0 +1,2 @@
+echo "leaving\n";
+exit(3);

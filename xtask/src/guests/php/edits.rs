@@ -1,0 +1,104 @@
+//! The changes to PHP's sources.
+
+use crate::guests::tree::Edit;
+
+/// Integers have 64 bits, as PHP has them everywhere else, although an address has 32. The monotonic clock and
+/// `getrandom` exist, though the headers do not say it the usual way. The environment is read when it is asked for. The
+/// bounds of the C stack come from the driver, which also opens a reserve before PHP reports that memory ran out. What
+/// PHP was built on is not told. Two functions that recurse without a check get the one that PHP has elsewhere, and a
+/// failed `malloc` is a fatal error, not the end of the process. Fibers need stacks of their own, so they are refused in words.
+pub(super) const EDITS: &[Edit] = &[
+    Edit {
+        file: "Zend/zend_long.h",
+        find: "#if defined(__x86_64__) ||",
+        replace: "#if defined(__wasi__) || defined(__x86_64__) ||",
+        count: 1,
+    },
+    Edit {
+        file: "ext/date/lib/timelib.h",
+        find: "#if (defined(__x86_64__) ||",
+        replace: "#if (defined(__wasi__) || defined(__x86_64__) ||",
+        count: 1,
+    },
+    Edit {
+        file: "Zend/zend_hrtime.h",
+        find: "#if defined(_POSIX_TIMERS) &&",
+        replace: "#if defined(__wasi__) || defined(_POSIX_TIMERS) &&",
+        count: 1,
+    },
+    Edit {
+        file: "ext/random/csprng.c",
+        find: "defined(__midipix__)",
+        replace: "defined(__wasi__)",
+        count: 2,
+    },
+    Edit {
+        file: "main/php_variables.c",
+        find: "char **env = environ;",
+        replace: "char **env = __wasilibc_get_environ();",
+        count: 1,
+    },
+    Edit {
+        file: "ext/standard/basic_functions.c",
+        find: "env = environ;",
+        replace: "env = __wasilibc_get_environ();",
+        count: 2,
+    },
+    Edit {
+        file: "Zend/zend_call_stack.c",
+        find: "	return false;\n}\n\n#endif /* ZEND_CHECK_STACK_LIMIT */",
+        replace: "	extern void driver_call_stack(void **base, size_t *size);\n\
+                  	driver_call_stack(&stack->base, &stack->max_size);\n\
+                  	return true;\n}\n\n#endif /* ZEND_CHECK_STACK_LIMIT */",
+        count: 1,
+    },
+    Edit {
+        file: "Zend/zend_alloc.c",
+        find: "	heap->overflow = 1;\n	zend_try {",
+        replace: "	extern void driver_open_reserve(void);\n	driver_open_reserve();\n	heap->overflow = 1;\n	zend_try {",
+        count: 1,
+    },
+    Edit {
+        file: "Zend/zend_alloc.c",
+        find: "	fprintf(stderr, \"Out of memory\\n\");\n	exit(1);\n",
+        replace: "	extern void driver_open_reserve(void);\n	driver_open_reserve();\n	zend_error_noreturn(E_ERROR, \"Out of memory\");\n",
+        count: 1,
+    },
+    Edit {
+        file: "ext/standard/info.c",
+        find: "env=environ;",
+        replace: "env = __wasilibc_get_environ();",
+        count: 1,
+    },
+    Edit {
+        file: "ext/standard/var_unserializer.c",
+        find: "	if (YYCURSOR >= YYLIMIT) {\n		return 0;\n	}\n\n	if (var_hash && (*p)[0] != 'R') {\n",
+        replace: "	if (zend_call_stack_overflowed(EG(stack_limit))) {\n		zend_call_stack_size_error();\n		return 0;\n	}\n	if (YYCURSOR >= YYLIMIT) {\n		return 0;\n	}\n\n	if (var_hash && (*p)[0] != 'R') {\n",
+        count: 1,
+    },
+    Edit {
+        file: "ext/standard/array.c",
+        find: "	if (zend_hash_num_elements(target_hash) == 0) {\n		return result;\n	}\n\n	/* Set up known arguments */\n",
+        replace: "	if (zend_call_stack_overflowed(EG(stack_limit))) {\n		zend_call_stack_size_error();\n		return FAILURE;\n	}\n	if (zend_hash_num_elements(target_hash) == 0) {\n		return result;\n	}\n\n	/* Set up known arguments */\n",
+        count: 1,
+    },
+    Edit {
+        file: "main/build-defs.h.in",
+        find: "#define CONFIGURE_COMMAND \"@CONFIGURE_COMMAND@\"",
+        replace: "#define CONFIGURE_COMMAND \"cargo xtask guests php\"",
+        count: 1,
+    },
+    Edit {
+        file: "Zend/zend_fibers.c",
+        find: "zend_throw_exception_ex(NULL, 0, \"Fiber stack allocate failed: mmap failed: %s (%d)\", strerror(errno), errno);",
+        replace: "zend_throw_error(zend_ce_fiber_error, \"fibers cannot run in this sandbox: it has one stack\");",
+        count: 1,
+    },
+    Edit {
+        file: "configure",
+        find: "  PHP_UNAME=$(uname -a | xargs)\n",
+        replace: "  PHP_UNAME='WASI dormouse 0.1 wasm32'\n",
+        count: 1,
+    },
+    Edit { file: "configure", find: "PHP_OS=$(uname | xargs)\n", replace: "PHP_OS=WASI\n", count: 1 },
+];
