@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dormouse::{Access, ErrorCode, Outcome, Policy, Project};
 use dormouse_tests::ending::{assert_ends, ending, exception, value};
-use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
+use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, sandbox};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -46,6 +46,12 @@ const JAVASCRIPT_SERVICES: &str = "import { Mailer } from '../app/mail.mjs';\n\
 const JAVASCRIPT_MAIL: &str =
     "export class Mailer { constructor(way) { this.way = way } send(to) { return `${this.way}:${to}` } }\n";
 
+const PHP_SERVICES: &str = "<?php\necho 'booting', PHP_EOL;\n\
+    return ['mailer' => new App\\Mailer('smtp'), 'made' => bin2hex(random_bytes(8))];\n";
+const PHP_MAIL: &str = "<?php\nnamespace App;\nclass Mailer {\n    function __construct(public string $way) {}\n    function send($to) { return \"{$this->way}:$to\"; }\n}\n";
+const PHP_AUTOLOAD: &str = "<?php\nspl_autoload_register(function ($class) {\n    \
+    $file = __DIR__ . '/../app/' . substr($class, 4) . '.php';\n    if (is_file($file)) require $file;\n});\n";
+
 fn python() -> TempDir {
     project(&[
         (".dormouse/bootstrap.py", PYTHON_SERVICES),
@@ -63,12 +69,25 @@ fn javascript() -> TempDir {
     ])
 }
 
+fn php() -> TempDir {
+    project(&[
+        (".dormouse/bootstrap.php", PHP_SERVICES),
+        ("vendor/autoload.php", PHP_AUTOLOAD),
+        ("app/Mailer.php", PHP_MAIL),
+        ("docs/readme.txt", ""),
+    ])
+}
+
 #[test]
 fn s1_28_the_container_gives_a_service_by_its_name() {
-    for (language, folder) in [(PYTHON, python()), (JAVASCRIPT, javascript())] {
+    for (language, folder, code) in [
+        (PYTHON, python(), "container('mailer').send('ann')"),
+        (JAVASCRIPT, javascript(), "container('mailer').send('ann')"),
+        (PHP, php(), "container('mailer')->send('ann')"),
+    ] {
         // Opened anew, and from what the first run saved.
         for _ in 0..2 {
-            let outcome = run_in(folder.path(), language, "container('mailer').send('ann')");
+            let outcome = run_in(folder.path(), language, code);
             assert_eq!(value(&outcome)["value"], "smtp:ann", "{language}");
             assert_eq!(outcome.stdout.text, "", "what the bootstrap file prints is not the snippet's output");
         }
@@ -77,9 +96,11 @@ fn s1_28_the_container_gives_a_service_by_its_name() {
 
 #[test]
 fn a_project_is_opened_once_until_a_file_changes_that_it_read() {
-    for (language, folder, read) in
-        [(PYTHON, python(), "app/mail.py"), (JAVASCRIPT, javascript(), "app/mail.mjs")]
-    {
+    for (language, folder, read) in [
+        (PYTHON, python(), "app/mail.py"),
+        (JAVASCRIPT, javascript(), "app/mail.mjs"),
+        (PHP, php(), "app/Mailer.php"),
+    ] {
         let made = |code: &str| value_in(folder.path(), language, code);
         let first = made("container('made')");
         assert_eq!(made("container('made')"), first, "{language}: the saved state is used");
@@ -89,9 +110,14 @@ fn a_project_is_opened_once_until_a_file_changes_that_it_read() {
         write(
             folder.path(),
             read,
-            &text.replace("${this.way}", "${this.way}!").replace("{self.way}", "{self.way}!"),
+            &text
+                .replace("${this.way}", "${this.way}!")
+                .replace("{self.way}", "{self.way}!")
+                .replace("{$this->way}", "{$this->way}!"),
         );
-        assert_eq!(made("container('mailer').send('bob')"), "smtp!:bob", "{language}: the change is seen");
+        let dot = if language == PHP { "->" } else { "." };
+        let send = format!("container('mailer'){dot}send('bob')");
+        assert_eq!(made(&send), "smtp!:bob", "{language}: the change is seen");
         let second = made("container('made')");
         assert_ne!(second, first, "{language}");
         fs::remove_file(folder.path().join(read)).unwrap();
@@ -104,6 +130,7 @@ fn a_file_that_was_missing_is_seen_when_it_comes() {
     for (language, file, text) in [
         (PYTHON, ".dormouse/bootstrap.py", "container = {'a': 1}"),
         (JAVASCRIPT, ".dormouse/bootstrap.mjs", "export const container = { a: 1 }"),
+        (PHP, "config/container.php", "<?php return fn () => ['a' => 1];"),
     ] {
         let folder = project(&[("readme.txt", "")]);
         for _ in 0..2 {
@@ -130,6 +157,12 @@ fn s1_04_nothing_of_a_snippet_is_left_in_the_project_that_is_kept() {
             "container('mailer').way = 'spoilt'; var x = 1",
             "[container('mailer').way, 'x' in globalThis]",
         ),
+        (
+            PHP,
+            php(),
+            "container('mailer')->way = 'spoilt'; $x = 1; define('X', 1);",
+            "[container('mailer')->way, isset($x) || defined('X')]",
+        ),
     ] {
         for _ in 0..2 {
             assert_ends(&run_in(folder.path(), language, spoil), &["returned"]);
@@ -153,6 +186,7 @@ fn the_run_has_its_own_randomness_environment_and_directory() {
             "import os; [os.environ.get('WHO'), os.getcwd()]",
         ),
         (JAVASCRIPT, javascript(), "Math.random()", "[process.env.WHO ?? null, process.cwd()]"),
+        (PHP, php(), "mt_rand()", "[getenv('WHO') ?: null, getcwd()]"),
     ] {
         run_in(folder.path(), language, "1");
         let numbers: Vec<_> = (0..2).map(|_| value_in(folder.path(), language, random)).collect();
@@ -247,7 +281,7 @@ fn packages_of_the_project_are_imported() {
 #[test]
 fn a_bootstrap_file_that_fails_is_the_outcome_and_the_next_run_works() {
     type Case = (&'static str, &'static str, &'static [&'static str]);
-    let cases: [(&str, &str, &[Case]); 2] = [
+    let cases: [(&str, &str, &[Case]); 3] = [
         (
             PYTHON,
             ".dormouse/bootstrap.py",
@@ -277,6 +311,22 @@ fn a_bootstrap_file_that_fails_is_the_outcome_and_the_next_run_works() {
                 ("for (;;);", "", &["limit_time"]),
             ],
         ),
+        (
+            PHP,
+            ".dormouse/bootstrap.php",
+            &[
+                (
+                    "<?php echo 'before', PHP_EOL; throw new RuntimeException('no database');",
+                    "no database",
+                    &["raised RuntimeException"],
+                ),
+                ("<?php new Missing();", "Missing", &["raised Error"]),
+                ("<?php $x = (", "", &["raised ParseError"]),
+                ("<?php $x = 1;", "must return the container", &["raised TypeError"]),
+                ("<?php exit(3);", "status 3", &["project_failed"]),
+                ("<?php for (;;);", "", &["limit_time"]),
+            ],
+        ),
     ];
     for (language, file, broken) in cases {
         for (text, word, ends) in broken {
@@ -292,11 +342,12 @@ fn a_bootstrap_file_that_fails_is_the_outcome_and_the_next_run_works() {
                 let shown = serde_json::to_string(exception(&outcome)).unwrap();
                 assert!(shown.contains("/project/.dormouse/bootstrap"), "{shown}");
             }
-            write(
-                folder.path(),
-                file,
-                if language == PYTHON { "container = {'a': 1}" } else { "export const container = { a: 1 }" },
-            );
+            let mended = match language {
+                PYTHON => "container = {'a': 1}",
+                PHP => "<?php return ['a' => 1];",
+                _ => "export const container = { a: 1 }",
+            };
+            write(folder.path(), file, mended);
             assert_eq!(value_in(folder.path(), language, "container('a')"), 1, "{language}: mended");
         }
     }
@@ -307,6 +358,7 @@ fn a_bootstrap_file_can_be_named_and_lies_in_the_project() {
     for (language, file, text) in [
         (PYTHON, "config/services.py", "def container(): return {'a': 2}"),
         (JAVASCRIPT, "config/services.cjs", "module.exports = { container: () => ({ a: 2 }) }"),
+        (PHP, "config/services.php", "<?php return new ArrayObject(['a' => 2]);"),
     ] {
         let folder = project(&[(file, text)]);
         let named = |name: &str| Project { bootstrap: Some(name.into()), ..Project::new(folder.path()) };
@@ -325,6 +377,7 @@ fn s1_22_a_project_is_read_only_unless_the_operator_and_the_run_allow_writes() {
     for (language, folder, write) in [
         (PYTHON, python(), "open('/project/out.txt', 'w').write('x')"),
         (JAVASCRIPT, javascript(), "require('fs').writeFileSync('/project/out.txt', 'x')"),
+        (PHP, php(), "file_put_contents('/project/out.txt', 'x') ?: throw new Exception('refused')"),
     ] {
         let path = folder.path().join("out.txt");
         for _ in 0..2 {
@@ -345,8 +398,10 @@ fn links_out_of_the_project_lead_nowhere() {
     let outside = project(&[
         ("secret.py", "container = {'secret': 1}"),
         ("secret.mjs", "export const container = { secret: 1 }"),
+        ("secret.php", "<?php return ['secret' => 1];"),
     ]);
-    for (language, name) in [(PYTHON, "bootstrap.py"), (JAVASCRIPT, "bootstrap.mjs")] {
+    for (language, name) in [(PYTHON, "bootstrap.py"), (JAVASCRIPT, "bootstrap.mjs"), (PHP, "bootstrap.php")]
+    {
         let folder = project(&[(".dormouse/readme", "")]);
         let ending_of = name.rsplit('.').next().unwrap();
         symlink(

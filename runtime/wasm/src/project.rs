@@ -171,6 +171,7 @@ fn script(language: &Language) -> Option<&'static str> {
     match language.as_str() {
         "python" => Some(include_str!("project/open.py")),
         "javascript" => Some(include_str!("project/open.js")),
+        "php" => Some(include_str!("project/open.php")),
         _ => None,
     }
 }
