@@ -7,11 +7,14 @@
 
 #include "javascript.h"
 
-static void give(guest_string_t *result, text *t) {
+#define NO_ROOM_FOR_VALUE "{\"type\":\"unknown\",\"class\":\"\",\"reason\":\"out of memory\"}"
+
+// Hands the text over. When it could not be written, `instead` is: small enough to be had even when the heap is full of
+// the snippet's values.
+static void give(guest_string_t *result, text *t, const char *instead) {
   if (t->failed) {
     text_free(t);
-    // Small enough to be had even when the heap is full of the snippet's values.
-    text_string(t, "{\"type\":\"unknown\",\"class\":\"\",\"reason\":\"out of memory\"}");
+    text_string(t, instead);
     if (t->failed) abort();
   }
   result->ptr = (uint8_t *)t->bytes;
@@ -24,12 +27,12 @@ static void encode_end(run_end end, JSValue result, const bounds *limits, outcom
     case RUN_RETURNED:
       ret->tag = EXPORTS_DORMOUSE_SANDBOX_INTERPRETER_OUTCOME_RETURNED;
       encode_value(js.context, result, limits, &out);
-      give(&ret->val.returned, &out);
+      give(&ret->val.returned, &out, NO_ROOM_FOR_VALUE);
       break;
     case RUN_RAISED:
       ret->tag = EXPORTS_DORMOUSE_SANDBOX_INTERPRETER_OUTCOME_RAISED;
       raise_encode(js.context, result, limits, &out);
-      give(&ret->val.raised, &out);
+      give(&ret->val.raised, &out, RAISE_OUT_OF_MEMORY);
       break;
     case RUN_EXITED:
       ret->tag = EXPORTS_DORMOUSE_SANDBOX_INTERPRETER_OUTCOME_EXITED;
@@ -126,5 +129,5 @@ void exports_dormouse_sandbox_interpreter_vars(bounds *limits, guest_string_t *r
   JS_UpdateStackTop(js.runtime);
   text out = {0};
   vars_list(js.context, limits, &out);
-  give(ret, &out);
+  give(ret, &out, "[]");
 }

@@ -80,6 +80,10 @@ const char *describe_object(JSContext *ctx, JSValueConst value, size_t *length);
 void describe_short(JSContext *ctx, JSValueConst value, text *out);
 
 // raise.c: exceptions.
+// What stands for an exception that there is no room for.
+#define RAISE_OUT_OF_MEMORY                                                                                            \
+  "{\"class\":\"InternalError\",\"message\":\"out of memory\",\"code\":null,\"file\":null,\"line\":null,\"column\":null,"   \
+  "\"stack_trace\":[],\"previous\":[]}"
 void raise_encode(JSContext *ctx, JSValueConst thrown, const bounds *limits, text *out);
 
 // vars.c: the user's globals.

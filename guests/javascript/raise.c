@@ -276,8 +276,7 @@ static size_t read_causes(JSContext *ctx, JSValueConst thrown, JSValue *causes) 
 void raise_encode(JSContext *ctx, JSValueConst thrown, const bounds *limits, text *out) {
   if (JS_IsUninitialized(thrown) || (JS_IsNull(thrown) && engine_error_lost)) {
     // There was no room for the error itself.
-    text_string(out, "{\"class\":\"InternalError\",\"message\":\"out of memory\",\"code\":null,\"file\":null,\"line\":null,"
-                     "\"column\":null,\"stack_trace\":[],\"previous\":[]}");
+    text_string(out, RAISE_OUT_OF_MEMORY);
     return;
   }
   JSValue causes[MOST_CAUSES];

@@ -59,8 +59,8 @@ fn fs_03_links_are_not_followed_out_of_a_mount() {
             for path in out.iter().chain(&knots) {
                 for act in ["file_get_contents", "scandir", "file", "realpath", "filesize"] {
                     let mut request =
-                        attack.request(&format!("[@{act}('/work/{path}'), @include '/work/{path}']"));
-                    project.mount(&mut request, "/work", access);
+                        attack.request(&format!("[@{act}('/mnt/{path}'), @include '/mnt/{path}']"));
+                    project.mount(&mut request, "/mnt", access);
                     requests.push(request);
                 }
             }
@@ -82,26 +82,26 @@ $attempt = function (string $name, callable $act) use (&$done) {
 };
 file_put_contents('/tmp/new', 'x');
 foreach (['', '/'] as $end) {
-    $attempt('write' . $end, fn() => file_put_contents('/work/x' . $end, 'y'));
-    $attempt('append' . $end, fn() => file_put_contents('/work/x' . $end, 'y', FILE_APPEND));
-    $attempt('plus' . $end, fn() => fopen('/work/x' . $end, 'r+'));
-    $attempt('create' . $end, fn() => fopen('/work/n' . $end, 'x'));
-    $attempt('truncate' . $end, fn() => fopen('/work/x' . $end, 'w'));
-    $attempt('copy' . $end, fn() => copy('/work/d/y', '/work/z' . $end));
-    $attempt('rename' . $end, fn() => rename('/work/d', '/work/e' . $end));
-    $attempt('rename-back' . $end, fn() => rename('/work/e', '/work/d' . $end));
-    $attempt('rename-in' . $end, fn() => rename('/tmp/new', '/work/in' . $end));
-    $attempt('mkdir' . $end, fn() => mkdir('/work/m' . strlen($end) . $end));
-    $attempt('touch' . $end, fn() => touch('/work/t' . $end));
-    $attempt('link' . $end, fn() => link('/work/x', '/work/l' . $end));
-    $attempt('symlink' . $end, fn() => symlink('x', '/work/s' . $end));
-    $attempt('unlink' . $end, fn() => unlink('/work/d/y' . $end));
-    $attempt('rmdir' . $end, fn() => rmdir('/work/d' . $end));
-    $attempt('temp' . $end, fn() => str_starts_with(tempnam('/work' . $end, 'p'), '/work'));
-    $attempt('sqlite' . $end, fn() => (new SQLite3('/work/base' . $end))->exec('create table t(a)'));
-    $attempt('pdo' . $end, fn() => (new PDO('sqlite:/work/pdo' . $end))->exec('create table t(a)'));
-    $attempt('zlib' . $end, fn() => file_put_contents('compress.zlib:///work/gz' . $end, 'y'));
-    $attempt('object' . $end, fn() => (new SplFileObject('/work/o' . $end, 'w'))->fwrite('y'));
+    $attempt('write' . $end, fn() => file_put_contents('/mnt/x' . $end, 'y'));
+    $attempt('append' . $end, fn() => file_put_contents('/mnt/x' . $end, 'y', FILE_APPEND));
+    $attempt('plus' . $end, fn() => fopen('/mnt/x' . $end, 'r+'));
+    $attempt('create' . $end, fn() => fopen('/mnt/n' . $end, 'x'));
+    $attempt('truncate' . $end, fn() => fopen('/mnt/x' . $end, 'w'));
+    $attempt('copy' . $end, fn() => copy('/mnt/d/y', '/mnt/z' . $end));
+    $attempt('rename' . $end, fn() => rename('/mnt/d', '/mnt/e' . $end));
+    $attempt('rename-back' . $end, fn() => rename('/mnt/e', '/mnt/d' . $end));
+    $attempt('rename-in' . $end, fn() => rename('/tmp/new', '/mnt/in' . $end));
+    $attempt('mkdir' . $end, fn() => mkdir('/mnt/m' . strlen($end) . $end));
+    $attempt('touch' . $end, fn() => touch('/mnt/t' . $end));
+    $attempt('link' . $end, fn() => link('/mnt/x', '/mnt/l' . $end));
+    $attempt('symlink' . $end, fn() => symlink('x', '/mnt/s' . $end));
+    $attempt('unlink' . $end, fn() => unlink('/mnt/d/y' . $end));
+    $attempt('rmdir' . $end, fn() => rmdir('/mnt/d' . $end));
+    $attempt('temp' . $end, fn() => str_starts_with(tempnam('/mnt' . $end, 'p'), '/mnt'));
+    $attempt('sqlite' . $end, fn() => (new SQLite3('/mnt/base' . $end))->exec('create table t(a)'));
+    $attempt('pdo' . $end, fn() => (new PDO('sqlite:/mnt/pdo' . $end))->exec('create table t(a)'));
+    $attempt('zlib' . $end, fn() => file_put_contents('compress.zlib:///mnt/gz' . $end, 'y'));
+    $attempt('object' . $end, fn() => (new SplFileObject('/mnt/o' . $end, 'w'))->fwrite('y'));
 }
 return $done;";
         only_with_write_access(
