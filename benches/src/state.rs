@@ -93,6 +93,7 @@ fn state(bench: &Bench, language: &'static str) -> Result<[Row; 3]> {
 fn length(language: &str) -> &'static str {
     match language {
         "python" => "len(rows)",
+        "php" => "count($rows)",
         _ => "rows.length",
     }
 }

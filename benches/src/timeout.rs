@@ -24,7 +24,7 @@ struct Case {
     peer: Option<Peer>,
 }
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 18] = [
     Case {
         id: "loop",
         what: "endless loop",
@@ -107,6 +107,22 @@ const CASES: [Case; 14] = [
         code: "await new Promise((wake) => setTimeout(wake, 30000))",
         peer: None,
     },
+    Case { id: "loop", what: "endless loop", language: "php", code: "while (true);", peer: None },
+    Case {
+        id: "regex",
+        what: "catastrophic regular expression",
+        language: "php",
+        code: "ini_set('pcre.backtrack_limit', '-1'); preg_match('/^(?:a+)+$/', str_repeat('a', 64) . 'b')",
+        peer: None,
+    },
+    Case {
+        id: "sort",
+        what: "sorts of many items",
+        language: "php",
+        code: "$items = array_map(fn($i) => $i * 7919 % 300007, range(0, 199999)); while (true) { $copy = $items; sort($copy); }",
+        peer: None,
+    },
+    Case { id: "sleep", what: "sleep", language: "php", code: "sleep(30)", peer: None },
 ];
 
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {

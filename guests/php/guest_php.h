@@ -54,7 +54,8 @@ typedef struct {
   int status;
 } run_result;
 
-void run_snippet(const char *code, size_t length, const char *name, run_result *result);
+// Takes the code, which is from `malloc`, and keeps it until the next one.
+void run_snippet(char *code, size_t length, const char *name, run_result *result);
 // The value of an expression in which `$value` is `value`.
 void run_query(zval *value, const char *code, size_t length, const char *name, run_result *result);
 // Runs `body`, which may throw, exit or fail, and says what it came to. The value stays as it is.

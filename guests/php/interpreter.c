@@ -148,8 +148,8 @@ void exports_dormouse_sandbox_interpreter_eval(guest_string_t *code, options *gi
   char *text = take(code), *name = take(&given->name);
   run_result result = prepare(given);
   if (result.end == RUN_RETURNED) run_snippet(text, length, name, &result);
+  else free(text);
   finish(&result, &given->bounds, ret);
-  free(text);
   free(name);
   exports_dormouse_sandbox_interpreter_options_free(given);
 }

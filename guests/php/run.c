@@ -93,7 +93,7 @@ static zend_op_array *compile(const char *code, size_t length, const char *name)
   while (end && strchr(" \t\r\n", code[end - 1])) end--;
   bool ended = !end || code[end - 1] == ';' || code[end - 1] == '}';
   bool first = ended || memmem(code, length, "?>", 2);
-  zend_string *plain = zend_string_init(code, length, 0);
+  zend_string *plain = first ? zend_string_init(code, length, 0) : NULL;
   zend_op_array *program = first ? compile_text(plain, name, position) : NULL;
   if (!program) {
     zend_object *refused = EG(exception);
@@ -106,10 +106,13 @@ static zend_op_array *compile(const char *code, size_t length, const char *name)
     } else {
       if (EG(exception)) zend_clear_exception();
       if (refused) EG(exception) = refused;
-      else program = compile_text(plain, name, position);
+      else {
+        plain = zend_string_init(code, length, 0);
+        program = compile_text(plain, name, position);
+      }
     }
   }
-  zend_string_release(plain);
+  if (plain) zend_string_release(plain);
   return program;
 }
 
@@ -179,11 +182,10 @@ void run_step(void (*body)(void *), void *with, run_result *result) {
   settle(whole, result);
 }
 
-static void remember(const char *code, size_t length, const char *name) {
+static void remember(char *code, size_t length, const char *name) {
   free(source.code);
-  source.code = malloc(length);
-  if (source.code) memcpy(source.code, code, length);
-  source.length = source.code ? length : 0;
+  source.code = code;
+  source.length = length;
   source.ambiguous |= source.defined;
   source.defined = false;
   if (source.name) zend_string_release(source.name);
@@ -209,7 +211,7 @@ const char *run_line(const zend_string *file, zend_long line, bool top, size_t *
   return at;
 }
 
-void run_snippet(const char *code, size_t length, const char *name, run_result *result) {
+void run_snippet(char *code, size_t length, const char *name, run_result *result) {
   ZVAL_UNDEF(&result->value);
   result->end = RUN_RETURNED;
   EG(exit_status) = 0;

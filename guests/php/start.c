@@ -100,7 +100,6 @@ static void start_request(void) {
   SG(headers_sent) = 1;
   SG(request_info).no_headers = 1;
   world_open_streams();
-  zend_is_auto_global(ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER));
 }
 
 void start_over(void) {
@@ -124,8 +123,6 @@ static void warm(const char *code) {
 }
 
 __attribute__((export_name("wizer-initialize"))) void initialize(void) {
-  // Nothing of the build machine's environment may be kept; the file system is not there yet.
-  putenv("TZ=UTC");
   sapi_startup(&sapi);
   sapi.ini_entries = settings;
   if (sapi.startup(&sapi) == FAILURE) die("module");

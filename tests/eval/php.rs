@@ -170,6 +170,24 @@ fn the_standard_extensions_work() {
         ("implode(',', array_map(null, [1, 2], ['a', 'b'])[1])", json!("2,b")),
         ("password_verify('x', password_hash('x', PASSWORD_BCRYPT, ['cost' => 4]))", json!(true)),
         ("crc32('a') . ' ' . md5('a')", json!("3904355907 0cc175b9c0f1b6a831c399e269772661")),
+        (
+            "$d = Dom\\HTMLDocument::createFromString('<!DOCTYPE html><p class=a>one<p>two', LIBXML_NOERROR); $d->querySelector('p.a + p')->textContent",
+            json!("two"),
+        ),
+        (
+            "$d = new DOMDocument; $d->loadXML('<a><b c=\"1\"/></a>'); (new DOMXPath($d))->evaluate('string(//b/@c)')",
+            json!("1"),
+        ),
+        ("(string)simplexml_load_string('<a><b>x</b></a>')->b", json!("x")),
+        (
+            "$w = new XMLWriter; $w->openMemory(); $w->writeElement('a', '<'); $w->outputMemory()",
+            json!("<a>&lt;</a>"),
+        ),
+        ("$r = XMLReader::XML('<a><b/></a>'); $r->read(); $r->read(); $r->name", json!("b")),
+        (
+            "$p = xml_parser_create(); $n = ''; xml_set_element_handler($p, function ($p, $t) use (&$n) { $n .= $t; }, fn() => 1); xml_parse($p, '<a><b/></a>', true); $n",
+            json!("AB"),
+        ),
         ("$w = WeakReference::create($o = new stdClass); $w->get() === $o", json!(true)),
     ]);
 }

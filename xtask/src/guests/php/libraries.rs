@@ -17,6 +17,12 @@ pub(super) const ZLIB: [DebianFile; 1] = [DebianFile {
     sha256: "60dd315c07f616887caa029408308a018ace66e3d142726a97db164b3b8f69fb",
 }];
 
+pub(super) const XML: [DebianFile; 1] = [DebianFile {
+    package: "libxml2",
+    file: "libxml2_2.9.14+dfsg.orig.tar.xz",
+    sha256: "4fe913dec8b1ab89d13b489b419a8203176ea39e931eaa0d25b17eafb9c279e9",
+}];
+
 /// The package that carries SQLite's sources.
 pub(super) const SQLITE: &str = "libsqlite3-sys";
 
@@ -52,13 +58,47 @@ impl Libraries {
         let folder = job.scratch.join("libraries");
         fs::create_dir_all(folder.join("include"))?;
         fs::create_dir_all(folder.join("lib"))?;
-        let built = Self { folder, state: sha256(format!("{ZLIB:?} {SQLITE_FLAGS:?}").as_bytes()) };
+        let state = sha256(format!("{ZLIB:?} {XML:?} {SQLITE_FLAGS:?}").as_bytes());
+        let built = Self { folder, state };
         let zlib = job.unpack(&job.debian(&ZLIB)?, "zlib", &[])?;
         built.archive(job, &zlib, "z", ZLIB_FILES, &["-O3", "-DHAVE_UNISTD_H"], &["zlib.h", "zconf.h"])?;
         let sqlite = job.crate_sources(SQLITE)?.join("sqlite3");
         let flags = [&["-O2"], SQLITE_FLAGS].concat();
         built.archive(job, &sqlite, "sqlite3", &["sqlite3"], &flags, &["sqlite3.h", "sqlite3ext.h"])?;
+        built.xml(job)?;
         Ok(built)
+    }
+
+    /// libxml2, which has a configuration of its own.
+    fn xml(&self, job: &Job<'_>) -> Result<()> {
+        let source = job.unpack(&job.debian(&XML)?, "libxml2", &[])?;
+        let done = job.scratch.join("libxml2.done");
+        let state = format!("{} {}", self.state, job.toolchain.identity());
+        if fs::read_to_string(&done).is_ok_and(|found| found == state) {
+            return Ok(());
+        }
+        let build = job.scratch.join("libxml2-build");
+        if build.exists() {
+            fs::remove_dir_all(&build)?;
+        }
+        fs::create_dir_all(&build)?;
+        let mut configure = Command::new("sh");
+        configure.arg(source.join("configure")).current_dir(&build).envs(job.toolchain.environment());
+        let paths = format!("-ffile-prefix-map={}=/usr/src", job.scratch.display());
+        configure.env("CFLAGS", format!("-O2 -D_WASI_EMULATED_PROCESS_CLOCKS {paths}"));
+        // Its script is older than WASI and knows no such system; that the two differ is all it needs to know.
+        configure.args(["--build=x86_64-linux-gnu", "--host=i686-linux-gnu", "--disable-shared"]);
+        configure.arg(format!("--prefix={}", self.folder.display())).arg("--with-iconv");
+        let parts = ["threads", "python", "zlib", "lzma", "http", "ftp", "modules", "debug", "legacy"];
+        configure.args(parts.map(|part| format!("--without-{part}")));
+        job.run("configure libxml2", &mut configure)?;
+        let mut make = Command::new("make");
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        make.current_dir(&build).arg(format!("-j{jobs}"));
+        job.run("make libxml2", make.arg("install-libLTLIBRARIES"))?;
+        let mut headers = Command::new("make");
+        job.run("install libxml2's headers", headers.current_dir(build.join("include")).arg("install"))?;
+        Ok(fs::write(done, state)?)
     }
 
     /// Compiles a library whose files need no configuration.

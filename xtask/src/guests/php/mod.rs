@@ -25,7 +25,12 @@ pub(crate) const RECIPE: Recipe = Recipe {
     interpreter: "PHP 8.4.24",
     version: 1,
     text: concat!(include_str!("mod.rs"), include_str!("edits.rs"), include_str!("libraries.rs")).as_bytes(),
-    pins: &[Pin::Debian(&PHP), Pin::Debian(&libraries::ZLIB), Pin::Crate(libraries::SQLITE)],
+    pins: &[
+        Pin::Debian(&PHP),
+        Pin::Debian(&libraries::ZLIB),
+        Pin::Debian(&libraries::XML),
+        Pin::Crate(libraries::SQLITE),
+    ],
     build,
 };
 
@@ -49,14 +54,21 @@ const EXTENSIONS: &[&str] = &[
     "--enable-bcmath",
     "--enable-calendar",
     "--enable-ctype",
+    "--enable-dom",
+    "--enable-exif",
     "--enable-filter",
     "--enable-mbstring",
     "--disable-mbregex",
     "--enable-pdo",
     "--enable-phar",
     "--enable-session",
+    "--enable-simplexml",
     "--enable-tokenizer",
+    "--enable-xml",
+    "--enable-xmlreader",
+    "--enable-xmlwriter",
     "--with-iconv",
+    "--with-libxml",
     "--with-pdo-sqlite",
     "--with-sqlite3",
     "--with-zlib",
@@ -154,6 +166,8 @@ impl Parts<'_> {
             configure.env(format!("{variable}_CFLAGS"), format!("-I{folder}/include"));
             configure.env(format!("{variable}_LIBS"), format!("-L{folder}/lib -l{library}"));
         }
+        configure.env("LIBXML_CFLAGS", format!("-I{folder}/include/libxml2"));
+        configure.env("LIBXML_LIBS", format!("-L{folder}/lib -lxml2"));
         configure.args(["--host=wasm32-wasi", "--prefix=/usr", "--enable-embed=static"]);
         configure.args(LEFT_OUT).args(EXTENSIONS);
         let sources = fs::read(self.job.scratch.join("php.stamp"))?;
@@ -240,7 +254,7 @@ impl Parts<'_> {
         inputs.push(argument(&bindings.object));
         inputs.extend(objects.iter().map(|object| argument(object)));
         inputs.extend(
-            ["sqlite3", "z"].map(|name| argument(&libraries.folder.join(format!("lib/lib{name}.a")))),
+            ["sqlite3", "z", "xml2"].map(|name| argument(&libraries.folder.join(format!("lib/lib{name}.a")))),
         );
         inputs.extend(self.libraries(&self.system()?));
         self.job.link("php", STACK, &inputs)
