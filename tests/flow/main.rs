@@ -5,6 +5,7 @@
 mod arguments;
 mod cancelling;
 mod command_line;
+mod framework_eval;
 mod hostile_bytes;
 mod hostile_text;
 mod listing;

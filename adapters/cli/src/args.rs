@@ -214,6 +214,10 @@ pub(crate) struct BoundArgs {
 
 #[derive(Args, Debug, Default)]
 pub(crate) struct McpArgs {
+    /// Which tools are offered: `sandbox` (sandbox_eval, sandbox_capabilities), or `eval` (framework__eval: PHP in the
+    /// project)
+    #[arg(long, value_name = "NAME", default_value = "sandbox")]
+    pub(crate) profile: String,
     /// Show a folder of the host in every run; can be repeated
     #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
     pub(crate) mounts: Vec<String>,

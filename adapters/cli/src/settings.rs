@@ -11,6 +11,8 @@ use dormouse::{
     Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Policy, Result,
 };
 
+use dormouse_tools::Profile;
+
 use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PlaceArgs, RunArgs};
 
 /// What `eval` shall do.
@@ -33,6 +35,8 @@ pub(crate) struct Run {
 pub(crate) struct Mcp {
     /// What every run is granted.
     pub(crate) grants: Grants,
+    /// Which tools are offered.
+    pub(crate) profile: Profile,
     /// What calls can ask for.
     pub(crate) policy: Policy,
     /// Unused instances kept ready for each language.
@@ -129,7 +133,16 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         ..Grants::default()
     };
     grants.check()?;
-    Ok(Mcp { grants, policy, ready: usize::from(arguments.ready) })
+    let profile = profile(&arguments.profile)?;
+    Ok(Mcp { grants, profile, policy, ready: usize::from(arguments.ready) })
+}
+
+fn profile(name: &str) -> Result<Profile> {
+    Profile::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, profile)| profile).ok_or_else(|| {
+        let known = Profile::ALL.map(|(known, _)| known).join(", ");
+        Error::args_invalid(format!("there is no profile `{}`", name.escape_debug()))
+            .with_hint(format!("the profiles are {known}"))
+    })
 }
 
 fn language(arguments: &EvalArgs) -> Result<Language> {

@@ -22,4 +22,4 @@ pub mod schema;
 pub mod surface;
 mod tool;
 
-pub use surface::{Annotations, CallContext, Reply, Surface, ToolSpec};
+pub use surface::{Annotations, CallContext, Profile, Reply, Surface, ToolSpec};

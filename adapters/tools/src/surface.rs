@@ -52,6 +52,21 @@ pub struct Reply {
     pub is_error: bool,
 }
 
+/// A set of tool names over the same work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// `sandbox_eval` and its siblings.
+    #[default]
+    Sandbox,
+    /// `framework__eval`: PHP in the operator's project, in the form of requirements S1.
+    Eval,
+}
+
+impl Profile {
+    /// Every profile by its name.
+    pub const ALL: [(&'static str, Self); 2] = [("sandbox", Self::Sandbox), ("eval", Self::Eval)];
+}
+
 /// Who calls, and where output goes meanwhile.
 #[derive(Clone, Default)]
 pub struct CallContext {
@@ -64,13 +79,23 @@ pub struct CallContext {
 /// The tools over one manager. Making one starts nothing.
 pub struct Surface {
     manager: Manager,
+    profile: Profile,
+    grants: Grants,
     tools: Vec<Box<dyn Tool>>,
 }
 
 impl Surface {
-    /// All tools, without grants.
+    /// The default profile's tools, without grants.
     pub fn new(manager: Manager) -> Self {
-        Self { tools: tool::all(&manager, &Grants::default()), manager }
+        let (profile, grants) = (Profile::default(), Grants::default());
+        Self { tools: tool::all(&manager, profile, &grants), manager, profile, grants }
+    }
+
+    /// The tools of another profile.
+    #[must_use]
+    pub fn with_profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self.remade()
     }
 
     /// The same with what the operator grants every run. Folders and the project are read-only, unless they are granted
@@ -78,7 +103,12 @@ impl Surface {
     /// call's own.
     #[must_use]
     pub fn with_grants(mut self, grants: &Grants) -> Self {
-        self.tools = tool::all(&self.manager, grants);
+        self.grants = grants.clone();
+        self.remade()
+    }
+
+    fn remade(mut self) -> Self {
+        self.tools = tool::all(&self.manager, self.profile, &self.grants);
         self
     }
 

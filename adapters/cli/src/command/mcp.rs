@@ -18,7 +18,8 @@ const SHUTDOWN: Duration = Duration::from_millis(100);
 pub(crate) fn run(place: &PlaceArgs, arguments: &McpArgs) -> Result<u8, Failure> {
     let meant = settings::mcp(arguments)?;
     let dormouse = settings::builder(place)?.policy(meant.policy).ready(meant.ready).build()?;
-    let surface = Arc::new(Surface::new(dormouse.manager().clone()).with_grants(&meant.grants));
+    let surface = Surface::new(dormouse.manager().clone());
+    let surface = Arc::new(surface.with_profile(meant.profile).with_grants(&meant.grants));
     let workers = std::thread::available_parallelism().map_or(2, NonZero::get).max(2);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)

@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod eval;
+mod framework_eval;
 
 #[cfg(test)]
 pub(crate) use eval::fields as eval_fields;
@@ -11,7 +12,7 @@ use dormouse_core::{Error, Grants, Manager};
 use serde_json::{Map, Value as Json};
 
 use crate::schema::{self, Object};
-use crate::surface::{CallContext, Reply, ToolSpec};
+use crate::surface::{CallContext, Profile, Reply, ToolSpec};
 
 /// One tool.
 #[async_trait]
@@ -26,12 +27,16 @@ pub(crate) trait Tool: Send + Sync {
     fn refuse(&self, error: &Error) -> Reply;
 }
 
-/// Every tool, sorted by name.
-pub(crate) fn all(manager: &Manager, grants: &Grants) -> Vec<Box<dyn Tool>> {
-    let mut tools: Vec<Box<dyn Tool>> = vec![
-        Box::new(capabilities::Capabilities::new(manager.clone(), grants.clone())),
-        Box::new(eval::Eval::new(manager.clone(), grants.clone())),
-    ];
+/// The tools of a profile, sorted by name.
+pub(crate) fn all(manager: &Manager, profile: Profile, grants: &Grants) -> Vec<Box<dyn Tool>> {
+    let (manager, grants) = (manager.clone(), grants.clone());
+    let mut tools: Vec<Box<dyn Tool>> = match profile {
+        Profile::Sandbox => vec![
+            Box::new(capabilities::Capabilities::new(manager.clone(), grants.clone())),
+            Box::new(eval::Eval::new(manager, grants)),
+        ],
+        Profile::Eval => vec![Box::new(framework_eval::FrameworkEval::new(manager, grants))],
+    };
     tools.sort_by_key(|tool| tool.spec().name);
     tools
 }
