@@ -109,6 +109,12 @@ pub(crate) struct EvalArgs {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
+    /// Lift every guard at once: writes, and all limits at their ceilings; asks first, and is recorded in the audit file
+    #[arg(long = "unsafe", help_heading = "Grants")]
+    pub(crate) lift_guards: bool,
+    /// Answer yes to the question of --unsafe
+    #[arg(long, requires = "lift_guards", help_heading = "Grants")]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) bounds: BoundArgs,
     /// Print the whole outcome as one line of JSON

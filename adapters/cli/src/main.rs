@@ -5,11 +5,13 @@
 //! | words → raw arguments | [`args`] |
 //! | raw arguments → checked meaning, defaults | [`settings`] |
 //! | the work of each subcommand | `command/<name>.rs` |
+//! | the record of runs without guards | [`audit`] |
 //! | what the reader sees | [`print`](mod@print) |
 //! | the exit status | [`exit`] |
 //! | what goes wrong beside it | [`log`] |
 
 mod args;
+mod audit;
 mod command;
 mod exit;
 mod log;

@@ -14,7 +14,7 @@ pub(crate) use live::Live;
 pub(crate) use pretty::{View, error, outcome};
 pub(crate) use table::{Row, table};
 
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 /// Writes to standard output, at once.
 pub(crate) fn out(text: &str) -> io::Result<()> {
@@ -26,6 +26,17 @@ pub(crate) fn out(text: &str) -> io::Result<()> {
 /// Writes to standard error.
 pub(crate) fn err(text: &str) -> io::Result<()> {
     io::stderr().lock().write_all(text.as_bytes())
+}
+
+/// Asks a question whose only consent is `yes`. Where nobody can answer, the answer is no.
+pub(crate) fn confirm(question: &str) -> io::Result<bool> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Ok(false);
+    }
+    err(&format!("{} [yes/no] ", escape::line(question)))?;
+    let mut answer = String::new();
+    io::stdin().lock().take(16).read_line(&mut answer)?;
+    Ok(answer.trim() == "yes")
 }
 
 /// Writes a remark to standard error.

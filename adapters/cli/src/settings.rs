@@ -21,7 +21,13 @@ pub(crate) struct Eval {
     pub(crate) request: EvalRequest,
     /// What this user allows this run.
     pub(crate) policy: Policy,
+    /// Whether every guard is lifted, and whether that has been confirmed by an option.
+    pub(crate) unguarded: Option<Confirmed>,
 }
+
+/// Whether lifting the guards has been confirmed already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Confirmed(pub(crate) bool);
 
 /// What `run` shall do.
 pub(crate) struct Run {
@@ -82,7 +88,12 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
             .with_hint("name the code's file with --file"));
     }
     let language = language(&arguments)?;
-    let limits = limits(&arguments.limits)?;
+    let unguarded = arguments.lift_guards.then_some(Confirmed(arguments.yes));
+    let mut limits = limits(&arguments.limits)?;
+    if unguarded.is_some() {
+        arguments.grants.writes = true;
+        limits = Limits { fuel: None, ..Limits::ceiling() };
+    }
     let (grants, policy) = grants::grants(&arguments.grants)?;
     let code = match &arguments.file {
         Some(path) => source::file(path)?,
@@ -96,7 +107,7 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     let bounds = bounds(&arguments.bounds);
     let mut request = EvalRequest { name, limits, grants, bounds, ..EvalRequest::new(language, code) };
     request.grants.arguments = words;
-    Ok(Eval { request, policy })
+    Ok(Eval { request, policy, unguarded })
 }
 
 /// What the arguments of `run` mean. Reads the program.

@@ -89,7 +89,7 @@ fn wrong_usage_ends_with_2_and_help_with_0() {
         (&[][..], 2, "Usage: dormouse"),
         (&["evl"], 2, "eval"),
         (&["eval", "--tiemout", "1s", "1"], 2, "--timeout"),
-        (&["eval", "--unsafe"], 2, "unexpected argument '--unsafe'"),
+        (&["eval", "--unguarded"], 2, "unexpected argument '--unguarded'"),
         (&["eval", "--fuel", "many", "1"], 2, "invalid value 'many'"),
         (&["eval", "--json", "-v", "1"], 2, "cannot be used with"),
         (&["completions", "tcsh"], 2, "possible values"),
@@ -181,4 +181,47 @@ fn a_reader_that_goes_away_is_no_error() {
         .output()
         .unwrap();
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(141), String::new()));
+}
+
+#[test]
+fn s1_25_lifting_every_guard_needs_a_yes_and_is_recorded_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = folder.path().join("deep/audit.jsonl");
+    let run = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_dormouse"))
+            .args(arguments)
+            .env("DORMOUSE_AUDIT_FILE", &audit)
+            .env("DORMOUSE_CACHE_DIR", folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    let refused = run(&["eval", "--unsafe", "1 + 1"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("not confirmed"), "{}", text(&refused.stderr));
+    assert!(!audit.exists(), "nothing ran");
+    assert_eq!(
+        run(&["eval", "--yes", "1 + 1"]).status.code(),
+        Some(2),
+        "--yes is an answer to --unsafe only"
+    );
+    // There is no guest in this cache: the run fails, and is recorded all the same.
+    for _ in 0..2 {
+        assert_eq!(run(&["eval", "--unsafe", "--yes", "1 + 1"]).status.code(), Some(1));
+    }
+    let lines = std::fs::read_to_string(&audit).unwrap();
+    let entries: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(entries.len(), 2, "{lines}");
+    for entry in &entries {
+        assert_eq!((&entry["unsafe"], &entry["allow_writes"]), (&true.into(), &true.into()));
+        assert_eq!((&entry["allow_network"], &entry["timed_out"]), (&false.into(), &false.into()));
+        assert_eq!((&entry["snippet_length"], &entry["ended"]), (&5.into(), &"guest_missing".into()));
+    }
+    std::fs::remove_file(&audit).unwrap();
+    std::fs::create_dir(&audit).unwrap();
+    let unrecorded = run(&["eval", "--unsafe", "--yes", "1 + 1"]);
+    assert!(text(&unrecorded.stderr).contains("audit file"), "{}", text(&unrecorded.stderr));
+    // After `--`, and in a file, it is source text.
+    assert!(text(&run(&["eval", "--", "--unsafe"]).stderr).contains("guest_missing"));
 }

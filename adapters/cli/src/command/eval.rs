@@ -1,11 +1,12 @@
 //! `dormouse eval`: one snippet.
 
-use dormouse::OutputSink;
+use dormouse::{Error, EvalRequest, OutputSink};
 
 use super::once::{self, Form};
 use crate::args::{EvalArgs, PlaceArgs};
 use crate::exit::Failure;
-use crate::settings::{self, Eval};
+use crate::settings::{self, Confirmed, Eval};
+use crate::{audit, print};
 
 /// Evaluates the snippet and shows what came of it.
 pub(crate) fn run(place: &PlaceArgs, arguments: EvalArgs) -> Result<u8, Failure> {
@@ -13,8 +14,21 @@ pub(crate) fn run(place: &PlaceArgs, arguments: EvalArgs) -> Result<u8, Failure>
     evaluate(place, arguments, form).or_else(|failure| once::refuse(failure, form))
 }
 
+/// Asks whether every guard shall be lifted, and opens the record of it.
+fn lift(Confirmed(confirmed): Confirmed, request: &EvalRequest) -> Result<audit::Entry, Failure> {
+    if !confirmed
+        && !print::confirm("Lift every guard for this run? It may write to the project and use all limits.")?
+    {
+        return Err(Error::args_invalid("`--unsafe` was not confirmed")
+            .with_hint("answer `yes`, or add --yes where nobody can answer")
+            .into());
+    }
+    Ok(audit::Entry::begin(request)?)
+}
+
 fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Failure> {
-    let Eval { mut request, policy } = settings::eval(arguments)?;
+    let Eval { mut request, policy, unguarded } = settings::eval(arguments)?;
+    let audit = unguarded.map(|confirmed| lift(confirmed, &request)).transpose()?;
     let live = form.live();
     request.output = live.clone().map(|live| live as std::sync::Arc<dyn OutputSink>);
     let (name, offset) = (request.name.clone(), request.bounds.offset);
@@ -23,5 +37,8 @@ fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Fa
     let dormouse = once::dormouse(place, policy)?;
     let run = once::watch(dormouse.manager().eval(request), live.as_deref());
     let outcome = once::wait(run);
+    if let Some(entry) = audit {
+        entry.end(&outcome)?;
+    }
     once::show(outcome, form, live.as_deref(), (&name, &code, offset))
 }

@@ -59,7 +59,7 @@ fn with_a_file_every_word_is_an_argument() {
 
 #[test]
 fn defaults_grant_nothing_and_limit_everything() {
-    let Eval { request, policy } = parse(&["1"]).unwrap();
+    let Eval { request, policy, .. } = parse(&["1"]).unwrap();
     assert_eq!(request.limits, Limits::default());
     assert_eq!(request.bounds, Bounds::default());
     assert_eq!(request.grants, dormouse::Grants::default());
@@ -91,7 +91,7 @@ fn a_project_is_read_only_unless_writes_are_asked_for() {
         (&["--project", path, "1"][..], Access::ReadOnly),
         (&["--project", path, "--writes", "1"], Access::ReadWrite),
     ] {
-        let Eval { request, policy } = parse(words).unwrap();
+        let Eval { request, policy, .. } = parse(words).unwrap();
         let project = request.grants.project.unwrap();
         assert_eq!((project.access, project.bootstrap), (access, None));
         assert_eq!(project.source, folder.path().canonicalize().unwrap());
@@ -132,4 +132,18 @@ fn long_file_names_are_shortened_for_traces() {
     let long = format!("/{}/{}.py", "a".repeat(250), "b".repeat(200));
     assert_eq!(name(None, Some(Path::new(&long))), "b".repeat(60));
     assert_eq!(name(Some("n"), Some(Path::new("x.py"))), "n");
+}
+
+#[test]
+fn s1_25_unsafe_lifts_every_guard_that_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let Eval { request, policy, unguarded } =
+        parse(&["--unsafe", "--project", path, "--timeout", "1s", "1"]).unwrap();
+    assert_eq!(unguarded, Some(Confirmed(false)));
+    assert_eq!(request.limits, Limits { fuel: None, ..Limits::ceiling() });
+    assert_eq!(request.grants.project.unwrap().access, Access::ReadWrite);
+    assert!(policy.allow_writes);
+    assert_eq!(parse(&["--unsafe", "--yes", "1"]).unwrap().unguarded, Some(Confirmed(true)));
+    assert_eq!(parse(&["--", "--unsafe"]).unwrap().request.code, "--unsafe");
 }
