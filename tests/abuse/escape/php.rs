@@ -46,7 +46,7 @@ fn esc_04_source_and_data_bombs_are_errors_or_limits() {
             &format!("{}1", "!".repeat(1_000_000)),
             &format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000)),
             &format!("{}1", "fn() => ".repeat(20_000)),
-            &format!("{}", "if (1) {".repeat(50_000)),
+            &"if (1) {".repeat(50_000),
             &format!("1{}", " + 1".repeat(200_000)),
             &format!("$a{}", "->b".repeat(100_000)),
             &format!("$a{} = 1", "[0]".repeat(100_000)),
