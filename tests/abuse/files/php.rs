@@ -41,6 +41,10 @@ fn fs_01_nothing_of_the_host_is_there() {
             format!("{refused} new Phar('{canary}');"),
             format!("{refused} fopen('glob://{canary}*', 'r');"),
         ]);
+        let entity = format!(
+            "$d = new DOMDocument; @$d->loadXML('<!DOCTYPE a [<!ENTITY x SYSTEM \"file://{canary}\">]><a>&x;</a>', LIBXML_NOENT | LIBXML_DTDLOAD); return $d->textContent;"
+        );
+        assert_eq!(value(&sandbox::eval(PHP, &entity))["value"], "", "an entity is no way to a file");
         let seen = sandbox::eval(PHP, "@scandir('/') ?: []");
         let names = value(&seen)["value"].clone();
         let text = names.to_string();
