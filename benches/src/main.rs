@@ -12,6 +12,7 @@ mod peers;
 mod phases;
 mod process;
 mod profile;
+mod project;
 mod state;
 mod stats;
 mod table;
@@ -72,13 +73,14 @@ enum Profile {
 type Group = fn(&Bench) -> Result<Vec<Row>>;
 
 /// The groups of rows, in the order of the table.
-const GROUPS: [(&str, Group); 8] = [
+const GROUPS: [(&str, Group); 9] = [
     ("fresh, ready, throughput", fresh::rows),
     ("warm", warm::rows),
     ("process", process::rows),
     ("mcp", mcp::rows),
     ("idle", memory::rows),
     ("timeout", timeout::rows),
+    ("project", project::rows),
     ("state", state::rows),
     ("compute", compute::rows),
 ];

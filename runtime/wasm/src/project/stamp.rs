@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Stat};
 use serde::{Deserialize, Serialize};
 
 /// Names below a project's folder and what they were. A name that was missing counts as well.
@@ -39,9 +39,11 @@ impl Stamp {
 
 fn look(folder: &Path, name: &str) -> Look {
     let path = folder.join(name);
-    let at = |flags| rustix::fs::statat(CWD, &path, flags).ok().as_ref().map(essence);
+    let at = |flags| rustix::fs::statat(CWD, &path, flags).ok();
     let itself = at(AtFlags::SYMLINK_NOFOLLOW);
-    Look { itself, target: at(AtFlags::empty()).filter(|target| Some(*target) != itself) }
+    let link = itself.as_ref().is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_symlink());
+    let target = if link { at(AtFlags::empty()) } else { None };
+    Look { itself: itself.as_ref().map(essence), target: target.as_ref().map(essence) }
 }
 
 fn essence(stat: &Stat) -> [i64; 7] {
