@@ -29,7 +29,7 @@ const ARGUMENT: &str = "__dormouse_project__";
 /// What traces show for the script.
 const NAME: &str = "<project>";
 /// Saved states kept in memory; the one that was not used for longest goes first.
-const KEPT: usize = 16;
+const KEPT: usize = 8;
 /// Bytes of saved states kept on disk; the oldest go first.
 const STORED: u64 = 512 << 20;
 /// Largest state that is saved, in pages (64 MiB). A larger one costs more to restore than it is worth.
@@ -95,11 +95,7 @@ impl Projects {
 
     /// The saved state, if the project still is what it was.
     fn find(&self, key: &str, source: &Path) -> Option<Arc<Opened>> {
-        let known = {
-            let mut kept = self.kept();
-            let at = kept.iter().position(|(other, _)| other == key);
-            at.map(|at| kept.remove(at).1)
-        };
+        let known = self.kept().iter().find(|(other, _)| other == key).map(|(_, opened)| opened.clone());
         let opened = known.or_else(|| self.load(key).map(Arc::new))?;
         if !opened.stamp.holds(source) {
             return None;
