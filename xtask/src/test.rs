@@ -37,12 +37,14 @@ pub(crate) enum Phase {
     Inspector,
     /// The MCP conformance suite
     McpConformance,
+    /// Packages of three registries, used inside a project
+    Packages,
     /// A short run of the benchmarks, so that they do not rot
     Bench,
 }
 
 /// What runs when no phase is named: all of them.
-const DEFAULT: [Phase; 13] = [
+const DEFAULT: [Phase; 14] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
@@ -53,6 +55,7 @@ const DEFAULT: [Phase; 13] = [
     Phase::Clients,
     Phase::Inspector,
     Phase::McpConformance,
+    Phase::Packages,
     Phase::Cpython,
     Phase::Test262,
     Phase::Bench,
@@ -157,6 +160,7 @@ fn one(phase: Phase) -> Result<(Totals, bool)> {
         Phase::Clients => suite("clients"),
         Phase::Inspector => suite("inspector"),
         Phase::McpConformance => suite("mcp-conformance"),
+        Phase::Packages => suite("packages"),
         Phase::Bench => {
             let smoke = ["--rounds", "2", "--no-peers"].map(String::from);
             single(process::bench(&smoke))

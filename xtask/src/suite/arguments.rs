@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use super::{clients, conformance, cpython, inspector, test262};
+use super::{clients, conformance, cpython, inspector, packages, test262};
 use crate::process::Totals;
 use crate::progress::complain;
 
@@ -59,6 +59,8 @@ enum Suite {
     Inspector,
     /// The MCP conformance suite, against our handler behind HTTP
     McpConformance,
+    /// Packages of PyPI, npm and Debian's PHP, used inside a project
+    Packages,
 }
 
 /// Runs the suite; prints every unexpected result and the counts to standard output.
@@ -75,6 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Totals> {
         Suite::Clients => clients::run(extent)?,
         Suite::Inspector => inspector::run(extent)?,
         Suite::McpConformance => conformance::run(extent)?,
+        Suite::Packages => packages::run(extent)?,
     };
     complain(&format!("took {:.1} s", started.elapsed().as_secs_f64()));
     writeln!(std::io::stdout().lock(), "{totals}")?;

@@ -56,7 +56,7 @@ fn python(server: &Path, extent: &Extent, report: &mut Report) -> Result<()> {
 
 /// Finds a Python that can make virtual environments, or installs it where that is possible. The error is the cause to
 /// skip what needs it.
-fn require_python() -> Result<(), String> {
+pub(super) fn require_python() -> Result<(), String> {
     let is_here = || {
         let mut python = Command::new("python3");
         let told = program::run(python.args(["-c", "import venv, ensurepip"]), Duration::from_secs(30));
