@@ -90,7 +90,8 @@ fn canonical(mut arguments: Arguments) -> Map<String, Json> {
 
 /// The same answer with a whole number of milliseconds.
 fn rounded(mut reply: Reply) -> Reply {
-    let whole = reply.text == reply.structured.to_string();
+    let rendered = reply.structured.to_string();
+    let whole = reply.text == rendered;
     let duration = reply.structured["duration_ms"].as_f64().unwrap_or_default().round();
     #[expect(
         clippy::cast_possible_truncation,
