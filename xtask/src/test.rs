@@ -31,6 +31,8 @@ pub(crate) enum Phase {
     Cpython,
     /// JavaScript's own tests, in the guest
     Test262,
+    /// PHP's own tests, in the guest
+    Phpt,
     /// The Python and TypeScript MCP clients
     Clients,
     /// The MCP inspector's strict schema check
@@ -42,7 +44,7 @@ pub(crate) enum Phase {
 }
 
 /// What runs when no phase is named: all of them.
-const DEFAULT: [Phase; 13] = [
+const DEFAULT: [Phase; 14] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
@@ -55,6 +57,7 @@ const DEFAULT: [Phase; 13] = [
     Phase::McpConformance,
     Phase::Cpython,
     Phase::Test262,
+    Phase::Phpt,
     Phase::Bench,
 ];
 
@@ -154,6 +157,7 @@ fn one(phase: Phase) -> Result<(Totals, bool)> {
         }
         Phase::Cpython => suite("cpython"),
         Phase::Test262 => suite("test262"),
+        Phase::Phpt => suite("phpt"),
         Phase::Clients => suite("clients"),
         Phase::Inspector => suite("inspector"),
         Phase::McpConformance => suite("mcp-conformance"),

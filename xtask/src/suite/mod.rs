@@ -11,6 +11,7 @@ mod expected;
 mod folder;
 mod inspector;
 mod node;
+mod phpt;
 mod program;
 mod report;
 mod sandbox;
