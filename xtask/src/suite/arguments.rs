@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use super::{clients, conformance, cpython, inspector, packages, test262};
+use super::{clients, conformance, cpython, inspector, packages, phpt, test262};
 use crate::process::Totals;
 use crate::progress::complain;
 
@@ -53,6 +53,8 @@ enum Suite {
     Cpython,
     /// The tests of ECMAScript and of the JavaScript engine, in the JavaScript guest
     Test262,
+    /// PHP's own tests, in the PHP guest
+    Phpt,
     /// The Python and TypeScript MCP clients, against `dormouse mcp`
     Clients,
     /// The MCP inspector, against `dormouse mcp`
@@ -74,6 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Totals> {
     let totals = match arguments.suite {
         Suite::Cpython => cpython::run(extent)?,
         Suite::Test262 => test262::run(extent)?,
+        Suite::Phpt => phpt::run(extent)?,
         Suite::Clients => clients::run(extent)?,
         Suite::Inspector => inspector::run(extent)?,
         Suite::McpConformance => conformance::run(extent)?,

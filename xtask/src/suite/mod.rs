@@ -12,6 +12,7 @@ mod folder;
 mod inspector;
 mod node;
 mod packages;
+mod phpt;
 mod program;
 mod report;
 mod sandbox;
