@@ -32,6 +32,8 @@ return (function (string $asked): string {
         'date.timezone=UTC',
     ];
     $refused = [];
+    // Not `@`: its end would undo a change of `error_reporting`.
+    set_error_handler(static fn() => true);
     foreach ([...$lines, ...explode("\n", $asked)] as $line) {
         [$name, $value] = [...explode('=', trim($line), 2), ''];
         $name = trim($name);
@@ -44,14 +46,15 @@ return (function (string $asked): string {
         if ($value !== '' && !ctype_alnum($value[0]) && $value[0] !== '"' && $value[0] !== "'") {
             $value = "\"$value\"";
         }
-        $read = @parse_ini_string("value=$value");
+        $read = parse_ini_string("value=$value");
         $value = $read === false ? $value : $read['value'];
         $same = $before === $value || (is_numeric($before) && is_numeric($value) && $before == $value)
             || (in_array($before, ['', '0'], true) && in_array($value, ['', '0'], true));
-        if (@ini_set($name, $value) === false && !$same) {
+        if (ini_set($name, $value) === false && !$same) {
             $refused[] = $name;
         }
     }
+    restore_error_handler();
     error_clear_last();
     return implode(', ', $refused);
 })(base64_decode('@SETTINGS@'));

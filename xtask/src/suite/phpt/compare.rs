@@ -15,7 +15,9 @@ pub(super) fn difference(wanted: &Wanted, output: &[u8]) -> String {
             _ => Wanted::Format(line.to_vec()).matches(got) == Some(true),
         });
         if !fits {
-            let got = got.map_or_else(|| "nothing".to_owned(), shown);
+            // A message of PHP's begins with an empty line.
+            let full = got.into_iter().chain(lines).find(|line| !line.is_empty());
+            let got = full.or(got).map_or_else(|| "nothing".to_owned(), shown);
             return format!("wanted {}, got {got}", shown(line));
         }
     }
