@@ -109,8 +109,11 @@ pub(crate) struct EvalArgs {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
+    /// Refuse code made from text: eval, and exec, compile, new Function and the like
+    #[arg(long, help_heading = "Grants")]
+    pub(crate) no_eval: bool,
     /// Lift every guard at once: writes, and all limits at their ceilings; asks first, and is recorded in the audit file
-    #[arg(long = "unsafe", help_heading = "Grants")]
+    #[arg(long = "unsafe", conflicts_with = "no_eval", help_heading = "Grants")]
     pub(crate) lift_guards: bool,
     /// Answer yes to the question of --unsafe
     #[arg(long, requires = "lift_guards", help_heading = "Grants")]
@@ -236,6 +239,9 @@ pub(crate) struct McpArgs {
     /// Let calls ask for writes to the project and to mounts that end in `:rw`
     #[arg(long)]
     pub(crate) allow_writes: bool,
+    /// Refuse code that snippets make from text: eval, and exec, compile, new Function and the like
+    #[arg(long)]
+    pub(crate) no_eval: bool,
     /// The longest time that a call can ask for [default: 60s]
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout_max: Option<String>,

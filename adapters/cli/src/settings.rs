@@ -105,7 +105,9 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     }
     let name = name(arguments.name.as_deref(), arguments.file.as_deref());
     let bounds = bounds(&arguments.bounds);
-    let mut request = EvalRequest { name, limits, grants, bounds, ..EvalRequest::new(language, code) };
+    let allow_eval = !arguments.no_eval;
+    let mut request =
+        EvalRequest { name, limits, grants, allow_eval, bounds, ..EvalRequest::new(language, code) };
     request.grants.arguments = words;
     Ok(Eval { request, policy, unguarded })
 }
@@ -122,7 +124,8 @@ pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
 
 /// What the arguments of `mcp` mean.
 pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
-    let mut policy = Policy { allow_writes: arguments.allow_writes, ..Policy::default() };
+    let mut policy =
+        Policy { allow_writes: arguments.allow_writes, allow_eval: !arguments.no_eval, ..Policy::default() };
     if let Some(text) = &arguments.timeout_max {
         policy.ceiling.wall = units::duration("--timeout-max", text)?;
         if policy.ceiling.wall < Limits::MIN_WALL {

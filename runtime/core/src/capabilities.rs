@@ -30,6 +30,8 @@ pub struct Capabilities {
     pub ceiling: Limits,
     /// Whether callers can be granted writes to mounts.
     pub allow_writes: bool,
+    /// Whether snippets may make code from text.
+    pub allow_eval: bool,
     /// Network modes that can be granted; none yet.
     pub network: &'static str,
 }

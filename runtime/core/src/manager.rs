@@ -43,6 +43,7 @@ impl Manager {
             defaults: self.inner.policy.defaults.clone(),
             ceiling: self.inner.policy.ceiling.clone(),
             allow_writes: self.inner.policy.allow_writes,
+            allow_eval: self.inner.policy.allow_eval,
             network: "none",
         }
     }
@@ -56,6 +57,7 @@ impl Manager {
         request.check()?;
         request.limits = request.limits.within(&self.inner.policy.ceiling)?;
         request.bounds = request.bounds.clamped();
+        request.allow_eval &= self.inner.policy.allow_eval;
         self.check_writes(&request.grants)?;
         let _place = self.place().await?;
         self.inner.provider.eval(request).await

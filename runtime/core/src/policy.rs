@@ -11,6 +11,8 @@ pub struct Policy {
     pub defaults: Limits,
     /// Whether a request may mount a folder for writing. Default false.
     pub allow_writes: bool,
+    /// Whether a snippet may make code from text (S1-24). Default true.
+    pub allow_eval: bool,
     /// Runs at one time; more wait. Default 64, from 1.
     pub max_running: usize,
     /// Runs that may wait; more are refused with `busy`. Default 1 024.
@@ -23,6 +25,7 @@ impl Default for Policy {
             ceiling: Limits::ceiling(),
             defaults: Limits::default(),
             allow_writes: false,
+            allow_eval: true,
             max_running: 64,
             max_waiting: 1_024,
         }

@@ -17,6 +17,10 @@ pub struct EvalRequest {
     pub limits: Limits,
     /// What it may touch.
     pub grants: Grants,
+    /// Whether its own text may make code from text: `eval` in all languages, `exec` and `compile` in Python, the
+    /// constructors of functions in JavaScript; if not, they raise (S1-24). Code of libraries and of the project is not
+    /// held back: this keeps a snippet readable, it is not what confines it. Default true.
+    pub allow_eval: bool,
     /// How much of its value is encoded.
     pub bounds: Bounds,
     /// Functions of the host that it may call.
@@ -39,6 +43,7 @@ impl EvalRequest {
             name: "<snippet>".into(),
             limits: Limits::default(),
             grants: Grants::default(),
+            allow_eval: true,
             bounds: Bounds::default(),
             callbacks: Callbacks::default(),
             output: None,

@@ -117,6 +117,12 @@ impl Snippet {
         self.set(|request| request.grants.seed = Some(seed))
     }
 
+    /// Whether the snippet may make code from text: see [`EvalRequest::allow_eval`]. Default true.
+    #[must_use]
+    pub fn allow_eval(self, allowed: bool) -> Self {
+        self.set(|request| request.allow_eval = allowed)
+    }
+
     /// Offers a function of the host under `name`.
     #[must_use]
     pub fn callback<F, Fut>(self, name: &str, description: &str, schema: Json, function: F) -> Self

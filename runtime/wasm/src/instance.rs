@@ -164,6 +164,7 @@ fn options(request: &EvalRequest) -> contract::Options {
             (None, Some(_)) => Some(Project::TARGET.into()),
             (None, None) => None,
         },
+        allow_eval: request.allow_eval,
     }
 }
 

@@ -14,7 +14,7 @@ use wit_parser::{Resolve, WorldId};
 use super::job::Job;
 
 /// The contract that every guest implements.
-pub(crate) const PACKAGE: &str = "dormouse:sandbox@0.1.0";
+pub(crate) const PACKAGE: &str = "dormouse:sandbox@0.2.0";
 
 /// The world of a guest.
 const WORLD: &str = "guest";

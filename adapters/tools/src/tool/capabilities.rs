@@ -71,6 +71,7 @@ impl Capabilities {
             "code_bytes": EvalRequest::MAX_CODE,
             "mounts": mounts,
             "allow_writes": found.allow_writes,
+            "allow_eval": found.allow_eval,
             "network": found.network,
             "callbacks": [],
             "error": error,
@@ -137,6 +138,7 @@ fn output() -> Json {
         .required("code_bytes", schema::integer(0, "Largest source text in bytes."))
         .required("mounts", schema::list(&mount, "Folders of the host that every run sees."))
         .required("allow_writes", schema::flag("Whether writes to mounted folders can be granted."))
+        .required("allow_eval", schema::flag("Whether snippets may make code from text."))
         .required("network", schema::text("Network access that can be granted: `none`."))
         .required(
             "callbacks",

@@ -47,11 +47,17 @@ impl Eval {
             let error = Error::new(ErrorCode::NetworkDenied, "network access is not offered here");
             return Err(error.with_hint("leave `allow_network` out and pass the data in `code` or `stdin`"));
         }
+        if arguments.flag("allow_eval") && !self.manager.policy().allow_eval {
+            let error =
+                Error::new(ErrorCode::CapabilityUnavailable, "code made from text is not allowed here");
+            return Err(error.with_hint("leave `allow_eval` out"));
+        }
         let code = arguments.take_text("code").unwrap_or_default();
         let mut request = EvalRequest::new(language(&mut arguments)?, code);
         if let Some(name) = arguments.take_text("name") {
             request.name = name;
         }
+        request.allow_eval = arguments.flag("allow_eval");
         request.limits = self.limits(&arguments);
         request.bounds = bounds(&arguments);
         request.grants = Grants {

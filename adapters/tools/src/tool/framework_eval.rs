@@ -73,7 +73,7 @@ fn fields(manager: &Manager) -> Vec<Field> {
     ]
 }
 
-/// The same call in the words of `sandbox_eval`.
+/// The same call in the words of `sandbox_eval`. The snippet has no `eval` (S1-24).
 fn canonical(mut arguments: Arguments) -> Map<String, Json> {
     let call = json!({
         "code": arguments.take_text("snippet"),
@@ -81,6 +81,7 @@ fn canonical(mut arguments: Arguments) -> Map<String, Json> {
         "timeout_ms": arguments.integer("timeout_ms"),
         "allow_writes": arguments.flag("allow_writes"),
         "allow_network": arguments.flag("allow_network"),
+        "allow_eval": false,
     });
     match call {
         Json::Object(call) => call,

@@ -125,6 +125,15 @@ fn access_fields(policy: &Policy) -> Vec<Field> {
             Kind::Flag { default: false },
             "Asks for outbound network access. Default false; refused by this server.",
         ),
+        Field::new(
+            "allow_eval",
+            Kind::Flag { default: policy.allow_eval },
+            format!(
+                "Whether the snippet may make code from text (`eval`, `exec`, `compile`, `new Function`). Default {}; {}.",
+                policy.allow_eval,
+                if policy.allow_eval { "false makes them raise" } else { "this server never allows it" }
+            ),
+        ),
         integer(
             "seed",
             0,
