@@ -87,6 +87,11 @@ impl Instance {
         })
     }
 
+    /// Whether its runs have left files of their own.
+    pub(crate) fn left_files(&self) -> bool {
+        self.store.data().files.scratch.as_ref().is_some_and(|scratch| !scratch.is_empty())
+    }
+
     /// From now on records what is looked at, or no longer; returns what was recorded.
     pub(crate) fn trace(&mut self, trace: Option<Trace>) -> Option<Trace> {
         std::mem::replace(&mut self.store.data_mut().files.trace, trace)

@@ -79,6 +79,7 @@ impl Projects {
         let failed = open(script, project, request, instance, scratch).await?;
         let trace = instance.trace(None);
         if failed.is_none()
+            && !instance.left_files()
             && let Some(key) = key
             && let Some(names) = trace.and_then(Trace::paths)
         {

@@ -128,6 +128,7 @@ spl_autoload_register(function (string $class): void {
         require $file;
     }
 });
+require __DIR__ . '/Symfony/Contracts/Deprecation/function.php';
 ";
 const PHP_CONTAINER: &str = "<?php
 use Symfony\\Component\\DependencyInjection\\{ContainerBuilder, Reference};
@@ -140,6 +141,49 @@ $services->compile();
 return $services;
 ";
 
+/// What a Symfony application needs more than [`PHP_PACKAGES`].
+const SYMFONY_PACKAGES: [&str; 7] = [
+    "php-symfony-error-handler",
+    "php-symfony-finder",
+    "php-symfony-framework-bundle",
+    "php-symfony-http-foundation",
+    "php-symfony-http-kernel",
+    "php-symfony-routing",
+    "php-symfony-var-dumper",
+];
+const SYMFONY: [Check; 3] = [
+    ("return container('kernel')->getEnvironment();", "\"dev\""),
+    ("return container('router')->generate('hello', ['name' => 'ann']);", "\"/hello/ann\""),
+    (
+        "return container('kernel')->handle(Symfony\\Component\\HttpFoundation\\Request::create('/hello/bob'))->getContent();",
+        "\"Hello bob\"",
+    ),
+];
+const SYMFONY_KERNEL: &str = "<?php
+namespace App;
+use Symfony\\Bundle\\FrameworkBundle\\Kernel\\MicroKernelTrait;
+use Symfony\\Component\\DependencyInjection\\Loader\\Configurator\\ContainerConfigurator;
+use Symfony\\Component\\HttpFoundation\\Response;
+use Symfony\\Component\\HttpKernel\\Kernel as Base;
+use Symfony\\Component\\Routing\\Loader\\Configurator\\RoutingConfigurator;
+class Kernel extends Base
+{
+    use MicroKernelTrait;
+    public function getProjectDir(): string { return dirname(__DIR__, 2); }
+    protected function configureContainer(ContainerConfigurator $container): void
+    {
+        $container->extension('framework', ['secret' => 'x', 'router' => ['utf8' => true]]);
+    }
+    protected function configureRoutes(RoutingConfigurator $routes): void
+    {
+        $routes->add('hello', '/hello/{name}')->controller([self::class, 'hello']);
+    }
+    public function hello(string $name): Response { return new Response(\"Hello $name\"); }
+}
+";
+const SYMFONY_BUNDLES: &str =
+    "<?php return [Symfony\\Bundle\\FrameworkBundle\\FrameworkBundle::class => ['all' => true]];";
+
 /// Installs the packages and evaluates the snippets, each twice: in a project that is opened, and in one that was kept.
 pub(super) fn run(extent: &Extent) -> Result<Totals> {
     let mut report = Report::default();
@@ -149,6 +193,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
         ("python", &PYTHON[..], python as fn() -> Result<Result<PathBuf, String>>),
         ("javascript", &JAVASCRIPT, javascript),
         ("php", &PHP, php),
+        ("php", &SYMFONY, symfony),
     ] {
         match project()? {
             Ok(folder) => {
@@ -209,16 +254,26 @@ fn javascript() -> Result<Result<PathBuf, String>> {
     }
 }
 
-/// Debian's packages, unpacked and not installed: their files lie as Composer would lay them.
 fn php() -> Result<Result<PathBuf, String>> {
-    let key = [&PHP_PACKAGES.join(" "), PHP_AUTOLOAD, PHP_CONTAINER].concat();
-    let provided = folder::provide("packages-php", &key, |into| {
+    debian("packages-php", &PHP_PACKAGES, &[("config/container.php", PHP_CONTAINER)])
+}
+
+fn symfony() -> Result<Result<PathBuf, String>> {
+    let packages = [&PHP_PACKAGES[..], &SYMFONY_PACKAGES].concat();
+    let files = [("config/bundles.php", SYMFONY_BUNDLES), ("vendor/App/Kernel.php", SYMFONY_KERNEL)];
+    debian("packages-symfony", &packages, &files)
+}
+
+/// A project over Debian's packages, unpacked and not installed: their files lie as Composer would lay them.
+fn debian(name: &str, packages: &[&str], files: &[(&str, &str)]) -> Result<Result<PathBuf, String>> {
+    let key = format!("{packages:?} {PHP_AUTOLOAD} {files:?}");
+    let provided = folder::provide(name, &key, |into| {
         let _step = Progress::new("packages").step("fetching PHP packages (apt-get)");
         let archives = into.join("archives");
         fs::create_dir(&archives)?;
         let apt = || {
             let mut apt = Command::new("apt-get");
-            apt.args(["download", "--quiet=2"]).args(PHP_PACKAGES).current_dir(&archives);
+            apt.args(["download", "--quiet=2"]).args(packages).current_dir(&archives);
             apt
         };
         program::fetch(apt)?;
@@ -232,8 +287,11 @@ fn php() -> Result<Result<PathBuf, String>> {
         fs::remove_dir_all(&archives)?;
         ensure!(vendor.join("Symfony/Component/Yaml/Yaml.php").is_file(), "the packages lie elsewhere");
         fs::write(vendor.join("autoload.php"), PHP_AUTOLOAD)?;
-        fs::create_dir(into.join("config"))?;
-        fs::write(into.join("config/container.php"), PHP_CONTAINER)?;
+        for (file, text) in files {
+            let path = into.join(file);
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(path, text)?;
+        }
         Ok(())
     });
     Ok(provided.map_err(|error| format!("Debian's PHP packages cannot be fetched here ({error:#})")))

@@ -18,6 +18,13 @@
         }
     }
     $services = null;
+    if ($name === null && is_file("$root/config/bundles.php") && class_exists('App\\Kernel')) {
+        // A Symfony application. Its caches go where a run can write.
+        $_SERVER += ['APP_CACHE_DIR' => '/tmp/cache', 'APP_LOG_DIR' => '/tmp/log'];
+        $kernel = new App\Kernel($_SERVER['APP_ENV'] ?? 'dev', (bool) ($_SERVER['APP_DEBUG'] ?? false));
+        $kernel->boot();
+        $services = $kernel->getContainer();
+    }
     if ($name !== null) {
         $file = "$root/$name";
         if (!is_file($file)) {
@@ -29,6 +36,10 @@
         }
         if (!is_array($services) && !is_object($services)) {
             throw new TypeError("the bootstrap file `$name` must return the container: an object with get(), an array, or a function that makes it");
+        }
+        if ($services instanceof Illuminate\Contracts\Foundation\Application) {
+            // A Laravel application is returned before its providers and facades are there.
+            $services->make(Illuminate\Contracts\Console\Kernel::class)->bootstrap();
         }
     }
 

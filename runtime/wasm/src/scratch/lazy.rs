@@ -18,6 +18,12 @@ impl LazyScratch {
         Self { pool, made: OnceLock::new() }
     }
 
+    /// Whether nothing lies in it. One that cannot be read counts as used.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Some(scratch) = self.made.get() else { return true };
+        std::fs::read_dir(scratch.path()).is_ok_and(|mut entries| entries.next().is_none())
+    }
+
     /// A context that shows the folder and nothing else.
     ///
     /// # Errors
