@@ -74,6 +74,26 @@ codes! {
     Cancelled = "cancelled", 130;
     /// A tool or another named thing does not exist.
     NotFound = "not_found", 1;
+    /// There is no such sandbox, or it is another owner's, or it is destroyed.
+    UnknownSandbox = "unknown_sandbox", 1;
+    /// There is no such checkpoint, or it is another owner's.
+    UnknownCheckpoint = "unknown_checkpoint", 1;
+    /// The checkpoint belongs to another sandbox.
+    CheckpointOfOtherSandbox = "checkpoint_of_other_sandbox", 1;
+    /// The owner has a sandbox of that name already.
+    NameTaken = "name_taken", 1;
+    /// What was asked does not go with the state a thing is in.
+    InvalidState = "invalid_state", 1;
+    /// The owner, or the installation, has as many as it may have.
+    QuotaExceeded = "quota_exceeded", 1;
+    /// The sandbox's files take as much room as they may.
+    LimitDisk = "limit_disk", 1;
+    /// Somebody else changed it at the same time.
+    Conflict = "conflict", 1;
+    /// Saved state is missing, cut or changed.
+    StateDamaged = "state_damaged", 1;
+    /// Saved state cannot be written or read: the disk is full, read-only, or of another version.
+    StateUnavailable = "state_unavailable", 1;
     /// A fault of Dormouse.
     Internal = "internal", 1;
 }

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`] |
 //! | may it run | [`policy`], [`manager`] |
+//! | a sandbox that lasts | [`sandbox`] |
 //! | who runs it | [`provider`], [`capabilities`] |
 //! | what came back | [`outcome`], [`value`], [`exception`], [`output`], [`error`] |
 
@@ -26,6 +27,7 @@ pub mod policy;
 pub mod project;
 pub mod provider;
 pub mod request;
+pub mod sandbox;
 pub mod value;
 
 pub use callback::{Callback, Callbacks};

@@ -1,0 +1,140 @@
+//! The port to what lasts: records, chunks and locks. One state folder, perhaps shared by several processes.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::chunk::ChunkSource;
+use super::id::{CheckpointId, Owner, SandboxId};
+use super::lifecycle::Phase;
+use super::machine::{Reach, Snapshot};
+use super::record::{Checkpoint, NewCheckpoint, Sandbox, Timestamp};
+use crate::Result;
+
+/// How many sandboxes and how much state there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// Sandboxes of one owner that are not destroyed.
+    pub per_owner: u32,
+    /// Sandboxes of all owners that are not destroyed.
+    pub in_all: u32,
+    /// Checkpoints of one sandbox.
+    pub checkpoints: u32,
+}
+
+/// What came of asking for a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// It is new.
+    New(Sandbox),
+    /// The owner's sandbox with that session key was there already (S2-16).
+    Existing(Sandbox),
+}
+
+/// What a sweep removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Chunks that no record needs.
+    pub chunks: u64,
+    /// Their bytes on disk.
+    pub bytes: u64,
+    /// Sandboxes whose making was not finished by a process that is gone.
+    pub sandboxes: u64,
+}
+
+/// The right to change one sandbox, held by one process at a time. Dropping it gives it back; so does the process's end.
+pub type Lease = Box<dyn Any + Send>;
+
+/// Records, chunks and locks. Calls may block for a disk; what has returned survives the end of the process and, where the
+/// system keeps its promises, a loss of power.
+pub trait Ledger: Send + Sync {
+    /// Keeps a new record, unless its owner has one with the same session key.
+    ///
+    /// # Errors
+    /// `name_taken`, `quota_exceeded` naming the quota.
+    fn create(&self, sandbox: &Sandbox, quota: &Quota) -> Result<Created>;
+
+    /// The owner's sandbox with this id, name or session key.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, the same for what is destroyed, another owner's, or was never there.
+    fn find(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox>;
+
+    /// The owner's sandboxes that are not destroyed, oldest first, after the one with the id `after`, at most `most`.
+    ///
+    /// # Errors
+    /// What keeps it from reading.
+    fn list(
+        &self,
+        owner: &Owner,
+        phase: Option<Phase>,
+        after: Option<&SandboxId>,
+        most: usize,
+    ) -> Result<Vec<Sandbox>>;
+
+    /// All owners' sandboxes in a phase, for the lifecycle.
+    ///
+    /// # Errors
+    /// What keeps it from reading.
+    fn in_phase(&self, phase: Phase) -> Result<Vec<Sandbox>>;
+
+    /// Replaces a record whose generation is the given one, and saves `state` with it in one step; returns the record as
+    /// it now is, one generation on. A record in phase `destroyed` is removed with its checkpoints.
+    ///
+    /// # Errors
+    /// `conflict` when the record is of another generation; `unknown_sandbox` when it is gone; what keeps it from
+    /// writing. Nothing is changed then.
+    fn update(&self, sandbox: &Sandbox, state: Option<&dyn Snapshot>) -> Result<Sandbox>;
+
+    /// Keeps a checkpoint and its state in one step; returns it with that state.
+    ///
+    /// # Errors
+    /// As [`Ledger::update`]; `quota_exceeded`.
+    fn add_checkpoint(
+        &self,
+        checkpoint: &NewCheckpoint,
+        state: &dyn Snapshot,
+        quota: &Quota,
+    ) -> Result<Checkpoint>;
+
+    /// A checkpoint of the owner's, by id.
+    ///
+    /// # Errors
+    /// `unknown_checkpoint`.
+    fn checkpoint(&self, owner: &Owner, id: &CheckpointId) -> Result<Checkpoint>;
+
+    /// The checkpoints of a sandbox, oldest first.
+    ///
+    /// # Errors
+    /// What keeps it from reading.
+    fn checkpoints(&self, sandbox: &SandboxId) -> Result<Vec<Checkpoint>>;
+
+    /// Removes a checkpoint.
+    ///
+    /// # Errors
+    /// `unknown_checkpoint`.
+    fn remove_checkpoint(&self, id: &CheckpointId) -> Result<()>;
+
+    /// Where saved state is read from.
+    fn chunks(&self) -> Arc<dyn ChunkSource>;
+
+    /// Takes the right to change a sandbox, if no other process has it.
+    ///
+    /// # Errors
+    /// What keeps it from locking.
+    fn lease(&self, id: &SandboxId) -> Result<Option<Lease>>;
+
+    /// Removes what no record needs and what processes that are gone have left half made.
+    ///
+    /// # Errors
+    /// What keeps it from reading or writing; what was removed until then stays removed.
+    fn sweep(&self, now: Timestamp, reach: Reach<'_>) -> Result<Swept>;
+}
+
+/// How a caller names a sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handle<'a> {
+    /// By its id or its name (S4-05).
+    IdOrName(&'a str),
+    /// By the caller's own key.
+    SessionKey(&'a str),
+}

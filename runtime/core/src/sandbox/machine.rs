@@ -1,0 +1,178 @@
+//! The port to a provider: a live sandbox, its files, and its state at one moment.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::chunk::{ChunkId, ChunkSink};
+use super::record::SavedState;
+use crate::{Bounds, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
+
+/// What of a sandbox's state is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Include {
+    /// The interpreters.
+    Memory,
+    /// The files.
+    Files,
+    /// Both.
+    #[default]
+    Both,
+}
+
+/// A variable of an interpreter, as a listing shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// The name of its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The beginning of how it would be shown, at most 100 characters.
+    pub summary: String,
+}
+
+/// What a name of the file tree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+}
+
+/// One name of the file tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its path.
+    pub path: GuestPath,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Bytes of a file, else 0.
+    pub bytes: u64,
+    /// When its content was changed, in milliseconds since 1970.
+    pub modified_ms: u64,
+}
+
+/// A sandbox's state at one moment, in memory. It shares what did not change with the live one and with other moments.
+pub trait Snapshot: Send + Sync {
+    /// Saves it. Writes only chunks that are not there yet.
+    ///
+    /// # Errors
+    /// What the sink says.
+    fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState>;
+
+    /// The files that were open in interpreters and are closed in this state.
+    fn closed_files(&self) -> Vec<String>;
+
+    /// The provider's own view, for [`Machine::restore`].
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// A sandbox that is awake. Calls come one at a time; dropping a call's future cancels it, and the machine then is as
+/// after a stopped run. Dropping the machine ends its interpreters.
+#[async_trait]
+pub trait Machine: Send {
+    /// Runs a snippet in the interpreter of its language, which is started on first use. Of the request's grants only
+    /// standard input counts; the others are the sandbox's own.
+    ///
+    /// # Errors
+    /// Only what kept it from running.
+    async fn eval(&mut self, request: EvalRequest) -> Result<Outcome>;
+
+    /// The value of a global, or of an expression in which `value` is that global's value (S3-08).
+    ///
+    /// # Errors
+    /// As [`Machine::eval`]; `not_found` when there is no such global.
+    async fn get(
+        &mut self,
+        language: &Language,
+        name: &str,
+        query: Option<&str>,
+        with: (&Limits, &Bounds),
+    ) -> Result<Outcome>;
+
+    /// Binds a global to the value of JSON text.
+    ///
+    /// # Errors
+    /// As [`Machine::eval`]; `args_invalid` with the guest's reason.
+    async fn set(&mut self, language: &Language, name: &str, json: &str, limits: &Limits) -> Result<()>;
+
+    /// The globals of an interpreter, by name; none when it was never used.
+    ///
+    /// # Errors
+    /// As [`Machine::eval`].
+    async fn variables(&mut self, language: &Language, limits: &Limits) -> Result<Vec<Variable>>;
+
+    /// Fresh interpreters; the files stay.
+    ///
+    /// # Errors
+    /// What keeps the provider from it.
+    async fn reset(&mut self) -> Result<()>;
+
+    /// Its files.
+    fn files(&mut self) -> &mut dyn Files;
+
+    /// Its state now. Files that are open in interpreters are closed.
+    ///
+    /// # Errors
+    /// `capability_unavailable` where state cannot be saved.
+    async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>>;
+
+    /// Puts it back to an earlier state of its own or of another sandbox; what the state does not include stays.
+    ///
+    /// # Errors
+    /// `guest_mismatch` when it belongs to other guests; nothing is changed then.
+    async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()>;
+
+    /// The languages whose interpreters are in memory, sorted.
+    fn awake(&self) -> Vec<Language>;
+}
+
+/// A sandbox's own files. Every path is absolute and checked; links never lead out of the tree.
+#[async_trait]
+pub trait Files: Send {
+    /// The bytes of a file from `offset`, at most `most`, and the size of the whole.
+    ///
+    /// # Errors
+    /// `not_found`, or `invalid_state` when it is no file.
+    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)>;
+
+    /// Replaces a file as a whole, or makes it and its folders.
+    ///
+    /// # Errors
+    /// `limit_disk` when it does not fit; the file then is as it was.
+    async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()>;
+
+    /// The entries below a folder, sorted by path, at most `most`, and how many there are in all.
+    ///
+    /// # Errors
+    /// `not_found`.
+    async fn list(&mut self, path: &GuestPath, recursive: bool, most: usize) -> Result<(Vec<Entry>, u64)>;
+
+    /// Removes a file, or a folder with all that is in it.
+    ///
+    /// # Errors
+    /// `not_found`.
+    async fn remove(&mut self, path: &GuestPath) -> Result<()>;
+
+    /// Makes a folder and those above it.
+    ///
+    /// # Errors
+    /// `limit_disk`; `invalid_state` when a file is in the way.
+    async fn make_folder(&mut self, path: &GuestPath) -> Result<()>;
+
+    /// One entry.
+    ///
+    /// # Errors
+    /// `not_found`.
+    async fn stat(&mut self, path: &GuestPath) -> Result<Entry>;
+}
+
+/// The chunks that a saved state consists of, for those who look after the store.
+pub type Reach<'a> = &'a dyn Fn(&SavedState) -> Result<Vec<ChunkId>>;

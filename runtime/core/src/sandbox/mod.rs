@@ -1,0 +1,27 @@
+//! A sandbox with a life: what it is called, what it may become, and the ports behind which its state lives.
+//!
+//! | room | owns |
+//! | --- | --- |
+//! | [`id`] | ids, names, owners and session keys, and what is refused of them |
+//! | [`lifecycle`] | phases, events and the one table of transitions |
+//! | [`record`] | what is known of a sandbox and of a checkpoint |
+//! | [`spec`] | what a caller may ask of a new one |
+//! | [`chunk`] | content-addressed pieces of saved state |
+//! | [`machine`] | the port to a provider: a live sandbox |
+//! | [`ledger`] | the port to what lasts: records, chunks and locks |
+
+pub mod chunk;
+pub mod id;
+pub mod ledger;
+pub mod lifecycle;
+pub mod machine;
+pub mod record;
+pub mod spec;
+
+pub use chunk::{ChunkId, ChunkSink, ChunkSource};
+pub use id::{CheckpointId, Name, Owner, SandboxId, SessionKey};
+pub use ledger::{Created, Handle, Lease, Ledger, Quota, Swept};
+pub use lifecycle::{Event, Phase, StopReason};
+pub use machine::{Entry, EntryKind, Files, Include, Machine, Reach, Snapshot, Variable};
+pub use record::{Checkpoint, NewCheckpoint, Sandbox, SavedState, Timestamp};
+pub use spec::{SandboxSpec, SpecMount};

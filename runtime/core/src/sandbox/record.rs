@@ -1,0 +1,77 @@
+//! What is known of a sandbox and of a checkpoint.
+
+use serde::{Deserialize, Serialize};
+
+use super::chunk::ChunkId;
+use super::id::{CheckpointId, Name, Owner, SandboxId, SessionKey};
+use super::lifecycle::{Phase, StopReason};
+use super::machine::Include;
+use super::spec::SandboxSpec;
+
+/// Milliseconds since 1970, UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Timestamp(pub u64);
+
+/// State that has been saved: the chunk from which everything else is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedState {
+    /// The chunk to begin with.
+    pub root: ChunkId,
+    /// Bytes of all its chunks, uncompressed, shared ones included.
+    pub bytes: u64,
+}
+
+/// One sandbox, as its record says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Its id.
+    pub id: SandboxId,
+    /// Who it belongs to.
+    pub owner: Owner,
+    /// What it is called; unique within its owner.
+    pub name: Name,
+    /// The caller's own key, if it was made for one.
+    pub session_key: Option<SessionKey>,
+    /// Where it is in its life.
+    pub phase: Phase,
+    /// Why it is stopped, if it is.
+    pub stop_reason: Option<StopReason>,
+    /// What it was asked to be.
+    pub spec: SandboxSpec,
+    /// Its saved state. None: nothing was saved yet, it is as new.
+    pub state: Option<SavedState>,
+    /// Counts the changes of this record; a change of an older one is refused.
+    pub generation: u64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last called, or made.
+    pub last_activity_at: Timestamp,
+    /// When it was stopped, if it is.
+    pub stopped_at: Option<Timestamp>,
+    /// Whether it was ever called.
+    pub used: bool,
+}
+
+/// What a checkpoint is to be, before it has state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewCheckpoint {
+    /// Its id.
+    pub id: CheckpointId,
+    /// The sandbox whose state it is.
+    pub sandbox: SandboxId,
+    /// What it is called, if anything; need not be unique.
+    pub name: Option<Name>,
+    /// What it holds.
+    pub include: Include,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// One checkpoint of a sandbox: named saved state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Which it is.
+    pub label: NewCheckpoint,
+    /// The state.
+    pub state: SavedState,
+}
