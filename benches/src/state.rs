@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use dormouse::wasm::{Checkpoint, Session, Settings, WasmProvider};
+use dormouse::wasm::{SavedInterpreter, Session, Settings, WasmProvider};
 use dormouse::{EvalRequest, Language};
 
 use crate::bench::{Bench, LANGUAGES, check, milliseconds};
@@ -58,7 +58,7 @@ fn state(bench: &Bench, language: &'static str) -> Result<[Row; 3]> {
         bench.runtime.block_on(async {
             let bytes = provider.checkpoint(&mut session(&provider, language).await?).await?.to_bytes();
             let begin = Instant::now();
-            let mut restored = provider.restore(&Checkpoint::from_bytes(&bytes)?).await?;
+            let mut restored = provider.restore(&SavedInterpreter::from_bytes(&bytes)?).await?;
             evaluate(&provider, &mut restored, language, length(language)).await?;
             Ok(vec![milliseconds(begin.elapsed())])
         })

@@ -3,7 +3,7 @@
 use std::fs;
 
 use dormouse::ErrorCode;
-use dormouse::wasm::{Checkpoint, Settings, WasmProvider};
+use dormouse::wasm::{SavedInterpreter, Settings, WasmProvider};
 use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
 use serde_json::Value as Json;
 
@@ -43,7 +43,7 @@ fn the_checkpoint_of_another_build_is_refused() {
     let cache = another_build(JAVASCRIPT);
     let settings = Settings { cache: cache.path().into(), ..Settings::new().expect("settings") };
     let other = WasmProvider::new(settings).expect("a provider");
-    let checkpoint = Checkpoint::from_bytes(&saved(JAVASCRIPT)).expect("it is whole");
+    let checkpoint = SavedInterpreter::from_bytes(&saved(JAVASCRIPT)).expect("it is whole");
     let error = sandbox::wait(other.restore(&checkpoint)).err().expect("it belongs to another build");
     assert_eq!(error.code(), ErrorCode::GuestMismatch);
     assert!(error.message().contains("another build") && error.hint().is_some(), "{error}");
@@ -56,12 +56,13 @@ fn a_cut_checkpoint_is_refused_wherever_it_was_cut() {
         let bytes = saved(language);
         let steps = (0..200).chain((200..bytes.len()).step_by(bytes.len() / 200)).chain([bytes.len() - 1]);
         for end in steps {
-            let error =
-                Checkpoint::from_bytes(&bytes[..end]).err().unwrap_or_else(|| panic!("cut at {end}: taken"));
+            let error = SavedInterpreter::from_bytes(&bytes[..end])
+                .err()
+                .unwrap_or_else(|| panic!("cut at {end}: taken"));
             assert_eq!(error.code(), ErrorCode::ArgsInvalid);
         }
         let longer = [bytes.as_slice(), b"\0"].concat();
-        assert!(Checkpoint::from_bytes(&longer).is_err(), "one byte more");
+        assert!(SavedInterpreter::from_bytes(&longer).is_err(), "one byte more");
     }
 }
 
@@ -73,7 +74,7 @@ fn a_changed_checkpoint_is_refused_at_any_bit() {
         for at in places {
             let mut changed = bytes.clone();
             changed[at] ^= 1 << (at % 8);
-            let refused = Checkpoint::from_bytes(&changed).is_err();
+            let refused = SavedInterpreter::from_bytes(&changed).is_err();
             assert!(refused, "{language}: bit {} of byte {at} of {} was changed", at % 8, bytes.len());
         }
     }
@@ -82,7 +83,7 @@ fn a_changed_checkpoint_is_refused_at_any_bit() {
 #[test]
 fn what_is_no_checkpoint_is_refused_and_claims_cost_nothing() {
     for bytes in [&b""[..], b"x", b"DMOUSE", b"\0\0\0\0\0\0\0\0", &[0xff; 4096]] {
-        let error = Checkpoint::from_bytes(bytes).expect_err("no checkpoint");
+        let error = SavedInterpreter::from_bytes(bytes).expect_err("no checkpoint");
         assert_eq!(error.code(), ErrorCode::ArgsInvalid);
         assert!(error.hint().is_some(), "{error}");
     }
@@ -90,5 +91,5 @@ fn what_is_no_checkpoint_is_refused_and_claims_cost_nothing() {
     let mut claim = saved(PYTHON)[..200].to_vec();
     let at = guest_at(&claim) + 64;
     claim[at + 4..at + 20].fill(0xff);
-    assert!(Checkpoint::from_bytes(&claim).is_err());
+    assert!(SavedInterpreter::from_bytes(&claim).is_err());
 }

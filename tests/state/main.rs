@@ -6,7 +6,7 @@ mod damaged;
 mod elsewhere;
 mod php;
 
-use dormouse::wasm::{Checkpoint, Session, Settings, WasmProvider};
+use dormouse::wasm::{SavedInterpreter, Session, Settings, WasmProvider};
 use dormouse::{EvalRequest, Language, Outcome, Result};
 use dormouse_tests::sandbox;
 
@@ -30,7 +30,7 @@ impl Kept {
     }
 
     /// A session that goes on where the checkpoint was taken.
-    fn restored(checkpoint: &Checkpoint) -> Result<Self> {
+    fn restored(checkpoint: &SavedInterpreter) -> Result<Self> {
         let provider = provider();
         let session = sandbox::wait(provider.restore(checkpoint))?;
         Ok(Self { provider, session, language: checkpoint.language().clone() })
@@ -50,7 +50,7 @@ impl Kept {
         self.run(&request)
     }
 
-    fn checkpoint(&mut self) -> Checkpoint {
+    fn checkpoint(&mut self) -> SavedInterpreter {
         sandbox::wait(self.provider.checkpoint(&mut self.session)).expect("the session can be saved")
     }
 }

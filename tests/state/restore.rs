@@ -4,14 +4,14 @@
 use std::io::{Read as _, Write as _};
 
 use dormouse::EvalRequest;
-use dormouse::wasm::{Checkpoint, Settings, WasmProvider};
+use dormouse::wasm::{SavedInterpreter, Settings, WasmProvider};
 
 fn main() {
     let path = std::env::args().nth(1).expect("the file of a checkpoint");
     let bytes = std::fs::read(path).expect("the file can be read");
     let mut snippets = String::new();
     std::io::stdin().read_to_string(&mut snippets).expect("standard input is text");
-    let checkpoint = Checkpoint::from_bytes(&bytes).expect("it is a checkpoint");
+    let checkpoint = SavedInterpreter::from_bytes(&bytes).expect("it is a checkpoint");
     let provider = Settings::new().and_then(WasmProvider::new).expect("a provider");
     let mut out = std::io::stdout().lock();
     dormouse_tests::sandbox::wait(async {

@@ -5,6 +5,7 @@ use wasmtime::Store;
 use wasmtime::component::{Component, ComponentExportIndex, Instance, TypedFunc, WasmList};
 
 use crate::bindings::CONTRACT;
+use crate::saved::Page;
 use crate::state::Host;
 
 /// Granularity of saved memory, in bytes.
@@ -90,25 +91,33 @@ impl Doors {
             .with_hint("raise the memory limit"))
     }
 
-    /// Writes one page of `PAGE` bytes.
+    /// Combines pages with the memory of an instance that has not run, by exclusive or.
     ///
     /// # Errors
-    /// `internal` when the page lies outside the memory.
-    pub(crate) async fn write(&self, store: &mut Store<Host>, pages: &[(u32, Box<[u8]>)]) -> Result<()> {
+    /// `internal` when a page lies outside the memory; nothing is written then.
+    pub(crate) async fn apply(&self, store: &mut Store<Host>, pages: &[(u32, Page)]) -> Result<()> {
         let memory = self.memory(store).await?;
         let (base, len) = (memory.as_ptr().cast_mut(), memory.len());
-        for (number, bytes) in pages {
+        let mut written = Vec::with_capacity(pages.len());
+        for (number, difference) in pages {
             let start = *number as usize * PAGE;
-            if bytes.len() != PAGE || start.checked_add(PAGE).is_none_or(|end| end > len) {
+            let Some(image) = memory.get(start..).and_then(|rest| rest.first_chunk::<PAGE>()) else {
                 return Err(Error::new(
                     ErrorCode::Internal,
                     format!("page {number} lies outside the memory"),
                 ));
-            }
+            };
+            let mut bytes = **difference;
+            bytes.iter_mut().zip(image).for_each(|(byte, image)| *byte ^= image);
+            written.push((start, bytes));
+        }
+        for (start, bytes) in written {
+            debug_assert!(start + PAGE <= len, "looked at above");
             #[allow(unsafe_code, reason = "the engine has no safe way to write a component's memory")]
             // SAFETY: `base..base + len` is the instance's linear memory, as the `memory` door has just returned it. It is
             // mapped writable and does not move while `store` is borrowed mutably here, and no guest code runs and no
-            // reference to the memory lives during the copy. The page lies inside, which was checked above.
+            // reference to the memory lives during the copy: the last use of `memory` is above. The page lies inside,
+            // because its bytes were read from there.
             unsafe {
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), base.add(start), PAGE);
             }

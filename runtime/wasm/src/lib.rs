@@ -13,14 +13,13 @@
 //! | what came of it | [`stdio`], [`trap`] |
 //!
 //! A user's own program takes the same way through [`command`] instead of a guest, a preview1
-//! module by way of [`preview1`]. A kept instance is a [`Session`]; its state goes through the [`doors`] into a [`Checkpoint`] and back.
+//! module by way of [`preview1`]. A kept instance is a [`Session`]; its state goes through the [`doors`] into a [`SavedInterpreter`] and back.
 //!
 //! Unsafe code stands in `artifact` (mapping our own machine code) and `doors` (writing a restored page), one block
 //! each, and nowhere else.
 
 mod artifact;
 mod bindings;
-mod checkpoint;
 mod command;
 mod disk;
 mod doors;
@@ -36,6 +35,7 @@ mod private;
 mod project;
 mod provider;
 mod ready;
+mod saved;
 mod scratch;
 mod session;
 mod settings;
@@ -44,11 +44,12 @@ mod stdio;
 mod ticker;
 mod trap;
 mod typescript;
+mod written;
 
 pub use bindings::CONTRACT;
-pub use checkpoint::Checkpoint;
 pub use dormouse_core::Language;
 pub use provider::WasmProvider;
+pub use saved::SavedInterpreter;
 pub use session::Session;
 pub use settings::{Allocation, Settings};
 

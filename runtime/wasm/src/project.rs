@@ -17,10 +17,10 @@ use sha2::{Digest as _, Sha256};
 
 use self::stamp::Stamp;
 use crate::artifact::hex;
-use crate::checkpoint::Checkpoint;
 use crate::disk::Trace;
 use crate::instance::Instance;
 use crate::ready::Ready;
+use crate::saved::SavedInterpreter;
 use crate::scratch::ScratchPool;
 use crate::{private, session};
 
@@ -45,7 +45,7 @@ pub(crate) struct Projects {
 /// A project as it was when it had been opened.
 struct Opened {
     stamp: Stamp,
-    state: Checkpoint,
+    state: SavedInterpreter,
 }
 
 impl Projects {
@@ -83,7 +83,7 @@ impl Projects {
             && let Some(key) = key
             && let Some(names) = trace.and_then(Trace::paths)
         {
-            match session::save(ready, instance).await {
+            match session::save(ready, instance, None).await {
                 Ok(state) if state.pages() <= MOST_PAGES => {
                     self.keep(key, Opened { stamp: Stamp::of(&project.source, names), state });
                 }
@@ -151,7 +151,7 @@ impl Opened {
         let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
         let (stamp, state) = rest.split_at_checked(length).ok_or_else(damaged)?;
         let stamp = serde_json::from_slice(stamp).map_err(|_| damaged())?;
-        Ok(Self { stamp, state: Checkpoint::from_bytes(state)? })
+        Ok(Self { stamp, state: SavedInterpreter::from_bytes(state)? })
     }
 }
 

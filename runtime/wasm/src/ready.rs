@@ -4,9 +4,10 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use dormouse_core::Result;
+use dormouse_core::{Error, ErrorCode, Result};
+use tokio::sync::{MappedMutexGuard, MutexGuard};
 
 use crate::instance::Instance;
 use crate::loaded::Loaded;
@@ -21,12 +22,22 @@ struct Inner {
     size: usize,
     waiting: Mutex<VecDeque<Instance>>,
     filling: AtomicBool,
+    /// One that never runs: its memory is the image.
+    base: tokio::sync::Mutex<Option<Instance>>,
 }
 
 impl Ready {
     pub(crate) fn new(loaded: Loaded, size: usize) -> Self {
         let waiting = Mutex::new(VecDeque::with_capacity(size));
-        Self { inner: Arc::new(Inner { loaded, size, waiting, filling: AtomicBool::new(false) }) }
+        Self {
+            inner: Arc::new(Inner {
+                loaded,
+                size,
+                waiting,
+                filling: AtomicBool::new(false),
+                base: Default::default(),
+            }),
+        }
     }
 
     pub(crate) fn loaded(&self) -> &Loaded {
@@ -44,6 +55,16 @@ impl Ready {
             Some(instance) => Ok(instance),
             None => self.inner.loaded.instantiate().await,
         }
+    }
+
+    /// The instance whose memory is the guest's image. It must not run.
+    pub(crate) async fn base(&self) -> Result<MappedMutexGuard<'_, Instance>> {
+        let mut base = self.inner.base.lock().await;
+        if base.is_none() {
+            *base = Some(self.inner.loaded.instantiate().await?);
+        }
+        MutexGuard::try_map(base, Option::as_mut)
+            .map_err(|_| Error::new(ErrorCode::Internal, "the guest's image is gone"))
     }
 
     /// Starts filling up, unless that goes on already. The task ends when the queue is full or the guest is gone.
@@ -74,7 +95,7 @@ impl Ready {
 }
 
 impl Inner {
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Instance>> {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<Instance>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

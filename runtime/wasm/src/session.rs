@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use dormouse_core::{Error, ErrorCode, EvalRequest, Language, Outcome, Result, Status};
 
-use crate::checkpoint::Checkpoint;
 use crate::doors::Doors;
 use crate::engine::Metering;
 use crate::instance::Instance;
 use crate::provider::WasmProvider;
 use crate::ready::Ready;
+use crate::saved::SavedInterpreter;
+use crate::written;
 
 /// Time for the state doors of one instance to answer.
 const DOOR_TIME: Duration = Duration::from_secs(60);
@@ -37,7 +38,7 @@ impl WasmProvider {
     ///
     /// # Errors
     /// `guest_mismatch` when the checkpoint belongs to another build of the guest.
-    pub async fn restore(&self, checkpoint: &Checkpoint) -> Result<Session> {
+    pub async fn restore(&self, checkpoint: &SavedInterpreter) -> Result<Session> {
         let mut session = self.session(&checkpoint.language).await?;
         restore(&session.ready, &mut session.instance, checkpoint).await?;
         Ok(session)
@@ -61,36 +62,45 @@ impl WasmProvider {
     ///
     /// # Errors
     /// `guest_trap` when an earlier call ended the session; `capability_unavailable` when the guest has no state doors.
-    pub async fn checkpoint(&self, session: &mut Session) -> Result<Checkpoint> {
+    pub async fn checkpoint(&self, session: &mut Session) -> Result<SavedInterpreter> {
         session.alive()?;
-        save(&session.ready, &mut session.instance).await
+        save(&session.ready, &mut session.instance, None).await
     }
 }
 
-/// Saves an instance at rest. It can go on afterwards, but for its open files, which are closed.
-pub(crate) async fn save(ready: &Ready, instance: &mut Instance) -> Result<Checkpoint> {
-    let mut base = ready.take().await?;
+/// Saves an instance at rest. It can go on afterwards, but for its open files, which are closed. What is the same in
+/// the state `before` is shared with it.
+pub(crate) async fn save(
+    ready: &Ready,
+    instance: &mut Instance,
+    before: Option<&SavedInterpreter>,
+) -> Result<SavedInterpreter> {
     let doors = open(ready, instance)?;
-    let base_doors = open(ready, &mut base)?;
     let (store, _) = instance.parts();
     let closed = doors.quiesce(store).await?;
     let stack_pointer = doors.stack_pointer(store).await?;
+    let memory = doors.memory(store).await?;
+    let mut base = ready.base().await?;
+    let base_doors = open(ready, &mut base)?;
     let (base_store, _) = base.parts();
     let image = base_doors.memory(base_store).await?;
-    let memory = doors.memory(store).await?;
     let loaded = ready.loaded();
-    Ok(Checkpoint {
+    Ok(SavedInterpreter {
         language: loaded.language.clone(),
         guest: loaded.hash.clone(),
         stack_pointer,
         memory: memory.len() as u64,
-        pages: Checkpoint::diff(memory, image),
+        pages: SavedInterpreter::diff(memory, image, written::pages(memory), before),
         closed,
     })
 }
 
 /// Gives an instance that has not run the state of a checkpoint.
-pub(crate) async fn restore(ready: &Ready, instance: &mut Instance, checkpoint: &Checkpoint) -> Result<()> {
+pub(crate) async fn restore(
+    ready: &Ready,
+    instance: &mut Instance,
+    checkpoint: &SavedInterpreter,
+) -> Result<()> {
     if ready.loaded().hash != checkpoint.guest {
         return Err(Error::new(
             ErrorCode::GuestMismatch,
@@ -106,7 +116,7 @@ pub(crate) async fn restore(ready: &Ready, instance: &mut Instance, checkpoint: 
     let memory = usize::try_from(checkpoint.memory)
         .map_err(|error| Error::internal("more memory than fits", error))?;
     doors.grow_to(store, memory).await?;
-    doors.write(store, &checkpoint.pages).await
+    doors.apply(store, &checkpoint.pages).await
 }
 
 impl Session {

@@ -1,12 +1,19 @@
-//! A saved interpreter: the pages of its memory that differ from the guest's image, and what they fit.
+//! A saved interpreter: what of its memory differs from the guest's image, and what it fits.
+
+use std::sync::Arc;
 
 use dormouse_core::{Error, ErrorCode, Language, Result};
 use sha2::{Digest as _, Sha256};
 
 use crate::doors::PAGE;
 
+/// The bytes of a page, each combined with the image's by exclusive or: mostly zeroes.
+pub(crate) type Page = Arc<[u8; PAGE]>;
+
+static ZEROES: [u8; PAGE] = [0; PAGE];
+
 /// First bytes of the form, with its version.
-const MAGIC: &[u8; 8] = b"DMOUSE\x00\x01";
+const MAGIC: &[u8; 8] = b"DMOUSE\x00\x02";
 /// Bytes of the checksum at the end. It tells damage, not forgery: a checkpoint is as untrusted as its guest.
 const DIGEST: usize = 32;
 /// Largest memory that a checkpoint can speak of, in bytes.
@@ -15,20 +22,20 @@ const MAX_MEMORY: u64 = 4 << 30;
 /// The state of an interpreter at rest. Plain data of the guest's: it holds no pointer of the host and gives a guest
 /// nothing that it could not have computed itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checkpoint {
+pub struct SavedInterpreter {
     pub(crate) language: Language,
     /// SHA-256 of the guest whose image the pages belong to.
     pub(crate) guest: String,
     pub(crate) stack_pointer: u32,
     /// Size of the memory, in bytes.
     pub(crate) memory: u64,
-    /// Page number and content, ascending.
-    pub(crate) pages: Vec<(u32, Box<[u8]>)>,
+    /// Page number and difference, ascending.
+    pub(crate) pages: Vec<(u32, Page)>,
     /// Files that were open and have been closed.
     pub(crate) closed: Vec<String>,
 }
 
-impl Checkpoint {
+impl SavedInterpreter {
     /// Pages of 4 KiB that differ from the guest's image.
     pub fn pages(&self) -> usize {
         self.pages.len()
@@ -44,16 +51,34 @@ impl Checkpoint {
         &self.closed
     }
 
-    /// The pages in which `memory` differs from `image`; past the image's end, from zeroes.
-    pub(crate) fn diff(memory: &[u8], image: &[u8]) -> Vec<(u32, Box<[u8]>)> {
-        let zeroes = [0u8; PAGE];
-        let pages = memory.chunks_exact(PAGE).enumerate();
+    /// How `memory` differs from `image`, of which all lies in the pages `candidates`, and in the pages of `before` that
+    /// are the same is shared with it. Past the image's end is zero.
+    pub(crate) fn diff(
+        memory: &[u8],
+        image: &[u8],
+        candidates: impl IntoIterator<Item = u32>,
+        before: Option<&Self>,
+    ) -> Vec<(u32, Page)> {
+        let mut known = before.map(|before| before.pages.iter().peekable());
+        let mut pages = Vec::new();
+        for number in candidates {
+            let start = number as usize * PAGE;
+            let Some(now) = memory.get(start..start + PAGE) else { break };
+            let then = image.get(start..start + PAGE).unwrap_or(&ZEROES);
+            if now == then {
+                continue;
+            }
+            let mut difference = [0; PAGE];
+            for ((byte, now), then) in difference.iter_mut().zip(now).zip(then) {
+                *byte = now ^ then;
+            }
+            let same = known.as_mut().and_then(|known| {
+                while known.next_if(|(other, _)| *other < number).is_some() {}
+                known.next_if(|(other, page)| *other == number && **page == difference)
+            });
+            pages.push((number, same.map_or_else(|| Arc::new(difference), |(_, page)| page.clone())));
+        }
         pages
-            .filter(|(number, page)| {
-                *page != image.get(number * PAGE..(number + 1) * PAGE).unwrap_or(&zeroes)
-            })
-            .filter_map(|(number, page)| Some((u32::try_from(number).ok()?, page.into())))
-            .collect()
     }
 
     /// As bytes: magic, language, guest, stack pointer, memory size, page numbers, pages, and the SHA-256 of all that;
@@ -71,14 +96,14 @@ impl Checkpoint {
             out.extend_from_slice(&number.to_le_bytes());
         }
         for (_, page) in &self.pages {
-            out.extend_from_slice(page);
+            out.extend_from_slice(page.as_slice());
         }
         let digest = Sha256::digest(&out);
         out.extend_from_slice(&digest);
         out
     }
 
-    /// Reads what [`Checkpoint::to_bytes`] wrote. The bytes may come from anywhere.
+    /// Reads what [`SavedInterpreter::to_bytes`] wrote. The bytes may come from anywhere.
     ///
     /// # Errors
     /// `args_invalid`, saying what is wrong; nothing is allocated beyond the size of the input.
@@ -113,7 +138,7 @@ impl Checkpoint {
         }
         let pages = numbers
             .into_iter()
-            .map(|number| Ok((number, reader.take(PAGE)?.into())))
+            .map(|number| Ok((number, Arc::new(reader.array()?))))
             .collect::<Result<_>>()?;
         Ok(Self { language, guest, stack_pointer, memory, pages, closed: Vec::new() })
     }
@@ -149,13 +174,13 @@ fn damaged(why: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn sample() -> Checkpoint {
-        Checkpoint {
+    fn sample() -> SavedInterpreter {
+        SavedInterpreter {
             language: Language::python(),
             guest: "ab".repeat(32),
             stack_pointer: 1 << 20,
             memory: 1 << 20,
-            pages: vec![(1, vec![7; PAGE].into()), (255, vec![9; PAGE].into())],
+            pages: vec![(1, Arc::new([7; PAGE])), (255, Arc::new([9; PAGE]))],
             closed: Vec::new(),
         }
     }
@@ -163,7 +188,7 @@ mod tests {
     #[test]
     fn a_checkpoint_reads_back_as_it_was() {
         let checkpoint = sample();
-        assert_eq!(Checkpoint::from_bytes(&checkpoint.to_bytes()).unwrap(), checkpoint);
+        assert_eq!(SavedInterpreter::from_bytes(&checkpoint.to_bytes()).unwrap(), checkpoint);
     }
 
     #[test]
@@ -171,12 +196,12 @@ mod tests {
         let bytes = sample().to_bytes();
         let head = bytes.len() - 2 * PAGE - DIGEST;
         for end in (0..head).chain([bytes.len() - 1]) {
-            assert!(Checkpoint::from_bytes(&bytes[..end]).is_err(), "cut at {end}");
+            assert!(SavedInterpreter::from_bytes(&bytes[..end]).is_err(), "cut at {end}");
         }
         for at in 0..MAGIC.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 0xff;
-            assert!(Checkpoint::from_bytes(&changed).is_err());
+            assert!(SavedInterpreter::from_bytes(&changed).is_err());
         }
         // Impossible claims are refused although their checksum fits.
         let mut huge = bytes[..bytes.len() - DIGEST].to_vec();
@@ -184,17 +209,26 @@ mod tests {
         huge[count..count + 8].copy_from_slice(&u64::MAX.to_le_bytes());
         let digest = Sha256::digest(&huge);
         huge.extend_from_slice(&digest);
-        assert!(Checkpoint::from_bytes(&huge).is_err());
+        assert!(SavedInterpreter::from_bytes(&huge).is_err());
     }
 
     #[test]
-    fn only_pages_that_differ_are_kept() {
+    fn only_pages_that_differ_are_kept_and_shared_with_the_state_before() {
         let image = vec![1u8; 2 * PAGE];
         let mut memory = vec![1u8; 2 * PAGE];
         memory.extend_from_slice(&[0; 2 * PAGE]);
         memory[PAGE] = 2;
         memory[3 * PAGE] = 5;
-        let pages = Checkpoint::diff(&memory, &image);
-        assert_eq!(pages.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1, 3]);
+        let numbers = |pages: &[(u32, Page)]| pages.iter().map(|(number, _)| *number).collect::<Vec<_>>();
+        let mut first = sample();
+        first.pages = SavedInterpreter::diff(&memory, &image, 0..4, None);
+        assert_eq!(numbers(&first.pages), [1, 3]);
+        assert_eq!(first.pages[0].1[..2], [3, 0]);
+        memory[2 * PAGE] = 1;
+        memory[3 * PAGE] = 6;
+        let second = SavedInterpreter::diff(&memory, &image, 0..9, Some(&first));
+        assert_eq!(numbers(&second), [1, 2, 3]);
+        assert!(Arc::ptr_eq(&first.pages[0].1, &second[0].1), "page 1 is the same");
+        assert_eq!(second[2].1[0], 6);
     }
 }
