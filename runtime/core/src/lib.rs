@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`] |
 //! | may it run | [`policy`], [`manager`] |
-//! | a sandbox that lasts | [`sandbox`] |
+//! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`capabilities`] |
 //! | what came back | [`outcome`], [`value`], [`exception`], [`output`], [`error`] |
 
@@ -28,6 +28,7 @@ pub mod project;
 pub mod provider;
 pub mod request;
 pub mod sandbox;
+pub mod sandboxes;
 pub mod value;
 
 pub use callback::{Callback, Callbacks};
@@ -44,4 +45,5 @@ pub use policy::Policy;
 pub use project::Project;
 pub use provider::Provider;
 pub use request::{CommandRequest, EvalRequest};
+pub use sandboxes::Sandboxes;
 pub use value::Value;

@@ -30,6 +30,11 @@ impl Manager {
         Self { inner: Arc::new(Inner { policy, provider, places, waiting: AtomicUsize::new(0) }) }
     }
 
+    /// Who runs things.
+    pub fn provider(&self) -> &Arc<dyn Provider> {
+        &self.inner.provider
+    }
+
     /// The operator's rules.
     pub fn policy(&self) -> &Policy {
         &self.inner.policy
@@ -54,13 +59,21 @@ impl Manager {
     /// `args_invalid` or `too_large` for the request, `write_denied` for a writable mount under a policy without
     /// writes, `busy` when too many runs wait, and what keeps the provider from running it.
     pub async fn eval(&self, mut request: EvalRequest) -> Result<Outcome> {
-        request.check()?;
-        request.limits = request.limits.within(&self.inner.policy.ceiling)?;
-        request.bounds = request.bounds.clamped();
-        request.allow_eval &= self.inner.policy.allow_eval;
-        self.check_writes(&request.grants)?;
+        self.admit(&mut request)?;
         let _place = self.place().await?;
         self.inner.provider.eval(request).await
+    }
+
+    /// Checks a snippet against the policy, wherever it is to run.
+    ///
+    /// # Errors
+    /// `args_invalid`, `too_large` or `write_denied`.
+    pub(crate) fn admit(&self, request: &mut EvalRequest) -> Result<()> {
+        request.check()?;
+        request.limits = request.limits.clone().within(&self.inner.policy.ceiling)?;
+        request.bounds = request.bounds.clone().clamped();
+        request.allow_eval &= self.inner.policy.allow_eval;
+        self.check_grants(&request.grants)
     }
 
     /// Runs a program of the user's own. Dropping the future cancels the run.
@@ -70,12 +83,12 @@ impl Manager {
     pub async fn command(&self, mut request: CommandRequest) -> Result<Outcome> {
         request.check()?;
         request.limits = request.limits.within(&self.inner.policy.ceiling)?;
-        self.check_writes(&request.grants)?;
+        self.check_grants(&request.grants)?;
         let _place = self.place().await?;
         self.inner.provider.command(request).await
     }
 
-    fn check_writes(&self, grants: &Grants) -> Result<()> {
+    pub(crate) fn check_grants(&self, grants: &Grants) -> Result<()> {
         let mount = grants.mounts.iter().find(|mount| mount.access == Access::ReadWrite);
         let project = grants.project.as_ref().filter(|project| project.access == Access::ReadWrite);
         let writable = mount.map(|mount| mount.target.as_str()).or(project.map(|_| Project::TARGET));
@@ -90,7 +103,7 @@ impl Manager {
     }
 
     /// One of the running places, after a bounded wait.
-    async fn place(&self) -> Result<tokio::sync::SemaphorePermit<'_>> {
+    pub(crate) async fn place(&self) -> Result<tokio::sync::SemaphorePermit<'_>> {
         if let Ok(place) = self.inner.places.try_acquire() {
             return Ok(place);
         }

@@ -1,7 +1,10 @@
 //! The port through which the manager reaches whoever runs things.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
+use crate::sandbox::{ChunkId, ChunkSource, Machine, SandboxSpec, SavedState, Snapshot};
 use crate::{CommandRequest, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Result};
 
 /// Runs snippets. Dropping a returned future cancels its work and frees everything it held; that must be enough.
@@ -18,6 +21,46 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// Only what kept it from running; how a run ended is an [`Outcome`].
     async fn eval(&self, request: EvalRequest) -> Result<Outcome>;
+
+    /// A sandbox that is awake: a new one, or one that goes on from a state.
+    ///
+    /// # Errors
+    /// `capability_unavailable` where sandboxes cannot be kept; what a grant of `spec` names and the host does not have.
+    async fn machine(
+        &self,
+        spec: &SandboxSpec,
+        state: Option<Arc<dyn Snapshot>>,
+    ) -> Result<Box<dyn Machine>> {
+        let _ = (spec, state);
+        Err(self.keeps_nothing())
+    }
+
+    /// Reads saved state; what it consists of may be read later.
+    ///
+    /// # Errors
+    /// `state_damaged`; `guest_mismatch` when it belongs to other guests.
+    fn load(&self, state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<Arc<dyn Snapshot>> {
+        let _ = (state, chunks);
+        Err(self.keeps_nothing())
+    }
+
+    /// The chunks that saved state consists of.
+    ///
+    /// # Errors
+    /// `state_damaged`.
+    fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
+        let _ = (state, chunks);
+        Err(self.keeps_nothing())
+    }
+
+    /// The error of a provider without sandboxes that last.
+    fn keeps_nothing(&self) -> Error {
+        Error::new(
+            ErrorCode::CapabilityUnavailable,
+            format!("the {} provider keeps no sandboxes", self.name()),
+        )
+        .with_hint("the wasm provider does")
+    }
 
     /// Runs a checked program of the user's own.
     ///

@@ -53,6 +53,18 @@ pub trait Ledger: Send + Sync {
     /// `name_taken`, `quota_exceeded` naming the quota.
     fn create(&self, sandbox: &Sandbox, quota: &Quota) -> Result<Created>;
 
+    /// Keeps new records without session keys, all or none.
+    ///
+    /// # Errors
+    /// As [`Ledger::create`].
+    fn create_all(&self, sandboxes: &[Sandbox], quota: &Quota) -> Result<()>;
+
+    /// The sandbox with this id, whoever owns it: for the manager's own work.
+    ///
+    /// # Errors
+    /// What keeps it from reading.
+    fn by_id(&self, id: &SandboxId) -> Result<Option<Sandbox>>;
+
     /// The owner's sandbox with this id, name or session key.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::grants::{Access, GuestPath};
 use crate::limits::MIB;
+use crate::{Grants, Mount, Result};
 
 /// A folder of the host that a sandbox sees for its whole life. Not part of its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,23 @@ pub struct SandboxSpec {
     pub idle: Duration,
     /// Stopped for this long it is destroyed. Default 7 days (S3-19).
     pub retention: Duration,
+}
+
+impl SandboxSpec {
+    /// What its runs are granted.
+    ///
+    /// # Errors
+    /// `args_invalid` for what cannot be granted.
+    pub fn grants(&self) -> Result<Grants> {
+        let mounts = self.mounts.iter().map(|SpecMount { source, target, access }| Mount {
+            source: source.clone(),
+            target: target.clone(),
+            access: *access,
+        });
+        let grants =
+            Grants { mounts: mounts.collect(), environment: self.environment.clone(), ..Grants::default() };
+        grants.check().map(|()| grants)
+    }
 }
 
 impl Default for SandboxSpec {

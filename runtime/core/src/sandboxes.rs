@@ -1,0 +1,74 @@
+//! The manager of sandboxes with a life: who may have one, which calls it takes and when, and what becomes of it.
+//!
+//! | step | room |
+//! | --- | --- |
+//! | the operator's numbers | [`rules`] |
+//! | a call's way in: record, queue, lease, wake | [`seat`] |
+//! | create, look at, stop, resume, destroy | [`life`] |
+//! | evaluate, variables, files | [`calls`] |
+//! | checkpoint, restore, fork | [`states`] |
+//! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`] |
+//!
+//! One sandbox takes one call at a time, in order; across processes a lease in the ledger sees to it. A sandbox that nobody calls
+//! is saved after a moment, its lease given back; its interpreters stay in memory for a while and are then dropped. Whoever
+//! comes next, in this process or another, finds what was saved. Only this room changes phases.
+
+mod calls;
+mod life;
+mod rules;
+mod seat;
+mod states;
+#[cfg(test)]
+mod tests;
+mod upkeep;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use self::life::{Asked, View};
+pub use self::rules::{Clock, Rules, SystemClock};
+use self::seat::Seat;
+use crate::sandbox::{Ledger, SandboxId};
+use crate::{Manager, Provider};
+
+/// The sandboxes of one installation. Cheap to clone.
+#[derive(Clone)]
+pub struct Sandboxes {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// Admits runs: limits, writes, places.
+    manager: Manager,
+    provider: Arc<dyn Provider>,
+    ledger: Arc<dyn Ledger>,
+    clock: Arc<dyn Clock>,
+    rules: Rules,
+    /// Those that this process has to do with.
+    seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
+}
+
+impl Sandboxes {
+    /// The sandboxes that a ledger knows, run by a provider. Starts nothing; call [`Sandboxes::keep_up`] in a server.
+    pub fn new(manager: Manager, ledger: Arc<dyn Ledger>, rules: Rules, clock: Arc<dyn Clock>) -> Self {
+        let provider = manager.provider().clone();
+        let inner = Inner { manager, provider, ledger, clock, rules, seats: Mutex::default() };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The operator's numbers.
+    pub fn rules(&self) -> &Rules {
+        &self.inner.rules
+    }
+
+    /// Who admits runs.
+    pub fn manager(&self) -> &Manager {
+        &self.inner.manager
+    }
+}
+
+impl Inner {
+    fn seats(&self) -> MutexGuard<'_, HashMap<SandboxId, Arc<Seat>>> {
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,170 @@
+//! What a sandbox does for a call: evaluate, show and bind variables, read and write files.
+
+use super::Sandboxes;
+use crate::sandbox::{Entry, Handle, Owner, SandboxId, Variable};
+use crate::{Bounds, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
+
+/// Entries that a listing gives at most.
+pub const MAX_ENTRIES: usize = 10_000;
+
+impl Sandboxes {
+    /// Runs a snippet in a sandbox; its variables and files last. Dropping the future cancels the run: the interpreter is
+    /// then as after a stopped one.
+    ///
+    /// # Errors
+    /// As [`Manager::eval`](crate::Manager::eval), `unknown_sandbox`, `invalid_state`, `busy`.
+    pub async fn eval(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        mut request: EvalRequest,
+    ) -> Result<(SandboxId, Outcome)> {
+        self.inner.manager.admit(&mut request)?;
+        let mut visit = self.visit(owner, handle).await?;
+        let _place = self.inner.manager.place().await?;
+        let outcome = visit.run(|machine| machine.eval(request)).await?;
+        Ok((visit.record.id.clone(), outcome))
+    }
+
+    /// The value of a global, or of an expression over it, evaluated in the sandbox (S3-08).
+    ///
+    /// # Errors
+    /// As [`Sandboxes::eval`]; `not_found` when there is no such global.
+    pub async fn get_variable(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        language: Language,
+        name: String,
+        query: Option<String>,
+        bounds: Bounds,
+    ) -> Result<Outcome> {
+        let limits = self.limits();
+        let bounds = bounds.clamped();
+        let mut visit = self.visit(owner, handle).await?;
+        let _place = self.inner.manager.place().await?;
+        visit
+            .run(|machine| {
+                Box::pin(
+                    async move { machine.get(&language, &name, query.as_deref(), (&limits, &bounds)).await },
+                )
+            })
+            .await
+    }
+
+    /// Binds a global to the value of JSON text (S3-05).
+    ///
+    /// # Errors
+    /// As [`Sandboxes::eval`]; `args_invalid` with the guest's reason.
+    pub async fn set_variable(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        language: Language,
+        name: String,
+        json: String,
+    ) -> Result<()> {
+        let limits = self.limits();
+        let mut visit = self.visit(owner, handle).await?;
+        let _place = self.inner.manager.place().await?;
+        visit
+            .run(|machine| Box::pin(async move { machine.set(&language, &name, &json, &limits).await }))
+            .await
+    }
+
+    /// The globals of a language, by name (S3-09).
+    ///
+    /// # Errors
+    /// As [`Sandboxes::eval`].
+    pub async fn variables(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        language: Language,
+    ) -> Result<Vec<Variable>> {
+        let limits = self.limits();
+        let mut visit = self.visit(owner, handle).await?;
+        visit.run(|machine| Box::pin(async move { machine.variables(&language, &limits).await })).await
+    }
+
+    /// Fresh interpreters; the files stay (S3-11).
+    ///
+    /// # Errors
+    /// As [`Sandboxes::eval`].
+    pub async fn reset(&self, owner: &Owner, handle: &Handle<'_>) -> Result<SandboxId> {
+        let mut visit = self.visit(owner, handle).await?;
+        visit.run(|machine| machine.reset()).await?;
+        Ok(visit.record.id.clone())
+    }
+
+    /// The bytes of a file from `offset`, at most `most`, and the size of the whole.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, `not_found`, `invalid_state` when it is no file.
+    pub async fn read(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        path: GuestPath,
+        offset: u64,
+        most: u64,
+    ) -> Result<(Vec<u8>, u64)> {
+        let mut visit = self.visit(owner, handle).await?;
+        visit.run(|machine| Box::pin(async move { machine.files().read(&path, offset, most).await })).await
+    }
+
+    /// Replaces a file as a whole, or makes it and its folders.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`; `limit_disk`, the file then is as it was.
+    pub async fn write(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        path: GuestPath,
+        bytes: Vec<u8>,
+    ) -> Result<()> {
+        let mut visit = self.visit(owner, handle).await?;
+        visit.run(|machine| Box::pin(async move { machine.files().write(&path, &bytes).await })).await
+    }
+
+    /// The entries below a folder, by path, at most `most` (10 000), and how many there are in all.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, `not_found`.
+    pub async fn list_files(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        path: GuestPath,
+        recursive: bool,
+        most: usize,
+    ) -> Result<(Vec<Entry>, u64)> {
+        let most = most.min(MAX_ENTRIES);
+        let mut visit = self.visit(owner, handle).await?;
+        visit.run(|machine| Box::pin(async move { machine.files().list(&path, recursive, most).await })).await
+    }
+
+    /// Removes a file, or a folder with all that is in it.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, `not_found`.
+    pub async fn remove_file(&self, owner: &Owner, handle: &Handle<'_>, path: GuestPath) -> Result<()> {
+        let mut visit = self.visit(owner, handle).await?;
+        visit.run(|machine| Box::pin(async move { machine.files().remove(&path).await })).await
+    }
+
+    /// Makes a folder and those above it.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, `limit_disk`, `invalid_state` when a file is in the way.
+    pub async fn make_folder(&self, owner: &Owner, handle: &Handle<'_>, path: GuestPath) -> Result<()> {
+        let mut visit = self.visit(owner, handle).await?;
+        visit.run(|machine| Box::pin(async move { machine.files().make_folder(&path).await })).await
+    }
+
+    /// The limits of small work in a sandbox: the operator's defaults.
+    fn limits(&self) -> Limits {
+        self.inner.manager.policy().defaults.clone()
+    }
+}

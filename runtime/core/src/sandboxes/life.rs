@@ -1,0 +1,209 @@
+//! Making, looking at, stopping, resuming and destroying.
+
+use super::Sandboxes;
+use crate::sandbox::lifecycle::status;
+use crate::sandbox::{
+    Created, Event, Handle, Name, Owner, Phase, Sandbox, SandboxId, SandboxSpec, SessionKey, StopReason,
+};
+use crate::{Error, Language, Result};
+
+/// Sandboxes that a listing gives at most.
+const PAGE: usize = 1_000;
+/// Characters of the id in the name of a sandbox that was given none.
+const NAMED: usize = 8;
+
+/// What a caller asks of a new sandbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// What it is to be called. None: something of its id.
+    pub name: Option<Name>,
+    /// The caller's own key: if the owner has a sandbox with it, that one is meant.
+    pub session_key: Option<SessionKey>,
+    /// What it is to be. None: the operator's defaults.
+    pub spec: Option<SandboxSpec>,
+}
+
+/// A sandbox, and how it is just now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Its record.
+    pub sandbox: Sandbox,
+    /// The languages whose interpreters are in this process's memory, sorted.
+    pub awake: Vec<Language>,
+    /// The status word of S4-14.
+    pub status: &'static str,
+}
+
+impl Sandboxes {
+    /// Makes a sandbox, or finds the one with the session key. True: it is new.
+    ///
+    /// # Errors
+    /// `args_invalid` for numbers outside the operator's, `name_taken`, `quota_exceeded`, `write_denied`.
+    pub async fn create(&self, owner: &Owner, asked: Asked) -> Result<(View, bool)> {
+        let spec = match asked.spec {
+            Some(spec) => self.check(spec)?,
+            None => self.inner.rules.defaults.clone(),
+        };
+        let id = SandboxId::random()?;
+        let name = match asked.name {
+            Some(name) if SandboxId::parse(name.as_str()).is_some() => {
+                return Err(Error::args_invalid("a sandbox cannot be called like an id"));
+            }
+            Some(name) => name,
+            None => Name::parse(&format!("sandbox-{}", &id.as_str()[SandboxId::PREFIX.len()..][..NAMED]))?,
+        };
+        let now = self.inner.clock.now();
+        let sandbox = Sandbox {
+            id,
+            owner: owner.clone(),
+            name,
+            session_key: asked.session_key,
+            phase: Phase::Creating.after(Event::Ready)?,
+            stop_reason: None,
+            spec,
+            state: None,
+            generation: 1,
+            created_at: now,
+            last_activity_at: now,
+            stopped_at: None,
+            used: false,
+        };
+        let (ledger, quota) = (self.inner.ledger.clone(), self.inner.rules.quota);
+        let created = tokio::task::spawn_blocking(move || ledger.create(&sandbox, &quota))
+            .await
+            .map_err(|error| Error::internal("the sandbox was not made", error))??;
+        Ok(match created {
+            Created::New(sandbox) => (self.view(sandbox), true),
+            Created::Existing(sandbox) => (self.view(sandbox), false),
+        })
+    }
+
+    /// One sandbox.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`.
+    pub fn get(&self, owner: &Owner, handle: &Handle<'_>) -> Result<View> {
+        Ok(self.view(self.inner.ledger.find(owner, handle)?))
+    }
+
+    /// The owner's sandboxes, oldest first, stopped ones as well; at most `most` (1 000) after the one with the id `after`.
+    ///
+    /// # Errors
+    /// What keeps the ledger from reading.
+    pub fn list(
+        &self,
+        owner: &Owner,
+        phase: Option<Phase>,
+        after: Option<&SandboxId>,
+        most: usize,
+    ) -> Result<Vec<View>> {
+        let found = self.inner.ledger.list(owner, phase, after, most.min(PAGE))?;
+        Ok(found.into_iter().map(|sandbox| self.view(sandbox)).collect())
+    }
+
+    /// Puts a sandbox away: saved, nothing in memory. Waits for the calls before it. Twice is as once.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, `invalid_state`, and what keeps it from being saved.
+    pub async fn stop(&self, owner: &Owner, handle: &Handle<'_>, reason: StopReason) -> Result<View> {
+        let record = self.inner.ledger.find(owner, handle)?;
+        let phase = record.phase.after(Event::Stop(reason))?;
+        let mut visit = self.visit_record(record, Event::Stop(reason)).await?;
+        let now = self.inner.clock.now();
+        visit
+            .save(|record| {
+                if record.phase != phase {
+                    record.stopped_at = Some(now);
+                }
+                (record.phase, record.stop_reason) = (phase, Some(reason));
+            })
+            .await?;
+        visit.live.forget();
+        visit.live.lease = None;
+        Ok(self.view(visit.record.clone()))
+    }
+
+    /// Lets a sandbox take calls again. Any call does the same.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, `invalid_state`.
+    pub async fn resume(&self, owner: &Owner, handle: &Handle<'_>) -> Result<View> {
+        let record = self.inner.ledger.find(owner, handle)?;
+        let phase = record.phase.after(Event::Resume)?;
+        let mut visit = self.visit_record(record, Event::Resume).await?;
+        let now = self.inner.clock.now();
+        visit
+            .save(|record| {
+                record.last_activity_at = now;
+                (record.phase, record.stop_reason, record.stopped_at) = (phase, None, None);
+            })
+            .await?;
+        visit.live.lease = None;
+        Ok(self.view(visit.record.clone()))
+    }
+
+    /// Ends a sandbox for good, with its files and checkpoints. A call that is running is ended.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, also the second time; `busy` when another process has it.
+    pub async fn destroy(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox> {
+        let record = self.inner.ledger.find(owner, handle)?;
+        let id = record.id.clone();
+        if let Some(seat) = self.inner.seats().get(&id) {
+            seat.ended.cancel();
+        }
+        let mut visit = self.visit_record(record, Event::Destroy).await?;
+        // Whoever waits behind this call finds no record.
+        visit.live.forget();
+        visit.save(|record| record.phase = Phase::Destroyed).await?;
+        visit.live.lease = None;
+        self.inner.seats().remove(&id);
+        Ok(visit.record.clone())
+    }
+
+    /// A record with what this process knows of it.
+    pub(super) fn view(&self, mut sandbox: Sandbox) -> View {
+        let seat = self.inner.seats().get(&sandbox.id).cloned();
+        let mut awake = Vec::new();
+        // A sandbox that is in the middle of a call is awake; which languages is not known without waiting.
+        let busy = seat.is_some_and(|seat| match seat.live.try_lock() {
+            Ok(live) => {
+                if live.generation == sandbox.generation {
+                    awake = live.machine.as_ref().map(|machine| machine.awake()).unwrap_or_default();
+                    sandbox.last_activity_at = sandbox.last_activity_at.max(live.called_at);
+                    sandbox.used |= live.changed;
+                    if live.changed && sandbox.phase == Phase::Stopped {
+                        (sandbox.phase, sandbox.stop_reason, sandbox.stopped_at) =
+                            (Phase::Running, None, None);
+                    }
+                }
+                false
+            }
+            Err(_) => true,
+        });
+        let status = status(sandbox.phase, sandbox.stop_reason, busy || !awake.is_empty());
+        View { sandbox, awake, status }
+    }
+
+    /// What a caller asks, if the operator allows it.
+    fn check(&self, spec: SandboxSpec) -> Result<SandboxSpec> {
+        let ceiling = &self.inner.rules.ceiling;
+        let most = |what: &str, asked: u64, most: u64| match asked {
+            asked if (1..=most).contains(&asked) => Ok(()),
+            asked => Err(Error::args_invalid(format!("{what} of {asked} is outside 1 to {most}"))
+                .with_hint("the ceiling is the operator's")),
+        };
+        let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        most(
+            "a memory limit (bytes)",
+            spec.memory,
+            ceiling.memory.min(self.inner.manager.policy().ceiling.memory),
+        )?;
+        most("room for files (bytes)", spec.disk, ceiling.disk)?;
+        most("a number of files", spec.files.into(), ceiling.files.into())?;
+        most("an idle time (ms)", ms(spec.idle), ms(ceiling.idle))?;
+        most("a retention (ms)", ms(spec.retention), ms(ceiling.retention))?;
+        self.inner.manager.check_grants(&spec.grants()?)?;
+        Ok(spec)
+    }
+}

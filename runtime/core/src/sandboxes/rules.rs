@@ -1,0 +1,79 @@
+//! The operator's numbers for sandboxes, and the clock they are measured by.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::sandbox::{Quota, SandboxSpec, Timestamp};
+
+/// How many sandboxes there may be, and how long they are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// How many there may be. Default 100 of an owner, 10 000 in all, 100 checkpoints of each.
+    pub quota: Quota,
+    /// What a sandbox is that nothing is asked of.
+    pub defaults: SandboxSpec,
+    /// The most that can be asked: memory, disk, files, idle time and retention. Default 512 MiB, 4 GiB, 200 000,
+    /// 24 hours, 30 days.
+    pub ceiling: SandboxSpec,
+    /// Calls that may wait for one sandbox; more are refused with `busy`. Default 32.
+    pub waiting: usize,
+    /// How long a call waits for a sandbox that another process is using. Default 5 s.
+    pub patience: Duration,
+    /// Without calls for this long a sandbox is saved and its lease given back. Default 1 s.
+    pub save_after: Duration,
+    /// Without calls for this long its interpreters are dropped; it wakes from what was saved. Default 60 s.
+    pub hibernate_after: Duration,
+    /// Sandboxes whose interpreters are in memory at one time; the one that was not called for longest is dropped first.
+    /// Default 64.
+    pub awake: usize,
+    /// A sandbox that was never called is destroyed after this. Default 24 hours.
+    pub unused: Duration,
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            quota: Quota { per_owner: 100, in_all: 10_000, checkpoints: 100 },
+            defaults: SandboxSpec::default(),
+            ceiling: SandboxSpec {
+                disk: 4 << 30,
+                files: 200_000,
+                idle: 24 * HOUR,
+                retention: 30 * 24 * HOUR,
+                ..SandboxSpec::default()
+            },
+            waiting: 32,
+            patience: Duration::from_secs(5),
+            save_after: Duration::from_secs(1),
+            hibernate_after: Duration::from_secs(60),
+            awake: 64,
+            unused: 24 * HOUR,
+        }
+    }
+}
+
+/// Tells the time. Tests drive one of their own.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// The system's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+impl Timestamp {
+    /// This much later.
+    #[must_use]
+    pub fn after(self, time: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
+    }
+}

@@ -1,0 +1,213 @@
+//! A call's way to a sandbox: its record, its queue, its lease, its machine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::sync::OwnedMutexGuard;
+use tokio_util::sync::CancellationToken;
+
+use super::{Inner, Sandboxes};
+use crate::sandbox::{
+    Event, Handle, Include, Lease, Machine, Owner, Phase, Sandbox, SandboxId, Snapshot, Timestamp,
+};
+use crate::{Error, ErrorCode, Result};
+
+/// How long to wait before asking again for a lease that another process has.
+const ASK_AGAIN: Duration = Duration::from_millis(20);
+
+/// What this process holds of one sandbox.
+pub(super) struct Seat {
+    waiting: AtomicUsize,
+    /// Ends the call that is running when the sandbox is destroyed.
+    pub(super) ended: CancellationToken,
+    pub(super) live: Arc<tokio::sync::Mutex<Live>>,
+}
+
+/// The part of it that one call has for itself.
+#[derive(Default)]
+pub(super) struct Live {
+    /// Held while there may be something to save.
+    pub(super) lease: Option<Lease>,
+    /// Its interpreters and files, if they are in memory.
+    pub(super) machine: Option<Box<dyn Machine>>,
+    /// Its state as it was saved or forked, if that is in memory and `machine` is not.
+    pub(super) asleep: Option<Arc<dyn Snapshot>>,
+    /// The generation of the record that machine and state belong to.
+    pub(super) generation: u64,
+    /// Whether there is something to save.
+    pub(super) changed: bool,
+    /// When it was last called.
+    pub(super) called_at: Timestamp,
+}
+
+impl Default for Seat {
+    fn default() -> Self {
+        Self { waiting: AtomicUsize::new(0), ended: CancellationToken::new(), live: Arc::default() }
+    }
+}
+
+impl Live {
+    /// Forgets what is in memory.
+    pub(super) fn forget(&mut self) {
+        (self.machine, self.asleep, self.changed) = (None, None, false);
+    }
+}
+
+/// One call's time with a sandbox. Dropped, also in the middle, it counts as a call.
+pub(super) struct Visit {
+    pub(super) inner: Arc<Inner>,
+    pub(super) seat: Arc<Seat>,
+    pub(super) live: OwnedMutexGuard<Live>,
+    /// The record as it was when the visit began.
+    pub(super) record: Sandbox,
+}
+
+impl Sandboxes {
+    /// Comes to a sandbox when all earlier calls have left it, with the right to change it.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`; `invalid_state` when it does not take calls; `busy` when too many wait, or another process has it.
+    pub(super) async fn visit(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
+        let record = self.inner.ledger.find(owner, handle)?;
+        self.visit_record(record, Event::Call).await
+    }
+
+    /// The same for a record that has been found, if `event` may happen to it.
+    pub(super) async fn visit_record(&self, record: Sandbox, event: Event) -> Result<Visit> {
+        record.phase.after(event)?;
+        let (owner, id) = (record.owner, record.id);
+        let seat = self.inner.seats().entry(id.clone()).or_default().clone();
+        let live = self.wait(&seat).await?;
+        let mut visit = Visit {
+            inner: self.inner.clone(),
+            record: self.inner.ledger.find(&owner, &Handle::IdOrName(id.as_str()))?,
+            seat,
+            live,
+        };
+        if visit.live.lease.is_none() {
+            visit.live.lease = Some(self.lease(&id).await?);
+            // Another process may have had it meanwhile.
+            visit.record = self.inner.ledger.find(&owner, &Handle::IdOrName(id.as_str()))?;
+        }
+        visit.record.phase.after(event)?;
+        if visit.live.generation != visit.record.generation {
+            visit.live.forget();
+            visit.live.generation = visit.record.generation;
+        }
+        Ok(visit)
+    }
+
+    async fn wait(&self, seat: &Arc<Seat>) -> Result<OwnedMutexGuard<Live>> {
+        if let Ok(live) = seat.live.clone().try_lock_owned() {
+            return Ok(live);
+        }
+        let _waiting = Waiting::enter(&seat.waiting, self.inner.rules.waiting)?;
+        Ok(seat.live.clone().lock_owned().await)
+    }
+
+    async fn lease(&self, id: &SandboxId) -> Result<Lease> {
+        let until = tokio::time::Instant::now() + self.inner.rules.patience;
+        loop {
+            if let Some(lease) = self.inner.ledger.lease(id)? {
+                return Ok(lease);
+            }
+            if tokio::time::Instant::now() >= until {
+                return Err(Error::new(ErrorCode::Busy, "another process is using the sandbox")
+                    .with_hint("try again when its call has ended, or stop the other process"));
+            }
+            tokio::time::sleep(ASK_AGAIN).await;
+        }
+    }
+}
+
+impl Visit {
+    /// The sandbox, awake.
+    ///
+    /// # Errors
+    /// What keeps the provider from waking it; `state_damaged`.
+    pub(super) async fn machine(&mut self) -> Result<&mut Box<dyn Machine>> {
+        self.live.called_at = self.inner.clock.now();
+        if self.live.machine.is_none() {
+            let state = match (self.live.asleep.take(), &self.record.state) {
+                (Some(state), _) => Some(state),
+                (None, Some(saved)) => Some(self.inner.provider.load(saved, self.inner.ledger.chunks())?),
+                (None, None) => None,
+            };
+            self.live.machine = Some(self.inner.provider.machine(&self.record.spec, state).await?);
+        }
+        self.live.changed = true;
+        self.live.machine.as_mut().ok_or_else(|| Error::new(ErrorCode::Internal, "the sandbox fell asleep"))
+    }
+
+    /// Does something with the sandbox, awake, unless it is destroyed meanwhile.
+    ///
+    /// # Errors
+    /// As [`Visit::machine`] and of `work`; `cancelled` when it was destroyed.
+    pub(super) async fn run<T>(
+        &mut self,
+        work: impl for<'a> FnOnce(&'a mut dyn Machine) -> BoxFuture<'a, Result<T>> + Send,
+    ) -> Result<T> {
+        let ended = self.seat.ended.clone();
+        let machine = self.machine().await?;
+        tokio::select! {
+            biased;
+            () = ended.cancelled() => Err(Error::new(ErrorCode::Cancelled, "the sandbox was destroyed")),
+            done = work(machine.as_mut()) => done,
+        }
+    }
+
+    /// Saves what has changed, with the record as it should be now.
+    ///
+    /// # Errors
+    /// What keeps it from being saved; it stays changed then.
+    pub(super) async fn save(&mut self, change: impl FnOnce(&mut Sandbox)) -> Result<()> {
+        let mut record = self.record.clone();
+        record.last_activity_at = record.last_activity_at.max(self.live.called_at);
+        record.used |= self.live.called_at > Timestamp::default();
+        if record.phase == Phase::Stopped && self.live.changed {
+            (record.phase, record.stop_reason, record.stopped_at) = (Phase::Running, None, None);
+        }
+        change(&mut record);
+        let include = if record.spec.keeps_memory { Include::Both } else { Include::Files };
+        let changed = self.live.changed;
+        let state = match self.live.machine.as_mut() {
+            Some(machine) if changed => Some(machine.snapshot(include).await?),
+            _ => None,
+        };
+        let ledger = self.inner.ledger.clone();
+        let kept = state.clone();
+        let saved = tokio::task::spawn_blocking(move || ledger.update(&record, kept.as_deref()))
+            .await
+            .map_err(|error| Error::internal("saving did not end", error))??;
+        self.live.generation = saved.generation;
+        self.live.changed = false;
+        if let Some(state) = state {
+            self.live.asleep = Some(state);
+        }
+        self.record = saved;
+        Ok(())
+    }
+}
+
+/// Counts one waiting call for as long as it lives.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn enter(count: &'a AtomicUsize, most: usize) -> Result<Self> {
+        let before = count.fetch_add(1, Ordering::Relaxed);
+        let waiting = Self(count);
+        if before >= most {
+            return Err(Error::new(ErrorCode::Busy, format!("{before} calls wait for the sandbox already"))
+                .with_hint("try again later, or use more than one sandbox"));
+        }
+        Ok(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

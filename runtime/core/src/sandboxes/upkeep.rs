@@ -1,0 +1,189 @@
+//! What happens with time, without a call: saving, hibernating, stopping, destroying, sweeping.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use super::seat::Seat;
+use super::{Inner, Sandboxes};
+use crate::Result;
+use crate::sandbox::{Event, Handle, Phase, SandboxId, StopReason, Swept};
+
+/// How often a server looks.
+const TICK: Duration = Duration::from_millis(250);
+/// Ticks between two looks at all records.
+const LIFECYCLE: u32 = 40;
+/// Ticks between two sweeps: an hour.
+const SWEEP: u32 = 4 * 3600;
+
+impl Sandboxes {
+    /// Looks after the sandboxes until the last handle to them is dropped. For servers; a command line calls
+    /// [`Sandboxes::close`] at its end and no more.
+    pub fn keep_up(&self) -> tokio::task::JoinHandle<()> {
+        let weak = Arc::downgrade(&self.inner);
+        tokio::spawn(async move {
+            let mut ticks = 0u32;
+            loop {
+                tokio::time::sleep(TICK).await;
+                let Some(sandboxes) = upgrade(&weak) else { return };
+                sandboxes.rest().await;
+                if ticks.is_multiple_of(LIFECYCLE)
+                    && let Err(error) = sandboxes.live().await
+                {
+                    tracing::warn!(%error, "the life of the sandboxes cannot go on");
+                }
+                if ticks.is_multiple_of(SWEEP) {
+                    match sandboxes.sweep().await {
+                        Ok(swept) => tracing::debug!(?swept, "swept"),
+                        Err(error) => tracing::warn!(%error, "the state folder cannot be swept"),
+                    }
+                }
+                ticks = ticks.wrapping_add(1);
+            }
+        })
+    }
+
+    /// Saves what nobody has called for a moment, drops interpreters that nobody has called for a while.
+    pub async fn rest(&self) {
+        for (id, seat, entirely) in self.resting() {
+            if let Err(error) = self.put_down(&id, seat, entirely).await {
+                tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved");
+            }
+        }
+    }
+
+    /// The sandboxes that are to be put down, and whether nothing of them is to stay in memory.
+    fn resting(&self) -> Vec<(SandboxId, Arc<Seat>, bool)> {
+        let (now, rules) = (self.inner.clock.now(), &self.inner.rules);
+        let mut seats = self.seats();
+        // The one that was called last comes first, so that the others make room.
+        seats.sort_by_cached_key(|(_, seat)| {
+            std::cmp::Reverse(seat.live.try_lock().map(|live| live.called_at).unwrap_or(now))
+        });
+        let mut awake = 0;
+        let mut resting = Vec::new();
+        for (id, seat) in seats {
+            let Ok(live) = seat.live.try_lock() else {
+                awake += 1;
+                continue;
+            };
+            let quiet = |time| live.called_at.after(time) <= now;
+            let crowded = live.machine.is_some() && awake >= rules.awake;
+            let entirely = crowded || quiet(rules.hibernate_after);
+            let due = entirely || (live.changed && quiet(rules.save_after));
+            awake += usize::from(live.machine.is_some() && !entirely);
+            drop(live);
+            if due {
+                resting.push((id, seat, entirely));
+            }
+        }
+        resting
+    }
+
+    /// Saves everything and lets go of it.
+    ///
+    /// # Errors
+    /// The last failure; all are in the log. What could not be saved is lost with the process.
+    pub async fn close(&self) -> Result<()> {
+        let mut failed = Ok(());
+        for (id, seat) in self.seats() {
+            if let Err(error) = self.put_down(&id, seat, true).await {
+                tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved");
+                failed = Err(error);
+            }
+        }
+        failed
+    }
+
+    /// Stops and destroys what is due by the clock.
+    ///
+    /// # Errors
+    /// What keeps the ledger from reading. A sandbox that is in use is left for the next time.
+    pub async fn live(&self) -> Result<()> {
+        let now = self.inner.clock.now();
+        for sandbox in self.inner.ledger.in_phase(Phase::Running)? {
+            let (id, owner) = (sandbox.id.clone(), sandbox.owner.clone());
+            let view = self.view(sandbox);
+            let (record, busy) = (&view.sandbox, view.status == "running" && view.awake.is_empty());
+            let handle = Handle::IdOrName(id.as_str());
+            if !record.used && record.created_at.after(self.inner.rules.unused) <= now {
+                self.note(&id, self.destroy(&owner, &handle).await.map(drop));
+            } else if !busy && record.last_activity_at.after(record.spec.idle) <= now {
+                self.note(&id, self.stop(&owner, &handle, StopReason::Idle).await.map(drop));
+            }
+        }
+        for sandbox in self.inner.ledger.in_phase(Phase::Stopped)? {
+            let (id, owner) = (sandbox.id.clone(), sandbox.owner.clone());
+            let view = self.view(sandbox);
+            let due = view.sandbox.stopped_at.is_some_and(|at| at.after(view.sandbox.spec.retention) <= now);
+            if due {
+                self.note(&id, self.destroy(&owner, &Handle::IdOrName(id.as_str())).await.map(drop));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what no record needs.
+    ///
+    /// # Errors
+    /// What keeps the ledger from it.
+    pub async fn sweep(&self) -> Result<Swept> {
+        let inner = self.inner.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let chunks = inner.ledger.chunks();
+            inner.ledger.sweep(inner.clock.now(), &|state| inner.provider.reach(state, chunks.as_ref()))
+        });
+        done.await.map_err(|error| crate::Error::internal("the sweep did not end", error))?
+    }
+
+    fn note(&self, id: &SandboxId, done: Result<()>) {
+        match done {
+            Ok(()) => tracing::debug!(sandbox = %id, "its time has come"),
+            Err(error) => tracing::debug!(%error, sandbox = %id, "left for the next time"),
+        }
+    }
+
+    fn seats(&self) -> Vec<(SandboxId, Arc<Seat>)> {
+        self.inner.seats().iter().map(|(id, seat)| (id.clone(), seat.clone())).collect()
+    }
+
+    /// Saves a sandbox that rests and gives its lease back; `entirely`: nothing of it stays in memory.
+    async fn put_down(&self, id: &SandboxId, seat: Arc<Seat>, entirely: bool) -> Result<()> {
+        let Ok(live) = seat.live.clone().try_lock_owned() else { return Ok(()) };
+        let (changed, generation) = (live.changed, live.generation);
+        drop(live);
+        if changed {
+            let Some(record) = self.record(id)? else {
+                self.inner.seats().remove(id);
+                return Ok(());
+            };
+            let mut visit = self.visit_record(record, Event::Call).await?;
+            if visit.live.changed && visit.live.generation == generation {
+                visit.save(|_| {}).await?;
+            }
+            visit.live.lease = None;
+            if !entirely {
+                return Ok(());
+            }
+        }
+        let Ok(mut live) = seat.live.clone().try_lock_owned() else { return Ok(()) };
+        if live.changed {
+            return Ok(());
+        }
+        live.forget();
+        live.lease = None;
+        let mut seats = self.inner.seats();
+        // Ours, the table's and the lock's: nobody else waits for it.
+        if Arc::strong_count(&seat) <= 2 {
+            seats.remove(id);
+        }
+        Ok(())
+    }
+
+    fn record(&self, id: &SandboxId) -> Result<Option<crate::sandbox::Sandbox>> {
+        self.inner.ledger.by_id(id)
+    }
+}
+
+fn upgrade(weak: &Weak<Inner>) -> Option<Sandboxes> {
+    weak.upgrade().map(|inner| Sandboxes { inner })
+}
