@@ -5,7 +5,7 @@ use crate::sandbox::{Entry, Handle, Owner, SandboxId, Variable};
 use crate::{Bounds, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
 
 /// Entries that a listing gives at most.
-pub const MAX_ENTRIES: usize = 10_000;
+pub(super) const MAX_ENTRIES: usize = 10_000;
 
 impl Sandboxes {
     /// Runs a snippet in a sandbox; its variables and files last. Dropping the future cancels the run: the interpreter is

@@ -119,7 +119,6 @@ impl Sandboxes {
             })
             .await?;
         visit.live.forget();
-        visit.live.lease = None;
         Ok(self.view(visit.record.clone()))
     }
 
@@ -138,7 +137,6 @@ impl Sandboxes {
                 (record.phase, record.stop_reason, record.stopped_at) = (phase, None, None);
             })
             .await?;
-        visit.live.lease = None;
         Ok(self.view(visit.record.clone()))
     }
 
@@ -156,7 +154,6 @@ impl Sandboxes {
         // Whoever waits behind this call finds no record.
         visit.live.forget();
         visit.save(|record| record.phase = Phase::Destroyed).await?;
-        visit.live.lease = None;
         self.inner.seats().remove(&id);
         Ok(visit.record.clone())
     }

@@ -191,6 +191,14 @@ impl Visit {
     }
 }
 
+impl Drop for Visit {
+    fn drop(&mut self) {
+        if !self.live.changed {
+            self.live.lease = None;
+        }
+    }
+}
+
 /// Counts one waiting call for as long as it lives.
 struct Waiting<'a>(&'a AtomicUsize);
 

@@ -11,7 +11,7 @@ use crate::sandbox::{
 use crate::{Error, ErrorCode, Result};
 
 /// Forks made by one call at most.
-pub const MAX_FORKS: usize = 1_000;
+pub(super) const MAX_FORKS: usize = 1_000;
 
 impl Sandboxes {
     /// Saves the sandbox's state under an id. What has returned lasts. Files that are open in interpreters are closed;

@@ -160,7 +160,6 @@ impl Sandboxes {
             if visit.live.changed && visit.live.generation == generation {
                 visit.save(|_| {}).await?;
             }
-            visit.live.lease = None;
             if !entirely {
                 return Ok(());
             }
