@@ -21,7 +21,7 @@ pub(crate) struct Place {
     pub(crate) name: Option<Arc<str>>,
     /// What the name stands for; none: nothing.
     pub(crate) entry: Option<Entry>,
-    /// The path ends in a slash or `.`, so that only a folder will do.
+    /// The path ends in a slash, so that only a folder will do.
     pub(crate) slash: bool,
 }
 
@@ -42,8 +42,7 @@ impl Place {
 
 /// The parts of a path, last first, and whether only a folder will do.
 fn parts(path: &str) -> (Vec<&str>, bool) {
-    let folder = path.ends_with('/') || path == "." || path.ends_with("/.");
-    (path.rsplit('/').filter(|part| !matches!(*part, "" | ".")).collect(), folder)
+    (path.rsplit('/').filter(|part| !part.is_empty()).collect(), path.ends_with('/'))
 }
 
 impl Tree {
@@ -70,6 +69,9 @@ impl Tree {
         let mut stack = vec![base];
         let (mut top, mut followed) = (base, 0);
         while let Some(part) = rest.pop() {
+            if &*part == "." {
+                continue;
+            }
             if &*part == ".." {
                 stack.pop();
                 top = *stack.last().ok_or(Errno::NotPermitted)?;
