@@ -75,8 +75,12 @@ impl Content {
         if bytes.is_empty() {
             return Ok(());
         }
-        for edge in [number(offset)?, number(end - 1)?] {
-            if let Some(block) = self.blocks.get(&edge) {
+        // Blocks that are written whole need not be here.
+        for (edge, whole) in [
+            (number(offset)?, offset % STEP == 0 && end - offset >= STEP),
+            (number(end - 1)?, end % STEP == 0 && end - offset >= STEP),
+        ] {
+            if let Some(block) = self.blocks.get(&edge).filter(|_| !whole) {
                 block.bytes()?;
             }
         }

@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 use crate::files::Live;
 use crate::handle::{Flags, Handle, NewTime, hash};
-#[cfg(test)]
-use crate::node::Ino;
 use crate::node::{Entry, Kind};
 use crate::resolve::Place;
 use crate::{Errno, Stat};
@@ -237,12 +235,6 @@ impl Handle {
             return Err(Errno::CrossDevice);
         }
         live.alive(other.era)
-    }
-
-    /// The number of the node; for tests.
-    #[cfg(test)]
-    pub(crate) fn ino(&self) -> Ino {
-        self.ino
     }
 }
 
