@@ -68,6 +68,14 @@ impl Block {
         Ok(self.bytes.get_or_init(|| bytes))
     }
 
+    /// Cuts a block, which gives its memory back.
+    pub(crate) fn cut(block: &mut Arc<Self>, len: usize) -> Result<(), Errno> {
+        let bytes = Self::edit(block)?;
+        bytes.truncate(len);
+        bytes.shrink_to_fit();
+        Ok(())
+    }
+
     /// The bytes, to be changed: in place if no fork has this block, else in a copy.
     pub(crate) fn edit(block: &mut Arc<Self>) -> Result<&mut Vec<u8>, Errno> {
         block.bytes()?;
@@ -78,5 +86,30 @@ impl Block {
         own.saved = OnceLock::new();
         own.source = None;
         own.bytes.get_mut().ok_or(Errno::Io)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_that_was_cut_keeps_no_memory_that_nobody_pays_for() {
+        let mut block = Block::new(vec![1; BLOCK]);
+        Block::cut(&mut block, 3).unwrap();
+        assert_eq!(block.bytes().unwrap(), [1, 1, 1]);
+        assert!(Block::edit(&mut block).unwrap().capacity() < 100);
+    }
+
+    #[test]
+    fn a_shared_block_is_copied_and_its_name_stays_with_the_old() {
+        let mut block = Block::new(vec![1; 10]);
+        let (other, id) = (block.clone(), block.id().unwrap());
+        Block::edit(&mut block).unwrap()[0] = 2;
+        assert_eq!((other.id().unwrap(), other.bytes().unwrap()[0]), (id, 1));
+        let changed = block.id().unwrap();
+        assert_ne!(changed, id);
+        Block::edit(&mut block).unwrap()[0] = 1;
+        assert_eq!(block.id().unwrap(), id);
     }
 }

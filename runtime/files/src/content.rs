@@ -36,6 +36,16 @@ impl Content {
         self.size
     }
 
+    /// Whether this is the other content, unchanged since it was copied. Equal bytes alone do not make it that.
+    pub(crate) fn is_still(&self, copy: &Self) -> bool {
+        let same = match (self.blocks.root(), copy.blocks.root()) {
+            (None, None) => true,
+            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+            _ => false,
+        };
+        same && self.size == copy.size
+    }
+
     /// The blocks that are not holes, by their number.
     pub(crate) fn blocks(&self) -> &Map<u32, Arc<Block>> {
         &self.blocks
@@ -128,7 +138,7 @@ impl Content {
             if keep > 0
                 && let Some(block) = self.blocks.get_mut(&edge)
             {
-                Block::edit(block)?.truncate(keep);
+                Block::cut(block, keep)?;
             }
             let first = if keep > 0 { edge + 1 } else { edge };
             let gone: Vec<u32> = self.blocks.from(&first).map(|(index, _)| *index).collect();

@@ -171,12 +171,13 @@ impl Handle {
         self.with(|_, _| Ok(hash(self.ino)))
     }
 
-    /// The entries of a folder as they are now; later changes do not show (`read-directory`).
+    /// The entries of a folder (`read-directory`).
     ///
     /// # Errors
     /// `NotDirectory`.
     pub fn list(&self) -> Result<Listing, Errno> {
-        self.with(|live, _| live.tree.folder(self.ino).map(|folder| Listing::new(&folder.entries)))
+        self.with(|live, _| live.tree.folder(self.ino).map(|_| ()))?;
+        Ok(Listing::new(self.clone()))
     }
 
     /// Works under the lock, if the tree is still the one that was opened.

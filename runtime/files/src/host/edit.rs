@@ -70,7 +70,7 @@ impl Files {
         let edited = Content::from_bytes(&after).map_err(|errno| errno.at(path))?;
         self.alter(path, |live, now| {
             let found = live.tree.resolve(ROOT, relative(path), true)?.found()?;
-            if found.ino != ino || live.tree.content(ino)?.read(0, Self::MAX_EDIT)? != before {
+            if found.ino != ino || !live.tree.content(ino)?.is_still(&content) {
                 return Err(Errno::Busy);
             }
             set(live, path, edited, now)

@@ -58,6 +58,7 @@ fn real(dir: &Dir, above: &str, found: &mut BTreeMap<String, (Kind, Vec<u8>, u64
 /// The same below a folder of a tree.
 fn ours(folder: &Handle, above: &str, found: &mut BTreeMap<String, (Kind, Vec<u8>, u64)>) {
     for entry in folder.list().unwrap() {
+        let entry = entry.unwrap();
         let path = format!("{above}{}", entry.name);
         let stat = folder.stat_at(&entry.name, false).unwrap();
         assert_eq!(stat.kind, entry.kind);
