@@ -87,8 +87,8 @@ impl Content {
         }
         // Blocks that are written whole need not be here.
         for (edge, whole) in [
-            (number(offset)?, offset % STEP == 0 && end - offset >= STEP),
-            (number(end - 1)?, end % STEP == 0 && end - offset >= STEP),
+            (number(offset)?, offset.is_multiple_of(STEP) && end - offset >= STEP),
+            (number(end - 1)?, end.is_multiple_of(STEP) && end - offset >= STEP),
         ] {
             if let Some(block) = self.blocks.get(&edge).filter(|_| !whole) {
                 block.bytes()?;

@@ -71,7 +71,7 @@ pub(crate) struct NameRecord {
 }
 
 /// A block of a file.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct BlockRecord {
     pub(crate) index: u32,
     pub(crate) id: ChunkId,

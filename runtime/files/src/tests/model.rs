@@ -73,7 +73,7 @@ impl Model {
         if self.get(path)?.is_some() {
             return Err(Errno::Exists);
         }
-        if node == Node::Folder && path.matches('/').count() as u32 + 2 > QUOTA.depth {
+        if node == Node::Folder && path.matches('/').count() + 2 > QUOTA.depth as usize {
             return Err(Errno::NameTooLong);
         }
         self.room(0, 1)?;
@@ -90,7 +90,7 @@ impl Model {
         // Both ways are walked before either end is looked at.
         let (node, over) = (self.get(from)?.cloned(), self.get(to)?.cloned());
         let node = node.ok_or(Errno::NoEntry)?;
-        if node == Node::Folder && (to == from || to.starts_with(&format!("{from}/"))) && to != from {
+        if node == Node::Folder && to.starts_with(&format!("{from}/")) {
             return Err(Errno::Invalid);
         }
         if from.starts_with(&format!("{to}/")) {
@@ -183,7 +183,7 @@ impl Run {
                     None => Err(Errno::NoEntry),
                     Some(Node::File(_)) => Err(Errno::NotDirectory),
                     Some(Node::Folder) if !model.below(&one).is_empty() => Err(Errno::NotEmpty),
-                    Some(Node::Folder) => Ok(drop(model.paths.remove(&one))),
+                    Some(Node::Folder) => model.paths.remove(&one).map(|_| ()).ok_or(Errno::Io),
                 });
                 (format!("rmdir {one}"), folder.remove_directory_at(&one), foretold)
             }
@@ -191,7 +191,7 @@ impl Run {
                 let foretold = model.get(&one).map(|node| node.cloned()).and_then(|node| match node {
                     None => Err(Errno::NoEntry),
                     Some(Node::Folder) => Err(Errno::IsDirectory),
-                    Some(Node::File(_)) => Ok(drop(model.paths.remove(&one))),
+                    Some(Node::File(_)) => model.paths.remove(&one).map(|_| ()).ok_or(Errno::Io),
                 });
                 (format!("unlink {one}"), folder.unlink_file_at(&one), foretold)
             }
@@ -315,7 +315,9 @@ fn host_write(model: &mut Model, path: &str, bytes: &[u8], open: &[(Handle, usiz
     }
     match model.get(path)? {
         Some(Node::Folder) => return Err(Errno::IsDirectory),
-        Some(Node::File(_)) => drop(model.paths.remove(path)),
+        Some(Node::File(_)) => {
+            model.paths.remove(path);
+        }
         None => {}
     }
     model.sweep(open);

@@ -49,8 +49,11 @@ impl ChunkSource for Read {
     }
 }
 
+/// A list of everything, and the content of each file.
+type Seen = (FileList, Vec<Vec<u8>>);
+
 /// Everything that can be seen of a tree.
-fn seen(files: &Files) -> (FileList, Vec<Vec<u8>>) {
+fn seen(files: &Files) -> Seen {
     let list = files.list(&path("/"), 200, 1 << 20).unwrap();
     let contents = list
         .entries
@@ -99,7 +102,7 @@ fn what_is_saved_comes_back_whole_and_the_second_time_writes_what_changed() {
         let (mut files, folder) = opened(LARGE);
         drop(folder);
         let mut sink = Counted::default();
-        let mut saved: Vec<(Root, (FileList, Vec<Vec<u8>>))> = Vec::new();
+        let mut saved: Vec<(Root, Seen)> = Vec::new();
         for round in 0..12 {
             for _ in 0..random.below(60) {
                 change(&files, &mut random);
