@@ -117,7 +117,8 @@ impl Content {
                 place.copy_from_slice(bytes);
             }
         } else {
-            let mut held = vec![0; within];
+            let mut held = Vec::with_capacity(end);
+            held.resize(within, 0);
             held.extend_from_slice(bytes);
             self.blocks.insert(index, Block::new(held));
         }
@@ -197,6 +198,22 @@ mod tests {
             copies.push((content, plain));
             for (content, plain) in copies {
                 assert_eq!(content.read(0, usize::MAX).unwrap(), plain);
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_cut_off_does_not_come_back() {
+        let whole = vec![1; 2 * BLOCK + 7];
+        for near in [0, BLOCK, 2 * BLOCK] {
+            for size in near.saturating_sub(2)..near + 3 {
+                let mut content = Content::from_bytes(&whole).unwrap();
+                content.resize(size as u64).unwrap();
+                content.resize(3 * STEP).unwrap();
+                let read = content.read(0, usize::MAX).unwrap();
+                assert_eq!(read.len(), 3 * BLOCK);
+                assert!(read.iter().take(size).all(|byte| *byte == 1), "{size}");
+                assert!(read.iter().skip(size).all(|byte| *byte == 0), "{size}");
             }
         }
     }

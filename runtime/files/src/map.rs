@@ -255,6 +255,7 @@ fn split<K: Clone, T>(items: &mut Vec<(K, T)>) -> Option<(K, Vec<(K, T)>)> {
         return None;
     }
     let half = items.split_off(FANOUT * 3 / 4);
+    items.shrink_to(FANOUT);
     Some((half.first()?.0.clone(), half))
 }
 
