@@ -5,7 +5,6 @@
 use dormouse_core::{Error, ErrorCode, GuestPath, Result};
 
 use super::set;
-use crate::Errno;
 use crate::content::Content;
 use crate::files::{Files, relative};
 use crate::node::ROOT;
@@ -68,13 +67,17 @@ impl Files {
         }
         after.extend_from_slice(before.get(from..).unwrap_or_default());
         let edited = Content::from_bytes(&after).map_err(|errno| errno.at(path))?;
-        self.alter(path, |live, now| {
+        let unchanged = self.alter(path, |live, now| {
             let found = live.tree.resolve(ROOT, relative(path), true)?.found()?;
             if found.ino != ino || !live.tree.content(ino)?.is_still(&content) {
-                return Err(Errno::Busy);
+                return Ok(false);
             }
-            set(live, path, edited, now)
+            set(live, path, edited, now).map(|()| true)
         })?;
+        if !unchanged {
+            return Err(Error::new(ErrorCode::Busy, format!("`{shown}` changed meanwhile"))
+                .with_hint("read the file again, and edit what it holds now"));
+        }
         Ok(places.len())
     }
 }

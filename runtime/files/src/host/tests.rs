@@ -82,6 +82,31 @@ fn an_edit_says_how_often_it_found_the_text() {
 }
 
 #[test]
+fn an_edit_loses_nobody_elses_change() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{Arc, OnceLock};
+    // The clock is asked once a call, and so stands between an edit's look and its change.
+    let (slot, calls) = (Arc::new(OnceLock::<Files>::new()), Arc::new(AtomicU32::new(100)));
+    let (inner, count) = (slot.clone(), calls.clone());
+    let files = Files::with_clock(Tree::default(), move || {
+        if count.fetch_add(1, Ordering::Relaxed) == 1
+            && let Some(files) = inner.get()
+        {
+            let folder = files.open_folder(&path("/"), Access::ReadWrite).unwrap();
+            let file = folder.open_at("f", true, OpenFlags::default(), BOTH).unwrap();
+            file.write(0, b"B").unwrap();
+        }
+        7
+    });
+    files.write(&path("/f"), b"aaa x").unwrap();
+    assert!(slot.set(files.clone()).is_ok());
+    calls.store(0, Ordering::Relaxed);
+    assert_eq!(code(files.edit(&path("/f"), "x", "y", false)), ErrorCode::Busy);
+    assert_eq!(files.read(&path("/f"), 0, 9).unwrap(), b"Baa x");
+    assert_eq!(files.edit(&path("/f"), "x", "y", false).unwrap(), 1);
+}
+
+#[test]
 fn a_list_is_bounded_in_levels_and_in_entries() {
     let (files, folder) = opened(Quota::default());
     for name in ["b/x", "b/c/y", "a", "b.txt"] {

@@ -113,6 +113,9 @@ fn what_is_saved_comes_back_whole_and_the_second_time_writes_what_changed() {
             saved.push((root, seen(&files)));
             let loaded = load(root, Arc::new(sink.chunks.clone()), LARGE).unwrap();
             assert_eq!(loaded.usage(), tree.usage());
+            let woken = Files::new(loaded.clone());
+            assert_eq!(seen(&woken), seen(&files), "seed {seed}, round {round}");
+            drop(tree);
             let mut other = Counted::default();
             let moved = save(&loaded, &mut other).unwrap();
             assert_eq!(reach(moved, &other.chunks), other.chunks.ids().into_iter().collect());
