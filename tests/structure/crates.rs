@@ -9,10 +9,12 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 9] = [
+const OURS: [(&str, &[&str]); 11] = [
     ("dormouse-core", &[]),
-    ("dormouse-wasm", &["dormouse-core"]),
-    ("dormouse", &["dormouse-core", "dormouse-wasm"]),
+    ("dormouse-files", &["dormouse-core"]),
+    ("dormouse-store", &["dormouse-core"]),
+    ("dormouse-wasm", &["dormouse-core", "dormouse-files"]),
+    ("dormouse", &["dormouse-core", "dormouse-store", "dormouse-wasm"]),
     ("dormouse-tools", &["dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
     ("dormouse-cli", &["dormouse", "dormouse-mcp", "dormouse-tools"]),

@@ -149,6 +149,12 @@ pub trait Files: Send {
     /// `limit_disk` when it does not fit; the file then is as it was.
     async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()>;
 
+    /// Replaces `old` by `new` in a file: the only place where it stands, or with `all` every one. Answers how many.
+    ///
+    /// # Errors
+    /// `not_found`; `args_invalid` when `old` stands nowhere, or in several places without `all`.
+    async fn edit(&mut self, path: &GuestPath, old: &str, new: &str, all: bool) -> Result<usize>;
+
     /// The entries below a folder, sorted by path, at most `most`, and how many there are in all.
     ///
     /// # Errors

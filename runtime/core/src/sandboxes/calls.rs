@@ -128,6 +128,23 @@ impl Sandboxes {
         visit.run(|machine| Box::pin(async move { machine.files().write(&path, &bytes).await })).await
     }
 
+    /// Replaces text in a file; answers in how many places.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, `not_found`, `limit_disk`; `args_invalid` when `old` stands nowhere, or in several places
+    /// without `all`.
+    pub async fn edit(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        path: GuestPath,
+        (old, new): (String, String),
+        all: bool,
+    ) -> Result<usize> {
+        let mut visit = self.visit(owner, handle).await?;
+        visit.run(|machine| Box::pin(async move { machine.files().edit(&path, &old, &new, all).await })).await
+    }
+
     /// The entries below a folder, by path, at most `most` (10 000), and how many there are in all.
     ///
     /// # Errors

@@ -1,0 +1,72 @@
+//! Which chunks a saved tree needs.
+//!
+//! Owns: the walk from a root over all that it names. Does not own: removing the others; the store does that.
+
+use dormouse_core::Result;
+use serde::de::DeserializeOwned;
+
+use crate::format::{self, BlockRecord, BodyRecord, NameRecord, NodeRecord, Pages, damaged};
+use crate::load::LEVELS;
+use crate::save::Root;
+use crate::{ChunkId, ChunkSource};
+
+/// Names every chunk of a saved tree to `visit`, which answers whether it sees the chunk for the first time. What a known
+/// chunk names is not visited again, so one set over many roots makes the walk as long as what they do not share.
+///
+/// A store that removes all other chunks keeps [`ChunkSink::has`](crate::ChunkSink::has) true if it removes them at once.
+///
+/// # Errors
+/// `internal` naming the damage. Blocks are named, not read.
+pub fn reachable(root: Root, source: &dyn ChunkSource, visit: &mut dyn FnMut(ChunkId) -> bool) -> Result<()> {
+    if !visit(root.0) {
+        return Ok(());
+    }
+    let head = format::decode_head(&format::fetch(source, &root.0)?, &root.0)?;
+    let mut reach = Reach { source, visit };
+    reach.pages(head.nodes, &mut Reach::node)
+}
+
+struct Reach<'a> {
+    source: &'a dyn ChunkSource,
+    visit: &'a mut dyn FnMut(ChunkId) -> bool,
+}
+
+type Each<'a, 'r, R> = &'a mut dyn FnMut(&mut Reach<'r>, R) -> Result<()>;
+
+impl<'r> Reach<'r> {
+    fn pages<R: DeserializeOwned>(&mut self, pages: Pages<R>, each: Each<'_, 'r, R>) -> Result<()> {
+        match pages {
+            Pages::Empty => Ok(()),
+            Pages::Few(records) => records.into_iter().try_for_each(|record| each(self, record)),
+            Pages::Root(id) => self.page(id, LEVELS, each),
+        }
+    }
+
+    fn page<R: DeserializeOwned>(&mut self, id: ChunkId, levels: u32, each: Each<'_, 'r, R>) -> Result<()> {
+        let levels = levels.checked_sub(1).ok_or_else(|| damaged(format!("chunk {id} lies too deep")))?;
+        if !(self.visit)(id) {
+            return Ok(());
+        }
+        match format::decode(&format::fetch(self.source, &id)?, &id)? {
+            format::Page::Leaf(records) => records.into_iter().try_for_each(|record| each(self, record)),
+            format::Page::Branch(ids) => ids.into_iter().try_for_each(|id| self.page(id, levels, each)),
+        }
+    }
+
+    fn node(&mut self, record: NodeRecord) -> Result<()> {
+        match record.body {
+            BodyRecord::Folder { names, .. } => self.pages(names, &mut Self::name),
+            BodyRecord::File { blocks, .. } => self.pages(blocks, &mut Self::block),
+            BodyRecord::Small { .. } | BodyRecord::Link { .. } => Ok(()),
+        }
+    }
+
+    fn name(&mut self, _: NameRecord) -> Result<()> {
+        Ok(())
+    }
+
+    fn block(&mut self, record: BlockRecord) -> Result<()> {
+        (self.visit)(record.id);
+        Ok(())
+    }
+}
