@@ -37,7 +37,14 @@ impl Provider for Fake {
         self.0.lock().expect("not poisoned").push(request);
         let (stdout, stderr) = (Captured::default(), Captured::default());
         let usage = Usage::default();
-        Ok(Outcome { status: Status::Returned(Value::null()), stdout, stderr, usage, provider: "fake" })
+        Ok(Outcome {
+            status: Status::Returned(Value::null()),
+            stdout,
+            stderr,
+            usage,
+            provider: "fake",
+            recovery: None,
+        })
     }
 }
 
@@ -152,6 +159,7 @@ fn every_answer_fulfils_the_output_schema() {
         stderr: stream,
         usage,
         provider: "fake",
+        recovery: None,
     };
     let schema = &surface.get("sandbox_eval").expect("a tool").output_schema;
     validate("sandbox_eval", schema, &crate::encode::outcome(&run));

@@ -39,7 +39,7 @@ pub use grants::{Access, Grants, GuestPath, Mount};
 pub use language::Language;
 pub use limits::{Bounds, Limits, MIB};
 pub use manager::Manager;
-pub use outcome::{Outcome, Status, Usage};
+pub use outcome::{Outcome, Recovery, Status, Usage};
 pub use output::{Captured, OutputSink, Stream};
 pub use policy::Policy;
 pub use project::Project;

@@ -30,6 +30,28 @@ pub struct Usage {
     pub disk_written: u64,
 }
 
+/// What a kept interpreter is after a run that was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// As it was before the run.
+    BeforeRun,
+    /// As it was before an earlier run: since then it has had open files, which cannot be saved.
+    Earlier,
+    /// Fresh.
+    Fresh,
+}
+
+impl Recovery {
+    /// The word on every wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BeforeRun => "before_run",
+            Self::Earlier => "earlier",
+            Self::Fresh => "fresh",
+        }
+    }
+}
+
 /// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
@@ -43,6 +65,8 @@ pub struct Outcome {
     pub usage: Usage,
     /// Who ran it: `wasm`, later `docker` or `kubernetes`.
     pub provider: &'static str,
+    /// What its interpreter is now, if it is kept and the run was stopped.
+    pub recovery: Option<Recovery>,
 }
 
 impl Outcome {

@@ -65,7 +65,14 @@ impl Provider for Fake {
         guard.1 = true;
         let stdout = Captured::from_bytes(request.code.as_bytes(), request.code.len() as u64);
         let (stderr, usage) = (Captured::default(), Usage::default());
-        Ok(Outcome { status: Status::Returned(Value::null()), stdout, stderr, usage, provider: "fake" })
+        Ok(Outcome {
+            status: Status::Returned(Value::null()),
+            stdout,
+            stderr,
+            usage,
+            provider: "fake",
+            recovery: None,
+        })
     }
 }
 

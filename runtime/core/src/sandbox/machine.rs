@@ -49,8 +49,8 @@ pub enum EntryKind {
 /// One name of the file tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its path.
-    pub path: GuestPath,
+    /// Its path below the folder that was listed; it can be longer than a [`GuestPath`].
+    pub path: String,
     /// What it is.
     pub kind: EntryKind,
     /// Bytes of a file, else 0.
