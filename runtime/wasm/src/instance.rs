@@ -84,6 +84,50 @@ impl Instance {
             stderr: self.stderr.captured(),
             usage: self.usage(&request.limits, begin),
             provider: crate::PROVIDER,
+            recovery: None,
+        })
+    }
+
+    /// The value of a global, or of an expression over it.
+    ///
+    /// # Errors
+    /// Only what a grant names and the host does not have.
+    pub(crate) async fn get(
+        &mut self,
+        request: &EvalRequest,
+        name: &str,
+        query: Option<&str>,
+        files: &Files,
+    ) -> Result<Outcome> {
+        let begin = Instant::now();
+        self.grant(request, files)?;
+        let status = if self.arm(request, begin) {
+            let options = options(request);
+            let interpreter = self.guest.dormouse_sandbox_interpreter();
+            let call = interpreter.call_get(&mut self.store, name, query, &options);
+            let deadline = tokio::time::Instant::from_std(begin + request.limits.wall);
+            match tokio::time::timeout_at(deadline, call).await {
+                Err(_) => Status::Stopped(trap::time(&request.limits)),
+                Ok(Err(error)) => trap::status(error, self.store.data(), &request.limits),
+                Ok(Ok(outcome)) => status(outcome),
+            }
+        } else {
+            Status::Stopped(trap::memory(&request.limits))
+        };
+        Ok(self.outcome(status, &request.limits, begin))
+    }
+
+    /// The globals as the guest lists them, in JSON.
+    ///
+    /// # Errors
+    /// `limit_time`, `guest_trap`: what ended it.
+    pub(crate) async fn variables(&mut self, bounds: &Bounds, limits: &Limits) -> Result<String> {
+        self.store.data_mut().deadline = Instant::now() + limits.wall;
+        let interpreter = self.guest.dormouse_sandbox_interpreter();
+        let listed = interpreter.call_vars(&mut self.store, self::bounds(bounds)).await;
+        listed.map_err(|error| match trap::status(error, self.store.data(), limits) {
+            Status::Stopped(error) => error,
+            _ => Error::new(ErrorCode::GuestTrap, "the variables cannot be listed"),
         })
     }
 

@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use async_trait::async_trait;
+use dormouse_core::sandbox::{ChunkId, ChunkSource, Machine, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::{
     CommandRequest, Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result, Status,
 };
+use dormouse_files::Quota;
 use tokio::sync::OnceCell;
 
 use crate::artifact::Artifacts;
@@ -16,14 +18,22 @@ use crate::engine::{EngineSlot, Metering};
 use crate::guest::Guests;
 use crate::instance::Instance;
 use crate::loaded::Loaded;
+use crate::machine::{self, WasmMachine};
 use crate::project::Projects;
 use crate::ready::Ready;
 use crate::scratch::ScratchPool;
+use crate::snapshot::WasmSnapshot;
 use crate::typescript::Stripped;
 use crate::{Settings, command, typescript};
 
-/// Runs snippets on WebAssembly guests. Engines are set up and guests loaded on first use, once.
+/// Runs snippets on WebAssembly guests. Engines are set up and guests loaded on first use, once. Cheap to clone.
+#[derive(Clone)]
 pub struct WasmProvider {
+    parts: Arc<Parts>,
+}
+
+/// What clones share.
+struct Parts {
     settings: Settings,
     guests: Guests,
     artifacts: Arc<Artifacts>,
@@ -43,7 +53,7 @@ impl WasmProvider {
     /// # Errors
     /// `internal` when there is no place for scratch folders.
     pub fn new(settings: Settings) -> Result<Self> {
-        Ok(Self {
+        let parts = Parts {
             guests: Guests::new(&settings.cache, settings.manifests.clone()),
             artifacts: Arc::new(Artifacts::guests(&settings.cache)),
             programs: Arc::new(Artifacts::programs(&settings.cache)),
@@ -52,7 +62,8 @@ impl WasmProvider {
             engines: Mutex::default(),
             loaded: Mutex::default(),
             settings,
-        })
+        };
+        Ok(Self { parts: Arc::new(parts) })
     }
 
     /// Loads the guest of a language, so that its first run does not pay for it. Compiles it if need be.
@@ -69,14 +80,14 @@ impl WasmProvider {
     /// # Errors
     /// As [`Provider::eval`]; `internal` when the cache cannot be written.
     pub fn precompile(&self, language: &Language) -> Result<Vec<PathBuf>> {
-        let guest = self.guests.find(language)?;
+        let guest = self.parts.guests.find(language)?;
         let (wasm, hash) = guest.read()?;
         let mut made = Vec::new();
         for metering in [Metering::Epoch, Metering::Fuel] {
             let slot = self.engine(metering)?;
-            let path = self.artifacts.path(&slot.engine, &hash);
-            if self.artifacts.load(&slot.engine, &hash)?.is_none() {
-                self.artifacts.store(&slot.engine, &hash, &wasm)?;
+            let path = self.parts.artifacts.path(&slot.engine, &hash);
+            if self.parts.artifacts.load(&slot.engine, &hash)?.is_none() {
+                self.parts.artifacts.store(&slot.engine, &hash, &wasm)?;
             }
             made.push(path);
         }
@@ -88,7 +99,7 @@ impl WasmProvider {
     /// # Errors
     /// `unknown_language`, `guest_missing` or `guest_mismatch`, each with what to do.
     pub fn component(&self, language: &Language) -> Result<PathBuf> {
-        Ok(self.guests.find(language)?.wasm)
+        Ok(self.parts.guests.find(language)?.wasm)
     }
 
     /// Whether the guest of a language has been compiled for this machine and this engine. Reads no machine code.
@@ -96,13 +107,13 @@ impl WasmProvider {
     /// # Errors
     /// As [`WasmProvider::component`], and as [`WasmProvider::check_engine`].
     pub fn is_compiled(&self, language: &Language) -> Result<bool> {
-        let guest = self.guests.find(language)?;
+        let guest = self.parts.guests.find(language)?;
         let hash = match guest.sha256.clone() {
             Some(hash) => hash,
             None => guest.read()?.1,
         };
         let slot = self.engine(Metering::Epoch)?;
-        Ok(self.artifacts.path(&slot.engine, &hash).exists())
+        Ok(self.parts.artifacts.path(&slot.engine, &hash).exists())
     }
 
     /// Sets the engine up, unless it is already.
@@ -114,11 +125,11 @@ impl WasmProvider {
     }
 
     fn engine(&self, metering: Metering) -> Result<Arc<EngineSlot>> {
-        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut engines = self.parts.engines.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = engines.get(&metering) {
             return Ok(slot.clone());
         }
-        let slot = Arc::new(EngineSlot::new(metering, self.settings.allocation)?);
+        let slot = Arc::new(EngineSlot::new(metering, self.parts.settings.allocation)?);
         engines.insert(metering, slot.clone());
         Ok(slot)
     }
@@ -126,16 +137,16 @@ impl WasmProvider {
     /// The loaded guest of a language; the first caller loads it, the others wait.
     pub(crate) async fn ready(&self, language: &Language, metering: Metering) -> Result<Arc<Ready>> {
         let cell = {
-            let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut loaded = self.parts.loaded.lock().unwrap_or_else(PoisonError::into_inner);
             loaded.entry((language.clone(), metering)).or_default().clone()
         };
         if let Some(ready) = cell.get() {
             return Ok(ready.clone());
         }
         cell.get_or_try_init(|| async {
-            let guest = self.guests.find(language)?;
+            let guest = self.parts.guests.find(language)?;
             let slot = self.engine(metering)?;
-            let artifacts = self.artifacts.clone();
+            let artifacts = self.parts.artifacts.clone();
             let known = guest.sha256.as_ref().is_some_and(|hash| artifacts.path(&slot.engine, hash).exists());
             let load = move || Loaded::load(&guest, slot, &artifacts);
             // Mapping an artifact takes 2 ms, less than it costs to move it to another thread; compiling takes seconds.
@@ -146,7 +157,7 @@ impl WasmProvider {
                     .await
                     .map_err(|error| Error::internal("the compilation did not end", error))??
             };
-            Ok(Arc::new(Ready::new(loaded, self.settings.ready)))
+            Ok(Arc::new(Ready::new(loaded, self.parts.settings.ready)))
         })
         .await
         .cloned()
@@ -167,7 +178,7 @@ impl Provider for WasmProvider {
     }
 
     fn guests(&self) -> Vec<GuestInfo> {
-        self.guests.info()
+        self.parts.guests.info()
     }
 
     async fn eval(&self, mut request: EvalRequest) -> Result<Outcome> {
@@ -187,8 +198,11 @@ impl Provider for WasmProvider {
         let (ready, mut instance) = self.instance(&request.language, metering).await?;
         let _running = ready.loaded().slot.ticker.running();
         if let Some(project) = &request.grants.project
-            && let Some(failed) =
-                self.projects.enter(project, &request, &ready, &mut instance, &self.scratch).await?
+            && let Some(failed) = self
+                .parts
+                .projects
+                .enter(project, &request, &ready, &mut instance, &self.parts.scratch)
+                .await?
         {
             return Ok(failed);
         }
@@ -196,23 +210,42 @@ impl Provider for WasmProvider {
             // Compiling a guest and opening a project are not the run's own work.
             begin = Instant::now();
         }
-        instance.run(&request, begin, &self.scratch).await
+        instance.run(&request, begin, &self.parts.scratch).await
+    }
+
+    async fn machine(
+        &self,
+        spec: &SandboxSpec,
+        state: Option<Arc<dyn Snapshot>>,
+    ) -> Result<Box<dyn Machine>> {
+        let state = state.as_deref().map(machine::downcast).transpose()?;
+        Ok(Box::new(WasmMachine::new(self.clone(), spec, state).await?))
+    }
+
+    fn load(&self, state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<Arc<dyn Snapshot>> {
+        // What it holds was within a quota when it was saved; the sandbox's own is set when it wakes.
+        let quota = Quota { bytes: u64::MAX, files: u64::MAX, ..Quota::default() };
+        Ok(Arc::new(WasmSnapshot::load(state, &chunks, quota)?))
+    }
+
+    fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
+        WasmSnapshot::reach(state, chunks)
     }
 
     async fn command(&self, request: CommandRequest) -> Result<Outcome> {
         let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
         let slot = self.engine(metering)?;
-        command::run(request, slot, self.programs.clone(), &self.scratch).await
+        command::run(request, slot, self.parts.programs.clone(), &self.parts.scratch).await
     }
 }
 
 impl WasmProvider {
     pub(crate) fn scratch(&self) -> &Arc<ScratchPool> {
-        &self.scratch
+        &self.parts.scratch
     }
 
     fn is_loaded(&self, language: &Language, metering: Metering) -> bool {
-        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = self.parts.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.get(&(language.clone(), metering)).is_some_and(|cell| cell.initialized())
     }
 }

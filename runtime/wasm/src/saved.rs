@@ -17,7 +17,7 @@ const MAGIC: &[u8; 8] = b"DMOUSE\x00\x02";
 /// Bytes of the checksum at the end. It tells damage, not forgery: a checkpoint is as untrusted as its guest.
 const DIGEST: usize = 32;
 /// Largest memory that a checkpoint can speak of, in bytes.
-const MAX_MEMORY: u64 = 4 << 30;
+pub(crate) const MAX_MEMORY: u64 = 4 << 30;
 
 /// The state of an interpreter at rest. Plain data of the guest's: it holds no pointer of the host and gives a guest
 /// nothing that it could not have computed itself.

@@ -95,19 +95,28 @@ pub(crate) async fn save(
     })
 }
 
+/// Refuses state that belongs to another guest than this one.
+///
+/// # Errors
+/// `guest_mismatch`.
+pub(crate) fn check_guest(ready: &Ready, guest: &str) -> Result<()> {
+    if ready.loaded().hash == guest {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::GuestMismatch,
+        format!("the checkpoint belongs to another build of the {} guest", ready.loaded().language),
+    )
+    .with_hint("restore it with the guest that made it"))
+}
+
 /// Gives an instance that has not run the state of a checkpoint.
 pub(crate) async fn restore(
     ready: &Ready,
     instance: &mut Instance,
     checkpoint: &SavedInterpreter,
 ) -> Result<()> {
-    if ready.loaded().hash != checkpoint.guest {
-        return Err(Error::new(
-            ErrorCode::GuestMismatch,
-            format!("the checkpoint belongs to another build of the {} guest", checkpoint.language),
-        )
-        .with_hint("restore it with the guest that made it"));
-    }
+    check_guest(ready, &checkpoint.guest)?;
     let doors = open(ready, instance)?;
     let (store, _) = instance.parts();
     if doors.stack_pointer(store).await? != checkpoint.stack_pointer {

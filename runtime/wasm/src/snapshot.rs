@@ -1,0 +1,298 @@
+//! A sandbox's state at one moment: its interpreters and its files, in memory or still in the store.
+//!
+//! The saved form, version 1: a root chunk (a mark, then postcard) names the root of the file tree and each interpreter: its
+//! guest, its memory and the chunks that list its regions. A region is the saved pages of 64 KiB of memory, one chunk: for
+//! each page its place in the region (one byte) and its difference from the guest's image ([`crate::saved`]). Regions
+//! that did not change are the same chunk, in this state and in others.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use dormouse_core::sandbox::chunk::{self, damaged};
+use dormouse_core::sandbox::{ChunkId, ChunkSink, ChunkSource, SavedState, Snapshot};
+use dormouse_core::{Error, ErrorCode, Language, Result};
+use dormouse_files::{Quota, Root, Tree};
+use serde::{Deserialize, Serialize};
+
+use crate::doors::PAGE;
+use crate::saved::{MAX_MEMORY, Page, SavedInterpreter};
+
+/// First bytes of a root, with its version.
+const MARK: &[u8; 4] = b"dms\x01";
+/// Pages of one region.
+const REGION: u32 = 16;
+/// Bytes of one page in a region: its place, and its difference.
+const RECORD: usize = 1 + PAGE;
+/// Regions that one chunk lists.
+const LISTED: usize = 4_096;
+/// Interpreters that a state can hold; there are fewer languages.
+const MAX_INTERPRETERS: usize = 64;
+
+/// The state. What it does not include is none.
+pub(crate) struct WasmSnapshot {
+    /// By language. None: the state is without interpreters, and says nothing about them.
+    pub(crate) interpreters: Option<BTreeMap<Language, Arc<Kept>>>,
+    /// None: the state is without files.
+    pub(crate) tree: Option<Tree>,
+}
+
+/// One interpreter of a state: in memory, in the store, or both.
+pub(crate) struct Kept {
+    head: Head,
+    here: OnceLock<Arc<SavedInterpreter>>,
+    /// The chunks that list the regions, once they are known.
+    index: OnceLock<Vec<ChunkId>>,
+    source: Option<Arc<dyn ChunkSource>>,
+}
+
+/// Regions, ascending, each with its chunk.
+type Regions = Vec<(u32, ChunkId)>;
+
+/// What an interpreter fits.
+#[derive(Clone, Serialize, Deserialize)]
+struct Head {
+    language: Language,
+    guest: String,
+    stack_pointer: u32,
+    memory: u64,
+    /// How many are saved.
+    pages: u64,
+    closed: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Manifest {
+    interpreters: Option<Vec<(Head, Vec<ChunkId>)>>,
+    files: Option<Root>,
+}
+
+impl Kept {
+    /// One that is in memory.
+    pub(crate) fn new(interpreter: SavedInterpreter) -> Self {
+        let SavedInterpreter { language, guest, stack_pointer, memory, pages, closed } = &interpreter;
+        let head = Head {
+            language: language.clone(),
+            guest: guest.clone(),
+            stack_pointer: *stack_pointer,
+            memory: *memory,
+            pages: pages.len() as u64,
+            closed: closed.clone(),
+        };
+        Self { head, here: Arc::new(interpreter).into(), index: OnceLock::new(), source: None }
+    }
+
+    /// Bytes of its pages.
+    fn bytes(&self) -> u64 {
+        self.head.pages.saturating_mul(PAGE as u64)
+    }
+
+    /// The guest that it belongs to, by SHA-256.
+    pub(crate) fn guest(&self) -> &str {
+        &self.head.guest
+    }
+
+    /// The interpreter, read from the store if need be.
+    ///
+    /// # Errors
+    /// `state_damaged`.
+    pub(crate) fn interpreter(&self) -> Result<Arc<SavedInterpreter>> {
+        if let Some(here) = self.here.get() {
+            return Ok(here.clone());
+        }
+        let (Some(index), Some(source)) = (self.index.get(), &self.source) else {
+            return Err(damaged("an interpreter is nowhere"));
+        };
+        let mut pages = Vec::new();
+        for (number, id) in regions(index, source.as_ref())? {
+            read_region(number, &chunk::fetch(source.as_ref(), &id)?, &mut pages)?;
+        }
+        let Head { language, guest, stack_pointer, memory, closed, .. } = self.head.clone();
+        if pages.last().is_some_and(|(page, _)| u64::from(*page) >= memory / PAGE as u64) {
+            return Err(damaged("a page lies outside its memory"));
+        }
+        let read = SavedInterpreter { language, guest, stack_pointer, memory, pages, closed };
+        Ok(self.here.get_or_init(|| Arc::new(read)).clone())
+    }
+
+    /// Saves it; returns the chunks that list its regions.
+    fn save(&self, sink: &mut dyn ChunkSink) -> Result<Vec<ChunkId>> {
+        if let Some(index) = self.index.get() {
+            let mut kept = true;
+            for id in index {
+                kept = kept && sink.has(id)?;
+            }
+            if kept {
+                return Ok(index.clone());
+            }
+        }
+        let interpreter = self.interpreter()?;
+        let mut regions = Regions::new();
+        for pages in interpreter.pages.chunk_by(|(one, _), (other, _)| one / REGION == other / REGION) {
+            let Some((first, _)) = pages.first() else { continue };
+            let region = write_region(pages);
+            regions.push((first / REGION, put(sink, &region)?));
+        }
+        let mut index = Vec::new();
+        for listed in regions.chunks(LISTED) {
+            let bytes = postcard::to_stdvec(listed)
+                .map_err(|error| Error::internal("the state cannot be written down", error))?;
+            index.push(put(sink, &bytes)?);
+        }
+        Ok(self.index.get_or_init(|| index).clone())
+    }
+}
+
+fn put(sink: &mut dyn ChunkSink, bytes: &[u8]) -> Result<ChunkId> {
+    let id = ChunkId::of(bytes);
+    if !sink.has(&id)? {
+        sink.put(&id, bytes)?;
+    }
+    Ok(id)
+}
+
+/// The regions that these chunks list.
+fn regions(index: &[ChunkId], source: &dyn ChunkSource) -> Result<Regions> {
+    let mut all = Regions::new();
+    for id in index {
+        let bytes = chunk::fetch(source, id)?;
+        let listed: Regions = postcard::from_bytes(&bytes)
+            .map_err(|error| damaged("a list of regions has another form").with_source(error))?;
+        all.extend(listed);
+    }
+    if !all.is_sorted_by(|(one, _), (other, _)| one < other) {
+        return Err(damaged("regions are out of order"));
+    }
+    Ok(all)
+}
+
+fn write_region(pages: &[(u32, Page)]) -> Vec<u8> {
+    let mut region = Vec::with_capacity(pages.len() * RECORD);
+    for (number, page) in pages {
+        region.push(u8::try_from(number % REGION).unwrap_or_default());
+        region.extend_from_slice(page.as_slice());
+    }
+    region
+}
+
+fn read_region(region: u32, bytes: &[u8], pages: &mut Vec<(u32, Page)>) -> Result<()> {
+    let (records, rest) = bytes.as_chunks::<RECORD>();
+    if !rest.is_empty() || records.is_empty() {
+        return Err(damaged("a region has another length"));
+    }
+    for record in records {
+        let Some((place, page)) = record.split_first_chunk::<1>() else { continue };
+        let number = region.checked_mul(REGION).and_then(|first| first.checked_add(place[0].into()));
+        let number = number.filter(|_| u32::from(place[0]) < REGION);
+        let number = number.ok_or_else(|| damaged("a page lies outside its region"))?;
+        if pages.last().is_some_and(|(last, _)| *last >= number) {
+            return Err(damaged("pages are out of order"));
+        }
+        let page = page.try_into().map_err(|_| damaged("a page has another length"))?;
+        pages.push((number, Arc::new(page)));
+    }
+    Ok(())
+}
+
+impl WasmSnapshot {
+    /// Reads a saved state; its interpreters and the content of its files are read when they are used.
+    ///
+    /// # Errors
+    /// `state_damaged`; `too_large` when it holds more files than `quota`.
+    pub(crate) fn load(state: &SavedState, source: &Arc<dyn ChunkSource>, quota: Quota) -> Result<Self> {
+        let manifest = manifest(state, source.as_ref())?;
+        let tree = match manifest.files {
+            Some(root) => Some(dormouse_files::load(root, source.clone(), quota)?),
+            None => None,
+        };
+        let interpreters = manifest.interpreters.map(|list| {
+            let kept = list.into_iter().map(|(head, index)| {
+                let language = head.language.clone();
+                let (here, index) = (OnceLock::new(), OnceLock::from(index));
+                (language, Arc::new(Kept { head, here, index, source: Some(source.clone()) }))
+            });
+            kept.collect()
+        });
+        Ok(Self { interpreters, tree })
+    }
+
+    /// Names every chunk of a saved state.
+    ///
+    /// # Errors
+    /// `state_damaged`.
+    pub(crate) fn reach(state: &SavedState, source: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
+        let manifest = manifest(state, source)?;
+        let mut ids = std::collections::HashSet::from([state.root]);
+        for (_, index) in manifest.interpreters.iter().flatten() {
+            ids.extend(regions(index, source)?.into_iter().map(|(_, id)| id));
+            ids.extend(index);
+        }
+        if let Some(root) = manifest.files {
+            dormouse_files::reachable(root, source, &mut |id| ids.insert(id))?;
+        }
+        Ok(ids.into_iter().collect())
+    }
+}
+
+fn manifest(state: &SavedState, source: &dyn ChunkSource) -> Result<Manifest> {
+    let bytes = chunk::fetch(source, &state.root)?;
+    let rest = match bytes.split_first_chunk() {
+        Some((mark, rest)) if mark == MARK => rest,
+        Some(([b'd', b'm', b's', version], _)) => {
+            return Err(Error::new(
+                ErrorCode::StateUnavailable,
+                format!("the state is of version {version}, this installation reads version {}", MARK[3]),
+            )
+            .with_hint("use the installation that saved it"));
+        }
+        _ => return Err(damaged("its root is none")),
+    };
+    let manifest: Manifest = postcard::from_bytes(rest)
+        .map_err(|error| damaged("its root has another form").with_source(error))?;
+    for (count, (head, index)) in manifest.interpreters.iter().flatten().enumerate() {
+        let fits = head.memory <= MAX_MEMORY && head.memory.is_multiple_of(PAGE as u64);
+        let most = MAX_MEMORY as usize / (REGION as usize * PAGE * LISTED) + 1;
+        if !fits || index.len() > most || count >= MAX_INTERPRETERS {
+            return Err(damaged("an interpreter has impossible sizes"));
+        }
+    }
+    Ok(manifest)
+}
+
+impl Snapshot for WasmSnapshot {
+    fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState> {
+        let mut bytes = 0;
+        let interpreters = match &self.interpreters {
+            Some(kept) => {
+                let mut list = Vec::new();
+                for kept in kept.values() {
+                    list.push((kept.head.clone(), kept.save(sink)?));
+                    bytes += kept.bytes();
+                }
+                Some(list)
+            }
+            None => None,
+        };
+        let files = match &self.tree {
+            Some(tree) => {
+                bytes += tree.usage().bytes;
+                Some(dormouse_files::save(tree, sink)?)
+            }
+            None => None,
+        };
+        let mut root = MARK.to_vec();
+        let manifest = postcard::to_stdvec(&Manifest { interpreters, files })
+            .map_err(|error| Error::internal("the state cannot be written down", error))?;
+        root.extend_from_slice(&manifest);
+        Ok(SavedState { root: put(sink, &root)?, bytes })
+    }
+
+    fn closed_files(&self) -> Vec<String> {
+        let kept = self.interpreters.iter().flat_map(BTreeMap::values);
+        kept.flat_map(|kept| kept.head.closed.iter().cloned()).collect()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
