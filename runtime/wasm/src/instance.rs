@@ -11,9 +11,9 @@ use wasmtime::{Store, UpdateDeadline};
 
 use crate::bindings::Guest;
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
-use crate::disk::{DiskLimits, Trace};
+use crate::disk::{DiskLimits, OwnFiles, Trace};
 use crate::engine::Metering;
-use crate::scratch::{LazyScratch, ScratchPool};
+use crate::scratch::LazyScratch;
 use crate::state::Host;
 use crate::stdio::Output;
 use crate::{grants, trap};
@@ -65,12 +65,15 @@ impl Instance {
         &mut self,
         request: &EvalRequest,
         begin: Instant,
-        scratch: &Arc<ScratchPool>,
+        own: &OwnFiles,
     ) -> Result<Outcome> {
         if !self.granted {
             let host = self.store.data_mut();
             host.wasi = grants::context(&request.grants, &request.name, &self.stdout, &self.stderr)?;
-            host.files.scratch = Some(LazyScratch::new(Arc::clone(scratch)));
+            match own {
+                OwnFiles::Fresh(pool) => host.files.scratch = Some(LazyScratch::new(Arc::clone(pool))),
+                OwnFiles::Kept(files) => host.files.tree = Some(files.clone()),
+            }
             self.granted = true;
         }
         let status = if self.arm(request, begin) {

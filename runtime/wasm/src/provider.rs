@@ -12,6 +12,7 @@ use dormouse_core::{
 use tokio::sync::OnceCell;
 
 use crate::artifact::Artifacts;
+use crate::disk::OwnFiles;
 use crate::engine::{EngineSlot, Metering};
 use crate::guest::Guests;
 use crate::instance::Instance;
@@ -28,7 +29,7 @@ pub struct WasmProvider {
     guests: Guests,
     artifacts: Arc<Artifacts>,
     programs: Arc<Artifacts>,
-    scratch: Arc<ScratchPool>,
+    fresh: OwnFiles,
     projects: Projects,
     engines: Mutex<HashMap<Metering, Arc<EngineSlot>>>,
     loaded: Mutex<HashMap<(Language, Metering), Cell>>,
@@ -47,7 +48,7 @@ impl WasmProvider {
             guests: Guests::new(&settings.cache, settings.manifests.clone()),
             artifacts: Arc::new(Artifacts::guests(&settings.cache)),
             programs: Arc::new(Artifacts::programs(&settings.cache)),
-            scratch: Arc::new(ScratchPool::new()?),
+            fresh: OwnFiles::Fresh(Arc::new(ScratchPool::new()?)),
             projects: Projects::new(&settings.cache),
             engines: Mutex::default(),
             loaded: Mutex::default(),
@@ -188,7 +189,7 @@ impl Provider for WasmProvider {
         let _running = ready.loaded().slot.ticker.running();
         if let Some(project) = &request.grants.project
             && let Some(failed) =
-                self.projects.enter(project, &request, &ready, &mut instance, &self.scratch).await?
+                self.projects.enter(project, &request, &ready, &mut instance, &self.fresh).await?
         {
             return Ok(failed);
         }
@@ -196,19 +197,20 @@ impl Provider for WasmProvider {
             // Compiling a guest and opening a project are not the run's own work.
             begin = Instant::now();
         }
-        instance.run(&request, begin, &self.scratch).await
+        instance.run(&request, begin, &self.fresh).await
     }
 
     async fn command(&self, request: CommandRequest) -> Result<Outcome> {
         let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
         let slot = self.engine(metering)?;
-        command::run(request, slot, self.programs.clone(), &self.scratch).await
+        command::run(request, slot, self.programs.clone(), &self.fresh).await
     }
 }
 
 impl WasmProvider {
-    pub(crate) fn scratch(&self) -> &Arc<ScratchPool> {
-        &self.scratch
+    /// Own files for an instance that has none from elsewhere.
+    pub(crate) fn fresh(&self) -> &OwnFiles {
+        &self.fresh
     }
 
     fn is_loaded(&self, language: &Language, metering: Metering) -> bool {
