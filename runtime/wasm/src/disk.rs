@@ -12,6 +12,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod tree;
 
 use std::fs::File;
 use std::io;
@@ -25,6 +26,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
 pub(crate) use self::trace::Trace;
+pub(crate) use self::tree::OwnFiles;
 use crate::scratch::LazyScratch;
 
 /// What one run may do to disks. Deleting gives nothing back.
@@ -160,11 +162,20 @@ pub(crate) struct Files {
     pub(crate) folders: Vec<(Dir, String)>,
     /// The run's own folder, shown before all others.
     pub(crate) scratch: Option<LazyScratch>,
+    /// The sandbox's own files, shown before all others in the place of the run's own folder.
+    pub(crate) tree: Option<dormouse_files::Files>,
     /// Records what is looked at, if anybody wants to know.
     pub(crate) trace: Option<Trace>,
     /// Whether file operations run on the calling thread (microseconds saved on each, but a hung network mount hangs the
     /// thread). Must be what `WasiCtxBuilder::allow_blocking_current_thread` was given.
     pub(crate) in_place: bool,
+}
+
+impl Files {
+    /// Files that the guest has open, folders not counted.
+    pub(crate) fn open_files(&self) -> usize {
+        0
+    }
 }
 
 /// What the functions of `wasi:filesystem` work on.

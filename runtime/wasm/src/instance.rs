@@ -11,9 +11,9 @@ use wasmtime::{Store, UpdateDeadline};
 
 use crate::bindings::Guest;
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
-use crate::disk::{DiskLimits, Trace};
+use crate::disk::{DiskLimits, OwnFiles, Trace};
 use crate::engine::Metering;
-use crate::scratch::{LazyScratch, ScratchPool};
+use crate::scratch::LazyScratch;
 use crate::state::Host;
 use crate::stdio::Output;
 use crate::{grants, trap};
@@ -65,27 +65,43 @@ impl Instance {
         &mut self,
         request: &EvalRequest,
         begin: Instant,
-        scratch: &Arc<ScratchPool>,
+        own: &OwnFiles,
     ) -> Result<Outcome> {
-        if !self.granted {
-            let host = self.store.data_mut();
-            host.wasi = grants::context(&request.grants, &request.name, &self.stdout, &self.stderr)?;
-            host.files.scratch = Some(LazyScratch::new(Arc::clone(scratch)));
-            self.granted = true;
-        }
+        self.grant(request, own)?;
         let status = if self.arm(request, begin) {
             self.eval(request, begin).await
         } else {
             Status::Stopped(trap::memory(&request.limits))
         };
-        Ok(Outcome {
+        Ok(self.outcome(status, &request.limits, begin))
+    }
+
+    fn outcome(&self, status: Status, limits: &Limits, begin: Instant) -> Outcome {
+        Outcome {
             status,
             stdout: self.stdout.captured(),
             stderr: self.stderr.captured(),
-            usage: self.usage(&request.limits, begin),
+            usage: self.usage(limits, begin),
             provider: crate::PROVIDER,
             recovery: None,
-        })
+        }
+    }
+
+    /// Gives an instance that has none its grants and its files; they hold for its life.
+    ///
+    /// # Errors
+    /// Only what a grant names and the host does not have.
+    pub(crate) fn grant(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<()> {
+        if !self.granted {
+            let host = self.store.data_mut();
+            host.wasi = grants::context(&request.grants, &request.name, &self.stdout, &self.stderr)?;
+            match own {
+                OwnFiles::Fresh(pool) => host.files.scratch = Some(LazyScratch::new(Arc::clone(pool))),
+                OwnFiles::Kept(files) => host.files.tree = Some(files.clone()),
+            }
+            self.granted = true;
+        }
+        Ok(())
     }
 
     /// The value of a global, or of an expression over it.
@@ -97,10 +113,10 @@ impl Instance {
         request: &EvalRequest,
         name: &str,
         query: Option<&str>,
-        files: &Files,
+        own: &OwnFiles,
     ) -> Result<Outcome> {
         let begin = Instant::now();
-        self.grant(request, files)?;
+        self.grant(request, own)?;
         let status = if self.arm(request, begin) {
             let options = options(request);
             let interpreter = self.guest.dormouse_sandbox_interpreter();
@@ -129,6 +145,11 @@ impl Instance {
             Status::Stopped(error) => error,
             _ => Error::new(ErrorCode::GuestTrap, "the variables cannot be listed"),
         })
+    }
+
+    /// Files that the guest has open.
+    pub(crate) fn open_files(&self) -> usize {
+        self.store.data().files.open_files()
     }
 
     /// Whether its runs have left files of their own.

@@ -19,6 +19,7 @@ use dormouse_core::{
 use dormouse_files::{Files, Quota, Tree};
 
 use self::files::TreeFiles;
+use crate::disk::OwnFiles;
 use crate::engine::Metering;
 use crate::instance::Instance;
 use crate::provider::WasmProvider;
@@ -133,7 +134,13 @@ impl WasmMachine {
         Ok(Recovery::BeforeRun)
     }
 
-    fn own<'a>(&'a self, request: EvalRequest) -> EvalRequest {
+    /// What its interpreters see as their own files.
+    fn own(&self) -> OwnFiles {
+        OwnFiles::Kept(self.files.0.clone())
+    }
+
+    /// A request with the sandbox's own grants and memory.
+    fn adopt(&self, request: EvalRequest) -> EvalRequest {
         let grants = Grants {
             stdin: request.grants.stdin,
             arguments: request.grants.arguments,
@@ -162,8 +169,8 @@ impl Interpreter {
 #[async_trait]
 impl Machine for WasmMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
-        let mut request = self.own(request);
-        let mut begin = Instant::now();
+        let mut request = self.adopt(request);
+        let begin = Instant::now();
         if request.language == Language::typescript() {
             request.code = match typescript::strip(&request).await? {
                 Stripped::Code(code) => code,
@@ -181,8 +188,7 @@ impl Machine for WasmMachine {
         let (ready, mut instance) = self.take(&language).await?;
         let _running = ready.loaded().slot.ticker.running();
         let recovery = self.keep(&language, &ready, &mut instance).await?;
-        begin = begin.max(Instant::now() - std::time::Duration::ZERO);
-        let mut outcome = instance.run(&request, begin, &self.files.0).await?;
+        let mut outcome = instance.run(&request, begin, &self.own()).await?;
         let interpreter = self.interpreters.entry(language).or_default();
         if matches!(outcome.status, Status::Stopped(_)) {
             if recovery == Recovery::Fresh {
@@ -207,12 +213,12 @@ impl Machine for WasmMachine {
         query: Option<&str>,
         (limits, bounds): (&Limits, &Bounds),
     ) -> Result<Outcome> {
-        let mut request = self.own(EvalRequest::new(language.clone(), ""));
+        let mut request = self.adopt(EvalRequest::new(language.clone(), ""));
         (request.limits, request.bounds) =
             (Limits { memory: self.spec.memory, ..limits.clone() }, bounds.clone());
         let (ready, mut instance) = self.take(language).await?;
         let _running = ready.loaded().slot.ticker.running();
-        let outcome = instance.get(&request, name, query, &self.files.0).await?;
+        let outcome = instance.get(&request, name, query, &self.own()).await?;
         if !matches!(outcome.status, Status::Stopped(_)) {
             let interpreter = self.interpreters.entry(language.clone()).or_default();
             interpreter.live = Some((ready, instance));
@@ -234,10 +240,10 @@ impl Machine for WasmMachine {
     }
 
     async fn set(&mut self, language: &Language, name: &str, json: &str, limits: &Limits) -> Result<()> {
-        let request = self.own(EvalRequest::new(language.clone(), ""));
+        let request = self.adopt(EvalRequest::new(language.clone(), ""));
         let (ready, mut instance) = self.take(language).await?;
         let _running = ready.loaded().slot.ticker.running();
-        instance.grant(&request, &self.files.0)?;
+        instance.grant(&request, &self.own())?;
         instance.set(name, json, &Limits { memory: self.spec.memory, ..limits.clone() }).await?;
         let interpreter = self.interpreters.entry(language.clone()).or_default();
         interpreter.live = Some((ready, instance));
@@ -249,10 +255,10 @@ impl Machine for WasmMachine {
         if !self.interpreters.contains_key(language) {
             return Ok(Vec::new());
         }
-        let request = self.own(EvalRequest::new(language.clone(), ""));
+        let request = self.adopt(EvalRequest::new(language.clone(), ""));
         let (ready, mut instance) = self.take(language).await?;
         let _running = ready.loaded().slot.ticker.running();
-        instance.grant(&request, &self.files.0)?;
+        instance.grant(&request, &self.own())?;
         let listed = instance.variables(&request.bounds, limits).await?;
         let interpreter = self.interpreters.entry(language.clone()).or_default();
         interpreter.live = Some((ready, instance));

@@ -17,11 +17,10 @@ use sha2::{Digest as _, Sha256};
 
 use self::stamp::Stamp;
 use crate::artifact::hex;
-use crate::disk::Trace;
+use crate::disk::{OwnFiles, Trace};
 use crate::instance::Instance;
 use crate::ready::Ready;
 use crate::saved::SavedInterpreter;
-use crate::scratch::ScratchPool;
 use crate::{private, session};
 
 /// The global through which the script learns what to open.
@@ -65,7 +64,7 @@ impl Projects {
         request: &EvalRequest,
         ready: &Ready,
         instance: &mut Instance,
-        scratch: &Arc<ScratchPool>,
+        own: &OwnFiles,
     ) -> Result<Option<Outcome>> {
         let Some(script) = script(&request.language) else { return Ok(None) };
         let key = key(script, project, request, ready);
@@ -76,7 +75,7 @@ impl Projects {
             return Ok(None);
         }
         instance.trace(key.is_some().then(|| Trace::new(Project::TARGET)));
-        let failed = open(script, project, request, instance, scratch).await?;
+        let failed = open(script, project, request, instance, own).await?;
         let trace = instance.trace(None);
         if failed.is_none()
             && !instance.left_files()
@@ -178,7 +177,7 @@ async fn open(
     project: &Project,
     request: &EvalRequest,
     instance: &mut Instance,
-    scratch: &Arc<ScratchPool>,
+    own: &OwnFiles,
 ) -> Result<Option<Outcome>> {
     let argument = json!({"root": Project::TARGET, "bootstrap": project.bootstrap}).to_string();
     instance.set(ARGUMENT, &argument, &request.limits).await?;
@@ -189,7 +188,7 @@ async fn open(
         output: None,
         ..request.clone()
     };
-    let mut outcome = instance.run(&opening, Instant::now(), scratch).await?;
+    let mut outcome = instance.run(&opening, Instant::now(), own).await?;
     outcome.status = match outcome.status {
         Status::Returned(_) => return Ok(None),
         Status::Exited(status) => Status::Stopped(

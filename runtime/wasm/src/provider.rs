@@ -14,6 +14,7 @@ use dormouse_files::Quota;
 use tokio::sync::OnceCell;
 
 use crate::artifact::Artifacts;
+use crate::disk::OwnFiles;
 use crate::engine::{EngineSlot, Metering};
 use crate::guest::Guests;
 use crate::instance::Instance;
@@ -38,7 +39,7 @@ struct Parts {
     guests: Guests,
     artifacts: Arc<Artifacts>,
     programs: Arc<Artifacts>,
-    scratch: Arc<ScratchPool>,
+    fresh: OwnFiles,
     projects: Projects,
     engines: Mutex<HashMap<Metering, Arc<EngineSlot>>>,
     loaded: Mutex<HashMap<(Language, Metering), Cell>>,
@@ -57,7 +58,7 @@ impl WasmProvider {
             guests: Guests::new(&settings.cache, settings.manifests.clone()),
             artifacts: Arc::new(Artifacts::guests(&settings.cache)),
             programs: Arc::new(Artifacts::programs(&settings.cache)),
-            scratch: Arc::new(ScratchPool::new()?),
+            fresh: OwnFiles::Fresh(Arc::new(ScratchPool::new()?)),
             projects: Projects::new(&settings.cache),
             engines: Mutex::default(),
             loaded: Mutex::default(),
@@ -198,11 +199,8 @@ impl Provider for WasmProvider {
         let (ready, mut instance) = self.instance(&request.language, metering).await?;
         let _running = ready.loaded().slot.ticker.running();
         if let Some(project) = &request.grants.project
-            && let Some(failed) = self
-                .parts
-                .projects
-                .enter(project, &request, &ready, &mut instance, &self.parts.scratch)
-                .await?
+            && let Some(failed) =
+                self.parts.projects.enter(project, &request, &ready, &mut instance, &self.parts.fresh).await?
         {
             return Ok(failed);
         }
@@ -210,7 +208,7 @@ impl Provider for WasmProvider {
             // Compiling a guest and opening a project are not the run's own work.
             begin = Instant::now();
         }
-        instance.run(&request, begin, &self.parts.scratch).await
+        instance.run(&request, begin, &self.parts.fresh).await
     }
 
     async fn machine(
@@ -235,13 +233,14 @@ impl Provider for WasmProvider {
     async fn command(&self, request: CommandRequest) -> Result<Outcome> {
         let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
         let slot = self.engine(metering)?;
-        command::run(request, slot, self.parts.programs.clone(), &self.parts.scratch).await
+        command::run(request, slot, self.parts.programs.clone(), &self.parts.fresh).await
     }
 }
 
 impl WasmProvider {
-    pub(crate) fn scratch(&self) -> &Arc<ScratchPool> {
-        &self.parts.scratch
+    /// Own files for an instance that has none from elsewhere.
+    pub(crate) fn fresh(&self) -> &OwnFiles {
+        &self.parts.fresh
     }
 
     fn is_loaded(&self, language: &Language, metering: Metering) -> bool {

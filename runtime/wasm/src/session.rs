@@ -53,7 +53,7 @@ impl WasmProvider {
         let _running = session.ready.loaded().slot.ticker.running();
         // Until the call has ended well, the session counts as lost: the future may be dropped at any await.
         session.lost = true;
-        let outcome = session.instance.run(request, Instant::now(), self.scratch()).await?;
+        let outcome = session.instance.run(request, Instant::now(), self.fresh()).await?;
         session.lost = matches!(outcome.status, Status::Stopped(_));
         Ok(outcome)
     }

@@ -37,6 +37,7 @@ impl Host {
                 budget: DiskBudget::new(DiskLimits::default()),
                 folders: Vec::new(),
                 scratch: None,
+                tree: None,
                 trace: None,
                 in_place: true,
             },

@@ -42,6 +42,7 @@ impl Guest {
             budget: DiskBudget::new(limits),
             folders: Vec::new(),
             scratch: None,
+            tree: None,
             trace: None,
             in_place,
         };
