@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dormouse_core::{CommandRequest, Language, Manager, Outcome, Policy, Result};
+use dormouse_core::sandboxes::{Clock, Rules, SystemClock};
+use dormouse_core::{CommandRequest, Language, Manager, Outcome, Policy, Result, Sandboxes};
+use dormouse_store::Store;
 use dormouse_wasm::{Allocation, Settings, WasmProvider};
 
 use crate::Snippet;
@@ -12,6 +14,7 @@ use crate::Snippet;
 #[derive(Clone)]
 pub struct Dormouse {
     manager: Manager,
+    pub(crate) sandboxes: Option<Sandboxes>,
 }
 
 impl Dormouse {
@@ -28,7 +31,13 @@ impl Dormouse {
     /// # Errors
     /// `internal` when no cache folder can be named.
     pub fn builder() -> Result<Builder> {
-        Ok(Builder { policy: Policy::default(), settings: Settings::new()? })
+        Ok(Builder {
+            policy: Policy::default(),
+            settings: Settings::new()?,
+            state: None,
+            rules: Rules::default(),
+            clock: Arc::new(SystemClock),
+        })
     }
 
     /// A run of `code` in `language` (`python`, `javascript`, `typescript`, or a registered one).
@@ -54,6 +63,9 @@ impl Dormouse {
 pub struct Builder {
     policy: Policy,
     settings: Settings,
+    state: Option<PathBuf>,
+    rules: Rules,
+    clock: Arc<dyn Clock>,
 }
 
 impl Builder {
@@ -92,12 +104,42 @@ impl Builder {
         self
     }
 
+    /// Keeps sandboxes in this folder, which is made if it is missing. Default: none are kept.
+    #[must_use]
+    pub fn state(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.state = Some(folder.into());
+        self
+    }
+
+    /// How many sandboxes there may be, and how long they are kept. Default: [`Rules::default`].
+    #[must_use]
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The clock that sandboxes live by. Default: the system's.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
     /// The runtime. Nothing is loaded before the first run.
     ///
     /// # Errors
-    /// `internal` when the engine cannot be set up on this machine.
+    /// `internal` when the engine cannot be set up on this machine; `state_unavailable` and `state_damaged` for the state
+    /// folder.
     pub fn build(self) -> Result<Dormouse> {
         let provider = WasmProvider::new(self.settings)?;
-        Ok(Dormouse { manager: Manager::new(self.policy, Arc::new(provider)) })
+        let manager = Manager::new(self.policy, Arc::new(provider));
+        let sandboxes = match self.state {
+            Some(folder) => {
+                let ledger = Arc::new(Store::open(&folder)?);
+                Some(Sandboxes::new(manager.clone(), ledger, self.rules, self.clock))
+            }
+            None => None,
+        };
+        Ok(Dormouse { manager, sandboxes })
     }
 }
