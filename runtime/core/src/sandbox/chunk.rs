@@ -38,7 +38,8 @@ pub trait ChunkSink {
     /// What keeps it from being written.
     fn put(&mut self, id: ChunkId, bytes: &[u8]) -> Result<()>;
 
-    /// Whether a chunk is there already, so that its bytes need not be made.
+    /// Whether a chunk is there already, so that its bytes need not be made. Says nothing of the chunks that it names: each
+    /// chunk of a state is put or asked for in each save.
     ///
     /// # Errors
     /// What keeps it from being looked up.
@@ -52,6 +53,14 @@ pub trait ChunkSource: Send + Sync {
     /// # Errors
     /// `state_damaged` when it is missing or is not what it was.
     fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>>;
+
+    /// The bytes of several chunks, in the order asked for.
+    ///
+    /// # Errors
+    /// As [`ChunkSource::get`], for the first that fails.
+    fn get_many(&self, ids: &[ChunkId]) -> Result<Vec<Arc<[u8]>>> {
+        ids.iter().map(|id| self.get(id)).collect()
+    }
 }
 
 /// The error for a chunk, or what it holds, that is not what it was.
