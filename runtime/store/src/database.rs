@@ -43,13 +43,14 @@ impl Database {
     /// Opens it, brings it to this version and checks it.
     pub(crate) fn open(folder: &Folder, most_bytes: Option<u64>) -> Answer<Self> {
         let path = folder.database();
+        // Two processes that make or migrate the same database would find each other's half.
+        let lock = folder.locked("open.lock")?;
+        folder.make_database(|draft| Ok(schema::make(&mut connect(draft)?)?))?;
         let mut writer = connect(&path)?;
         if let Some(bytes) = most_bytes {
             let pages = i64::try_from((bytes / PAGE).max(1)).unwrap_or(i64::MAX);
             writer.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
         }
-        // Two processes that make the same database would find each other's half.
-        let lock = folder.locked("open.lock")?;
         schema::migrate(&mut writer)?;
         drop(lock);
         schema::check(&writer)?;
@@ -113,4 +114,46 @@ fn connect(path: &Path) -> Answer<Connection> {
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update_and_check(None, "journal_size_limit", KEPT_LOG, |_| Ok(()))?;
     Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::Fault;
+
+    fn opened(place: &tempfile::TempDir) -> Database {
+        Database::open(&Folder::open(place.path()).unwrap(), None).unwrap()
+    }
+
+    #[test]
+    fn what_is_acknowledged_is_on_the_disk() {
+        let place = tempfile::tempdir().unwrap();
+        let database = opened(&place);
+        let settings = |connection: &Connection| -> Answer<(i64, String)> {
+            let level = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
+            Ok((level, connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?))
+        };
+        let full = (2, "wal".to_owned());
+        assert_eq!(database.plain(settings).unwrap(), full);
+        assert_eq!(database.read(|reader| settings(&reader.connection)).unwrap(), full);
+    }
+
+    #[test]
+    fn who_reads_does_not_wait_for_who_writes_and_cannot_write() {
+        let place = tempfile::tempdir().unwrap();
+        let database = opened(&place);
+        let insert = "INSERT INTO chunks (id, form, size, data) VALUES (x'00', 0, 1, x'00')";
+        let count = |connection: &Connection| -> Answer<i64> {
+            Ok(connection.query_row("SELECT count(*) FROM chunks", (), |row| row.get(0))?)
+        };
+        let undone = database.write(|transaction| {
+            transaction.execute(insert, ())?;
+            assert_eq!(count(transaction)?, 1);
+            assert_eq!(database.read(|reader| count(&reader.connection))?, 0);
+            Err::<(), Fault>(dormouse_core::Error::args_invalid("undo it").into())
+        });
+        assert!(undone.is_err());
+        assert_eq!(database.read(|reader| count(&reader.connection)).unwrap(), 0);
+        assert!(database.read(|reader| Ok(reader.connection.execute(insert, ())?)).is_err());
+    }
 }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use dormouse_core::{Error, ErrorCode, Result};
 
+use crate::fault::broken;
+
 /// The places of a state folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder {
@@ -22,7 +24,6 @@ impl Folder {
         let folder = Self { root: root.to_path_buf() };
         private(root)?;
         private(&folder.locks())?;
-        folder.empty_database()?;
         Ok(folder)
     }
 
@@ -55,25 +56,34 @@ impl Folder {
         }
     }
 
-    /// Makes the file of the database, so that nobody else can read it and its name is on the disk. It is opened here
-    /// only when it is new: closing a file that SQLite has open would take this process's locks away.
-    fn empty_database(&self) -> Result<()> {
+    /// Makes the database if there is none: `fill` fills a draft, which takes its name when it is whole and on the disk.
+    /// So a database that is short or empty is known to be damaged. The caller holds a lock.
+    ///
+    /// # Errors
+    /// What `fill` says. `state_damaged` when only the log of a database is there.
+    pub(crate) fn make_database(&self, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let path = self.database();
         if path.exists() {
             return Ok(());
         }
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-        let above = self.root.join("..");
-        let kept = made
-            .and_then(|file| file.sync_all())
-            .and_then(|()| File::open(&self.root)?.sync_all())
-            .and_then(|()| File::open(above)?.sync_all());
-        match kept {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                Err(unavailable(&path, "it cannot be made", error))
-            }
-            _ => Ok(()),
+        if self.root.join("state.db-wal").exists() {
+            return Err(broken("its log is there, the database itself is not"));
         }
+        let draft = self.root.join("state.new");
+        let fails = |error| unavailable(&path, "it cannot be made", error);
+        for left in [&draft, &self.root.join("state.new-journal")] {
+            match fs::remove_file(left) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fails(error)),
+                _ => {}
+            }
+        }
+        // Nobody else reads it, nor what SQLite makes beside it, which takes over its mode.
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).map_err(fails)?;
+        fill(&draft)?;
+        fs::rename(&draft, &path)
+            .and_then(|()| File::open(&self.root)?.sync_all())
+            .and_then(|()| File::open(self.root.join(".."))?.sync_all())
+            .map_err(fails)
     }
 }
 
@@ -133,7 +143,27 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
         assert_eq!(mode(&folder.root), 0o700);
         assert_eq!(mode(&folder.locks()), 0o700);
+        folder
+            .make_database(|draft| fs::write(draft, "whole").map_err(|error| Error::internal("test", error)))
+            .unwrap();
         assert_eq!(mode(&folder.database()), 0o600);
+    }
+
+    #[test]
+    fn a_database_that_was_not_finished_is_begun_anew_and_a_lost_one_is_not_replaced() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        let fails = |_: &Path| Err(Error::new(ErrorCode::StateUnavailable, "test"));
+        folder.make_database(fails).unwrap_err();
+        assert!(!folder.database().exists());
+        let empty = |draft: &Path| {
+            assert_eq!(fs::read(draft).unwrap(), b"");
+            Ok(())
+        };
+        folder.make_database(empty).unwrap();
+        fs::rename(folder.database(), place.path().join("state.db-wal")).unwrap();
+        let error = folder.make_database(|_| panic!("it would replace what is lost")).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::StateDamaged);
     }
 
     #[test]

@@ -174,3 +174,55 @@ fn seal<'a>(table: &str, values: impl Iterator<Item = ValueRef<'a>>) -> [u8; 32]
     }
     *hasher.finalize().as_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use dormouse_core::ErrorCode;
+    use rusqlite::{Connection, params_from_iter};
+
+    use super::*;
+
+    fn read(connection: &Connection) -> Answer<(String, Option<String>, u64, Option<SavedState>)> {
+        let mut statement = connection.prepare("SELECT * FROM t")?;
+        let mut rows = statement.query(())?;
+        let mut fields = Fields::of("t", rows.next()?.unwrap(), 5)?;
+        Ok((fields.text()?, fields.option()?, fields.number()?, fields.state()?))
+    }
+
+    #[test]
+    fn a_change_of_any_column_is_seen() {
+        let state = Some(SavedState { root: ChunkId([7; 32]), bytes: 9 });
+        let row = || Draft::new("t").text("ä").option(None).number(3).state(state);
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE t (a, b, c, d, e, seal)").unwrap();
+        let insert = |values: Vec<Value>| {
+            connection.execute("DELETE FROM t", ()).unwrap();
+            connection.execute("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", params_from_iter(values)).unwrap();
+        };
+        insert(row().sealed());
+        assert_eq!(read(&connection).unwrap(), ("ä".into(), None, 3, state));
+        for change in [
+            "a = 'b'",
+            "a = CAST(x'ff' AS TEXT)",
+            "a = x'c3a4'",
+            "a = 1",
+            "b = ''",
+            "c = 4",
+            "c = NULL",
+            "c = 3.0",
+            "d = zeroblob(32)",
+            "d = x'07'",
+            "e = -9",
+            "seal = NULL",
+            "seal = zeroblob(32)",
+        ] {
+            insert(row().sealed());
+            connection.execute(&format!("UPDATE t SET {change}"), ()).unwrap();
+            let error = Error::from(read(&connection).unwrap_err());
+            assert_eq!(error.code(), ErrorCode::StateDamaged, "{change}");
+        }
+        // The same columns in another table are another row.
+        insert(Draft { table: "u", ..row() }.sealed());
+        assert!(read(&connection).is_err());
+    }
+}

@@ -58,35 +58,42 @@ const STEPS: [&str; 1] = [
     ) STRICT;",
 ];
 
-/// Brings the database to [`VERSION`]. Only one process at a time may do this.
+/// Fills an empty database.
+pub(crate) fn make(connection: &mut Connection) -> Answer<()> {
+    // Both take effect only before the first table, and stay in the file.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    connection.pragma_update(None, "application_id", APPLICATION)?;
+    take(connection, &STEPS)
+}
+
+/// Brings a database to [`VERSION`]. Only one process at a time may do this.
 ///
 /// # Errors
-/// `state_unavailable` for a later version or another program's database.
+/// `state_unavailable` for a later version or another program's database; `state_damaged` for an empty one.
 pub(crate) fn migrate(connection: &mut Connection) -> Answer<()> {
     let version = pragma(connection, "user_version")?;
-    let ours = pragma(connection, "application_id")? == APPLICATION;
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
-    if !ours && (version != 0 || tables != 0) {
+    if tables == 0 && version == 0 {
+        return Err(broken("it is empty").into());
+    }
+    if pragma(connection, "application_id")? != APPLICATION {
         return Err(refuse("`state.db` is another program's database", "choose another state folder").into());
     }
-    let at = usize::try_from(version).unwrap_or(usize::MAX);
+    let at = usize::try_from(version).ok().filter(|at| *at > 0).unwrap_or(usize::MAX);
     let Some(steps) = STEPS.get(at..) else {
         let what = format!("the state folder is of version {version}, this Dormouse knows up to {VERSION}");
         return Err(refuse(&what, "use the Dormouse that made it or a later one, or another folder").into());
     };
-    if at == 0 {
-        // Both take effect only before the first table, and stay in the file.
-        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-        connection.pragma_update(None, "application_id", APPLICATION)?;
-    }
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
         let what = format!("the state folder cannot have a write-ahead log (`{mode}`)");
         return Err(refuse(&what, "choose a state folder on a local disk").into());
     }
-    if steps.is_empty() {
-        return Ok(());
-    }
+    if steps.is_empty() { Ok(()) } else { take(connection, steps) }
+}
+
+/// Takes the last steps, all or none.
+fn take(connection: &mut Connection, steps: &[&str]) -> Answer<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for step in steps {
         transaction.execute_batch(step)?;
@@ -142,8 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_database_gets_this_version_once() {
+    fn a_new_database_is_of_this_version_and_stays_so() {
         let place = tempfile::tempdir().unwrap();
+        make(&mut opened(&place)).unwrap();
         for _ in 0..2 {
             let mut connection = opened(&place);
             migrate(&mut connection).unwrap();
@@ -176,7 +184,7 @@ mod tests {
     fn a_table_that_is_not_ours_is_seen() {
         let place = tempfile::tempdir().unwrap();
         let mut connection = opened(&place);
-        migrate(&mut connection).unwrap();
+        make(&mut connection).unwrap();
         connection.execute_batch("DROP INDEX sandboxes_by_name").unwrap();
         let error = Error::from(check(&connection).unwrap_err());
         assert_eq!(error.code(), ErrorCode::StateDamaged);
