@@ -135,7 +135,7 @@ impl Builder {
         let manager = Manager::new(self.policy, Arc::new(provider));
         let sandboxes = match self.state {
             Some(folder) => {
-                let ledger = Arc::new(Store::open(&folder)?);
+                let ledger = Arc::new(Store::open(&folder, &dormouse_store::Settings::default())?);
                 Some(Sandboxes::new(manager.clone(), ledger, self.rules, self.clock))
             }
             None => None,

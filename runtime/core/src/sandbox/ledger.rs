@@ -47,10 +47,12 @@ pub type Lease = Box<dyn Any + Send>;
 /// Records, chunks and locks. Calls may block for a disk; what has returned survives the end of the process and, where the
 /// system keeps its promises, a loss of power.
 pub trait Ledger: Send + Sync {
-    /// Keeps a new record, unless its owner has one with the same session key.
+    /// Keeps a new record, unless its owner has one with the same session key. Who makes a sandbox takes the lease of its
+    /// id first and keeps it until the phase is no longer `creating`: a sweep removes what nobody is making.
     ///
     /// # Errors
-    /// `name_taken`, `quota_exceeded` naming the quota.
+    /// `name_taken`; `quota_exceeded` naming the quota; `conflict` when its state is held by no record and no checkpoint
+    /// any more.
     fn create(&self, sandbox: &Sandbox, quota: &Quota) -> Result<Created>;
 
     /// Keeps new records without session keys, all or none.
@@ -71,7 +73,8 @@ pub trait Ledger: Send + Sync {
     /// `unknown_sandbox`, the same for what is destroyed, another owner's, or was never there.
     fn find(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox>;
 
-    /// The owner's sandboxes that are not destroyed, oldest first, after the one with the id `after`, at most `most`.
+    /// The owner's sandboxes that are not destroyed, oldest first, at most `most`: those after the one that was made then
+    /// and has that id, which need not be there any more.
     ///
     /// # Errors
     /// What keeps it from reading.
@@ -79,7 +82,7 @@ pub trait Ledger: Send + Sync {
         &self,
         owner: &Owner,
         phase: Option<Phase>,
-        after: Option<&SandboxId>,
+        after: Option<(Timestamp, &SandboxId)>,
         most: usize,
     ) -> Result<Vec<Sandbox>>;
 
@@ -93,8 +96,8 @@ pub trait Ledger: Send + Sync {
     /// it now is, one generation on. A record in phase `destroyed` is removed with its checkpoints.
     ///
     /// # Errors
-    /// `conflict` when the record is of another generation; `unknown_sandbox` when it is gone; what keeps it from
-    /// writing. Nothing is changed then.
+    /// `conflict` when the record is of another generation, or names a state that no record and no checkpoint holds any
+    /// more; `name_taken`; `unknown_sandbox` when it is gone; what keeps it from writing. Nothing is changed then.
     fn update(&self, sandbox: &Sandbox, state: Option<&dyn Snapshot>) -> Result<Sandbox>;
 
     /// Keeps a checkpoint and its state in one step; returns it with that state.
@@ -129,17 +132,20 @@ pub trait Ledger: Send + Sync {
     /// Where saved state is read from.
     fn chunks(&self) -> Arc<dyn ChunkSource>;
 
-    /// Takes the right to change a sandbox, if no other process has it.
+    /// Takes the right to change a sandbox, if nobody else has it, in this process or in another. The sandbox need not be
+    /// there yet.
     ///
     /// # Errors
     /// What keeps it from locking.
     fn lease(&self, id: &SandboxId) -> Result<Option<Lease>>;
 
-    /// Removes what no record needs and what processes that are gone have left half made.
+    /// Removes what no record needs and what processes that are gone have left half made. Nothing is removed while
+    /// another process sweeps. `reach` may read chunks and must not write; it may be called while writers wait.
     ///
     /// # Errors
-    /// What keeps it from reading or writing; what was removed until then stays removed.
-    fn sweep(&self, now: Timestamp, reach: Reach<'_>) -> Result<Swept>;
+    /// What `reach` says: no more chunks are removed then. What keeps it from reading or writing. What was removed until
+    /// then stays removed.
+    fn sweep(&self, reach: Reach<'_>) -> Result<Swept>;
 }
 
 /// How a caller names a sandbox.

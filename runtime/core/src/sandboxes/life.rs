@@ -4,6 +4,7 @@ use super::Sandboxes;
 use crate::sandbox::lifecycle::status;
 use crate::sandbox::{
     Created, Event, Handle, Name, Owner, Phase, Sandbox, SandboxId, SandboxSpec, SessionKey, StopReason,
+    Timestamp,
 };
 use crate::{Error, Language, Result};
 
@@ -86,7 +87,7 @@ impl Sandboxes {
         Ok(self.view(self.inner.ledger.find(owner, handle)?))
     }
 
-    /// The owner's sandboxes, oldest first, stopped ones as well; at most `most` (1 000) after the one with the id `after`.
+    /// The owner's sandboxes, oldest first, stopped ones as well; at most `most` (1 000) after the one made at that time with that id.
     ///
     /// # Errors
     /// What keeps the ledger from reading.
@@ -94,7 +95,7 @@ impl Sandboxes {
         &self,
         owner: &Owner,
         phase: Option<Phase>,
-        after: Option<&SandboxId>,
+        after: Option<(Timestamp, &SandboxId)>,
         most: usize,
     ) -> Result<Vec<View>> {
         let found = self.inner.ledger.list(owner, phase, after, most.min(PAGE))?;

@@ -130,7 +130,7 @@ impl Sandboxes {
         let inner = self.inner.clone();
         let done = tokio::task::spawn_blocking(move || {
             let chunks = inner.ledger.chunks();
-            inner.ledger.sweep(inner.clock.now(), &|state| inner.provider.reach(state, chunks.as_ref()))
+            inner.ledger.sweep(&|state| inner.provider.reach(state, chunks.as_ref()))
         });
         done.await.map_err(|error| crate::Error::internal("the sweep did not end", error))?
     }

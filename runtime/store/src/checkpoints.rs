@@ -1,0 +1,87 @@
+//! Checkpoints: how one lies in its row, and how it is found.
+
+use dormouse_core::sandbox::{Checkpoint, CheckpointId, Name, NewCheckpoint, Owner, SandboxId};
+use dormouse_core::{Error, ErrorCode};
+use rusqlite::{Connection, Row, params_from_iter};
+
+use crate::fault::Answer;
+use crate::row::{Draft, Fields, word};
+
+const TABLE: &str = "checkpoints";
+/// Columns before the seal.
+const COUNT: usize = 7;
+
+fn checkpoint(row: &Row<'_>) -> Answer<Checkpoint> {
+    let mut fields = Fields::of(TABLE, row, COUNT)?;
+    let label = NewCheckpoint {
+        id: fields.text()?,
+        sandbox: fields.text()?,
+        name: fields.option()?,
+        include: fields.word()?,
+        created_at: fields.time()?.ok_or_else(|| fields.bad())?,
+    };
+    Ok(Checkpoint { label, state: fields.state()?.ok_or_else(|| fields.bad())? })
+}
+
+/// Adds a checkpoint. Its sandbox must be there.
+pub(crate) fn insert(connection: &Connection, checkpoint: &Checkpoint) -> Answer<()> {
+    let label = &checkpoint.label;
+    let values = Draft::new(TABLE)
+        .text(label.id.as_str())
+        .text(label.sandbox.as_str())
+        .option(label.name.as_ref().map(Name::as_str))
+        .text(word(label.include)?)
+        .time(Some(label.created_at))
+        .state(Some(checkpoint.state))
+        .sealed();
+    let sql = "INSERT INTO checkpoints VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    connection.prepare_cached(sql)?.execute(params_from_iter(values))?;
+    Ok(())
+}
+
+/// The owner's checkpoint with this id.
+///
+/// # Errors
+/// `unknown_checkpoint`.
+pub(crate) fn one(connection: &Connection, owner: &Owner, id: &CheckpointId) -> Answer<Checkpoint> {
+    let sql = "SELECT checkpoints.* FROM checkpoints JOIN sandboxes ON sandboxes.id = checkpoints.sandbox \
+               WHERE checkpoints.id = ?1 AND sandboxes.owner = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query((id.as_str(), owner.as_str()))?;
+    match rows.next()? {
+        Some(row) => checkpoint(row),
+        None => Err(unknown(id).into()),
+    }
+}
+
+/// Those of a sandbox, oldest first.
+pub(crate) fn all(connection: &Connection, sandbox: &SandboxId) -> Answer<Vec<Checkpoint>> {
+    let sql = "SELECT * FROM checkpoints WHERE sandbox = ?1 ORDER BY created_at, id";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([sandbox.as_str()])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(checkpoint(row)?);
+    }
+    Ok(found)
+}
+
+/// How many a sandbox has.
+pub(crate) fn count(connection: &Connection, sandbox: &SandboxId) -> Answer<u32> {
+    let mut statement = connection.prepare_cached("SELECT count(*) FROM checkpoints WHERE sandbox = ?1")?;
+    Ok(statement.query_row([sandbox.as_str()], |row| row.get(0))?)
+}
+
+/// Removes one.
+///
+/// # Errors
+/// `unknown_checkpoint`.
+pub(crate) fn remove(connection: &Connection, id: &CheckpointId) -> Answer<()> {
+    let mut statement = connection.prepare_cached("DELETE FROM checkpoints WHERE id = ?1")?;
+    if statement.execute([id.as_str()])? == 0 { Err(unknown(id).into()) } else { Ok(()) }
+}
+
+fn unknown(id: &CheckpointId) -> Error {
+    Error::new(ErrorCode::UnknownCheckpoint, format!("there is no checkpoint `{id}`"))
+        .with_hint("list the checkpoints of the sandbox")
+}

@@ -1,0 +1,159 @@
+//! The connections: one that writes, and as many that read as there are readers at once.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+use crate::fault::Answer;
+use crate::folder::Folder;
+use crate::pack::Unpacker;
+use crate::schema;
+
+/// Readers that are kept when nobody uses them.
+const KEPT: usize = 8;
+/// Bytes of a page. A chunk takes whole pages.
+const PAGE: u64 = 4096;
+/// Most bytes of a row; more is damage.
+const LONGEST_ROW: i32 = 8 << 20;
+/// Bytes of the write-ahead log that are kept when it has been worked off.
+const KEPT_LOG: i64 = 4 << 20;
+/// Prepared statements that a connection keeps.
+const STATEMENTS: usize = 64;
+/// Waits for another process's transaction, about 8 ms each: half a minute.
+const PATIENCE: i32 = 4000;
+
+/// The database. Readers never wait for a writer; writers wait for each other, in this process and in others.
+pub(crate) struct Database {
+    path: PathBuf,
+    writer: Mutex<Connection>,
+    readers: Mutex<Vec<Reader>>,
+}
+
+/// What a reader needs: a connection, and the room in which chunks are unpacked.
+pub(crate) struct Reader {
+    pub(crate) connection: Connection,
+    pub(crate) unpacker: Unpacker,
+}
+
+impl Database {
+    /// Opens it, brings it to this version and checks it.
+    pub(crate) fn open(folder: &Folder, most_bytes: Option<u64>) -> Answer<Self> {
+        let path = folder.database();
+        // Two processes that make or migrate the same database would find each other's half.
+        let lock = folder.locked("open.lock")?;
+        folder.make_database(|draft| Ok(schema::make(&mut connect(draft)?)?))?;
+        let mut writer = connect(&path)?;
+        if let Some(bytes) = most_bytes {
+            let pages = i64::try_from((bytes / PAGE).max(1)).unwrap_or(i64::MAX);
+            writer.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+        }
+        schema::migrate(&mut writer)?;
+        drop(lock);
+        schema::check(&writer)?;
+        Ok(Self { path, writer: Mutex::new(writer), readers: Mutex::default() })
+    }
+
+    /// One transaction that no other process writes beside. It is kept when `work` succeeds, else undone.
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Answer<T>) -> Answer<T> {
+        // A panic inside a transaction rolled it back, so the connection is as good as before.
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let answer = work(&transaction)?;
+        transaction.commit()?;
+        Ok(answer)
+    }
+
+    /// The connection that writes, without a transaction.
+    pub(crate) fn plain<T>(&self, work: impl FnOnce(&Connection) -> Answer<T>) -> Answer<T> {
+        work(&self.writer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A reader. Each statement sees all that was acknowledged before it.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&mut Reader) -> Answer<T>) -> Answer<T> {
+        let kept = self.readers().pop();
+        let mut reader = match kept {
+            Some(reader) => reader,
+            None => {
+                let connection = connect(&self.path)?;
+                connection.pragma_update(None, "query_only", true)?;
+                Reader { connection, unpacker: Unpacker::new()? }
+            }
+        };
+        let answer = work(&mut reader);
+        let mut readers = self.readers();
+        if readers.len() < KEPT {
+            readers.push(reader);
+        }
+        answer
+    }
+
+    fn readers(&self) -> MutexGuard<'_, Vec<Reader>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn connect(path: &Path) -> Answer<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    // Short naps: a transaction lasts about as long as the disk needs to write it.
+    connection.busy_handler(Some(|tries: i32| {
+        std::thread::sleep(Duration::from_millis(if tries < 4 { 1 } else { 8 }));
+        tries < PATIENCE
+    }))?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_ROW)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update_and_check(None, "journal_size_limit", KEPT_LOG, |_| Ok(()))?;
+    Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::Fault;
+
+    fn opened(place: &tempfile::TempDir) -> Database {
+        Database::open(&Folder::open(place.path()).unwrap(), None).unwrap()
+    }
+
+    #[test]
+    fn what_is_acknowledged_is_on_the_disk() {
+        let place = tempfile::tempdir().unwrap();
+        let database = opened(&place);
+        let settings = |connection: &Connection| -> Answer<(i64, String)> {
+            let level = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
+            Ok((level, connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?))
+        };
+        let full = (2, "wal".to_owned());
+        assert_eq!(database.plain(settings).unwrap(), full);
+        assert_eq!(database.read(|reader| settings(&reader.connection)).unwrap(), full);
+    }
+
+    #[test]
+    fn who_reads_does_not_wait_for_who_writes_and_cannot_write() {
+        let place = tempfile::tempdir().unwrap();
+        let database = opened(&place);
+        let insert = "INSERT INTO chunks (id, form, size, data) VALUES (x'00', 0, 1, x'00')";
+        let count = |connection: &Connection| -> Answer<i64> {
+            Ok(connection.query_row("SELECT count(*) FROM chunks", (), |row| row.get(0))?)
+        };
+        let undone = database.write(|transaction| {
+            transaction.execute(insert, ())?;
+            assert_eq!(count(transaction)?, 1);
+            assert_eq!(database.read(|reader| count(&reader.connection))?, 0);
+            Err::<(), Fault>(dormouse_core::Error::args_invalid("undo it").into())
+        });
+        assert!(undone.is_err());
+        assert_eq!(database.read(|reader| count(&reader.connection)).unwrap(), 0);
+        assert!(database.read(|reader| Ok(reader.connection.execute(insert, ())?)).is_err());
+    }
+}

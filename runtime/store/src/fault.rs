@@ -1,0 +1,103 @@
+//! What a failure of SQLite means to a caller.
+
+use dormouse_core::{Error, ErrorCode};
+use rusqlite::ffi::{self, ErrorCode as Sql};
+
+/// The result of everything inside this crate.
+pub(crate) type Answer<T> = Result<T, Fault>;
+
+/// What can go wrong inside: the database's reason, or an error that is worded already.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Sql(rusqlite::Error),
+    Told(Error),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Told(error)
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Told(error) => error,
+            Fault::Sql(error) => told(error),
+        }
+    }
+}
+
+/// The error for a database that does not hold together.
+pub(crate) fn broken(what: &str) -> Error {
+    Error::new(ErrorCode::StateDamaged, format!("the database of the state folder is damaged: {what}"))
+        .with_hint("keep a copy of the folder for `sqlite3 state.db .recover`, and begin with another folder")
+}
+
+fn told(error: rusqlite::Error) -> Error {
+    let unavailable = |what: &str, hint: &str| {
+        Error::new(ErrorCode::StateUnavailable, format!("the state folder {what}; nothing was changed"))
+            .with_hint(hint)
+    };
+    let Some(cause) = error.sqlite_error().copied() else {
+        // A column of another type than the schema's, or text that is not UTF-8.
+        return broken("a row is not of the form that was written").with_source(error);
+    };
+    let short = cause.extended_code == ffi::SQLITE_IOERR_SHORT_READ;
+    match cause.code {
+        Sql::NotADatabase => broken("the file is not a database"),
+        Sql::DatabaseCorrupt => broken("its pages do not fit together"),
+        Sql::SystemIoFailure if short => broken("it is shorter than it was"),
+        Sql::DiskFull => unavailable(
+            "is full",
+            "make room on its disk, raise its bound, or remove checkpoints and sandboxes",
+        ),
+        Sql::ReadOnly | Sql::CannotOpen | Sql::PermissionDenied => {
+            unavailable("cannot be written", "choose a state folder that you can write, on a local disk")
+        }
+        Sql::SystemIoFailure | Sql::NoLargeFileSupport | Sql::FileLockingProtocolFailed => {
+            unavailable("cannot be read or written", "look at its disk: room, quotas, faults")
+        }
+        Sql::DatabaseBusy | Sql::DatabaseLocked => unavailable(
+            "is held by another process",
+            "try again; look for a process that hangs while it writes",
+        ),
+        // What fits no table of ours: the schema was checked when it was opened, so it has changed since.
+        Sql::SchemaChanged => broken("its tables were changed"),
+        _ => return Error::internal("the state folder answered unexpectedly", error),
+    }
+    .with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_failure_has_a_code_and_a_hint() {
+        let code = |sql: i32| {
+            let error = Error::from(Fault::Sql(rusqlite::Error::SqliteFailure(ffi::Error::new(sql), None)));
+            assert!(error.hint().is_some() || error.code() == ErrorCode::Internal);
+            error.code()
+        };
+        for sql in [ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB, ffi::SQLITE_IOERR_SHORT_READ] {
+            assert_eq!(code(sql), ErrorCode::StateDamaged);
+        }
+        for sql in [
+            ffi::SQLITE_FULL,
+            ffi::SQLITE_READONLY,
+            ffi::SQLITE_CANTOPEN,
+            ffi::SQLITE_IOERR_WRITE,
+            ffi::SQLITE_BUSY,
+        ] {
+            assert_eq!(code(sql), ErrorCode::StateUnavailable);
+        }
+        assert_eq!(code(ffi::SQLITE_MISUSE), ErrorCode::Internal);
+    }
+}

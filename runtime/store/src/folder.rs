@@ -1,0 +1,185 @@
+//! The folder itself: made for one user, refused when others can write it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use dormouse_core::{Error, ErrorCode, Result};
+
+use crate::fault::broken;
+
+/// The places of a state folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder {
+    root: PathBuf,
+}
+
+impl Folder {
+    /// Makes it with mode 0700, or takes the one that is there if only this user can write it.
+    ///
+    /// # Errors
+    /// `state_unavailable`.
+    pub(crate) fn open(root: &Path) -> Result<Self> {
+        let folder = Self { root: root.to_path_buf() };
+        private(root)?;
+        private(&folder.locks())?;
+        Ok(folder)
+    }
+
+    /// The database.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.root.join("state.db")
+    }
+
+    /// Where the leases are.
+    pub(crate) fn locks(&self) -> PathBuf {
+        self.root.join("locks")
+    }
+
+    /// A lock of the folder as a whole, which is waited for. Dropping it gives it back.
+    pub(crate) fn locked(&self, name: &str) -> Result<File> {
+        let path = self.root.join(name);
+        let file = lock_file(&path).map_err(|error| unavailable(&path, "it cannot be opened", error))?;
+        file.lock().map_err(|error| unavailable(&path, "it cannot be locked", error))?;
+        Ok(file)
+    }
+
+    /// A lock of the folder as a whole. None: another has it.
+    pub(crate) fn try_locked(&self, name: &str) -> Result<Option<File>> {
+        let path = self.root.join(name);
+        let file = lock_file(&path).map_err(|error| unavailable(&path, "it cannot be opened", error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(unavailable(&path, "it cannot be locked", error)),
+        }
+    }
+
+    /// Makes the database if there is none: `fill` fills a draft, which takes its name when it is whole and on the disk.
+    /// So a database that is short or empty is known to be damaged. The caller holds a lock.
+    ///
+    /// # Errors
+    /// What `fill` says. `state_damaged` when only the log of a database is there.
+    pub(crate) fn make_database(&self, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+        let path = self.database();
+        if path.exists() {
+            return Ok(());
+        }
+        if self.root.join("state.db-wal").exists() {
+            return Err(broken("its log is there, the database itself is not"));
+        }
+        let draft = self.root.join("state.new");
+        let fails = |error| unavailable(&path, "it cannot be made", error);
+        for left in [&draft, &self.root.join("state.new-journal")] {
+            match fs::remove_file(left) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fails(error)),
+                _ => {}
+            }
+        }
+        // Nobody else reads it, nor what SQLite makes beside it, which takes over its mode.
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).map_err(fails)?;
+        fill(&draft)?;
+        fs::rename(&draft, &path)
+            .and_then(|()| File::open(&self.root)?.sync_all())
+            .and_then(|()| File::open(self.root.join(".."))?.sync_all())
+            .map_err(fails)
+    }
+}
+
+/// Opens a file that is only ever locked.
+pub(crate) fn lock_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+/// The error for a place that cannot be used.
+pub(crate) fn unavailable(path: &Path, why: &str, error: io::Error) -> Error {
+    let hint = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on its disk",
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+            "choose a state folder that you can write"
+        }
+        _ => "look at the folder, or choose another state folder",
+    };
+    Error::new(ErrorCode::StateUnavailable, format!("`{}` is not used: {why}", path.display()))
+        .with_hint(hint)
+        .with_source(error)
+}
+
+fn private(path: &Path) -> Result<()> {
+    let refuse = |why: &str| {
+        Error::new(ErrorCode::StateUnavailable, format!("`{}` is not used: {why}", path.display()))
+            .with_hint("a state folder is private: its owner runs Dormouse, and its mode is 0700")
+    };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|error| unavailable(path, "it cannot be made", error))?;
+    let metadata =
+        fs::symlink_metadata(path).map_err(|error| refuse("it cannot be examined").with_source(error))?;
+    if !metadata.is_dir() {
+        return Err(refuse("it is no folder of its own"));
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(refuse("another user owns it"));
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err(refuse("others can write it"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_new_folder_is_for_its_owner_only() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(&place.path().join("a/b")).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        assert_eq!(mode(&folder.root), 0o700);
+        assert_eq!(mode(&folder.locks()), 0o700);
+        folder
+            .make_database(|draft| fs::write(draft, "whole").map_err(|error| Error::internal("test", error)))
+            .unwrap();
+        assert_eq!(mode(&folder.database()), 0o600);
+    }
+
+    #[test]
+    fn a_database_that_was_not_finished_is_begun_anew_and_a_lost_one_is_not_replaced() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        let fails = |_: &Path| Err(Error::new(ErrorCode::StateUnavailable, "test"));
+        folder.make_database(fails).unwrap_err();
+        assert!(!folder.database().exists());
+        let empty = |draft: &Path| {
+            assert_eq!(fs::read(draft).unwrap(), b"");
+            Ok(())
+        };
+        folder.make_database(empty).unwrap();
+        fs::rename(folder.database(), place.path().join("state.db-wal")).unwrap();
+        let error = folder.make_database(|_| panic!("it would replace what is lost")).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::StateDamaged);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_and_a_link_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let open = place.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o770)).unwrap();
+        let link = place.path().join("link");
+        symlink(place.path(), &link).unwrap();
+        let file = place.path().join("file");
+        fs::write(&file, "").unwrap();
+        for bad in [open, link, file] {
+            let error = Folder::open(&bad).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::StateUnavailable, "{error}");
+            assert!(error.hint().is_some());
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What lasts: the state folder, the [`Ledger`](dormouse_core::sandbox::Ledger) on one SQLite database.
+//!
+//! Several processes may share a folder. What a call has acknowledged survives the end of the process.
+//! docs/state.md describes the folder and what it promises.
+//!
+//! | question | room |
+//! | --- | --- |
+//! | where is it, and who may write there | [`folder`] |
+//! | what form does the database have | [`schema`] |
+//! | who reads, who writes | [`database`] |
+//! | what do its failures mean | [`fault`] |
+//! | how is a record laid down, and known to be what it was | [`row`], [`records`], [`checkpoints`] |
+//! | how is a chunk laid down and read | [`pack`], [`chunks`] |
+//! | how does a state come in with its record | [`save`] |
+//! | who may change a sandbox | [`lease`] |
+//! | what goes, and when | [`sweep`] |
+//! | the port | [`store`], [`ledger`] |
+
+mod checkpoints;
+mod chunks;
+mod database;
+mod fault;
+mod folder;
+mod lease;
+mod ledger;
+mod pack;
+mod records;
+mod row;
+mod save;
+mod schema;
+mod store;
+mod sweep;
+
+pub use schema::VERSION;
+pub use store::{Settings, Store};

@@ -1,0 +1,152 @@
+//! How a state comes in together with its record.
+//!
+//! A save has two halves. The first asks the snapshot for its chunks, checks and packs those that are not there yet,
+//! and keeps them in memory; nobody waits for it. The second is one transaction with the record: it adds the packed
+//! chunks and looks once more for those that the first half found. If a sweep has taken one of these in between, the
+//! transaction is given up and the first half is done again for what is missing. What was packed once is kept, so each
+//! round has less to ask for, and the rounds come to an end.
+//!
+//! A large state is not held in memory as a whole: beyond [`SPILL`] bytes the packed chunks are written ahead, without
+//! a record. No record reaches them, so a sweep may take them, and the second half sees to that as to any other.
+
+use std::collections::{HashMap, HashSet};
+
+use dormouse_core::sandbox::{ChunkId, ChunkSink, SavedState, Snapshot};
+use dormouse_core::{Error, ErrorCode, Result};
+use rusqlite::Transaction;
+
+use crate::chunks;
+use crate::database::Database;
+use crate::fault::Answer;
+use crate::pack::{Packed, Packer};
+
+/// Bytes of packed chunks that wait in memory, about.
+const SPILL: usize = 16 << 20;
+/// Rounds before something else must be wrong than a sweep.
+const ROUNDS: usize = 32;
+
+/// Saves `state` and does `work` with it in one transaction.
+pub(crate) fn with<T>(
+    database: &Database,
+    state: Option<&dyn Snapshot>,
+    work: impl Fn(&Transaction<'_>, Option<SavedState>) -> Answer<T>,
+) -> Answer<T> {
+    let Some(snapshot) = state else {
+        return database.write(|transaction| work(transaction, None));
+    };
+    let mut draft = Draft::new(database)?;
+    for _ in 0..ROUNDS {
+        let state = snapshot.save(&mut draft)?;
+        let done = database.write(|transaction| {
+            let missing = draft.missing(transaction)?;
+            if !missing.is_empty() {
+                return Ok(Err(missing));
+            }
+            let answer = work(transaction, Some(state))?;
+            for (id, packed) in &draft.waiting {
+                chunks::insert(transaction, id, packed)?;
+            }
+            Ok(Ok(answer))
+        })?;
+        match done {
+            Ok(answer) => return Ok(answer),
+            Err(missing) => draft.ask_again(&missing),
+        }
+    }
+    Err(Error::new(ErrorCode::Conflict, "the state's chunks were removed while it was saved")
+        .with_hint("try again")
+        .into())
+}
+
+/// The first half of a save.
+struct Draft<'a> {
+    database: &'a Database,
+    packer: Packer,
+    /// Packed, and not there when it was looked for.
+    waiting: HashMap<ChunkId, Packed>,
+    /// Bytes of these.
+    bytes: usize,
+    /// There when it was looked for, or written ahead.
+    found: HashSet<ChunkId>,
+    /// Whether the packed chunks may be written ahead: not in later rounds, so that each has less to ask for.
+    spills: bool,
+}
+
+impl<'a> Draft<'a> {
+    fn new(database: &'a Database) -> Result<Self> {
+        Ok(Self {
+            database,
+            packer: Packer::new()?,
+            waiting: HashMap::new(),
+            bytes: 0,
+            found: HashSet::new(),
+            spills: true,
+        })
+    }
+
+    /// What was found and is not there any more.
+    fn missing(&self, transaction: &Transaction<'_>) -> Answer<Vec<ChunkId>> {
+        let mut missing = Vec::new();
+        for id in &self.found {
+            if !chunks::has(transaction, id)? {
+                missing.push(*id);
+            }
+        }
+        Ok(missing)
+    }
+
+    fn ask_again(&mut self, missing: &[ChunkId]) {
+        for id in missing {
+            self.found.remove(id);
+        }
+        self.spills = false;
+    }
+
+    fn knows(&mut self, id: &ChunkId) -> Answer<bool> {
+        if self.waiting.contains_key(id) || self.found.contains(id) {
+            return Ok(true);
+        }
+        let there = self.database.read(|reader| chunks::has(&reader.connection, id))?;
+        if there {
+            self.found.insert(*id);
+        }
+        Ok(there)
+    }
+
+    /// Writes ahead what waits, unless a sweep has taken what it may name.
+    fn spill(&mut self) -> Answer<()> {
+        let whole = self.database.write(|transaction| {
+            let whole = self.missing(transaction)?.is_empty();
+            if whole {
+                self.waiting.iter().try_for_each(|(id, packed)| chunks::insert(transaction, id, packed))?;
+            }
+            Ok(whole)
+        })?;
+        if !whole {
+            self.spills = false;
+            return Ok(());
+        }
+        self.found.extend(self.waiting.drain().map(|(id, _)| id));
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
+impl ChunkSink for Draft<'_> {
+    fn put(&mut self, id: &ChunkId, bytes: &[u8]) -> Result<()> {
+        if self.knows(id)? {
+            return Ok(());
+        }
+        let packed = self.packer.pack(*id, bytes)?;
+        self.bytes += packed.data.len();
+        self.waiting.insert(*id, packed);
+        if self.spills && self.bytes > SPILL {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    fn has(&mut self, id: &ChunkId) -> Result<bool> {
+        Ok(self.knows(id)?)
+    }
+}

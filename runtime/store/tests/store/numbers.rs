@@ -1,0 +1,68 @@
+//! Figures, by hand: `cargo test --release --manifest-path runtime/store/Cargo.toml numbers -- --ignored --nocapture`.
+
+use std::time::Instant;
+
+use dormouse_core::sandbox::{ChunkId, Ledger as _, Owner};
+
+use crate::support::{State, created, noise, reach, sandbox, store};
+
+fn median(mut what: impl FnMut(u64), times: u64) -> f64 {
+    let mut took: Vec<f64> = (0..times)
+        .map(|number| {
+            let start = Instant::now();
+            what(number);
+            start.elapsed().as_secs_f64() * 1e3
+        })
+        .collect();
+    took.sort_by(f64::total_cmp);
+    took[took.len() / 2]
+}
+
+#[test]
+#[ignore = "figures, no test"]
+fn numbers() {
+    let place = tempfile::tempdir().unwrap();
+    let base = store(place.path());
+    println!("open, empty: {:.2} ms", median(|_| drop(store(place.path())), 21));
+    let start = Instant::now();
+    let mut all: Vec<_> = (0..100).map(|number| created(&base, &sandbox(number))).collect();
+    println!("create 100: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
+    let mut one = all.remove(0);
+    let took = median(
+        |number| one = base.update(&one, Some(&State::of(vec![noise(number, 20 << 10)]))).unwrap(),
+        101,
+    );
+    println!("durable update with one new chunk of 20 KiB: {took:.2} ms");
+    let took = median(|_| one = base.update(&one, None).unwrap(), 101);
+    println!("durable update of a record alone: {took:.2} ms");
+    // Half noise, half zeros: shrinks by half.
+    let half = |seed| [noise(seed, 10 << 10), vec![0; 10 << 10]].concat();
+    let chunks: Vec<_> = (1000..1050).map(half).collect();
+    let ids: Vec<_> = chunks.iter().map(|bytes| ChunkId::of(bytes)).collect();
+    base.update(&one, Some(&State::of(chunks))).unwrap();
+    let source = base.chunks();
+    println!(
+        "read 50 chunks of 20 KiB: {:.3} ms",
+        median(|_| ids.iter().for_each(|id| drop(source.get(id).unwrap())), 101)
+    );
+    for number in 100..1001 {
+        created(&base, &sandbox(number));
+    }
+    let owner = Owner::local();
+    println!("list 1000: {:.2} ms", median(|_| drop(base.list(&owner, None, None, 1000).unwrap()), 21));
+    println!("open, 1000 sandboxes: {:.2} ms", median(|_| drop(store(place.path())), 21));
+    base.sweep(&reach(&base)).unwrap();
+    let size = || std::fs::metadata(place.path().join("state.db")).unwrap().len();
+    let before = size();
+    for (number, sandbox) in (0..).zip(all) {
+        // Ten pages that no other sandbox has, mostly zero, and two of files.
+        let page = |seed| [noise(seed, 6 << 10), vec![0; 58 << 10]].concat();
+        let mut chunks: Vec<_> = (0..10).map(|at| page(5000 + number * 10 + at)).collect();
+        chunks.extend((0..2).map(|at| noise(90_000 + number * 2 + at, 2000)));
+        base.update(&sandbox, Some(&State::of(chunks))).unwrap();
+    }
+    base.sweep(&reach(&base)).unwrap();
+    println!("a sandbox of 12 chunks, 64 KiB packed: {} KiB each", (size() - before) / 99 / 1024);
+    drop(base);
+    println!("open as the only one, 1000 sandboxes: {:.2} ms", median(|_| drop(store(place.path())), 21));
+}

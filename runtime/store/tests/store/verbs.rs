@@ -1,0 +1,174 @@
+//! The verbs of the port, in one process.
+
+use dormouse_core::ErrorCode;
+use dormouse_core::sandbox::{
+    Checkpoint, CheckpointId, ChunkId, Created, Handle, Include, Ledger as _, Name, NewCheckpoint, Owner,
+    Phase, Quota, Sandbox, SandboxSpec, SavedState, SpecMount, StopReason, Timestamp,
+};
+use dormouse_core::{Access, GuestPath};
+
+use crate::support::{MANY, State, content, created, keyed, sandbox, store};
+
+fn label(sandbox: &Sandbox, time: u64) -> NewCheckpoint {
+    NewCheckpoint {
+        id: CheckpointId::random().unwrap(),
+        sandbox: sandbox.id.clone(),
+        name: Some(Name::parse("one").unwrap()),
+        include: Include::Files,
+        created_at: Timestamp(time),
+    }
+}
+
+#[test]
+fn a_record_comes_back_as_it_was_also_in_another_store() {
+    let place = tempfile::tempdir().unwrap();
+    let full = Sandbox {
+        phase: Phase::Stopped,
+        stop_reason: Some(StopReason::Quota),
+        stopped_at: Some(Timestamp(9)),
+        used: true,
+        name: Name::parse("naïve-名前").unwrap(),
+        spec: SandboxSpec {
+            environment: vec![("A".into(), "é'\"\\\0".into())],
+            mounts: vec![SpecMount {
+                source: "/srv/data".into(),
+                target: GuestPath::parse("/data").unwrap(),
+                access: Access::ReadOnly,
+            }],
+            ..SandboxSpec::default()
+        },
+        ..keyed(5, "key")
+    };
+    let plain = sandbox(6);
+    let first = store(place.path());
+    for record in [&full, &plain] {
+        assert_eq!(created(&first, record), *record);
+    }
+    for store in [first, store(place.path())] {
+        for record in [&full, &plain] {
+            for what in [record.id.as_str(), record.name.as_str()] {
+                assert_eq!(store.find(&record.owner, &Handle::IdOrName(what)).unwrap(), *record);
+            }
+        }
+        assert_eq!(store.find(&full.owner, &Handle::SessionKey("key")).unwrap(), full);
+        assert_eq!(store.in_phase(Phase::Stopped).unwrap(), std::slice::from_ref(&full));
+    }
+}
+
+#[test]
+fn what_is_another_owners_is_not_there() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let own = created(&store, &keyed(1, "key"));
+    let checkpoint = store.add_checkpoint(&label(&own, 1), &State::numbered(1), &MANY).unwrap();
+    let other = Owner::parse("other").unwrap();
+    for handle in
+        [Handle::IdOrName(own.id.as_str()), Handle::IdOrName(own.name.as_str()), Handle::SessionKey("key")]
+    {
+        let error = store.find(&other, &handle).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::UnknownSandbox);
+    }
+    let code = |error: dormouse_core::Error| error.code();
+    assert_eq!(
+        store.checkpoint(&other, &checkpoint.label.id).map_err(code),
+        Err(ErrorCode::UnknownCheckpoint)
+    );
+    let stolen = Sandbox { owner: other.clone(), ..own.clone() };
+    assert_eq!(store.update(&stolen, None).map_err(code), Err(ErrorCode::UnknownSandbox));
+    assert!(store.list(&other, None, None, 10).unwrap().is_empty());
+    // The same name and key are free for them.
+    let theirs = Sandbox { owner: other, name: own.name.clone(), ..keyed(2, "key") };
+    assert!(matches!(store.create(&theirs, &MANY).unwrap(), Created::New(_)));
+}
+
+#[test]
+fn names_and_quotas_hold_among_what_is_not_destroyed() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let quota = Quota { per_owner: 2, in_all: 3, checkpoints: 1 };
+    let code = |error: dormouse_core::Error| error.code();
+    let mut first = created(&store, &keyed(1, "a"));
+    assert_eq!(store.create(&keyed(1, "b"), &quota).map_err(code), Err(ErrorCode::NameTaken));
+    created(&store, &sandbox(2));
+    let error = store.create(&sandbox(3), &quota).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::QuotaExceeded);
+    assert!(error.message().contains("one owner") && error.hint().is_some());
+    // A key that is there is no new sandbox.
+    assert_eq!(store.create(&keyed(9, "a"), &quota).unwrap(), Created::Existing(first.clone()));
+    let other = |time| Sandbox { owner: Owner::parse("other").unwrap(), ..sandbox(time) };
+    store.create(&other(1), &quota).unwrap();
+    assert!(store.create(&other(2), &quota).unwrap_err().message().contains("in all"));
+
+    store.add_checkpoint(&label(&first, 1), &State::numbered(1), &quota).unwrap();
+    let error = store.add_checkpoint(&label(&first, 2), &State::numbered(1), &quota).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::QuotaExceeded);
+
+    first.phase = Phase::Destroyed;
+    store.update(&first, None).unwrap();
+    assert!(store.checkpoints(&first.id).unwrap().is_empty());
+    assert_eq!(store.update(&first, None).map_err(code), Err(ErrorCode::UnknownSandbox));
+    assert!(matches!(store.create(&keyed(1, "a"), &quota).unwrap(), Created::New(_)));
+}
+
+#[test]
+fn a_change_of_an_older_record_is_refused_and_changes_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let old = created(&store, &sandbox(1));
+    let new = store.update(&old, Some(&State::numbered(1))).unwrap();
+    assert_eq!(new.generation, 1);
+    for phase in [Phase::Stopped, Phase::Destroyed] {
+        let stale = Sandbox { phase, ..old.clone() };
+        let error = store.update(&stale, Some(&State::numbered(8))).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Conflict);
+    }
+    let found = store.find(&old.owner, &Handle::IdOrName(old.id.as_str())).unwrap();
+    assert_eq!(found, new);
+    assert_eq!(content(&store, &found.state.unwrap()).unwrap(), State::numbered(1).chunks);
+    let second = created(&store, &sandbox(2));
+    let renamed = Sandbox { name: old.name, ..second };
+    assert_eq!(store.update(&renamed, None).unwrap_err().code(), ErrorCode::NameTaken);
+}
+
+#[test]
+fn a_listing_goes_on_after_a_sandbox_that_is_gone() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let owner = Owner::local();
+    let mut all: Vec<Sandbox> = [3, 1, 2, 5, 4].map(|time| created(&store, &sandbox(time))).into();
+    all.sort_by_key(|sandbox| sandbox.created_at);
+    assert_eq!(store.list(&owner, None, None, 100).unwrap(), all);
+    let page = store.list(&owner, None, None, 2).unwrap();
+    assert_eq!(page, all[..2]);
+    let last = Sandbox { phase: Phase::Destroyed, ..all[1].clone() };
+    store.update(&last, None).unwrap();
+    assert_eq!(store.list(&owner, None, Some((last.created_at, &last.id)), 2).unwrap(), all[2..4]);
+    let stopped = store.update(&Sandbox { phase: Phase::Stopped, ..all[4].clone() }, None).unwrap();
+    assert_eq!(store.list(&owner, Some(Phase::Stopped), None, 9).unwrap(), [stopped]);
+}
+
+#[test]
+fn a_state_can_be_taken_over_only_while_somebody_holds_it() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let one = created(&store, &sandbox(1));
+    let checkpoint: Checkpoint = store.add_checkpoint(&label(&one, 1), &State::numbered(1), &MANY).unwrap();
+    assert_eq!(store.checkpoint(&one.owner, &checkpoint.label.id).unwrap(), checkpoint);
+    assert_eq!(store.checkpoints(&one.id).unwrap(), std::slice::from_ref(&checkpoint));
+    let fork = Sandbox { state: Some(checkpoint.state), ..sandbox(2) };
+    created(&store, &fork);
+    store.remove_checkpoint(&checkpoint.label.id).unwrap();
+    assert_eq!(
+        store.remove_checkpoint(&checkpoint.label.id).unwrap_err().code(),
+        ErrorCode::UnknownCheckpoint
+    );
+    // The fork holds it still.
+    let back = store.update(&Sandbox { state: fork.state, ..one }, None).unwrap();
+    assert_eq!(content(&store, &back.state.unwrap()).unwrap(), State::numbered(1).chunks);
+    let nobodys = Some(SavedState { root: ChunkId::of(b"nobody's"), bytes: 1 });
+    let errors = [
+        store.create(&Sandbox { state: nobodys, ..sandbox(3) }, &MANY).unwrap_err(),
+        store.update(&Sandbox { state: nobodys, ..back }, None).unwrap_err(),
+    ];
+    assert!(errors.iter().all(|error| error.code() == ErrorCode::Conflict && error.hint().is_some()));
+}
