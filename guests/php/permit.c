@@ -25,8 +25,8 @@ static struct {
   size_t count, room;
 } names;
 
-static zend_op_array *(*compile_file)(zend_file_handle *file, int type);
-static zend_op_array *(*compile_string)(zend_string *code, const char *name, zend_compile_position position);
+static zend_op_array *(*php_file)(zend_file_handle *file, int type);
+static zend_op_array *(*php_string)(zend_string *code, const char *name, zend_compile_position position);
 
 static bool is_snippet(const char *name, size_t length) {
   for (size_t i = names.count; i--;) {
@@ -77,13 +77,13 @@ static bool is_held_back(void) {
 }
 
 static zend_op_array *on_string(zend_string *code, const char *name, zend_compile_position position) {
-  if (allowed || !is_held_back()) return compile_string(code, name, position);
+  if (allowed || !is_held_back()) return php_string(code, name, position);
   zend_throw_error(NULL, "eval() is not allowed here");
   return NULL;
 }
 
 zend_op_array *permit_compile(zend_string *code, const char *name, zend_compile_position position) {
-  return compile_string(code, name, position);
+  return php_string(code, name, position);
 }
 
 static bool can_be_written(const char *path) {
@@ -103,7 +103,7 @@ static const char *refusal(const zend_file_handle *file, bool held_back) {
 }
 
 static zend_op_array *on_file(zend_file_handle *file, int type) {
-  if (allowed) return compile_file(file, type);
+  if (allowed) return php_file(file, type);
   // `include_once` and its like have opened the file, and noted that it is included.
   bool noted = file->type == ZEND_HANDLE_STREAM;
   if (file->type == ZEND_HANDLE_FILENAME && zend_stream_open(file) == FAILURE) {
@@ -112,15 +112,15 @@ static zend_op_array *on_file(zend_file_handle *file, int type) {
     return NULL;
   }
   const char *why = refusal(file, is_held_back());
-  if (!why) return compile_file(file, type);
+  if (!why) return php_file(file, type);
   if (noted && file->opened_path) zend_hash_del(&EG(included_files), file->opened_path);
   zend_throw_error(NULL, "code of %s is not allowed here: %s", ZSTR_VAL(file->filename), why);
   return NULL;
 }
 
 void permit_install(void) {
-  compile_file = zend_compile_file;
-  compile_string = zend_compile_string;
+  php_file = zend_compile_file;
+  php_string = zend_compile_string;
   zend_compile_file = on_file;
   zend_compile_string = on_string;
 }

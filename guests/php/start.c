@@ -63,13 +63,19 @@ static void send_header(sapi_header_struct *header, void *context) { (void)heade
 
 static char *read_cookies(void) { return NULL; }
 
+static void register_script(const char *name, zval *array) {
+  char *script = SG(request_info).argc ? SG(request_info).argv[0] : "";
+  size_t length = strlen(script);
+  // `filter_input` sees what this function is shown.
+  if (sapi_module.input_filter(PARSE_SERVER, name, &script, length, &length)) php_register_variable(name, script, array);
+}
+
 static void register_variables(zval *array) {
   php_import_environment_variables(array);
   // What a script of the command line finds there.
-  const char *script = SG(request_info).argc ? SG(request_info).argv[0] : "";
-  php_register_variable("PHP_SELF", script, array);
-  php_register_variable("SCRIPT_NAME", script, array);
-  php_register_variable("SCRIPT_FILENAME", script, array);
+  register_script("PHP_SELF", array);
+  register_script("SCRIPT_NAME", array);
+  register_script("SCRIPT_FILENAME", array);
 }
 
 static void log_message(const char *message, int severity) {

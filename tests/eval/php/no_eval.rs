@@ -57,10 +57,10 @@ fn eval_throws_wherever_the_snippet_calls_it() {
         "preg_replace_callback('/a/', function () { return eval('return 1;'); }, 'a');",
         "register_shutdown_function(function () { eval('return 1;'); });",
         "ob_start(function ($b) { eval('return 1;'); return $b; }); echo 1; ob_end_flush();",
-        "usort($l = [2, 1], function () { return eval('return 1;'); });",
+        "$l = [2, 1]; usort($l, function () { return eval('return 1;'); });",
         "(function () { yield eval('return 1;'); })()->current();",
         "iterator_to_array((function () { yield eval('return 1;'); })());",
-        "$c = Closure::bind(function () { return eval('return 1;'); }, new ArrayObject, ArrayObject::class); $c();",
+        "$c = Closure::bind(function () { return eval('return 1;'); }, new class {}, null); $c();",
     ] {
         assert_refused(&sandbox::run_request(forbidden(code)), code);
     }
@@ -69,9 +69,6 @@ fn eval_throws_wherever_the_snippet_calls_it() {
 #[test]
 fn text_does_not_get_in_by_another_door() {
     for code in [
-        "include 'data:text/plain,<?php return 1;';",
-        "include 'php://memory';",
-        "file_put_contents('php://stdin', ''); require 'php://stdin';",
         "file_put_contents('x.php', '<?php return 1;'); include 'x.php';",
         "file_put_contents('x.php', '<?php return 1;'); include_once './x.php';",
         "file_put_contents('/tmp/x.php', '<?php return 1;'); require '/tmp/../tmp/x.php';",
@@ -82,13 +79,17 @@ fn text_does_not_get_in_by_another_door() {
         "file_put_contents('evil.inc', '<?php class Evil {}'); set_include_path('/tmp'); spl_autoload('Evil');",
         "$p = new Phar('/tmp/a.phar'); $p['x.php'] = '<?php return 1;'; unset($p); include 'phar:///tmp/a.phar/x.php';",
         "$p = new Phar('/tmp/a.phar'); $p['x.php'] = '<?php return 1;'; unset($p); include '/tmp/a.phar';",
-        "class W { public $context; private $n = 0; function stream_open() { return true; } function stream_stat() { return []; } function stream_set_option() { return false; } function stream_eof() { return $this->n++ > 0; } function stream_read($c) { return '<?php return 1;'; } } stream_wrapper_register('w', 'W'); include 'w://x';",
+        "class W { public $context; private $n = 0; function stream_open() { return true; } function stream_stat() { return []; } function stream_set_option() { return false; } function stream_eof() { return $this->n++ > 0; } function stream_read($c) { return '<?php return 1;'; } } stream_wrapper_register('web', 'W'); include 'web://x';",
     ] {
         assert_refused(&sandbox::run_request(forbidden(code)), code);
     }
-    // None of these makes code from its text in PHP 8.
+    // PHP itself includes no addresses, and none of the rest makes code from its text in PHP 8.
     for (code, wanted) in [
         ("$ran = false; try { assert('$ran = true'); } catch (Throwable) {} $ran", json!(false)),
+        ("@include 'data:text/plain,<?php return 1;'", json!(false)),
+        ("@include 'php://stdin'", json!(false)),
+        ("@include 'php://memory'", json!(false)),
+        ("ini_set('allow_url_include', '1')", json!(false)),
         ("function_exists('create_function')", json!(false)),
         ("function_exists('mb_ereg_replace')", json!(false)),
         ("is_callable('eval')", json!(false)),

@@ -245,4 +245,17 @@ pub(super) const EDITS: &[Edit] = &[
         replace: "\"len\", (ssize_t)col->maxlen)",
         count: 1,
     },
+    Edit { file: "ext/mbstring/mbstring.c", find: "ssize_t offset", replace: "zend_long offset", count: 2 },
+    Edit {
+        file: "ext/mbstring/mbstring.c",
+        find: "trimmarker, enc, from, width)",
+        replace: "trimmarker, enc, from, MIN((zend_ulong) width, SIZE_MAX))",
+        count: 1,
+    },
+    Edit {
+        file: "ext/iconv/iconv.c",
+        find: "offset, charset, /* reverse */ false)",
+        replace: "MIN((zend_ulong) offset, SIZE_MAX), charset, /* reverse */ false)",
+        count: 1,
+    },
 ];
