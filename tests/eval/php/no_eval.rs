@@ -69,6 +69,7 @@ fn eval_throws_wherever_the_snippet_calls_it() {
 #[test]
 fn text_does_not_get_in_by_another_door() {
     for code in [
+        "include 'php://memory';",
         "file_put_contents('x.php', '<?php return 1;'); include 'x.php';",
         "file_put_contents('x.php', '<?php return 1;'); include_once './x.php';",
         "file_put_contents('/tmp/x.php', '<?php return 1;'); require '/tmp/../tmp/x.php';",
@@ -88,7 +89,6 @@ fn text_does_not_get_in_by_another_door() {
         ("$ran = false; try { assert('$ran = true'); } catch (Throwable) {} $ran", json!(false)),
         ("@include 'data:text/plain,<?php return 1;'", json!(false)),
         ("@include 'php://stdin'", json!(false)),
-        ("@include 'php://memory'", json!(false)),
         ("ini_set('allow_url_include', '1')", json!(false)),
         ("function_exists('create_function')", json!(false)),
         ("function_exists('mb_ereg_replace')", json!(false)),
