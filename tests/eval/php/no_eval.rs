@@ -129,6 +129,9 @@ fn files_of_the_project_may_still_do_it() {
         assert_refused(&in_project(&folder, access, "eval('return 1;');"), "eval");
     }
     assert_eq!(value(&in_project(&folder, Access::ReadOnly, "require 'more.php'"))["value"], 8);
+    // Filters make any text of any file.
+    let filtered = "require 'php://filter/read=string.toupper/resource=/project/more.php';";
+    assert_refused(&in_project(&folder, Access::ReadOnly, filtered), filtered);
     // What the snippet can write is as good as its own text.
     assert_refused(&in_project(&folder, Access::ReadWrite, "require 'more.php';"), "require");
 }
