@@ -7,7 +7,6 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use edits::EDITS;
 use libraries::Libraries;
 
 use super::job::{Job, Unit};
@@ -19,12 +18,19 @@ use super::wizer::{World, argument};
 
 mod edits;
 mod libraries;
+mod wide;
 
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "php",
     interpreter: "PHP 8.4.24",
     version: 1,
-    text: concat!(include_str!("mod.rs"), include_str!("edits.rs"), include_str!("libraries.rs")).as_bytes(),
+    text: concat!(
+        include_str!("mod.rs"),
+        include_str!("edits.rs"),
+        include_str!("libraries.rs"),
+        include_str!("wide.rs")
+    )
+    .as_bytes(),
     pins: &[
         Pin::Debian(&PHP),
         Pin::Debian(&libraries::ZLIB),
@@ -117,7 +123,7 @@ const OBJECTS: &str = "include Makefile\n\
     list:\n\t@echo $(PHP_GLOBAL_OBJS) main/internal_functions.lo\n";
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {
-    let source = job.unpack(&job.debian(&PHP)?, "php", EDITS)?;
+    let source = job.unpack(&job.debian(&PHP)?, "php", &[edits::EDITS, wide::EDITS].concat())?;
     let libraries = Libraries::build(job)?;
     let parts = Parts { job, source, cross: job.scratch.join("cross") };
     parts.configure(&libraries)?;
@@ -257,6 +263,7 @@ impl Parts<'_> {
             ["sqlite3", "z", "xml2"].map(|name| argument(&libraries.folder.join(format!("lib/lib{name}.a")))),
         );
         inputs.extend(self.libraries(&self.system()?));
+        inputs.extend(["chdir", "rmdir"].map(|name| format!("-Wl,--wrap={name}").into()));
         self.job.link("php", STACK, &inputs)
     }
 
