@@ -184,6 +184,7 @@ async fn open(
     let opening = EvalRequest {
         code: script.into(),
         name: NAME.into(),
+        allow_eval: true,
         callbacks: Callbacks::default(),
         output: None,
         ..request.clone()
