@@ -95,7 +95,10 @@ const PLAIN: &[(&str, &str)] = &[
     (PYTHON, "import re\nint(re.compile('[0-9]').match('1')[0])"),
     (PYTHON, "import ast\nast.literal_eval('1')"),
     (PYTHON, "import ast\nast.parse('1').body[0].value.value"),
-    (PYTHON, "import functools\n@functools.singledispatch\ndef f(x): return 0\n@f.register\ndef _(x: int): return x\nf(1)"),
+    (
+        PYTHON,
+        "import functools\n@functools.singledispatch\ndef f(x): return 0\n@f.register\ndef _(x: int): return x\nf(1)",
+    ),
     (PYTHON, "import unittest.mock as m\ndef f(a): pass\nm.create_autospec(f, return_value=1)(2)"),
     (PYTHON, "import tomllib, csv, sqlite3, decimal, logging.config, email.parser, xmlrpc.client\n1"),
     (PYTHON, "import pickle\npickle.loads(pickle.dumps(1))"),
@@ -114,7 +117,10 @@ const PLAIN: &[(&str, &str)] = &[
     (JAVASCRIPT, "await (async () => 1)()"),
     (JAVASCRIPT, "(function* () { yield 1 })().next().value"),
     (JAVASCRIPT, "(function () {}) instanceof Function ? 1 : 0"),
-    (JAVASCRIPT, "import fs from 'fs'; fs.writeFileSync('/tmp/a.json', '1'); export default (await import('/tmp/a.json')).default"),
+    (
+        JAVASCRIPT,
+        "import fs from 'fs'; fs.writeFileSync('/tmp/a.json', '1'); export default (await import('/tmp/a.json')).default",
+    ),
     (JAVASCRIPT, "await new Promise(done => setTimeout(done, 1, 1))"),
     (JAVASCRIPT, "try { eval('2') } catch (error) { error instanceof EvalError ? 1 : 0 }"),
 ];

@@ -110,9 +110,11 @@ fn folders_are_shown_read_only_unless_writes_are_allowed() {
 
 #[test]
 fn s1_24_code_made_from_text_can_be_refused() {
-    for (language, code, class) in
-        [("py", "eval('1')", "PermissionError"), ("js", "eval('1')", "EvalError"), ("ts", "eval('1')", "EvalError")]
-    {
+    for (language, code, class) in [
+        ("py", "eval('1')", "PermissionError"),
+        ("js", "eval('1')", "EvalError"),
+        ("ts", "eval('1')", "EvalError"),
+    ] {
         prints(&["-l", language, code], "1\n");
         let ran = eval(&["-l", language, "--no-eval", code]);
         assert_eq!((ran.status, ran.text().as_str()), (Some(1), ""), "{language}");

@@ -3,7 +3,8 @@
 use dormouse_tests::wire::Wire;
 use serde_json::{Value as Json, json};
 
-const CODES: &[(&str, &str)] = &[("python", "PermissionError"), ("javascript", "EvalError"), ("typescript", "EvalError")];
+const CODES: &[(&str, &str)] =
+    &[("python", "PermissionError"), ("javascript", "EvalError"), ("typescript", "EvalError")];
 
 fn eval(wire: &mut Wire, id: i64, arguments: Json) -> Json {
     wire.call(id, "sandbox_eval", arguments)["structuredContent"].clone()

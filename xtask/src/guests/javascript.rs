@@ -108,12 +108,12 @@ const EDITS: &[Edit] = &[
         "        return js_dup(val);\n    if (!may_compile(ctx, &flags))\n        return JS_EXCEPTION;\n\
          \x20   str = JS_ToCStringLen(ctx, &len, val);\n",
     ),
-    edit("    X(Internal, INTERNAL)   \\\n", "    X(Eval, EVAL)           \\\n    X(Internal, INTERNAL)   \\\n"),
-    // An import in code that was made from a text begins at the file of whoever runs it.
     edit(
-        "    basename = JS_GetScriptOrModuleName(ctx, 0);\n",
-        "    basename = importing_file(ctx);\n",
+        "    X(Internal, INTERNAL)   \\\n",
+        "    X(Eval, EVAL)           \\\n    X(Internal, INTERNAL)   \\\n",
     ),
+    // An import in code that was made from a text begins at the file of whoever runs it.
+    edit("    basename = JS_GetScriptOrModuleName(ctx, 0);\n", "    basename = importing_file(ctx);\n"),
     // The place of `new` is that of its class, even when the arguments have calls of their own.
     edit(
         "            emit_source_loc(s);\n            if (js_parse_postfix_expr(s, 0))\n",
