@@ -39,10 +39,9 @@ static int may_make(const char *how) {
 // Modules of the standard library that compile what they wrote themselves, or what lies in files.
 static bool compiles(const char *file) {
   static const char *const files[] = {
-      "annotationlib.py", "ast.py",        "collections/__init__.py", "dataclasses.py",   "dis.py",       "gettext.py",
-      "inspect.py",       "importlib",     "logging/config.py",       "modulefinder.py",  "optparse.py",  "py_compile.py",
-      "pydoc.py",         "runpy.py",      "site.py",                 "symtable.py",      "tokenize.py",  "typing.py",
-      "unittest/mock.py", "unittest/loader.py", "zipimport.py",
+      "annotationlib.py",  "ast.py",            "collections/__init__.py", "dataclasses.py", "gettext.py",
+      "importlib/",        "inspect.py",        "logging/config.py",       "pydoc.py",       "py_compile.py",
+      "runpy.py",          "typing.py",         "unittest/mock.py",        "zipimport.py",
   };
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     if (strncmp(file, files[i], strlen(files[i])) == 0) return true;

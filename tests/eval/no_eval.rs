@@ -40,6 +40,7 @@ const REFUSED: &[(&str, &str)] = &[
     (PYTHON, "import code\ncode.InteractiveInterpreter().runsource('1')"),
     (PYTHON, "import codeop\ncodeop.compile_command('1')"),
     (PYTHON, "import pdb\npdb.run('1')"),
+    (PYTHON, "import dis\ndis.Bytecode('1')"),
     (PYTHON, "import contextlib\nwith contextlib.ExitStack() as s: s.callback(eval, '1')"),
     (
         PYTHON,
