@@ -151,6 +151,7 @@ __attribute__((export_name("wizer-initialize"))) void initialize(void) {
   run_install();
   permit_install();
   start_request();
+  driver_start_sqlite();
   // Whatever PHP makes on first use should be in the image.
   for (int i = 0; i < 3; i++) {
     warm("1 + 1");

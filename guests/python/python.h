@@ -69,11 +69,6 @@ void streams_renew(void);
 
 PyObject *host_module(void);
 
-// sqlite.c
-
-// Gives SQLite locks.
-void sqlite_start(void);
-
 // image.c
 
 // Makes every object there is immortal, so that using one does not write to its page.

@@ -141,7 +141,7 @@ __attribute__((export_name("wizer-initialize"))) void wizer_initialize(void) {
   call("_dormouse.build_facts", "install", NULL, NULL, NULL);
   call("_dormouse.prepare", "prepare", "ss", LIBRARY, ZONES);
   find_functions();
-  sqlite_start();
+  driver_start_sqlite();
   warm_up();
   call("_dormouse.prepare", "finish", NULL, NULL, NULL);
   image_immortalise();

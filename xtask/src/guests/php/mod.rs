@@ -242,6 +242,7 @@ impl Parts<'_> {
         flags.push("-std=gnu23".into());
         flags.push("-DZEND_ENABLE_STATIC_TSRMLS_CACHE=1".into());
         flags.extend([&bindings.headers, &self.job.driver, &self.job.guest].map(|folder| include(folder)));
+        flags.push(include(&libraries.folder.join("include")));
         for tree in [&self.cross, &self.source] {
             flags.push(include(tree));
             flags.extend(["main", "Zend", "TSRM"].map(|part| include(&tree.join(part))));
@@ -249,11 +250,13 @@ impl Parts<'_> {
         let warnings = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-sign-compare"];
         let mut units = self.units(&self.job.guest, "objects/driver", &warnings)?;
         let object = |name: &str| self.job.scratch.join("objects/driver").join(name);
-        units.push(Unit {
-            source: self.job.driver.join("state.c"),
-            object: object("state.o"),
-            flags: Vec::new(),
-        });
+        for name in ["state", "sqlite"] {
+            units.push(Unit {
+                source: self.job.driver.join(format!("{name}.c")),
+                object: object(&format!("{name}.o")),
+                flags: Vec::new(),
+            });
+        }
         units.push(Unit { source: bindings.source.clone(), object: object("guest.o"), flags: Vec::new() });
         self.job.compile("compile the driver", &units, &flags)?;
         let mut inputs: Vec<OsString> = units.iter().map(|unit| argument(&unit.object)).collect();

@@ -196,7 +196,7 @@ impl Parts<'_> {
             include(self.source.join("Include/internal")),
         ]);
         let mut sources = c_files(&self.job.guest)?;
-        sources.push(self.job.driver.join("state.c"));
+        sources.extend(["state.c", "sqlite.c"].map(|name| self.job.driver.join(name)));
         let objects = self.job.scratch.join("objects/driver");
         let unit = |file: &PathBuf, own: &[&str]| Unit {
             source: file.clone(),

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sqlite3.h>
 
-#include "python.h"
+#include "driver.h"
 
 // SQLite's own, where the C library has none.
 #ifndef F_GETLK
@@ -32,7 +32,7 @@ static int control(int descriptor, int command, ...) {
   }
 }
 
-void sqlite_start(void) {
+void driver_start_sqlite(void) {
   // The default in WASI is a lock for each file that tells neither readers nor connections apart.
   sqlite3_vfs *files = sqlite3_vfs_find("unix");
   if (files && files->xSetSystemCall(files, "fcntl", (sqlite3_syscall_ptr)control) == SQLITE_OK)
