@@ -30,6 +30,9 @@ void driver_fill_heap(void);
 // Writes all bytes to a descriptor. Errors end it: a closed output is the host's decision, not the snippet's fault.
 void driver_write(int descriptor, const char *bytes, size_t length);
 
+// Makes SQLite lock files among its own connections, in guests that have it: part of their initialisation.
+void driver_start_sqlite(void);
+
 // The length of the valid UTF-8 character at `bytes`, of which `left` can be read; or 0, then `*bad` bytes form one
 // error. A character that is cut has `*bad == left`.
 size_t driver_utf8(const uint8_t *bytes, size_t left, size_t *bad);

@@ -8,8 +8,61 @@
 
 uint32_t engine_evaluation;
 bool engine_error_lost;
+bool engine_refuse_eval, engine_own_eval;
+
+// For the recipe's edits: the code that is being compiled is a snippet's.
+static bool compiling_snippet;
+static bool may_compile(JSContext *ctx, int *flags);
+static JSAtom importing_file(JSContext *ctx);
 
 #include "quickjs.c"
+
+// The nearest function on the stack, from this frame on, that is written in JavaScript.
+static JSFunctionBytecode *nearest(JSStackFrame **frame) {
+  for (; *frame; *frame = (*frame)->prev_frame) {
+    JSFunctionBytecode *code = JS_GetFunctionBytecode((*frame)->cur_func);
+    if (code) return code;
+  }
+  return NULL;
+}
+
+static bool has_name(JSContext *ctx, const JSFunctionBytecode *code, const char *start) {
+  char room[ATOM_GET_STR_BUF_SIZE];
+  return strncmp(JS_AtomGetStrRT(ctx->rt, room, sizeof room, code->filename), start, strlen(start)) == 0;
+}
+
+// Whether a text is to be compiled for a snippet. The prelude compiles nothing on its own account, so its frames do not
+// count; and libraries do not hand `eval` to promises and timers, below which there is nobody.
+static bool is_for_snippet(JSContext *ctx) {
+  for (JSStackFrame *frame = ctx->rt->current_stack_frame; frame; frame = frame->prev_frame) {
+    const JSFunctionBytecode *code = nearest(&frame);
+    if (!code) break;
+    if (code->of_snippet) return true;
+    if (!has_name(ctx, code, "dormouse:")) return false;
+  }
+  return true;
+}
+
+// Marks what a snippet makes. False, with an exception: it may not.
+static bool may_compile(JSContext *ctx, int *flags) {
+  if (!is_for_snippet(ctx)) return true;
+  *flags |= ENGINE_EVAL_SNIPPET;
+  if (engine_refuse_eval && !engine_own_eval) {
+    JS_ThrowEvalError(ctx, "eval is not allowed here");
+    return false;
+  }
+  engine_own_eval = false;
+  return true;
+}
+
+static JSAtom importing_file(JSContext *ctx) {
+  for (JSStackFrame *frame = ctx->rt->current_stack_frame; frame; frame = frame->prev_frame) {
+    const JSFunctionBytecode *code = nearest(&frame);
+    if (!code) break;
+    if (!has_name(ctx, code, "<input>")) return JS_DupAtom(ctx, code->filename);
+  }
+  return JS_GetScriptOrModuleName(ctx, 0);
+}
 
 engine_kind engine_kind_of(JSValueConst value) {
   switch (JS_GetClassID(value)) {

@@ -55,6 +55,15 @@ extern uint32_t engine_evaluation;
 // The number of the snippet that raised this error; zero when it is not known.
 uint32_t engine_evaluation_of(JSValueConst error);
 
+// Of `JS_Eval`: the code is a snippet's own. What it makes from text is, too.
+#define ENGINE_EVAL_SNIPPET (1 << 16)
+
+// Snippets may not make code from text: `eval` and the constructors of functions throw an EvalError.
+extern bool engine_refuse_eval;
+
+// The next `eval` is the driver's own, for code of a snippet.
+extern bool engine_own_eval;
+
 // There was no memory for an error, and null was thrown in its place.
 extern bool engine_error_lost;
 

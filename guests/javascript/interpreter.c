@@ -64,6 +64,7 @@ static bool prepare(options *with) {
   js.console_indent = 0;
   js.exit_code = 0;
   engine_error_lost = false;
+  engine_refuse_eval = !with->allow_eval;
   if (with->refresh_environment) {
     __wasilibc_deinitialize_environ();
     js.environment_age++;
@@ -93,7 +94,9 @@ void exports_dormouse_sandbox_interpreter_get(guest_string_t *name, guest_string
   JSValue value = prepare(with) ? vars_get(js.context, global, length) : JS_EXCEPTION;
   if (expression && !JS_IsException(value)) {
     JSValue code = JS_NewStringLen(js.context, expression, query_length);
+    engine_own_eval = true;
     JSValue answer = JS_Call(js.context, js.evaluate, JS_UNDEFINED, 2, (JSValueConst[]){value, code});
+    engine_own_eval = false;
     JS_FreeValue(js.context, code);
     JS_FreeValue(js.context, value);
     value = answer;

@@ -226,7 +226,8 @@ static JSValue default_export(JSContext *ctx, JSValueConst self, int count, JSVa
 
 // Runs a snippet that is a module; the promise it gives is of the default export.
 JSValue modules_evaluate(JSContext *ctx, const char *source, size_t length, const char *name) {
-  JSValue code = JS_Eval(ctx, source, length, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
+  JSValue code = JS_Eval(ctx, source, length, name,
+                         JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY | ENGINE_EVAL_SNIPPET);
   if (JS_IsException(code)) return code;
   JSModuleDef *module = JS_VALUE_GET_PTR(code);
   set_meta(ctx, module, name);

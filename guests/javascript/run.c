@@ -143,20 +143,29 @@ static bool is_module_name(const char *name) {
   return end > 4 && strcmp(name + end - 4, ".mjs") == 0;
 }
 
+static JSValue compile(JSContext *ctx, const char *source, size_t length, const char *name, bool async) {
+  int flags = JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY | ENGINE_EVAL_SNIPPET;
+  return JS_Eval(ctx, source, length, name, flags | (async ? JS_EVAL_FLAG_ASYNC : 0));
+}
+
 run_end run_source(const char *source, size_t length, const char *name, JSValue *result) {
   JSContext *ctx = js.context;
-  // Code with `await` needs a promise around it; the rest is spared the cost.
-  bool await = contains(source, length, "await"), module = is_module_name(name);
-  int flags = JS_EVAL_TYPE_GLOBAL | (await ? JS_EVAL_FLAG_ASYNC : 0);
-  JSValue value = JS_UNDEFINED;
-  if (!module && may_be_module(source, length)) {
-    value = JS_Eval(ctx, source, length, name, flags | JS_EVAL_FLAG_COMPILE_ONLY);
-    module = JS_IsException(value);
-    if (module) JS_FreeValue(ctx, JS_GetException(ctx));
-    else value = JS_EvalFunction(ctx, value);
-  } else if (!module) {
-    value = JS_Eval(ctx, source, length, name, flags);
+  // Code with `await` needs a promise around it; the rest is spared the cost. A script that is none with it may have
+  // `await` as a name. Not the other way round: `await (f())` would be the call of a function of that name.
+  bool await = contains(source, length, "await");
+  JSValue code = JS_EXCEPTION;
+  if (!is_module_name(name)) {
+    code = compile(ctx, source, length, name, await);
+    if (JS_IsException(code) && await) {
+      JSValue error = JS_GetException(ctx);
+      code = compile(ctx, source, length, name, false);
+      await = JS_IsException(code);
+      if (await) JS_Throw(ctx, error);
+      else JS_FreeValue(ctx, error);
+    }
+    if (!JS_IsException(code)) return run_to_the_end(JS_EvalFunction(ctx, code), await, result);
+    if (!may_be_module(source, length)) return run_to_the_end(JS_EXCEPTION, false, result);
+    JS_FreeValue(ctx, JS_GetException(ctx));
   }
-  if (module) return run_to_the_end(modules_evaluate(ctx, source, length, name), false, result);
-  return run_to_the_end(value, await, result);
+  return run_to_the_end(modules_evaluate(ctx, source, length, name), false, result);
 }

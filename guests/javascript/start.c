@@ -176,6 +176,7 @@ void stop_context(void) {
 static void warm(const char *source) {
   guest_string_t text = {(uint8_t *)strdup(source), strlen(source)};
   options with = {.name = {(uint8_t *)strdup("<snippet>"), 9},
+                  .allow_eval = true,
                   .bounds = {.depth = 3, .items = 50, .string_bytes = 10000, .total_bytes = 262144, .frames = 30}};
   outcome result;
   exports_dormouse_sandbox_interpreter_eval(&text, &with, &result);

@@ -185,6 +185,8 @@ bool guarded(void (*body)(void *), void *with) {
   if (!whole) {
     EG(current_execute_data) = frame;
     tidy(stack, top, end, error_reporting, display);
+    // An error in a handler of output ends all output.
+    if (!(OG(flags) & PHP_OUTPUT_ACTIVATED)) php_output_activate();
   }
   return whole;
 }

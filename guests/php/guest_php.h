@@ -67,6 +67,14 @@ const char *run_line(const zend_string *file, zend_long line, bool top, size_t *
 void run_forget(void);
 void run_install(void);
 
+// permit.c: whether code may be made from text.
+
+// A call begins: its snippet's name, and whether its text may.
+void permit_begin(const char *name, bool allow);
+// Compiles for the driver itself, which always may.
+zend_op_array *permit_compile(zend_string *code, const char *name, zend_compile_position position);
+void permit_install(void);
+
 // encode.c: typed values (docs/values.md). May run code of the user's: to be called by `run_step`.
 void encode_value(zval *value, const bounds *limits, text *out);
 
@@ -95,6 +103,8 @@ extern zend_module_entry tool_module;
 
 // world.c: environment, arguments, standard streams, open files.
 void world_refresh(void);
+// Without arguments the program is the snippet, by its name.
+void world_name(const char *name);
 void world_open_streams(void);
 size_t world_write(const char *bytes, size_t length);
 

@@ -37,9 +37,18 @@ static char *take(guest_string_t *string) {
   return copy;
 }
 
+typedef struct {
+  options *given;
+  const char *name;
+} beginning;
+
 static void prepare_body(void *with) {
-  options *given = with;
+  const beginning *call = with;
+  options *given = call->given;
   if (given->refresh_environment) world_refresh();
+  world_name(call->name);
+  // What one call printed is no obstacle to headers, cookies and sessions of the next.
+  SG(headers_sent) = 0;
   // Files may have changed since the last call.
   php_clear_stat_cache(0, NULL, 0);
   SG(global_request_time) = 0;
@@ -51,11 +60,13 @@ static void prepare_body(void *with) {
   free(path);
 }
 
-static run_result prepare(options *given) {
+static run_result prepare(options *given, const char *name) {
   run_result result = {.end = RUN_RETURNED};
   ZVAL_UNDEF(&result.value);
   fatal_forget();
-  run_step(prepare_body, given, &result);
+  permit_begin(name, given->allow_eval);
+  beginning call = {given, name};
+  run_step(prepare_body, &call, &result);
   return result;
 }
 
@@ -146,7 +157,7 @@ static void finish(run_result *result, const bounds *limits, outcome *ret) {
 void exports_dormouse_sandbox_interpreter_eval(guest_string_t *code, options *given, outcome *ret) {
   size_t length = code->len;
   char *text = take(code), *name = take(&given->name);
-  run_result result = prepare(given);
+  run_result result = prepare(given, name);
   if (result.end == RUN_RETURNED) run_snippet(text, length, name, &result);
   else free(text);
   finish(&result, &given->bounds, ret);
@@ -162,7 +173,7 @@ static void missing_body(void *with) {
 void exports_dormouse_sandbox_interpreter_get(guest_string_t *name, guest_string_t *query, options *given, outcome *ret) {
   size_t length = name->len, query_length = query ? query->len : 0;
   char *global = take(name), *expression = query ? take(query) : NULL, *file = take(&given->name);
-  run_result result = prepare(given);
+  run_result result = prepare(given, file);
   zval *value = vars_get(global, length);
   if (result.end == RUN_RETURNED) {
     if (!value) run_step(missing_body, global, &result);

@@ -66,8 +66,10 @@ void run_install(void) { zend_ast_process = on_tree; }
 
 static zend_op_array *compile_text(zend_string *code, const char *name, zend_compile_position position) {
   awaited = true;
-  zend_op_array *program = zend_compile_string(code, name, position);
+  zend_op_array *program = permit_compile(code, name, position);
   awaited = false;
+  // It is a program, not code that a program evaluates: messages name it `main`.
+  if (program) program->type = ZEND_USER_FUNCTION;
   return program;
 }
 

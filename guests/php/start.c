@@ -32,6 +32,7 @@ static const char settings[] =
     "max_input_time=-1\n"
     "memory_limit=-1\n"
     "output_buffering=0\n"
+    "phar.readonly=0\n"
     "register_argc_argv=1\n"
     "session.save_path=/tmp\n"
     "session.use_cookies=0\n"
@@ -47,17 +48,34 @@ void driver_call_stack(void **base, size_t *size) {
 
 static void flush(void *context) { (void)context; }
 
+// Headers are taken and dropped, as on PHP's command line.
+static int take_header(sapi_header_struct *header, sapi_header_op_enum op, sapi_headers_struct *headers) {
+  (void)header, (void)op, (void)headers;
+  return 0;
+}
+
+static int send_headers(sapi_headers_struct *headers) {
+  (void)headers;
+  return SAPI_HEADER_SENT_SUCCESSFULLY;
+}
+
 static void send_header(sapi_header_struct *header, void *context) { (void)header, (void)context; }
 
 static char *read_cookies(void) { return NULL; }
 
+static void register_script(const char *name, zval *array) {
+  char *script = SG(request_info).argc ? SG(request_info).argv[0] : "";
+  size_t length = strlen(script);
+  // `filter_input` sees what this function is shown.
+  if (sapi_module.input_filter(PARSE_SERVER, name, &script, length, &length)) php_register_variable(name, script, array);
+}
+
 static void register_variables(zval *array) {
   php_import_environment_variables(array);
   // What a script of the command line finds there.
-  const char *script = SG(request_info).argc ? SG(request_info).argv[0] : "";
-  php_register_variable("PHP_SELF", script, array);
-  php_register_variable("SCRIPT_NAME", script, array);
-  php_register_variable("SCRIPT_FILENAME", script, array);
+  register_script("PHP_SELF", array);
+  register_script("SCRIPT_NAME", array);
+  register_script("SCRIPT_FILENAME", array);
 }
 
 static void log_message(const char *message, int severity) {
@@ -77,6 +95,8 @@ static sapi_module_struct sapi = {
     .ub_write = world_write,
     .flush = flush,
     .sapi_error = php_error,
+    .header_handler = take_header,
+    .send_headers = send_headers,
     .send_header = send_header,
     .read_cookies = read_cookies,
     .register_server_variables = register_variables,
@@ -93,12 +113,12 @@ static sapi_module_struct sapi = {
 }
 
 static void start_request(void) {
+  world_name(NULL);
   if (php_request_startup() == FAILURE) die("request");
   fatal_begin_request();
   PG(during_request_startup) = 0;
-  // There is nobody to send headers to.
-  SG(headers_sent) = 1;
-  SG(request_info).no_headers = 1;
+  // A first line `#!` is no output.
+  CG(skip_shebang) = 1;
   world_open_streams();
 }
 
@@ -129,7 +149,9 @@ __attribute__((export_name("wizer-initialize"))) void initialize(void) {
   SG(options) |= SAPI_OPTION_NO_CHDIR;
   fatal_install();
   run_install();
+  permit_install();
   start_request();
+  driver_start_sqlite();
   // Whatever PHP makes on first use should be in the image.
   for (int i = 0; i < 3; i++) {
     warm("1 + 1");

@@ -36,10 +36,7 @@ static void read_arguments(void) {
   SG(request_info).argv = (char **)list;
 }
 
-void world_refresh(void) {
-  driver_forget_world();
-  __wasilibc_initialize_environ();
-  read_arguments();
+static void publish(void) {
   php_build_argv(NULL, NULL);
   // The next program that names one of these gets it made anew.
   zend_auto_global *global;
@@ -47,6 +44,29 @@ void world_refresh(void) {
     if (global->jit && global->auto_global_callback) global->armed = true;
   }
   ZEND_HASH_FOREACH_END();
+}
+
+void world_refresh(void) {
+  driver_forget_world();
+  __wasilibc_initialize_environ();
+  read_arguments();
+  if (SG(request_info).argc) publish();
+}
+
+void world_name(const char *name) {
+  static char *list[2];
+  char **known = SG(request_info).argv;
+  if (known && known != list) return;
+  if (!list[0] || (name && strcmp(list[0], name) != 0)) {
+    free(list[0]);
+    list[0] = strdup(name ? name : "<snippet>");
+    if (!list[0]) abort();
+  } else if (known && name) {
+    return;
+  }
+  SG(request_info).argc = 1;
+  SG(request_info).argv = list;
+  if (name) publish();
 }
 
 static void open_stream(const char *path, const char *mode, const char *name) {
@@ -66,6 +86,9 @@ void world_open_streams(void) {
   open_stream("php://stderr", "wb", "STDERR");
 }
 
+// A compressed file has the descriptor of the stream below it, and writes what it holds back when it is closed.
+static bool is_compressed(php_stream *stream) { return strcmp(stream->ops->label, "ZLIB") == 0; }
+
 // Files and folders: streams that have a descriptor of their own.
 static bool holds_descriptor(php_stream *stream) {
   if (strcmp(stream->ops->label, "dir") == 0) return true;
@@ -75,7 +98,7 @@ static bool holds_descriptor(php_stream *stream) {
   return found && descriptor > STDERR_FILENO;
 }
 
-void driver_close_files(driver_names *names) {
+static void close_files(driver_names *names, bool (*chosen)(php_stream *stream)) {
   zend_resource *resource;
   for (zend_ulong i = 0; i < EG(regular_list).nNextFreeElement; i++) {
     zval *entry = zend_hash_index_find(&EG(regular_list), i);
@@ -83,9 +106,14 @@ void driver_close_files(driver_names *names) {
     resource = Z_RES_P(entry);
     if (resource->type != php_file_le_stream()) continue;
     php_stream *stream = resource->ptr;
-    if (!holds_descriptor(stream)) continue;
+    if (!chosen(stream)) continue;
     const char *name = stream->orig_path ? stream->orig_path : "a folder";
     driver_name(names, name, strlen(name));
     zend_list_close(resource);
   }
+}
+
+void driver_close_files(driver_names *names) {
+  close_files(names, is_compressed);
+  close_files(names, holds_descriptor);
 }

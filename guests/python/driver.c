@@ -22,6 +22,7 @@ static void search_directory(void) {
 // What every call that runs a snippet's code begins with. False: an exception is set.
 static bool begin(options_t *options) {
   streams_begin();
+  origin_begin(options->allow_eval);
   if (options->refresh_environment) {
     driver_forget_world();
     PyObject *done = PyObject_CallNoArgs(python.refresh);

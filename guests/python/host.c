@@ -2,6 +2,7 @@
 #include "python.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <wasi/api.h>
 #include <wasi/libc-environ.h>
 
@@ -25,6 +26,17 @@ static PyObject *source_of(PyObject *, PyObject *name) {
   PyObject *source = eval_source_of(name);
   if (!source && !PyErr_Occurred()) Py_RETURN_NONE;
   return source;
+}
+
+static PyObject *eval_query(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
+  if (count != 2 || !PyDict_Check(arguments[1])) return PyErr_Format(PyExc_TypeError, "eval_query takes a str and a dict");
+  Py_ssize_t length;
+  const char *expression = PyUnicode_AsUTF8AndSize(arguments[0], &length);
+  if (expression && strlen(expression) != (size_t)length) {
+    PyErr_SetString(PyExc_SyntaxError, "source code string cannot contain null bytes");
+    return NULL;
+  }
+  return expression ? origin_eval(expression, arguments[1]) : NULL;
 }
 
 // The length of a str in UTF-8, without making that form. A lone surrogate counts as the U+FFFD that replaces it.
@@ -60,15 +72,15 @@ static PyObject *arguments(PyObject *, PyObject *) {
   return result;
 }
 
-// Has libc read the environment anew. Python reads libc's copy directly, which may not be there yet.
+// Has libc read the environment, unless it has. Python reads libc's copy directly, which may not be there yet.
 static PyObject *read_environment(PyObject *, PyObject *) {
-  __wasilibc_deinitialize_environ();
-  __wasilibc_initialize_environ();
+  __wasilibc_ensure_environ();
   Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
     {"call_tool", (PyCFunction)(void *)call_tool, METH_FASTCALL, NULL},
+    {"eval_query", (PyCFunction)(void *)eval_query, METH_FASTCALL, NULL},
     {"source_of", source_of, METH_O, NULL},
     {"utf8_length", utf8_length, METH_O, NULL},
     {"arguments", arguments, METH_NOARGS, NULL},

@@ -67,6 +67,7 @@ static bool is_hot(PyObject *file) {
 // they were specialised count references unchecked: without end, now that nothing counts them down again.
 static void settle_code(PyCodeObject *code) {
   bool hot = is_hot(code->co_filename);
+  origin_of_image(code);
   _Py_CODEUNIT *instructions = _PyCode_CODE(code);
   for (Py_ssize_t i = 0; i < Py_SIZE(code); i++) {
     if (instructions[i].op.code == LOAD_CONST_MORTAL) instructions[i].op.code = LOAD_CONST_IMMORTAL;

@@ -34,6 +34,17 @@ void eval_end(void);
 // The source of the snippet whose code has this name object, as a new reference; NULL without an exception: none.
 PyObject *eval_source_of(PyObject *name);
 
+// origin.c
+
+// Marks code of the image as a library's, where it is.
+void origin_of_image(PyCodeObject *code);
+// From here on, code is marked when it is made.
+void origin_start(void);
+// A call begins, in which snippets may make code from text or not.
+void origin_begin(bool allow_eval);
+// The value of an expression that belongs to a snippet.
+PyObject *origin_eval(const char *expression, PyObject *globals);
+
 // encode.c
 
 // The JSON text of a value of a simple type; false: it is of another, or too large.

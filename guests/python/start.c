@@ -110,7 +110,7 @@ static void call(const char *module, const char *name, const char *form, const c
 static void try(const char *source) {
   guest_string_t text;
   guest_string_dup(&text, source);
-  options_t options = {.bounds = {3, 50, 10000, 262144, 30, 0}};
+  options_t options = {.allow_eval = true, .bounds = {3, 50, 10000, 262144, 30, 0}};
   guest_string_dup(&options.name, "<snippet>");
   outcome_t outcome;
   exports_dormouse_sandbox_interpreter_eval(&text, &options, &outcome);
@@ -141,10 +141,12 @@ __attribute__((export_name("wizer-initialize"))) void wizer_initialize(void) {
   call("_dormouse.build_facts", "install", NULL, NULL, NULL);
   call("_dormouse.prepare", "prepare", "ss", LIBRARY, ZONES);
   find_functions();
+  driver_start_sqlite();
   warm_up();
   call("_dormouse.prepare", "finish", NULL, NULL, NULL);
   image_immortalise();
   image_fill();
+  origin_start();
   // From here on, allocations lie where an instance's own will: what every call writes to should be among them.
   streams_renew();
   for (int i = 0; i < 3; i++) try("1+1");

@@ -29,6 +29,8 @@ fn the_last_expression_is_the_value() {
             ("'use strict'; this === globalThis", json!(true)),
             ("await 1; 'after'", json!("after")),
             ("const v = await Promise.resolve(4); v * 2", json!(8)),
+            ("await (async () => 7)()", json!(7)),
+            ("var await = 3; await + 1", json!(4)),
             ("for await (const x of [Promise.resolve(1)]) x", json!(1)),
             ("export default 6", json!(6)),
             ("import fs from 'fs'; export default typeof fs.readFileSync", json!("function")),
@@ -48,10 +50,13 @@ fn modules_of_a_mount_are_imported() {
         "import more from './mine.js'; export const twice = more() * 2;",
     )
     .unwrap();
+    let lazy = "export const load = () => eval(\"import('./mine.js')\");";
+    std::fs::write(folder.path().join("lazy.mjs"), lazy).unwrap();
     for (code, wanted) in [
         ("import more, { value } from '/mnt/mine.js'; export default more() + value", 83),
         ("const m = await import('/mnt/again.mjs'); m.twice", 84),
         ("import data from '/mnt/data.json'; export default data.a[0]", 1),
+        ("const m = await import('/mnt/lazy.mjs'); (await m.load()).value", 41),
     ] {
         let snippet = sandbox::snippet(JAVASCRIPT, code).mount(folder.path(), "/mnt", Access::ReadOnly);
         assert_eq!(value(&sandbox::run(snippet))["value"], wanted, "{code}");

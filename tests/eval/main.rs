@@ -8,6 +8,7 @@ mod exceptions;
 mod grants;
 mod javascript;
 mod lifecycle;
+mod no_eval;
 mod php;
 mod project;
 mod python;

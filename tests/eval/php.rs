@@ -1,9 +1,12 @@
 //! PHP: the requirements of S1 one by one (S1-04 to S1-17, S1-27 to S1-39), and what a script of the command line expects.
 
 mod ends;
+mod files;
 mod kept;
+mod no_eval;
 mod random;
 mod values;
+mod wide;
 
 use dormouse_tests::ending::{assert_ends, exception, value};
 use dormouse_tests::{PHP, sandbox};

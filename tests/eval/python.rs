@@ -16,7 +16,7 @@ fn absent() -> BTreeMap<&'static str, &'static str> {
 #[test]
 fn every_module_of_the_library_imports_or_says_why_not() {
     let sweep = "import sys, importlib, io, warnings\n\
-        from _dormouse import library\n\
+        from _dormouse import importlib_bootstrap as library\n\
         warnings.simplefilter('ignore')\n\
         sys.stdout = io.StringIO()\n\
         failed, seen = {}, 0\n\
@@ -118,6 +118,48 @@ fn libraries_in_c_do_their_work() {
         ("import difflib; difflib.SequenceMatcher(None, 'abcd', 'bcde').ratio()", json!(0.75)),
         (
             "'ä'.encode('latin-1') + 'ä'.encode('cp1252') + 'ä'.encode('utf-16-le') == b'\\xe4\\xe4\\xe4\\x00'",
+            json!(true),
+        ),
+    ] {
+        assert_eq!(sandbox::value_of(PYTHON, code)["value"], wanted, "{code}");
+    }
+}
+
+#[test]
+fn connections_to_one_database_have_locks() {
+    let code = "import sqlite3\n\
+        a, b = (sqlite3.connect('/tmp/x.db', timeout=0, isolation_level=None) for _ in range(2))\n\
+        a.execute('create table t (x)'); a.execute('begin immediate'); a.execute('insert into t values (1)')\n\
+        seen = [b.execute('select count(*) from t').fetchone()[0]]\n\
+        try: b.execute('insert into t values (2)')\n\
+        except sqlite3.OperationalError as e: seen.append(str(e))\n\
+        a.execute('commit'); b.execute('insert into t values (2)')\n\
+        seen.append(a.execute('select count(*) from t').fetchone()[0])\n\
+        str(seen)";
+    assert_eq!(sandbox::value_of(PYTHON, code)["value"], "[0, 'database is locked', 2]");
+}
+
+#[test]
+fn modules_of_the_image_load_again() {
+    for (code, wanted) in [
+        // As the package `markdown` does.
+        (
+            "import importlib.util as u; s = u.find_spec('html.parser'); m = u.module_from_spec(s); s.loader.exec_module(m); m.HTMLParser.__name__",
+            json!("HTMLParser"),
+        ),
+        (
+            "import sys; [sys.modules.pop(n) for n in list(sys.modules) if 'zoneinfo' in n]; import zoneinfo; \
+             [len(zoneinfo.available_timezones()) > 400, str(zoneinfo.ZoneInfo('America/Argentina/Ushuaia'))] == [True, 'America/Argentina/Ushuaia']",
+            json!(true),
+        ),
+        ("import importlib, json; importlib.reload(json); json.loads('1')", json!(1)),
+        (
+            "import warnings\nwith warnings.catch_warnings(record=True) as w:\n  warnings.simplefilter('always')\n  import sre_compile\nw[0].filename",
+            json!("<snippet>"),
+        ),
+        ("import os; os.putenv('A', 'b'); os.reload_environ(); os.environ['A']", json!("b")),
+        (
+            "import sys; [s.name for s in (sys.stdin, sys.stdout, sys.stderr)] == ['<stdin>', '<stdout>', '<stderr>']",
             json!(true),
         ),
     ] {

@@ -109,6 +109,22 @@ fn folders_are_shown_read_only_unless_writes_are_allowed() {
 }
 
 #[test]
+fn s1_24_code_made_from_text_can_be_refused() {
+    for (language, code, class) in [
+        ("py", "eval('1')", "PermissionError"),
+        ("js", "eval('1')", "EvalError"),
+        ("ts", "eval('1')", "EvalError"),
+    ] {
+        prints(&["-l", language, code], "1\n");
+        let ran = eval(&["-l", language, "--no-eval", code]);
+        assert_eq!((ran.status, ran.text().as_str()), (Some(1), ""), "{language}");
+        let wanted = format!("{class}: eval is not allowed here");
+        assert!(ran.complaint().contains(&wanted), "{language}: {}", ran.complaint());
+    }
+    assert_eq!(eval(&["--no-eval", "--unsafe", "1"]).status, Some(2), "they exclude each other");
+}
+
+#[test]
 fn programs_run_under_the_same_limits() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");

@@ -183,6 +183,21 @@ fn s1_30_to_s1_35_the_guard_rails_hold() {
 }
 
 #[test]
+fn s1_24_there_is_no_eval() {
+    let folder = project();
+    for more in [&[][..], &["--no-eval"]] {
+        let mut wire = server(&folder, more);
+        let answer = structured(&mut wire, 1, "return eval('return 1;');");
+        assert_eq!((&answer["result"], &answer["ok"]), (&json!(null), &json!(false)), "{answer}");
+        let told = answer["exception"]["message"].as_str().unwrap_or_default();
+        assert!(told.contains("not allowed"), "{answer}");
+        assert_eq!(structured(&mut wire, 2, "return 1;")["result"]["value"], 1);
+        let asked = wire.call(3, "framework__eval", json!({"snippet": "1", "allow_eval": true}));
+        assert_eq!(asked["structuredContent"]["error"]["code"], "args_invalid", "{asked}");
+    }
+}
+
+#[test]
 fn s1_08_a_snippet_that_looks_like_something_else_is_a_snippet() {
     let folder = project();
     let mut wire = server(&folder, &[]);

@@ -9,6 +9,7 @@ mod framework_eval;
 mod hostile_bytes;
 mod hostile_text;
 mod listing;
+mod no_eval;
 mod protocol_only;
 mod results;
 mod same_answer;

@@ -184,6 +184,8 @@ async fn open(
     let opening = EvalRequest {
         code: script.into(),
         name: NAME.into(),
+        // This is the host's text, and what it loads is the project's.
+        allow_eval: true,
         callbacks: Callbacks::default(),
         output: None,
         ..request.clone()

@@ -27,6 +27,43 @@ fn mem_01_a_huge_allocation_is_refused() {
 }
 
 #[test]
+fn mem_01_a_length_that_no_address_can_have_is_refused() {
+    case(&[PHP], || {
+        bounded(
+            &Attack::new(PHP).wall(20_000).ends(&NO_MEMORY),
+            128,
+            &[
+                "str_pad('a', PHP_INT_MAX);",
+                "str_pad('a', (1 << 32) + 5);",
+                "str_pad('a', (1 << 32) - 1, 'b', STR_PAD_BOTH);",
+                "str_repeat('ab', (1 << 32) + 1);",
+                "mb_str_pad('a', (1 << 32) + 5);",
+                "random_bytes((1 << 32) + 1);",
+                "(new Random\\Randomizer)->getBytes((1 << 32) + 1);",
+                "(new Random\\Randomizer)->getBytesFromString('ab', (1 << 32) + 1);",
+                "metaphone('a', (1 << 32) + 1);",
+                "$s = 'a'; $s[(1 << 32) + 1] = 'b';",
+                "$s = 'a'; $s[(1 << 32) - 2] = 'b';",
+                "fread(fopen('php://memory', 'r'), (1 << 32) + 1);",
+                "fgets(fopen('php://memory', 'r'), (1 << 32) + 1);",
+                "ftruncate(fopen('php://temp', 'w+'), PHP_INT_MAX);",
+                "ftruncate(fopen('php://memory', 'w+'), (1 << 32) - 1);",
+                "$f = fopen('php://memory', 'w+'); fseek($f, (1 << 32) - 2); fwrite($f, 'abcdef');",
+                "(new SplTempFileObject)->ftruncate((1 << 32) + 1);",
+                "new SplFixedArray(1 << 60);",
+                "$a = new SplFixedArray(1); $a->setSize(0x2000000000000001); $a[5] = 1;",
+                "SplFixedArray::fromArray([1 << 60 => 1]);",
+                "array_fill(0, 1 << 32, 1);",
+                "array_pad([], (1 << 32) + 1, 1);",
+                "range(0, (1 << 32) + 1);",
+                "$z = deflate_init(ZLIB_ENCODING_RAW, ['window' => (1 << 32) + 15]);",
+                "bcdiv('1', '3', 2147483647);",
+            ],
+        );
+    });
+}
+
+#[test]
 fn mem_02_slow_growth_ends_with_a_named_outcome() {
     case(&[PHP], || {
         let outcomes = Attack::new(PHP).wall(30_000).ends(&NO_MEMORY).run(&[

@@ -1,10 +1,10 @@
 //! The command line of `cargo xtask guests` and the order of its work.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use serde_json::json;
 
@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     /// Build even what the cache holds
     #[arg(long)]
     force: bool,
+    /// Link, pre-initialise and wrap once more, and fail unless that gives the same bytes
+    #[arg(long)]
+    check_reproducible: bool,
     /// Print the path of each guest to standard output
     #[arg(long)]
     print_path: bool,
@@ -34,7 +37,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// All guests, whatever the cache lacks.
     pub(crate) fn all() -> Self {
-        Self { languages: Vec::new(), force: false, print_path: false }
+        Self { languages: Vec::new(), force: false, check_reproducible: false, print_path: false }
     }
 }
 
@@ -49,10 +52,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let toolchain = Toolchain::find(&cache, &Progress::new("toolchain"))?;
     for recipe in recipes {
         let path = provide(recipe, &cache, &toolchain, arguments.force)?;
+        if arguments.check_reproducible {
+            check_reproducible(recipe, &cache, &toolchain, &path)?;
+        }
         if arguments.print_path {
             writeln!(std::io::stdout().lock(), "{}", path.display())?;
         }
     }
+    Ok(())
+}
+
+/// Makes the guest once more, of the objects that are there, and compares it with the one in the cache.
+fn check_reproducible(
+    recipe: &'static Recipe,
+    cache: &Cache,
+    toolchain: &Toolchain,
+    path: &Path,
+) -> Result<()> {
+    let guest = cache.guest(recipe.language)?;
+    let _lock = guest.lock()?;
+    let job = Job::new(recipe, key::workspace(), cache, toolchain, Progress::new(recipe.language))?;
+    let again = component::encode(&job, &(recipe.build)(&job)?)?;
+    let (first, second) = (key::sha256(&std::fs::read(path)?), key::sha256(&again));
+    ensure!(first == second, "the {} guest is not reproducible: {first}, then {second}", recipe.language);
+    job.progress.say(&format!("reproducible: sha256 {first}"));
     Ok(())
 }
 

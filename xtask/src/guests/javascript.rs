@@ -90,6 +90,30 @@ const EDITS: &[Edit] = &[
          \x20       JS_VALUE_GET_OBJ(error_obj)->u.evaluation = evaluation;\n\
          \x20   JS_FreeValue(ctx, error_obj);\n    rt->in_build_stack_trace = false;\n",
     ),
+    // Code knows whether it is a snippet's own, or was made by a snippet from a text: that is what may be refused.
+    edit(
+        "    uint32_t evaluation;\n} JSFunctionBytecode;\n",
+        "    uint32_t evaluation;\n    bool of_snippet;\n} JSFunctionBytecode;\n",
+    ),
+    edit(
+        "    b->evaluation = engine_evaluation;\n",
+        "    b->evaluation = engine_evaluation;\n    b->of_snippet = compiling_snippet;\n",
+    ),
+    edit(
+        "    fun_obj = js_create_function(ctx, fd);\n",
+        "    compiling_snippet = (flags & ENGINE_EVAL_SNIPPET) != 0;\n    fun_obj = js_create_function(ctx, fd);\n",
+    ),
+    edit(
+        "        return js_dup(val);\n    str = JS_ToCStringLen(ctx, &len, val);\n",
+        "        return js_dup(val);\n    if (!may_compile(ctx, &flags))\n        return JS_EXCEPTION;\n\
+         \x20   str = JS_ToCStringLen(ctx, &len, val);\n",
+    ),
+    edit(
+        "    X(Internal, INTERNAL)   \\\n",
+        "    X(Eval, EVAL)           \\\n    X(Internal, INTERNAL)   \\\n",
+    ),
+    // An import in code that was made from a text begins at the file of whoever runs it.
+    edit("    basename = JS_GetScriptOrModuleName(ctx, 0);\n", "    basename = importing_file(ctx);\n"),
     // The place of `new` is that of its class, even when the arguments have calls of their own.
     edit(
         "            emit_source_loc(s);\n            if (js_parse_postfix_expr(s, 0))\n",

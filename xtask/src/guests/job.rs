@@ -25,7 +25,7 @@ pub(crate) const NETWORK_TIMEOUT: Duration = Duration::from_secs(600);
 const SHOWN_LINES: usize = 60;
 
 /// The files of `guests/driver` that [`Job::link`] adds to every guest.
-const SHARED: [&str; 2] = ["paths", "utf8"];
+const SHARED: [&str; 3] = ["files", "paths", "utf8"];
 
 /// The functions of wasi-libc (after `__wasi_path_`) that `guests/driver/paths.c` stands in for.
 const WRAPPED: [&str; 10] = [
@@ -165,6 +165,8 @@ impl<'a> Job<'a> {
         let mut clang = Command::new(self.toolchain.clang());
         clang.args(self.toolchain.target_arguments()).arg("-mexec-model=reactor");
         clang.args(["-Wl,--stack-first", "-Wl,--strip-all"]).arg(format!("-Wl,-z,stack-size={stack}"));
+        // For `guests/driver/files.c`.
+        clang.arg("-Wl,--wrap=__wasi_fd_read");
         for function in WRAPPED {
             clang.arg(format!("-Wl,--wrap=__wasi_path_{function}"));
         }

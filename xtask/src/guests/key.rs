@@ -12,7 +12,7 @@ use super::toolchain::Toolchain;
 use super::tree;
 
 /// Raised when the steps that all recipes share change what they produce.
-const STEPS_VERSION: u32 = 1;
+const STEPS_VERSION: u32 = 2;
 
 /// The root of the workspace that this program was built from.
 pub(crate) fn workspace() -> PathBuf {

@@ -11,7 +11,7 @@ use super::key::sha256;
 
 /// A change to someone else's source text. It must match exactly `count` times, so that a new upstream version
 /// cannot silently lose it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Edit {
     pub(crate) file: &'static str,
     pub(crate) find: &'static str,

@@ -5,12 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::{Context as Wait, Poll, Waker};
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::SeedableRng;
 use wasmtime::error::Context;
 use wasmtime::{Config, Engine, Instance, Linker, Module, Store, Val};
 use wasmtime_wasi::p1::WasiP1Ctx;
-use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
+use wasmtime_wasi::{FsPerms, HostMonotonicClock, HostWallClock, WasiCtxBuilder};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
 use super::job::Job;
@@ -20,6 +23,13 @@ const WASM_STACK: usize = 64 << 20;
 
 /// The name of the exported function that initialises.
 const ENTRY: &str = "wizer-initialize";
+
+/// What every module draws its random bytes from while it initialises, so that the same inputs give the same image. What
+/// must not be guessed is drawn again by each instance.
+const SEED: u64 = 0;
+
+/// The wall clock while a module initialises: 2025-01-01. It stands still.
+const TODAY: Duration = Duration::from_secs(1_735_689_600);
 
 /// What a module sees while it initialises. None of it is there later.
 #[derive(Default)]
@@ -72,6 +82,8 @@ fn snapshot(bytes: &[u8], world: &World) -> wasmtime::Result<Vec<u8>> {
 fn context_of(world: &World) -> wasmtime::Result<WasiP1Ctx> {
     let mut wasi = WasiCtxBuilder::new();
     wasi.inherit_stdout().inherit_stderr();
+    wasi.secure_random(ChaCha12Rng::seed_from_u64(SEED)).insecure_random(ChaCha12Rng::seed_from_u64(!SEED));
+    wasi.insecure_random_seed(u128::from(SEED)).wall_clock(Still).monotonic_clock(Still);
     for (name, value) in &world.environment {
         wasi.env(name, value);
     }
@@ -80,6 +92,29 @@ fn context_of(world: &World) -> wasmtime::Result<WasiP1Ctx> {
             .with_context(|| format!("cannot open `{}`", folder.display()))?;
     }
     Ok(wasi.build_p1())
+}
+
+/// Clocks that stand still.
+struct Still;
+
+impl HostWallClock for Still {
+    fn resolution(&self) -> Duration {
+        Duration::from_nanos(1)
+    }
+
+    fn now(&self) -> Duration {
+        TODAY
+    }
+}
+
+impl HostMonotonicClock for Still {
+    fn resolution(&self) -> u64 {
+        1
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
 }
 
 /// The answer of a future that never waits: reading a stopped instance needs no executor.

@@ -8,7 +8,7 @@ import random
 import sys
 import tempfile
 
-from _dormouse import absent, digests, errors, library, loop, session, world, zones
+from _dormouse import absent, digests, errors, importlib_bootstrap, loop, session, world, zones
 
 # What snippets commonly import is loaded; an import statement then costs a dictionary lookup.
 _LOADED = """
@@ -40,9 +40,10 @@ def prepare(stdlib, zone_folder):
     loop.install()
     zones.collect(zone_folder)
     zones.install()
-    library.collect(stdlib)
+    importlib_bootstrap.collect(stdlib)
+    importlib_bootstrap.adopt()
     # Before `Absent`, which is the last resort.
-    sys.meta_path.insert(len(sys.meta_path) - 1, library.Library)
+    sys.meta_path[-1:-1] = [importlib_bootstrap.Library, zones.Zones]
     session.reset()
 
 

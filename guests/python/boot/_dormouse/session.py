@@ -5,6 +5,7 @@ import json
 import keyword
 import sys
 
+import _dormouse_host
 import dormouse
 from _dormouse.text import class_name, clean, cut
 
@@ -27,7 +28,7 @@ def get(name, query):
     if query is None:
         return value
     # One dictionary serves as globals, since a nested scope of the expression sees no locals of `eval`.
-    return eval(query, {**main, "value": value})
+    return _dormouse_host.eval_query(query, {**main, "value": value})
 
 
 def set(name, text):

@@ -10,16 +10,17 @@ import _dormouse_host
 
 def open_streams():
     """Standard streams over the descriptors 0 to 2. Lone surrogates never make a print fail."""
-    def text(descriptor, mode, **options):
+    def text(descriptor, name, mode, **options):
         raw = io.FileIO(descriptor, mode, closefd=False)
+        raw.name = name
         buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
         stream = io.TextIOWrapper(buffer, encoding="utf-8", **options)
         stream.mode = mode
         return stream
 
-    return (text(0, "r", errors="surrogateescape"),
-            text(1, "w", errors="backslashreplace", line_buffering=True),
-            text(2, "w", errors="backslashreplace", line_buffering=True))
+    return (text(0, "<stdin>", "r", errors="surrogateescape"),
+            text(1, "<stdout>", "w", errors="backslashreplace", line_buffering=True),
+            text(2, "<stderr>", "w", errors="backslashreplace", line_buffering=True))
 
 
 def refresh():
@@ -32,7 +33,7 @@ def refresh():
 
 
 def install():
-    """Makes `os.reload_environ`, which a program may call too, ask the host."""
+    """Makes `os.reload_environ`, which a program may call too, ask the host if nobody has."""
     create = os._create_environ
 
     def create_environ():

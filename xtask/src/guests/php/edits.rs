@@ -7,6 +7,9 @@ use crate::guests::tree::Edit;
 /// bounds of the C stack come from the driver, which also opens a reserve before PHP reports that memory ran out. What
 /// PHP was built on is not told. Two functions that recurse without a check get the one that PHP has elsewhere, and a
 /// failed `malloc` is a fatal error, not the end of the process. Fibers need stacks of their own, so they are refused in words.
+/// A compressed file shares its descriptor with the stream below it, since none can be duplicated: who closes second
+/// finds it closed. Inode numbers are hashes of 64 bits without a sign, which an integer of PHP's has. A phar sets the mode of what it
+/// extracts, and no file has one.
 pub(super) const EDITS: &[Edit] = &[
     Edit {
         file: "Zend/zend_long.h",
@@ -101,4 +104,34 @@ pub(super) const EDITS: &[Edit] = &[
         count: 1,
     },
     Edit { file: "configure", find: "PHP_OS=$(uname | xargs)\n", replace: "PHP_OS=WASI\n", count: 1 },
+    Edit {
+        file: "ext/zlib/zlib_fopen_wrapper.c",
+        find: "gzdopen(dup(fd), mode)",
+        replace: "gzdopen(fd, mode)",
+        count: 1,
+    },
+    Edit {
+        file: "ext/standard/filestat.c",
+        find: "RETURN_LONG((zend_long)stat_sb->st_ino);",
+        replace: "RETURN_LONG((zend_long)(stat_sb->st_ino & ZEND_LONG_MAX));",
+        count: 1,
+    },
+    Edit {
+        file: "ext/standard/filestat.c",
+        find: "ZVAL_LONG(&stat_ino, stat_sb->st_ino);",
+        replace: "ZVAL_LONG(&stat_ino, stat_sb->st_ino & ZEND_LONG_MAX);",
+        count: 1,
+    },
+    Edit {
+        file: "ext/standard/file.c",
+        find: "ZVAL_LONG(&stat_ino, stat_ssb.sb.st_ino);",
+        replace: "ZVAL_LONG(&stat_ino, stat_ssb.sb.st_ino & ZEND_LONG_MAX);",
+        count: 1,
+    },
+    Edit {
+        file: "ext/phar/phar_object.c",
+        find: "FAILURE == VCWD_CHMOD(fullpath, mode)",
+        replace: "FAILURE == VCWD_CHMOD(fullpath, mode) && errno != ENOSYS && errno != ENOTSUP",
+        count: 1,
+    },
 ];

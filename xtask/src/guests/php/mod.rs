@@ -7,7 +7,6 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use edits::EDITS;
 use libraries::Libraries;
 
 use super::job::{Job, Unit};
@@ -19,12 +18,19 @@ use super::wizer::{World, argument};
 
 mod edits;
 mod libraries;
+mod wide;
 
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "php",
     interpreter: "PHP 8.4.24",
     version: 1,
-    text: concat!(include_str!("mod.rs"), include_str!("edits.rs"), include_str!("libraries.rs")).as_bytes(),
+    text: concat!(
+        include_str!("mod.rs"),
+        include_str!("edits.rs"),
+        include_str!("libraries.rs"),
+        include_str!("wide.rs")
+    )
+    .as_bytes(),
     pins: &[
         Pin::Debian(&PHP),
         Pin::Debian(&libraries::ZLIB),
@@ -117,7 +123,7 @@ const OBJECTS: &str = "include Makefile\n\
     list:\n\t@echo $(PHP_GLOBAL_OBJS) main/internal_functions.lo\n";
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {
-    let source = job.unpack(&job.debian(&PHP)?, "php", EDITS)?;
+    let source = job.unpack(&job.debian(&PHP)?, "php", &[edits::EDITS, wide::EDITS].concat())?;
     let libraries = Libraries::build(job)?;
     let parts = Parts { job, source, cross: job.scratch.join("cross") };
     parts.configure(&libraries)?;
@@ -236,6 +242,7 @@ impl Parts<'_> {
         flags.push("-std=gnu23".into());
         flags.push("-DZEND_ENABLE_STATIC_TSRMLS_CACHE=1".into());
         flags.extend([&bindings.headers, &self.job.driver, &self.job.guest].map(|folder| include(folder)));
+        flags.push(include(&libraries.folder.join("include")));
         for tree in [&self.cross, &self.source] {
             flags.push(include(tree));
             flags.extend(["main", "Zend", "TSRM"].map(|part| include(&tree.join(part))));
@@ -243,11 +250,13 @@ impl Parts<'_> {
         let warnings = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-sign-compare"];
         let mut units = self.units(&self.job.guest, "objects/driver", &warnings)?;
         let object = |name: &str| self.job.scratch.join("objects/driver").join(name);
-        units.push(Unit {
-            source: self.job.driver.join("state.c"),
-            object: object("state.o"),
-            flags: Vec::new(),
-        });
+        for name in ["state", "sqlite"] {
+            units.push(Unit {
+                source: self.job.driver.join(format!("{name}.c")),
+                object: object(&format!("{name}.o")),
+                flags: Vec::new(),
+            });
+        }
         units.push(Unit { source: bindings.source.clone(), object: object("guest.o"), flags: Vec::new() });
         self.job.compile("compile the driver", &units, &flags)?;
         let mut inputs: Vec<OsString> = units.iter().map(|unit| argument(&unit.object)).collect();
@@ -257,6 +266,7 @@ impl Parts<'_> {
             ["sqlite3", "z", "xml2"].map(|name| argument(&libraries.folder.join(format!("lib/lib{name}.a")))),
         );
         inputs.extend(self.libraries(&self.system()?));
+        inputs.extend(["chdir", "rmdir"].map(|name| format!("-Wl,--wrap={name}").into()));
         self.job.link("php", STACK, &inputs)
     }
 

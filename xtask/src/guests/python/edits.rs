@@ -7,7 +7,9 @@ use crate::guests::tree::Edit;
 /// object that the compiler was given, which tells snippets of one name apart. And running code writes less to its
 /// own bytes, so that an instance copies fewer pages of the image: a counter can be stopped (image.c does it), and
 /// branches are not recorded, which only a just-in-time compiler reads. Destructors nest to a fixed depth: CPython
-/// watches the C stack, of which they use little, while the stack of calls that the host keeps would overflow.
+/// watches the C stack, of which they use little, while the stack of calls that the host keeps would overflow. Code knows
+/// whose it is, in a field that only builds without the GIL use, and the driver is asked before code is made from text
+/// (origin.c).
 pub(super) const EDITS: &[Edit] = &[
     Edit {
         file: "Modules/_randommodule.c",
@@ -118,6 +120,122 @@ compiler_codegen(compiler *c, mod_ty mod)
         file: "Objects/codeobject.c",
         find: "    _PyUnicode_InternMortal(interp, &co->co_filename);\n",
         replace: "",
+        count: 1,
+    },
+    Edit {
+        file: "Include/internal/pycore_code.h",
+        find: "struct _PyCodeConstructor {\n",
+        replace: "/* Of the driver: whose code is being made, and whether (0) code may be made from text. NULL: not asked. */
+extern Py_ssize_t (*_PyCode_Origin)(void);
+extern int (*_PyCode_MayMake)(const char *how);
+
+struct _PyCodeConstructor {
+",
+        count: 1,
+    },
+    Edit {
+        file: "Objects/codeobject.c",
+        find: "static int\ninit_code(PyCodeObject *co, struct _PyCodeConstructor *con)\n{\n",
+        replace: "Py_ssize_t (*_PyCode_Origin)(void);
+int (*_PyCode_MayMake)(const char *how);
+
+static int
+init_code(PyCodeObject *co, struct _PyCodeConstructor *con)
+{
+    co->_co_unique_id = _PyCode_Origin ? _PyCode_Origin() : 0;
+",
+        count: 1,
+    },
+    Edit {
+        file: "Objects/codeobject.c",
+        find: "    PyObject *ourcellvars = NULL;\n\n    if (PySys_Audit(\"code.__new__\"",
+        replace: "    PyObject *ourcellvars = NULL;
+
+    if (_PyCode_MayMake && _PyCode_MayMake(\"code\") < 0) {
+        return NULL;
+    }
+    if (PySys_Audit(\"code.__new__\"",
+        count: 1,
+    },
+    Edit {
+        file: "Objects/codeobject.c",
+        find: "    PyObject *code = NULL;\n    if (co_code == NULL) {\n",
+        replace: "    PyObject *code = NULL;
+    if (co_code != NULL && _PyCode_MayMake && _PyCode_MayMake(\"code.replace\") < 0) {
+        return NULL;
+    }
+    if (co_code == NULL) {
+",
+        count: 1,
+    },
+    Edit {
+        file: "Objects/codeobject.c",
+        find: "        co_linetable, co_exceptiontable);\n\nerror:\n    Py_XDECREF(code);\n",
+        replace: "        co_linetable, co_exceptiontable);
+    if (co) {
+        co->_co_unique_id = self->_co_unique_id;
+    }
+
+error:
+    Py_XDECREF(code);
+",
+        count: 1,
+    },
+    Edit {
+        file: "Python/bltinmodule.c",
+        find: "#include \"pycore_ceval.h\"",
+        replace: "#include \"pycore_code.h\"\n#include \"pycore_ceval.h\"",
+        count: 1,
+    },
+    Edit {
+        file: "Python/bltinmodule.c",
+        find: "    PyObject *result;\n\n    PyCompilerFlags cf = _PyCompilerFlags_INIT;\n    cf.cf_flags = flags | PyCF_SOURCE_IS_UTF8;\n",
+        replace: "    PyObject *result;
+
+    if (_PyCode_MayMake && _PyCode_MayMake(\"compile\") < 0) {
+        return NULL;
+    }
+    PyCompilerFlags cf = _PyCompilerFlags_INIT;
+    cf.cf_flags = flags | PyCF_SOURCE_IS_UTF8;
+",
+        count: 1,
+    },
+    Edit {
+        file: "Python/bltinmodule.c",
+        find: "    PyObject *result = NULL, *source_copy;\n    const char *str;\n\n",
+        replace: "    PyObject *result = NULL, *source_copy;
+    const char *str;
+
+    if (_PyCode_MayMake && _PyCode_MayMake(\"eval\") < 0) {
+        return NULL;
+    }
+",
+        count: 1,
+    },
+    Edit {
+        file: "Python/bltinmodule.c",
+        find: "    PyThreadState *tstate = _PyThreadState_GET();\n    PyObject *v;\n\n    int fromframe = 0;\n",
+        replace: "    PyThreadState *tstate = _PyThreadState_GET();
+    PyObject *v;
+
+    if (_PyCode_MayMake && _PyCode_MayMake(\"exec\") < 0) {
+        return NULL;
+    }
+    int fromframe = 0;
+",
+        count: 1,
+    },
+    Edit {
+        file: "Python/marshal.c",
+        find: "            idx = r_ref_reserve(flag, p);\n            if (idx < 0)\n                break;\n\n            v = NULL;\n",
+        replace: "            if (_PyCode_MayMake && _PyCode_MayMake(\"marshal.loads\") < 0)
+                break;
+            idx = r_ref_reserve(flag, p);
+            if (idx < 0)
+                break;
+
+            v = NULL;
+",
         count: 1,
     },
     Edit {

@@ -72,7 +72,7 @@ fn build(job: &Job<'_>) -> Result<PathBuf> {
     parts.make_native(configuring)?;
     parts.configure_cross(&libraries)?;
     let interpreter = parts.interpreter()?;
-    let core = parts.driver(&interpreter)?;
+    let core = parts.driver(&interpreter, &libraries)?;
     job.initialise(
         &core,
         &World {
@@ -182,7 +182,7 @@ impl Parts<'_> {
         Ok(object)
     }
 
-    fn driver(&self, interpreter: &Path) -> Result<PathBuf> {
+    fn driver(&self, interpreter: &Path, libraries: &Libraries) -> Result<PathBuf> {
         let bindings = self.job.bindings()?;
         let include = |folder: PathBuf| OsString::from(format!("-I{}", folder.display()));
         let mut flags: Vec<OsString> =
@@ -191,11 +191,12 @@ impl Parts<'_> {
             include(bindings.headers.clone()),
             include(self.job.driver.clone()),
             include(self.cross.clone()),
+            include(libraries.folder.join("include")),
             include(self.source.join("Include")),
             include(self.source.join("Include/internal")),
         ]);
         let mut sources = c_files(&self.job.guest)?;
-        sources.push(self.job.driver.join("state.c"));
+        sources.extend(["state.c", "sqlite.c"].map(|name| self.job.driver.join(name)));
         let objects = self.job.scratch.join("objects/driver");
         let unit = |file: &PathBuf, own: &[&str]| Unit {
             source: file.clone(),

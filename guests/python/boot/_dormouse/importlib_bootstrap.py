@@ -1,4 +1,7 @@
-"""The standard library as compiled code in memory: every module imports without a file system."""
+"""The standard library as compiled code in memory: every module imports without a file system.
+
+A warning of an import names the line that imports: frames of files with a name such as this one's are skipped.
+"""
 
 import marshal
 import os
@@ -64,6 +67,15 @@ def _entry(name):
         return _modules[name]
     except KeyError:
         raise ImportError(f"the standard library has no module `{name}`", name=name) from None
+
+
+def adopt():
+    """Makes this the loader of the modules that were loaded from files while the guest was built."""
+    for module in list(sys.modules.values()):
+        spec = getattr(module, "__spec__", None)
+        if spec is not None and spec.name in _modules and spec.origin == _modules[spec.name][1]:
+            spec.loader = module.__loader__ = Library
+            spec.cached = None
 
 
 def collect(root):
