@@ -19,7 +19,6 @@ use crate::instance::Instance;
 use crate::loaded::Loaded;
 use crate::project::Projects;
 use crate::ready::Ready;
-use crate::scratch::ScratchPool;
 use crate::typescript::Stripped;
 use crate::{Settings, command, typescript};
 
@@ -29,7 +28,6 @@ pub struct WasmProvider {
     guests: Guests,
     artifacts: Arc<Artifacts>,
     programs: Arc<Artifacts>,
-    fresh: OwnFiles,
     projects: Projects,
     engines: Mutex<HashMap<Metering, Arc<EngineSlot>>>,
     loaded: Mutex<HashMap<(Language, Metering), Cell>>,
@@ -42,13 +40,12 @@ impl WasmProvider {
     /// A provider. Starts nothing and compiles nothing.
     ///
     /// # Errors
-    /// `internal` when there is no place for scratch folders.
+    /// None yet: what it needs is looked for on first use.
     pub fn new(settings: Settings) -> Result<Self> {
         Ok(Self {
             guests: Guests::new(&settings.cache, settings.manifests.clone()),
             artifacts: Arc::new(Artifacts::guests(&settings.cache)),
             programs: Arc::new(Artifacts::programs(&settings.cache)),
-            fresh: OwnFiles::Fresh(Arc::new(ScratchPool::new()?)),
             projects: Projects::new(&settings.cache),
             engines: Mutex::default(),
             loaded: Mutex::default(),
@@ -189,7 +186,7 @@ impl Provider for WasmProvider {
         let _running = ready.loaded().slot.ticker.running();
         if let Some(project) = &request.grants.project
             && let Some(failed) =
-                self.projects.enter(project, &request, &ready, &mut instance, &self.fresh).await?
+                self.projects.enter(project, &request, &ready, &mut instance, &OwnFiles::Fresh).await?
         {
             return Ok(failed);
         }
@@ -197,22 +194,17 @@ impl Provider for WasmProvider {
             // Compiling a guest and opening a project are not the run's own work.
             begin = Instant::now();
         }
-        instance.run(&request, begin, &self.fresh).await
+        instance.run(&request, begin, &OwnFiles::Fresh).await
     }
 
     async fn command(&self, request: CommandRequest) -> Result<Outcome> {
         let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
         let slot = self.engine(metering)?;
-        command::run(request, slot, self.programs.clone(), &self.fresh).await
+        command::run(request, slot, self.programs.clone()).await
     }
 }
 
 impl WasmProvider {
-    /// Own files for an instance that has none from elsewhere.
-    pub(crate) fn fresh(&self) -> &OwnFiles {
-        &self.fresh
-    }
-
     fn is_loaded(&self, language: &Language, metering: Metering) -> bool {
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.get(&(language.clone(), metering)).is_some_and(|cell| cell.initialized())
