@@ -8,6 +8,7 @@ mod exceptions;
 mod grants;
 mod javascript;
 mod lifecycle;
+mod own_files;
 mod php;
 mod project;
 mod python;

@@ -73,8 +73,11 @@ impl Projects {
     ) -> Result<Option<Outcome>> {
         let Some(script) = script(&request.language) else { return Ok(None) };
         let key = key(script, project, request, ready);
+        // What a bootstrap file leaves in a sandbox's own files is the sandbox's, and is nobody else's state.
+        let fresh = matches!(own, OwnFiles::Fresh);
         if let Some(key) = &key
             && let Some(opened) = self.find(key, &project.source)
+            && (fresh || opened.files.is_none())
         {
             session::restore(ready, instance, &opened.state).await?;
             if let Some(files) = &opened.files {
@@ -82,7 +85,7 @@ impl Projects {
             }
             return Ok(None);
         }
-        instance.trace(key.is_some().then(|| Trace::new(Project::TARGET)));
+        instance.trace((fresh && key.is_some()).then(|| Trace::new(Project::TARGET)));
         let failed = open(script, project, request, instance, own).await?;
         let trace = instance.trace(None);
         if failed.is_none()

@@ -71,8 +71,9 @@ impl OwnTree {
         }
     }
 
-    /// The files as they are now, if runs have left any in the fresh ones.
+    /// The files as they are now, if they were fresh and runs have left any.
     pub(crate) fn left(&self) -> Option<Tree> {
+        self.quota?;
         let files = self.files.as_ref().filter(|files| files.usage().files > NAMES)?;
         Some(files.snapshot())
     }
