@@ -1,4 +1,4 @@
-//! Files: without a grant there is nothing, a read-only grant stays read-only, and the scratch folder has an end.
+//! Files: without a grant there is nothing, a read-only grant stays read-only, and its own files have an end.
 
 mod javascript;
 mod php;
@@ -13,7 +13,8 @@ use std::time::SystemTime;
 use dormouse::{Access, EvalRequest, GuestPath, Mount};
 use dormouse_tests::attack::Attack;
 use dormouse_tests::case::case;
-use dormouse_tests::ending::{answer, ending, value};
+use dormouse_tests::ending::{answer, value};
+use dormouse_tests::levels::{Levels, Watch};
 use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, canary, sandbox};
 use serde_json::json;
 use tempfile::TempDir;
@@ -128,6 +129,30 @@ impl Project {
         let target = GuestPath::parse(target).expect("a sandbox path");
         request.grants.mounts.push(Mount { source: self.path().into(), target, access });
     }
+}
+
+/// What the host may spend on runs of 64 MiB of files each, in KiB: twice the bytes of what a run keeps, as much for the
+/// run before, of which the allocator has not given all back, 1 KiB for each name, and the guests' own memory.
+const MOST_SPENT: u64 = (4 * 64 + 2 + 2 * 128) << 10;
+
+/// Runs something that fills files, and holds the host's memory to [`MOST_SPENT`].
+fn bounded<T>(fill: impl FnOnce() -> T) -> T {
+    let (before, watch) = (Levels::now(), Watch::begin());
+    let filled = fill();
+    let spent = watch.end().memory.saturating_sub(before.memory);
+    assert!(spent <= MOST_SPENT, "the host spent {spent} KiB");
+    filled
+}
+
+/// A loop that overwrites one file for ever: in `/tmp` its time ends it, below a mount what it has written.
+fn overwriting_ends(language: &'static str, code: &str, full: &'static str) {
+    bounded(|| Attack::new(language).wall(2_000).ends(&["limit_time"]).run(&[code]));
+    let project = Project::new();
+    let attack = Attack::new(language).wall(30_000).ends(&[full]);
+    let mut request = attack.request(&code.replace("/tmp/", "/mnt/"));
+    project.mount(&mut request, "/mnt", Access::ReadWrite);
+    let written = attack.run_requests(vec![request]).remove(0).usage.disk_written;
+    assert!(written <= 64 << 20, "{written} bytes were written");
 }
 
 type State = (Vec<u8>, SystemTime, u32);

@@ -1,7 +1,7 @@
 //! The abuse cases of docs/THREAT_MODEL.md, each a test named by its id, against the embedded sandbox.
 //!
 //! Every case runs alone ([`case`](dormouse_tests::case)); afterwards a fresh run works, the host's canary is unchanged,
-//! scratch folders are empty, and memory, descriptors and threads are back at their level.
+//! no folder of a mount is held open, and memory, descriptors and threads are back at their level.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
 

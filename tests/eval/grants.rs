@@ -121,7 +121,7 @@ fn the_working_directory_is_where_relative_paths_begin() {
 }
 
 #[test]
-fn scratch_can_be_written_and_vanishes() {
+fn its_own_files_can_be_written_and_vanish() {
     for (language, write, look) in [
         (
             PYTHON,

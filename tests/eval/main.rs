@@ -9,6 +9,7 @@ mod grants;
 mod javascript;
 mod lifecycle;
 mod no_eval;
+mod own_files;
 mod php;
 mod project;
 mod python;

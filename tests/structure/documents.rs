@@ -133,7 +133,7 @@ fn the_numbers_of_the_specification_are_those_of_the_code() {
         ),
         ("| memory, all", vec![mib(defaults.memory), mib(dormouse::Limits::MIN_MEMORY), mib(ceiling.memory)]),
         ("| output kept", vec![format!("{} KiB", defaults.output >> 10), mib(ceiling.output)]),
-        ("| bytes written", vec![mib(defaults.disk)]),
+        ("| bytes of its own", vec![mib(defaults.disk)]),
         ("| source text", vec![mib(dormouse::EvalRequest::MAX_CODE as u64)]),
     ] {
         let line =

@@ -8,13 +8,13 @@ use dormouse::limits::MIB;
 
 use crate::ending::assert_ends;
 use crate::levels::Levels;
-use crate::{JAVASCRIPT, PHP, PYTHON, canary, sandbox, scratch};
+use crate::{JAVASCRIPT, PHP, PYTHON, canary, folders, sandbox};
 
-/// What one case may leave: the pages of a few pool slots, a thread that has not ended yet, folders kept for reuse.
+/// What one case may leave: the pages of a few pool slots, a thread that has not ended yet.
 const SLACK: Levels = Levels { memory: 192 << 10, descriptors: 24, threads: 8 };
 /// What all cases together may leave: every pool slot that was ever used keeps up to 64 MiB.
 const SLACK_IN_ALL: Levels = Levels { memory: 1 << 20, descriptors: 96, threads: 16 };
-/// How long it may take until all is back: removing thousands of folders takes a disk its time.
+/// How long it may take until all is back, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 static TURN: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
@@ -54,7 +54,7 @@ fn after(languages: &[&str], before: &Levels) {
         assert_eq!(outcome.value().and_then(|value| value.as_i64()), Some(2), "a fresh {language} run works");
     }
     canary::check();
-    if let Err(left) = scratch::vanished(PATIENCE) {
+    if let Err(left) = folders::let_go(PATIENCE) {
         panic!("{left}");
     }
     if let Err(levels) = before.regained(&SLACK, PATIENCE) {

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | run a snippet in the one sandbox of the process | [`sandbox`] |
 //! | say how it must have ended | [`ending`], [`attack`] |
-//! | hold a hostile case to "nothing remains" | [`case`], [`levels`], [`canary`], [`scratch`] |
+//! | hold a hostile case to "nothing remains" | [`case`], [`levels`], [`canary`], [`folders`] |
 //! | compare a whole answer with a recorded one | [`golden`] |
 //! | the real binary, on the command line and over stdio | [`binary`], [`wire`] |
 
@@ -13,10 +13,10 @@ pub mod binary;
 pub mod canary;
 pub mod case;
 pub mod ending;
+pub mod folders;
 pub mod golden;
 pub mod levels;
 pub mod sandbox;
-pub mod scratch;
 pub mod wire;
 
 /// Python.

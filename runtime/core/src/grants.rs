@@ -1,4 +1,4 @@
-//! What a run may touch. The default is nothing but a scratch folder that vanishes.
+//! What a run may touch. The default is nothing but files of its own that vanish.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -173,7 +173,7 @@ impl Grants {
         }
         for (index, mount) in self.mounts.iter().enumerate() {
             if mount.target.as_str() == "/tmp" {
-                return Err(Error::args_invalid("nothing can be mounted at `/tmp`: it is the run's scratch"));
+                return Err(Error::args_invalid("nothing can be mounted at `/tmp`: it is the run's own"));
             }
             if self.mounts[..index].iter().any(|other| other.target == mount.target) {
                 return Err(Error::args_invalid(format!("two mounts have the target `{}`", mount.target)));

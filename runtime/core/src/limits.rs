@@ -23,10 +23,11 @@ pub struct Limits {
     /// Bytes kept of each of standard output and standard error; the rest is drained and counted. Default 16 KiB, up to
     /// the ceiling of 8 MiB (S1-16).
     pub output: u64,
-    /// Bytes that may be written to files, counted at each write, overwritten or not; also the largest size of one file.
+    /// Bytes that a run's own files may hold; and again, bytes that it may write to mounts, overwritten or not.
     /// Default 64 MiB, up to the ceiling of 1 GiB.
     pub disk: u64,
-    /// Files, folders and links that may be created. Default 10 000, up to the ceiling of 1 000 000.
+    /// Files, folders and links that there may be of its own; and again, that may be made below mounts.
+    /// Default 10 000, up to the ceiling of 1 000 000.
     pub files: u32,
 }
 

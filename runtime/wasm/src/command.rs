@@ -11,10 +11,9 @@ use wasmtime::component::Component;
 use wasmtime_wasi::p2::bindings::{Command, CommandPre};
 
 use crate::artifact::{Artifacts, hex};
-use crate::disk::{DiskLimits, OwnFiles};
+use crate::disk::{DiskLimits, OwnFiles, OwnTree};
 use crate::engine::EngineSlot;
 use crate::instance::Instance;
-use crate::scratch::LazyScratch;
 use crate::state::Host;
 use crate::stdio::Output;
 use crate::{grants, preview1, trap};
@@ -33,7 +32,6 @@ pub(crate) async fn run(
     request: CommandRequest,
     slot: Arc<EngineSlot>,
     artifacts: Arc<Artifacts>,
-    own: &OwnFiles,
 ) -> Result<Outcome> {
     let (wasm, compiler) = (request.wasm.clone(), slot.clone());
     let component = tokio::task::spawn_blocking(move || compile(&wasm, &compiler, &artifacts))
@@ -50,10 +48,8 @@ pub(crate) async fn run(
     stderr.begin(limits.output, request.output.clone());
     let mut host = Host::idle(usize::try_from(limits.memory).unwrap_or(usize::MAX));
     host.wasi = grants::context(&request.grants, &request.name, &stdout, &stderr)?;
-    if let OwnFiles::Fresh(pool) = own {
-        host.files.scratch = Some(LazyScratch::new(Arc::clone(pool)));
-    }
-    host.files.budget.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
+    host.files.tree = Some(OwnTree::new(&OwnFiles::Fresh, request.grants.clock));
+    host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
     host.deadline = begin + limits.wall;
     let mut store = Store::new(&slot.engine, host);
     Instance::configure(&mut store, slot.metering);

@@ -1,12 +1,13 @@
-//! The disk budget of a run, and `wasi:filesystem` charged against it.
+//! `wasi:filesystem`: an instance's own files, and mounts charged against the disk budget of a run.
 //!
-//! Owns: how many bytes a guest may write and how many files, folders and links it may create, and the three things that
-//! `wasmtime-wasi` leaves open: opening a FIFO or a device under a mount (it would block a host thread for ever), listing
-//! a folder of any size into host memory, and sparse files. Everything else is `wasmtime-wasi`'s own implementation.
-//! Does not own: which folders a guest sees, or where they come from.
+//! Owns: the tree behind the interface, how many bytes a guest may write below mounts and how many files, folders and links
+//! it may create there, and the three things that `wasmtime-wasi` leaves open: opening a FIFO or a device under a mount (it
+//! would block a host thread for ever), listing a folder of any size into host memory, and sparse files. Everything else
+//! below a mount is `wasmtime-wasi`'s own implementation. Does not own: which folders are mounted, the tree itself.
 
 mod host;
 mod listing;
+mod mount;
 mod open;
 mod stream;
 #[cfg(test)]
@@ -26,15 +27,14 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
 pub(crate) use self::trace::Trace;
-pub(crate) use self::tree::OwnFiles;
-use crate::scratch::LazyScratch;
+pub(crate) use self::tree::{OwnFiles, OwnTree};
 
-/// What one run may do to disks. Deleting gives nothing back.
+/// What one run may do to its own files, which is what they may hold; and again to mounts, where deleting gives nothing back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DiskLimits {
-    /// Bytes that may be written in all, overwritten or not, holes included. Default 64 MiB.
+    /// Bytes that own files may hold, and that may be written to mounts in all, overwritten or not; holes included. Default 64 MiB.
     pub(crate) bytes: u64,
-    /// Files, folders and links that may be created in all. Default 10 000.
+    /// Files, folders and links that there may be of its own, and that may be created below mounts in all. Default 10 000.
     pub(crate) files: u64,
 }
 
@@ -113,6 +113,11 @@ impl DiskBudget {
         self.0.refused.load(Ordering::Relaxed)
     }
 
+    /// Counts bytes written to the tree, whose quota is its own.
+    fn note(&self, bytes: u64) {
+        self.0.written.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// Pays for `data` bytes written after a hole of `hole` bytes; takes all or nothing.
     fn charge_bytes(&self, data: u64, hole: u64) -> Result<(), Full> {
         self.take(&self.0.bytes_left, data.saturating_add(hole))?;
@@ -160,10 +165,10 @@ pub(crate) struct Files {
     pub(crate) budget: DiskBudget,
     /// Open folders and their guest paths, shown after those of the `WasiCtx`. They cost no system call.
     pub(crate) folders: Vec<(Dir, String)>,
-    /// The run's own folder, shown before all others.
-    pub(crate) scratch: Option<LazyScratch>,
-    /// The sandbox's own files, shown before all others in the place of the run's own folder.
-    pub(crate) tree: Option<dormouse_files::Files>,
+    /// The instance's own files, shown before all others.
+    pub(crate) tree: Option<OwnTree>,
+    /// How many files the guest holds open.
+    open: usize,
     /// Records what is looked at, if anybody wants to know.
     pub(crate) trace: Option<Trace>,
     /// Whether file operations run on the calling thread (microseconds saved on each, but a hung network mount hangs the
@@ -172,9 +177,23 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Files that the guest has open, folders not counted.
+    /// Files of an instance that has none yet.
+    pub(crate) fn new(limits: DiskLimits, in_place: bool) -> Self {
+        let budget = DiskBudget::new(limits);
+        Self { budget, folders: Vec::new(), tree: None, open: 0, trace: None, in_place }
+    }
+
+    /// Begins a run.
+    pub(crate) fn arm(&mut self, limits: DiskLimits) {
+        self.budget.arm(limits);
+        if let Some(tree) = &mut self.tree {
+            tree.arm(limits);
+        }
+    }
+
+    /// How many descriptors of files the guest holds now, of its own tree and of mounts. Folders do not count.
     pub(crate) fn open_files(&self) -> usize {
-        0
+        self.open
     }
 }
 

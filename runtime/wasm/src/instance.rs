@@ -1,19 +1,18 @@
 //! One live interpreter: a store and its exports. Gets its run's grants, runs, is thrown away.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use dormouse_core::{
     Bounds, Error, ErrorCode, EvalRequest, Exception, Limits, Outcome, Project, Result, Status, Stream,
     Usage, Value,
 };
+use dormouse_files::Tree;
 use wasmtime::{Store, UpdateDeadline};
 
 use crate::bindings::Guest;
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
-use crate::disk::{DiskLimits, OwnFiles, Trace};
+use crate::disk::{DiskLimits, OwnFiles, OwnTree, Trace};
 use crate::engine::Metering;
-use crate::scratch::LazyScratch;
 use crate::state::Host;
 use crate::stdio::Output;
 use crate::{grants, trap};
@@ -95,10 +94,7 @@ impl Instance {
         if !self.granted {
             let host = self.store.data_mut();
             host.wasi = grants::context(&request.grants, &request.name, &self.stdout, &self.stderr)?;
-            match own {
-                OwnFiles::Fresh(pool) => host.files.scratch = Some(LazyScratch::new(Arc::clone(pool))),
-                OwnFiles::Kept(files) => host.files.tree = Some(files.clone()),
-            }
+            host.files.tree.get_or_insert_with(|| OwnTree::new(own, request.grants.clock));
             self.granted = true;
         }
         Ok(())
@@ -152,9 +148,14 @@ impl Instance {
         self.store.data().files.open_files()
     }
 
-    /// Whether its runs have left files of their own.
-    pub(crate) fn left_files(&self) -> bool {
-        self.store.data().files.scratch.as_ref().is_some_and(|scratch| !scratch.is_empty())
+    /// The own files that its runs have left, if any.
+    pub(crate) fn left_files(&self) -> Option<Tree> {
+        self.store.data().files.tree.as_ref().and_then(OwnTree::left)
+    }
+
+    /// Lets its own files begin as a copy of `tree`. Must come before its first run.
+    pub(crate) fn begin_with(&mut self, tree: Tree) {
+        self.store.data_mut().files.tree = Some(OwnTree::copy_of(tree));
     }
 
     /// From now on records what is looked at, or no longer; returns what was recorded.
@@ -180,7 +181,7 @@ impl Instance {
         self.stdout.begin(limits.output, request.output.clone());
         self.stderr.begin(limits.output, request.output.clone());
         let host = self.store.data_mut();
-        host.files.budget.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
+        host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
         host.deadline = begin + limits.wall;
         host.callbacks = request.callbacks.clone();
         host.calls = 0;

@@ -7,7 +7,7 @@
 //! | which guest | [`guest`], [`typescript`] |
 //! | its machine code | [`artifact`], on one of the [`engine`]s |
 //! | an instance | [`loaded`], [`ready`] |
-//! | what it may touch and use | [`grants`], [`scratch`], [`disk`], [`limiter`], [`ticker`] |
+//! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`] |
 //! | the project it happens in | [`project`] |
 //! | the call | [`instance`], over the contract in [`bindings`], with the host functions of [`linker`] |
 //! | what came of it | [`stdio`], [`trap`] |
@@ -37,7 +37,6 @@ mod project;
 mod provider;
 mod ready;
 mod saved;
-mod scratch;
 mod session;
 mod settings;
 mod snapshot;

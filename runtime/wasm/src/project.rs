@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use dormouse_core::grants::WallClock;
 use dormouse_core::{Callbacks, Error, ErrorCode, EvalRequest, Language, Outcome, Project, Result, Status};
+use dormouse_files::Tree;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -33,6 +34,8 @@ const KEPT: usize = 8;
 const STORED: u64 = 512 << 20;
 /// Largest state that is saved, in pages (64 MiB). A larger one costs more to restore than it is worth.
 const MOST_PAGES: usize = 16_384;
+/// Bytes of files that are kept with a state.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// The states of opened projects.
 pub(crate) struct Projects {
@@ -45,6 +48,8 @@ pub(crate) struct Projects {
 struct Opened {
     stamp: Stamp,
     state: SavedInterpreter,
+    /// The own files that the bootstrap file left. Such a project is kept in memory only.
+    files: Option<Tree>,
 }
 
 impl Projects {
@@ -68,23 +73,29 @@ impl Projects {
     ) -> Result<Option<Outcome>> {
         let Some(script) = script(&request.language) else { return Ok(None) };
         let key = key(script, project, request, ready);
+        // What a bootstrap file leaves in a sandbox's own files is the sandbox's, and is nobody else's state.
+        let fresh = matches!(own, OwnFiles::Fresh);
         if let Some(key) = &key
             && let Some(opened) = self.find(key, &project.source)
+            && (fresh || opened.files.is_none())
         {
             session::restore(ready, instance, &opened.state).await?;
+            if let Some(files) = &opened.files {
+                instance.begin_with(files.clone());
+            }
             return Ok(None);
         }
-        instance.trace(key.is_some().then(|| Trace::new(Project::TARGET)));
+        instance.trace((fresh && key.is_some()).then(|| Trace::new(Project::TARGET)));
         let failed = open(script, project, request, instance, own).await?;
         let trace = instance.trace(None);
         if failed.is_none()
-            && !instance.left_files()
             && let Some(key) = key
             && let Some(names) = trace.and_then(Trace::paths)
         {
-            match session::save(ready, instance, None).await {
-                Ok(state) if state.pages() <= MOST_PAGES => {
-                    self.keep(key, Opened { stamp: Stamp::of(&project.source, names), state });
+            // Open files are closed by the first: it may write to them.
+            match session::save(ready, instance, None).await.map(|state| (state, instance.left_files())) {
+                Ok((state, files)) if state.pages() <= MOST_PAGES && fits(files.as_ref()) => {
+                    self.keep(key, Opened { stamp: Stamp::of(&project.source, names), state, files });
                 }
                 Ok(_) => tracing::debug!("the opened project is too large to be saved"),
                 Err(error) => tracing::warn!(%error, "the opened project cannot be saved"),
@@ -114,14 +125,17 @@ impl Projects {
     }
 
     fn keep(&self, key: String, opened: Opened) {
-        let written = opened.to_bytes().and_then(|bytes| {
-            private::write(&self.path(&key), &bytes, Some(STORED))
-                .map_err(|error| Error::internal("the cache cannot be written", error))
-        });
-        if let Err(error) = written {
+        if opened.files.is_none()
+            && let Err(error) = self.store(&key, &opened)
+        {
             tracing::warn!(%error, "the opened project cannot be kept on disk");
         }
         remember(&mut self.kept(), key, Arc::new(opened));
+    }
+
+    fn store(&self, key: &str, opened: &Opened) -> Result<()> {
+        private::write(&self.path(key), &opened.to_bytes()?, Some(STORED))
+            .map_err(|error| Error::internal("the cache cannot be written", error))
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<(String, Arc<Opened>)>> {
@@ -150,8 +164,12 @@ impl Opened {
         let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
         let (stamp, state) = rest.split_at_checked(length).ok_or_else(damaged)?;
         let stamp = serde_json::from_slice(stamp).map_err(|_| damaged())?;
-        Ok(Self { stamp, state: SavedInterpreter::from_bytes(state)? })
+        Ok(Self { stamp, state: SavedInterpreter::from_bytes(state)?, files: None })
     }
+}
+
+fn fits(files: Option<&Tree>) -> bool {
+    files.is_none_or(|files| files.usage().bytes <= MOST_BYTES)
 }
 
 fn remember(kept: &mut Vec<(String, Arc<Opened>)>, key: String, opened: Arc<Opened>) {

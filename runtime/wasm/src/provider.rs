@@ -22,7 +22,6 @@ use crate::loaded::Loaded;
 use crate::machine::{self, WasmMachine};
 use crate::project::Projects;
 use crate::ready::Ready;
-use crate::scratch::ScratchPool;
 use crate::snapshot::WasmSnapshot;
 use crate::typescript::Stripped;
 use crate::{Settings, command, typescript};
@@ -39,7 +38,6 @@ struct Parts {
     guests: Guests,
     artifacts: Arc<Artifacts>,
     programs: Arc<Artifacts>,
-    fresh: OwnFiles,
     projects: Projects,
     engines: Mutex<HashMap<Metering, Arc<EngineSlot>>>,
     loaded: Mutex<HashMap<(Language, Metering), Cell>>,
@@ -52,13 +50,12 @@ impl WasmProvider {
     /// A provider. Starts nothing and compiles nothing.
     ///
     /// # Errors
-    /// `internal` when there is no place for scratch folders.
+    /// None yet: what it needs is looked for on first use.
     pub fn new(settings: Settings) -> Result<Self> {
         let parts = Parts {
             guests: Guests::new(&settings.cache, settings.manifests.clone()),
             artifacts: Arc::new(Artifacts::guests(&settings.cache)),
             programs: Arc::new(Artifacts::programs(&settings.cache)),
-            fresh: OwnFiles::Fresh(Arc::new(ScratchPool::new()?)),
             projects: Projects::new(&settings.cache),
             engines: Mutex::default(),
             loaded: Mutex::default(),
@@ -200,7 +197,7 @@ impl Provider for WasmProvider {
         let _running = ready.loaded().slot.ticker.running();
         if let Some(project) = &request.grants.project
             && let Some(failed) =
-                self.parts.projects.enter(project, &request, &ready, &mut instance, &self.parts.fresh).await?
+                self.parts.projects.enter(project, &request, &ready, &mut instance, &OwnFiles::Fresh).await?
         {
             return Ok(failed);
         }
@@ -208,7 +205,7 @@ impl Provider for WasmProvider {
             // Compiling a guest and opening a project are not the run's own work.
             begin = Instant::now();
         }
-        instance.run(&request, begin, &self.parts.fresh).await
+        instance.run(&request, begin, &OwnFiles::Fresh).await
     }
 
     async fn machine(
@@ -233,16 +230,11 @@ impl Provider for WasmProvider {
     async fn command(&self, request: CommandRequest) -> Result<Outcome> {
         let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
         let slot = self.engine(metering)?;
-        command::run(request, slot, self.parts.programs.clone(), &self.parts.fresh).await
+        command::run(request, slot, self.parts.programs.clone()).await
     }
 }
 
 impl WasmProvider {
-    /// Own files for an instance that has none from elsewhere.
-    pub(crate) fn fresh(&self) -> &OwnFiles {
-        &self.parts.fresh
-    }
-
     fn is_loaded(&self, language: &Language, metering: Metering) -> bool {
         let loaded = self.parts.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.get(&(language.clone(), metering)).is_some_and(|cell| cell.initialized())

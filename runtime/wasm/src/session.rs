@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use dormouse_core::{Error, ErrorCode, EvalRequest, Language, Outcome, Result, Status};
 
+use crate::disk::OwnFiles;
 use crate::doors::Doors;
 use crate::engine::Metering;
 use crate::instance::Instance;
@@ -53,7 +54,7 @@ impl WasmProvider {
         let _running = session.ready.loaded().slot.ticker.running();
         // Until the call has ended well, the session counts as lost: the future may be dropped at any await.
         session.lost = true;
-        let outcome = session.instance.run(request, Instant::now(), self.fresh()).await?;
+        let outcome = session.instance.run(request, Instant::now(), &OwnFiles::Fresh).await?;
         session.lost = matches!(outcome.status, Status::Stopped(_));
         Ok(outcome)
     }

@@ -7,7 +7,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use crate::disk::{DiskBudget, DiskLimits, Files, FilesView};
+use crate::disk::{DiskLimits, Files, FilesView};
 use crate::limiter::Limiter;
 
 /// Host-side resources (open files, streams, pollables) that a run may hold at one time.
@@ -33,14 +33,7 @@ impl Host {
             wasi: WasiCtx::builder().build(),
             table,
             limiter: Limiter::new(memory),
-            files: Files {
-                budget: DiskBudget::new(DiskLimits::default()),
-                folders: Vec::new(),
-                scratch: None,
-                tree: None,
-                trace: None,
-                in_place: true,
-            },
+            files: Files::new(DiskLimits::default(), true),
             deadline: Instant::now() + Duration::from_secs(60),
             callbacks: Callbacks::default(),
             calls: 0,

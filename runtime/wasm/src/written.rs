@@ -49,17 +49,22 @@ mod tests {
 
     #[test]
     fn written_pages_are_named() {
-        let mut memory = vec![0u8; 64 * PAGE];
-        let skip = memory.as_ptr().align_offset(PAGE);
-        let memory = &mut memory[skip..skip + 32 * PAGE];
-        for number in [3, 17, 31] {
-            memory[number * PAGE + 5] = 1;
+        // Memory that another test gave back has been written before: all of it is kept until some is new.
+        let mut taken = Vec::new();
+        let mut new = false;
+        while !new && taken.len() < 1_000 {
+            let mut memory = vec![0u8; 64 * PAGE];
+            let skip = memory.as_ptr().align_offset(PAGE);
+            let shown = &mut memory[skip..skip + 32 * PAGE];
+            for number in [3, 17, 31] {
+                shown[number * PAGE + 5] = 1;
+            }
+            let named = pages(shown);
+            assert!([3, 17, 31].iter().all(|number| named.contains(number)), "{named:?}");
+            assert!(named.windows(2).all(|pair| pair[0] < pair[1]));
+            new = named.len() < 32;
+            taken.push(memory);
         }
-        let named = pages(memory);
-        assert!([3, 17, 31].iter().all(|number| named.contains(number)), "{named:?}");
-        assert!(named.windows(2).all(|pair| pair[0] < pair[1]));
-        if PAGEMAP.is_some() {
-            assert!(named.len() < 32, "the kernel knows that most were not: {named:?}");
-        }
+        assert!(new || PAGEMAP.is_none(), "the kernel knows that most were not");
     }
 }

@@ -140,23 +140,23 @@ fn fs_06_moving_does_not_carry_files_out_of_a_read_only_mount() {
 }
 
 #[test]
-fn fs_08_a_full_scratch_is_an_error_and_the_hosts_disk_is_bounded() {
+fn fs_08_full_files_are_an_error_and_the_host_is_bounded() {
     case(&[PHP], || {
         let stop = "set_error_handler(function ($n, $m) { throw new ErrorException($m); });";
-        let outcomes = Attack::new(PHP).wall(30_000).files(2_000).ends(&["raised"]).run(&[
+        let attack = Attack::new(PHP).wall(30_000).files(2_000).ends(&["raised"]);
+        let outcomes = bounded(|| {
+            attack.run(&[
             format!("{stop} $b = str_repeat('x', 1 << 20); while (true) file_put_contents('/tmp/f', $b, FILE_APPEND);"),
             format!("{stop} for ($i = 0; ; $i++) file_put_contents(\"/tmp/$i\", '');"),
             format!("{stop} for ($i = 0; ; $i++) mkdir(\"/tmp/$i\");"),
             format!("{stop} $p = '/tmp'; while (true) mkdir($p .= '/d');"),
             format!("{stop} $f = fopen('/tmp/f', 'w'); while (true) {{ fseek($f, 1 << 40); fwrite($f, 'x'); }}"),
             format!("{stop} $d = new SQLite3('/tmp/f'); $d->enableExceptions(true); $d->exec('create table t(a)'); while (true) $d->exec(\"insert into t values(zeroblob(1000000))\");"),
-        ]);
-        for outcome in &outcomes {
-            assert!(
-                outcome.usage.disk_written <= 64 << 20,
-                "{} bytes were written",
-                outcome.usage.disk_written
-            );
-        }
+        ])
+        });
+        assert!(outcomes[0].usage.disk_written <= 64 << 20);
+        let code =
+            format!("{stop} $b = str_repeat('x', 1 << 20); while (true) file_put_contents('/tmp/f', $b);");
+        overwriting_ends(PHP, &code, "raised");
     });
 }

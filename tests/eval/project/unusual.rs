@@ -59,30 +59,32 @@ fn s1_05_a_framework_is_booted_as_its_own_entry_points_do() {
 }
 
 #[test]
-fn a_bootstrap_file_that_leaves_files_is_run_each_time() {
+fn files_that_a_bootstrap_file_leaves_are_there_in_every_run() {
     for (language, file, text, read) in [
         (
             PYTHON,
             ".dormouse/bootstrap.py",
-            "open('/tmp/left', 'w').write('x')\ncontainer = {}",
-            "open('/tmp/left').read()",
+            "import time\nopen('/tmp/left', 'w').write(str(time.time_ns()))\ncontainer = {}",
+            "left = open('/tmp/left').read(); open('/tmp/left', 'w').write('gone'); left",
         ),
         (
             JAVASCRIPT,
             ".dormouse/bootstrap.cjs",
-            "require('fs').writeFileSync('/tmp/left', 'x'); module.exports = { container: {} }",
-            "require('fs').readFileSync('/tmp/left', 'utf8')",
+            "require('fs').writeFileSync('/tmp/left', `${Date.now()} ${Math.random()}`); module.exports = { container: {} }",
+            "const fs = require('fs'), left = fs.readFileSync('/tmp/left', 'utf8'); fs.writeFileSync('/tmp/left', 'gone'); left",
         ),
         (
             PHP,
             ".dormouse/bootstrap.php",
-            "<?php file_put_contents('/tmp/left', 'x'); return [];",
-            "file_get_contents('/tmp/left')",
+            "<?php file_put_contents('/tmp/left', microtime() . mt_rand()); return [];",
+            "$left = file_get_contents('/tmp/left'); file_put_contents('/tmp/left', 'gone'); $left",
         ),
     ] {
         let folder = project(&[(file, text)]);
+        let first = value_in(folder.path(), language, read);
         for _ in 0..3 {
-            assert_eq!(value_in(folder.path(), language, read), "x", "{language}");
+            let again = value_in(folder.path(), language, read);
+            assert_eq!(again, first, "{language}: as they were when the project had been opened");
         }
     }
 }

@@ -1,7 +1,11 @@
-//! The functions of `wasi:filesystem`: what changes a disk is charged, what could block is replaced, the rest passes through.
+//! The functions of `wasi:filesystem`: each is answered by the tree or by a mount, whichever the descriptor belongs to.
+//!
+//! The interface's type of a descriptor is fixed, its contents are not: under its number the table holds a handle of the
+//! tree, or a descriptor of `wasmtime-wasi` for what lies below a mount. Only this file looks which.
 
+use dormouse_files::{Errno, Handle, Kind, Listing as OwnListing};
 use wasmtime::component::Resource;
-use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemCtxView};
+use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, Filesize, Host,
     HostDescriptor, HostDirectoryEntryStream, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
@@ -9,89 +13,54 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator};
 
+use super::FilesView;
 use super::listing::Listing;
-use super::stream::Charged;
-use super::{FilesView, blocking, hole_before, open};
+use super::tree::{self, Reads, Writes, answer, follow, new_time};
 
 /// A descriptor's handle, as the guest holds it.
-type Fd = Resource<Descriptor>;
+pub(super) type Fd = Resource<Descriptor>;
 
 /// The same handle once more, to look before the call that takes it.
-fn same(fd: &Fd) -> Fd {
+pub(super) fn same(fd: &Fd) -> Fd {
     Resource::new_borrow(fd.rep())
 }
 
 impl FilesView<'_> {
-    fn folder(&self, fd: &Fd) -> FsResult<Dir> {
-        match self.wasi.table.get(fd)? {
-            Descriptor::Dir(folder) => Ok(folder.clone()),
-            Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
+    /// The tree's handle behind a descriptor; none when it belongs to a mount.
+    fn own(&self, fd: &Fd) -> Option<&Handle> {
+        self.wasi.table.get(&Resource::<Handle>::new_borrow(fd.rep())).ok()
+    }
+
+    /// Both handles; none when both descriptors belong to mounts.
+    fn both(&self, one: &Fd, other: &Fd) -> FsResult<Option<(&Handle, &Handle)>> {
+        match (self.own(one), self.own(other)) {
+            (Some(one), Some(other)) => Ok(Some((one, other))),
+            (None, None) => Ok(None),
+            _ => Err(ErrorCode::CrossDevice.into()),
         }
     }
 
-    /// Records that a name was looked at.
-    fn looked(&mut self, fd: &Fd, path: &str) {
-        if let Some(trace) = &mut self.files.trace {
-            trace.looked(fd.rep(), path);
+    fn give(&mut self, handle: Handle) -> FsResult<Fd> {
+        Ok(Resource::new_own(self.wasi.table.push(handle)?.rep()))
+    }
+
+    /// A handle for a stream, which no folder has. The host answers this when it is asked for the stream.
+    fn streamed(&self, fd: &Fd, folder: ErrorCode) -> FsResult<Option<Handle>> {
+        match self.own(fd) {
+            Some(own) if own.kind() == Kind::Folder => Err(folder.into()),
+            own => Ok(own.cloned()),
         }
     }
 
-    /// Pays for one entry, and takes that back when `made` failed.
-    fn settle<T>(&self, made: FsResult<T>) -> FsResult<T> {
-        if made.is_err() {
-            self.files.budget.refund_file();
-        }
-        made
+    fn writes(&mut self, handle: Handle, offset: Option<Filesize>) -> FsResult<Resource<DynOutputStream>> {
+        let stream: DynOutputStream = Box::new(Writes::new(handle, offset, self.files.budget.clone()));
+        Ok(self.wasi.table.push(stream)?)
     }
 
-    /// Puts `Charged` around the stream that was just made for `fd`, at the same place in the table.
-    fn charge_stream(
-        &mut self,
-        fd: &Fd,
-        stream: Resource<DynOutputStream>,
-        offset: Option<Filesize>,
-    ) -> FsResult<Resource<DynOutputStream>> {
-        let start = match offset {
-            Some(offset) => Some((open::handle(self.wasi.table.get(fd)?)?.clone(), offset)),
-            None => None,
-        };
-        let inner = self.wasi.table.delete(stream)?;
-        let charged: DynOutputStream = Box::new(Charged::new(inner, self.files.budget.clone(), start));
-        Ok(self.wasi.table.push(charged)?)
-    }
-
-    /// What a removal came to. In a folder that nothing may change, what is missing is missing before it is refused:
-    /// programs remove what may not be there and expect `ENOENT`.
-    async fn or_missing(&mut self, removed: FsResult<()>, fd: &Fd, path: String) -> FsResult<()> {
-        let Err(error) = removed else { return Ok(()) };
-        if let Some(ErrorCode::NotPermitted) = error.downcast_ref()
-            && let Err(missing) = self.wasi.stat_at(same(fd), PathFlags::empty(), path).await
-            && let Some(ErrorCode::NoEntry) = missing.downcast_ref()
-        {
-            return Err(missing);
-        }
-        Err(error)
-    }
-
-    /// What `path` is, where the open cannot tell: `None` when there is nothing. Refuses what could block.
-    pub(super) async fn look(
-        &mut self,
-        fd: &Fd,
-        flags: PathFlags,
-        path: &str,
-    ) -> FsResult<Option<DescriptorType>> {
-        let kind = match self.wasi.stat_at(same(fd), flags, path.to_owned()).await {
-            Ok(stat) => stat.type_,
-            Err(error) => match error.downcast_ref() {
-                Some(ErrorCode::NoEntry) => return Ok(None),
-                _ => return Err(error),
-            },
-        };
-        match kind {
-            DescriptorType::RegularFile | DescriptorType::Directory | DescriptorType::SymbolicLink => {
-                Ok(Some(kind))
-            }
-            _ => Err(ErrorCode::NotPermitted.into()),
+    fn is_file(&self, fd: &Fd) -> bool {
+        match self.own(fd) {
+            Some(own) => own.kind() == Kind::File,
+            None => matches!(self.wasi.table.get(fd), Ok(Descriptor::File(_))),
         }
     }
 }
@@ -99,10 +68,11 @@ impl FilesView<'_> {
 impl preopens::Host for FilesView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
         let mut all = Vec::new();
-        if let Some(scratch) = &self.files.scratch {
-            let mut shown = scratch.context().map_err(wasmtime::Error::new)?;
-            let mut view = WasiFilesystemCtxView { ctx: shown.filesystem(), table: self.wasi.table };
-            all = preopens::Host::get_directories(&mut view)?;
+        if let Some(tree) = &mut self.files.tree {
+            for (handle, path) in tree.shown().map_err(wasmtime::Error::new)? {
+                let fd = self.wasi.table.push(handle)?;
+                all.push((Resource::new_own(fd.rep()), path.to_owned()));
+            }
         }
         all.extend(preopens::Host::get_directories(&mut self.wasi)?);
         for (folder, path) in &self.files.folders {
@@ -124,65 +94,117 @@ impl Host for FilesView<'_> {
         &mut self,
         error: Resource<wasmtime::Error>,
     ) -> wasmtime::Result<Option<ErrorCode>> {
+        if let Some(errno) = self.wasi.table.get(&error)?.downcast_ref::<Errno>() {
+            return Ok(Some(tree::code(*errno)));
+        }
         self.wasi.filesystem_error_code(error)
     }
 }
 
-/// What is charged or replaced.
-impl FilesView<'_> {
-    async fn charged_write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
-        let size = bytes.len() as u64;
-        if size == 0 {
-            return self.wasi.write(fd, bytes, offset).await;
-        }
-        let file = open::handle(self.wasi.table.get(&fd)?)?;
-        let hole = blocking(self.files.in_place, file, move |file| hole_before(file, offset)).await?;
-        self.files.budget.charge_bytes(size, hole)?;
-        let written = self.wasi.write(fd, bytes, offset).await;
-        match &written {
-            Ok(count) => self.files.budget.refund_bytes(size - count, 0),
-            Err(_) => self.files.budget.refund_bytes(size, hole),
-        }
-        written
+impl HostDescriptor for FilesView<'_> {
+    async fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
+        let Some(own) = self.own(&fd) else { return self.charged_write(fd, bytes, offset).await };
+        let written = answer(own.write(offset, &bytes))?;
+        self.files.budget.note(written);
+        Ok(written)
     }
 
-    async fn charged_set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
-        let file = open::handle(self.wasi.table.get(&fd)?)?;
-        let growth = blocking(self.files.in_place, file, move |file| hole_before(file, size)).await?;
-        self.files.budget.charge_bytes(0, growth)?;
-        let done = self.wasi.set_size(fd, size).await;
-        if done.is_err() {
-            self.files.budget.refund_bytes(0, growth);
+    fn write_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynOutputStream>> {
+        if let Some(handle) = self.streamed(&fd, ErrorCode::BadDescriptor)? {
+            return self.writes(handle, Some(offset));
         }
-        done
+        let stream = self.wasi.write_via_stream(same(&fd), offset)?;
+        self.charge_stream(&fd, stream, Some(offset))
     }
 
-    async fn guarded_open(
-        &mut self,
-        fd: Fd,
-        path_flags: PathFlags,
-        path: String,
-        oflags: OpenFlags,
-        flags: DescriptorFlags,
-    ) -> FsResult<Fd> {
-        let folder = self.folder(&fd)?;
-        let asked = (path_flags, oflags, flags);
-        if let Some(opened) =
-            open::open_at(&folder, &path, asked, &self.files.budget, self.files.in_place).await?
-        {
-            return Ok(self.wasi.table.push(opened)?);
+    fn append_via_stream(&mut self, fd: Fd) -> FsResult<Resource<DynOutputStream>> {
+        if let Some(handle) = self.streamed(&fd, ErrorCode::BadDescriptor)? {
+            return self.writes(handle, None);
         }
-        // An old kernel or a strict filter: between this look and the open, another writer to the mount could put a FIFO.
-        let found = self.look(&fd, path_flags, &path).await?;
-        if found.is_some() || !oflags.contains(OpenFlags::CREATE) {
-            return self.wasi.open_at(fd, path_flags, path, oflags, flags).await;
-        }
-        self.files.budget.charge_file()?;
-        let made = self.wasi.open_at(fd, path_flags, path, oflags, flags).await;
-        self.settle(made)
+        let stream = self.wasi.append_via_stream(same(&fd))?;
+        self.charge_stream(&fd, stream, None)
     }
 
-    async fn guarded_set_times(
+    fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
+        let Some(handle) = self.streamed(&fd, ErrorCode::IsDirectory)? else {
+            return self.wasi.read_via_stream(fd, offset);
+        };
+        let stream: DynInputStream = Box::new(Reads::new(handle, offset));
+        Ok(self.wasi.table.push(stream)?)
+    }
+
+    async fn read(&mut self, fd: Fd, length: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
+        match self.own(&fd) {
+            Some(own) => answer(own.read(offset, length)),
+            None => self.wasi.read(fd, length, offset).await,
+        }
+    }
+
+    async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
+        match self.own(&fd) {
+            Some(own) => answer(own.set_size(size)),
+            None => self.charged_set_size(fd, size).await,
+        }
+    }
+
+    async fn advise(&mut self, fd: Fd, offset: Filesize, length: Filesize, advice: Advice) -> FsResult<()> {
+        match self.streamed(&fd, ErrorCode::BadDescriptor)? {
+            Some(_) => Ok(()),
+            None => self.wasi.advise(fd, offset, length, advice).await,
+        }
+    }
+
+    async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
+        match self.own(&fd) {
+            Some(own) => answer(own.sync()),
+            None => self.wasi.sync_data(fd).await,
+        }
+    }
+
+    async fn sync(&mut self, fd: Fd) -> FsResult<()> {
+        match self.own(&fd) {
+            Some(own) => answer(own.sync()),
+            None => self.wasi.sync(fd).await,
+        }
+    }
+
+    async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
+        match self.own(&fd) {
+            Some(own) => Ok(tree::descriptor_flags(own.flags())),
+            None => self.wasi.get_flags(fd).await,
+        }
+    }
+
+    async fn get_type(&mut self, fd: Fd) -> FsResult<DescriptorType> {
+        match self.own(&fd) {
+            Some(own) => Ok(tree::kind(own.kind())),
+            None => self.wasi.get_type(fd).await,
+        }
+    }
+
+    async fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
+        match self.own(&fd) {
+            Some(own) => answer(own.stat()).map(tree::stat),
+            None => self.wasi.stat(fd).await,
+        }
+    }
+
+    async fn stat_at(&mut self, fd: Fd, flags: PathFlags, path: String) -> FsResult<DescriptorStat> {
+        if let Some(own) = self.own(&fd) {
+            return answer(own.stat_at(&path, follow(flags))).map(tree::stat);
+        }
+        self.looked(&fd, &path);
+        self.wasi.stat_at(fd, flags, path).await
+    }
+
+    async fn set_times(&mut self, fd: Fd, accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<()> {
+        match self.own(&fd) {
+            Some(own) => answer(own.set_times(new_time(accessed)?, new_time(modified)?)),
+            None => self.wasi.set_times(fd, accessed, modified).await,
+        }
+    }
+
+    async fn set_times_at(
         &mut self,
         fd: Fd,
         path_flags: PathFlags,
@@ -190,35 +212,10 @@ impl FilesView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        if path_flags.contains(PathFlags::SYMLINK_FOLLOW) {
-            let folder = self.folder(&fd)?;
-            if open::set_times_at(&folder, &path, (accessed, modified), self.files.in_place).await?.is_some()
-            {
-                return Ok(());
-            }
-            self.look(&fd, path_flags, &path).await?;
-        }
-        self.wasi.set_times_at(fd, path_flags, path, accessed, modified).await
-    }
-}
-
-impl HostDescriptor for FilesView<'_> {
-    async fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
-        self.charged_write(fd, bytes, offset).await
-    }
-
-    fn write_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynOutputStream>> {
-        let stream = self.wasi.write_via_stream(same(&fd), offset)?;
-        self.charge_stream(&fd, stream, Some(offset))
-    }
-
-    fn append_via_stream(&mut self, fd: Fd) -> FsResult<Resource<DynOutputStream>> {
-        let stream = self.wasi.append_via_stream(same(&fd))?;
-        self.charge_stream(&fd, stream, None)
-    }
-
-    async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
-        self.charged_set_size(fd, size).await
+        let Some(own) = self.own(&fd) else {
+            return self.guarded_set_times(fd, path_flags, path, accessed, modified).await;
+        };
+        answer(own.set_times_at(&path, follow(path_flags), new_time(accessed)?, new_time(modified)?))
     }
 
     async fn open_at(
@@ -229,26 +226,45 @@ impl HostDescriptor for FilesView<'_> {
         oflags: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
-        if self.files.trace.is_none() {
-            return self.guarded_open(fd, path_flags, path, oflags, flags).await;
-        }
-        self.looked(&fd, &path);
-        let opened = self.guarded_open(same(&fd), path_flags, path.clone(), oflags, flags).await?;
-        if let Some(trace) = &mut self.files.trace
-            && let Descriptor::Dir(_) = self.wasi.table.get(&opened)?
-        {
-            trace.opened(fd.rep(), &path, opened.rep());
-        }
+        let opened = match self.own(&fd) {
+            Some(own) => {
+                let (how, flags) = (tree::open_flags(oflags), tree::flags(flags));
+                let handle = answer(own.open_at(&path, follow(path_flags), how, flags))?;
+                self.give(handle)?
+            }
+            None => self.traced_open(fd, path_flags, path, oflags, flags).await?,
+        };
+        self.files.open += usize::from(self.is_file(&opened));
         Ok(opened)
     }
 
+    fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
+        if self.is_file(&fd) {
+            self.files.open = self.files.open.saturating_sub(1);
+        }
+        if self.own(&fd).is_some() {
+            self.wasi.table.delete(Resource::<Handle>::new_own(fd.rep()))?;
+            return Ok(());
+        }
+        if let Some(trace) = &mut self.files.trace {
+            trace.closed(fd.rep());
+        }
+        HostDescriptor::drop(&mut self.wasi, fd)
+    }
+
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        if let Some(own) = self.own(&fd) {
+            return answer(own.create_directory_at(&path));
+        }
         self.files.budget.charge_file()?;
         let made = self.wasi.create_directory_at(fd, path).await;
         self.settle(made)
     }
 
     async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
+        if let Some(own) = self.own(&fd) {
+            return answer(own.symlink_at(&target, &path));
+        }
         self.files.budget.charge_file()?;
         let made = self.wasi.symlink_at(fd, target, path).await;
         self.settle(made)
@@ -262,108 +278,71 @@ impl HostDescriptor for FilesView<'_> {
         new_fd: Fd,
         new: String,
     ) -> FsResult<()> {
+        if let Some((from, to)) = self.both(&fd, &new_fd)? {
+            return answer(from.link_at(&old, follow(flags), to, &new));
+        }
         self.files.budget.charge_file()?;
         let made = self.wasi.link_at(fd, flags, old, new_fd, new).await;
         self.settle(made)
     }
 
-    async fn set_times_at(
-        &mut self,
-        fd: Fd,
-        path_flags: PathFlags,
-        path: String,
-        accessed: NewTimestamp,
-        modified: NewTimestamp,
-    ) -> FsResult<()> {
-        self.guarded_set_times(fd, path_flags, path, accessed, modified).await
-    }
-
-    async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
-        let folder = self.folder(&fd)?;
-        if let Some(trace) = &mut self.files.trace {
-            trace.listed(fd.rep());
+    async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
+        if let Some((from, to)) = self.both(&fd, &new_fd)? {
+            return answer(from.rename_at(&old, to, &new));
         }
-        let listing = Listing::open(&folder.dir, self.files.in_place).await?;
-        // The interface's type is fixed, its contents are not: only this file looks into the table for it.
-        let listing = self.wasi.table.push(listing)?;
-        Ok(Resource::new_own(listing.rep()))
-    }
-
-    // Unchanged from here on.
-
-    async fn advise(&mut self, fd: Fd, offset: Filesize, length: Filesize, advice: Advice) -> FsResult<()> {
-        self.wasi.advise(fd, offset, length, advice).await
-    }
-
-    async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
-        self.wasi.sync_data(fd).await
-    }
-
-    async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
-        self.wasi.get_flags(fd).await
-    }
-
-    async fn get_type(&mut self, fd: Fd) -> FsResult<DescriptorType> {
-        self.wasi.get_type(fd).await
-    }
-
-    async fn set_times(&mut self, fd: Fd, accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<()> {
-        self.wasi.set_times(fd, accessed, modified).await
-    }
-
-    async fn read(&mut self, fd: Fd, length: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
-        self.wasi.read(fd, length, offset).await
-    }
-
-    async fn sync(&mut self, fd: Fd) -> FsResult<()> {
-        self.wasi.sync(fd).await
-    }
-
-    async fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
-        self.wasi.stat(fd).await
-    }
-
-    async fn stat_at(&mut self, fd: Fd, flags: PathFlags, path: String) -> FsResult<DescriptorStat> {
-        self.looked(&fd, &path);
-        self.wasi.stat_at(fd, flags, path).await
-    }
-
-    fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
-        if let Some(trace) = &mut self.files.trace {
-            trace.closed(fd.rep());
-        }
-        HostDescriptor::drop(&mut self.wasi, fd)
+        self.wasi.rename_at(fd, old, new_fd, new).await
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+        if let Some(own) = self.own(&fd) {
+            return answer(own.readlink_at(&path)).map(|target| target.as_ref().to_owned());
+        }
         self.looked(&fd, &path);
         self.wasi.readlink_at(fd, path).await
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        if let Some(own) = self.own(&fd) {
+            return answer(tree::or_missing(own.remove_directory_at(&path), own, &path));
+        }
         let removed = self.wasi.remove_directory_at(same(&fd), path.clone()).await;
         self.or_missing(removed, &fd, path).await
     }
 
-    async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
-        self.wasi.rename_at(fd, old, new_fd, new).await
-    }
-
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        if let Some(own) = self.own(&fd) {
+            return answer(tree::or_missing(own.unlink_file_at(&path), own, &path));
+        }
         let removed = self.wasi.unlink_file_at(same(&fd), path.clone()).await;
         self.or_missing(removed, &fd, path).await
     }
 
-    fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
-        self.wasi.read_via_stream(fd, offset)
+    async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
+        if let Some(own) = self.own(&fd) {
+            let listing = answer(own.list())?;
+            return Ok(Resource::new_own(self.wasi.table.push(listing)?.rep()));
+        }
+        let folder = self.folder(&fd)?;
+        if let Some(trace) = &mut self.files.trace {
+            trace.listed(fd.rep());
+        }
+        let listing = Listing::open(&folder.dir, self.files.in_place).await?;
+        Ok(Resource::new_own(self.wasi.table.push(listing)?.rep()))
     }
 
     async fn is_same_object(&mut self, one: Fd, other: Fd) -> wasmtime::Result<bool> {
-        self.wasi.is_same_object(one, other).await
+        match (self.own(&one), self.own(&other)) {
+            (Some(one), Some(other)) => Ok(one.is_same(other)),
+            (None, None) => self.wasi.is_same_object(one, other).await,
+            _ => Ok(false),
+        }
     }
 
     async fn metadata_hash(&mut self, fd: Fd) -> FsResult<MetadataHashValue> {
-        self.wasi.metadata_hash(fd).await
+        match self.own(&fd) {
+            Some(own) => answer(own.metadata_hash()).map(hash),
+            None => self.wasi.metadata_hash(fd).await,
+        }
     }
 
     async fn metadata_hash_at(
@@ -372,13 +351,23 @@ impl HostDescriptor for FilesView<'_> {
         flags: PathFlags,
         path: String,
     ) -> FsResult<MetadataHashValue> {
-        // Not recorded: it numbers the entries of a listing, and whoever looks at one asks `stat_at` as well.
-        self.wasi.metadata_hash_at(fd, flags, path).await
+        match self.own(&fd) {
+            Some(own) => answer(own.metadata_hash_at(&path, follow(flags))).map(hash),
+            // Not recorded: it numbers the entries of a listing, and whoever looks at one asks `stat_at` as well.
+            None => self.wasi.metadata_hash_at(fd, flags, path).await,
+        }
     }
 }
 
-/// The entry of the table behind a listing's handle.
-fn listing(stream: &Resource<types::DirectoryEntryStream>) -> Resource<Listing> {
+fn hash((lower, upper): (u64, u64)) -> MetadataHashValue {
+    MetadataHashValue { lower, upper }
+}
+
+/// The entry of the table behind a listing's handle, if it is a `T`.
+fn listing<T>(stream: &Resource<types::DirectoryEntryStream>) -> Resource<T>
+where
+    T: 'static,
+{
     if stream.owned() { Resource::new_own(stream.rep()) } else { Resource::new_borrow(stream.rep()) }
 }
 
@@ -387,11 +376,22 @@ impl HostDirectoryEntryStream for FilesView<'_> {
         &mut self,
         stream: Resource<ReaddirIterator>,
     ) -> FsResult<Option<DirectoryEntry>> {
-        self.wasi.table.get_mut(&listing(&stream))?.next().await
+        if let Ok(own) = self.wasi.table.get_mut(&listing::<OwnListing>(&stream)) {
+            let entry = answer(own.next().transpose())?;
+            return Ok(entry.map(|entry| DirectoryEntry {
+                type_: tree::kind(entry.kind),
+                name: entry.name.as_ref().to_owned(),
+            }));
+        }
+        self.wasi.table.get_mut(&listing::<Listing>(&stream))?.next().await
     }
 
     fn drop(&mut self, stream: Resource<ReaddirIterator>) -> wasmtime::Result<()> {
-        self.wasi.table.delete(listing(&stream))?;
+        if self.wasi.table.get(&listing::<OwnListing>(&stream)).is_ok() {
+            self.wasi.table.delete(listing::<OwnListing>(&stream))?;
+        } else {
+            self.wasi.table.delete(listing::<Listing>(&stream))?;
+        }
         Ok(())
     }
 }

@@ -15,41 +15,33 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{DynOutputStream, FsResult, StreamError};
 use wasmtime_wasi::{FsPerms, WasiCtx};
 
-use super::{DiskBudget, DiskLimits, Files, FilesView};
-use crate::scratch::{Scratch, ScratchPool};
+use super::{DiskLimits, Files, FilesView};
 
-type Fd = Resource<Descriptor>;
+pub(super) type Fd = Resource<Descriptor>;
 
 /// A guest's side of one folder.
-struct Guest {
+pub(super) struct Guest {
     wasi: WasiCtx,
-    table: ResourceTable,
-    files: Files,
-    folder: Scratch,
+    pub(super) table: ResourceTable,
+    pub(super) files: Files,
+    folder: tempfile::TempDir,
 }
 
 impl Guest {
-    fn new(bytes: u64, files: u64) -> Self {
+    pub(super) fn new(bytes: u64, files: u64) -> Self {
         Self::with(DiskLimits { bytes, files }, FsPerms::ReadWrite, true)
     }
 
-    fn with(limits: DiskLimits, perms: FsPerms, in_place: bool) -> Self {
-        let folder = ScratchPool::new().unwrap().take().unwrap();
+    pub(super) fn with(limits: DiskLimits, perms: FsPerms, in_place: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
         let mut wasi = WasiCtx::builder();
         wasi.allow_blocking_current_thread(in_place);
         wasi.preopened_dir(folder.path(), "/mnt", perms).unwrap();
-        let files = Files {
-            budget: DiskBudget::new(limits),
-            folders: Vec::new(),
-            scratch: None,
-            tree: None,
-            trace: None,
-            in_place,
-        };
+        let files = Files::new(limits, in_place);
         Self { wasi: wasi.build(), table: ResourceTable::new(), files, folder }
     }
 
-    fn view(&mut self) -> FilesView<'_> {
+    pub(super) fn view(&mut self) -> FilesView<'_> {
         let wasi = WasiFilesystemCtxView { ctx: self.wasi.filesystem(), table: &mut self.table };
         FilesView { wasi, files: &mut self.files }
     }
@@ -58,7 +50,7 @@ impl Guest {
         self.view().get_directories().unwrap().remove(0).0
     }
 
-    fn host(&self, name: &str) -> PathBuf {
+    pub(super) fn host(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -77,19 +69,19 @@ impl Guest {
         self.view().write(Resource::new_borrow(fd.rep()), vec![b'x'; bytes], offset).await
     }
 
-    fn stream(&mut self, stream: &Resource<DynOutputStream>) -> &mut DynOutputStream {
+    pub(super) fn stream(&mut self, stream: &Resource<DynOutputStream>) -> &mut DynOutputStream {
         self.table.get_mut(stream).unwrap()
     }
 }
 
-fn code<T>(result: FsResult<T>) -> ErrorCode {
+pub(super) fn code<T>(result: FsResult<T>) -> ErrorCode {
     match result {
         Ok(_) => panic!("it was allowed"),
         Err(error) => error.downcast().unwrap(),
     }
 }
 
-fn same(fd: &Fd) -> Fd {
+pub(super) fn same(fd: &Fd) -> Fd {
     Resource::new_borrow(fd.rep())
 }
 

@@ -1,0 +1,35 @@
+//! Folders of the host that this process holds open: a run needs none, and those of its mounts are let go.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Waits until no folder below the system's place for temporary files is held open any more.
+///
+/// # Errors
+/// Those that are, when they have not been let go within `patience`.
+pub fn let_go(patience: Duration) -> Result<(), String> {
+    let end = Instant::now() + patience;
+    loop {
+        let held = held();
+        if held.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() > end {
+            return Err(format!("folders that are still held open: {held:?}"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn held() -> Vec<PathBuf> {
+    let place = std::env::temp_dir();
+    let descriptors = fs::read_dir("/proc/self/fd").expect("/proc is mounted");
+    let open = descriptors.flatten().map(|entry| entry.path());
+    let folders = open.filter(|path| fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()));
+    folders
+        .filter_map(|path| fs::read_link(path).ok())
+        .filter(|target| target.starts_with(&place))
+        .take(8)
+        .collect()
+}
