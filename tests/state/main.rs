@@ -4,6 +4,7 @@
 
 mod damaged;
 mod elsewhere;
+mod kept;
 mod php;
 
 use dormouse::wasm::{SavedInterpreter, Session, Settings, WasmProvider};

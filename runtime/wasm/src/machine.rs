@@ -93,7 +93,22 @@ impl WasmMachine {
                 interpreters.iter().map(|(language, kept)| (language.clone(), asleep(kept))).collect();
         }
         if let Some(tree) = &state.tree {
+            // Interpreters that stay let go of the files there were.
+            self.settle().await?;
             self.files.0.restore(tree.clone().with_quota(quota(&self.spec)));
+        }
+        Ok(())
+    }
+
+    /// Takes the state of all interpreters in memory that have changed. None of them has open files then.
+    async fn settle(&mut self) -> Result<()> {
+        for interpreter in self.interpreters.values_mut() {
+            if let Some((ready, mut instance)) = interpreter.live.take() {
+                if interpreter.changed {
+                    interpreter.save(&ready, &mut instance).await?;
+                }
+                interpreter.live = Some((ready, instance));
+            }
         }
         Ok(())
     }
@@ -281,19 +296,9 @@ impl Machine for WasmMachine {
         let interpreters = if include == Include::Files {
             None
         } else {
-            let mut all = BTreeMap::new();
-            for (language, interpreter) in &mut self.interpreters {
-                if let Some((ready, mut instance)) = interpreter.live.take() {
-                    if interpreter.changed {
-                        interpreter.save(&ready, &mut instance).await?;
-                    }
-                    interpreter.live = Some((ready, instance));
-                }
-                if let Some(kept) = &interpreter.kept {
-                    all.insert(language.clone(), kept.clone());
-                }
-            }
-            Some(all)
+            self.settle().await?;
+            let kept = self.interpreters.iter();
+            Some(kept.filter_map(|(language, one)| Some((language.clone(), one.kept.clone()?))).collect())
         };
         let tree = (include != Include::Memory).then(|| self.files.0.snapshot());
         Ok(Arc::new(WasmSnapshot { interpreters, tree }))
