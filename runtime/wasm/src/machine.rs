@@ -93,8 +93,9 @@ impl WasmMachine {
                 interpreters.iter().map(|(language, kept)| (language.clone(), asleep(kept))).collect();
         }
         if let Some(tree) = &state.tree {
-            // Interpreters that stay let go of the files there were.
+            // Interpreters that stay begin anew from their state: an instance cannot let go of its folders.
             self.settle().await?;
+            self.interpreters.values_mut().for_each(|interpreter| interpreter.live = None);
             self.files.0.restore(tree.clone().with_quota(quota(&self.spec)));
         }
         Ok(())
