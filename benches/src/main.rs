@@ -5,6 +5,7 @@ mod compute;
 mod driver;
 mod fresh;
 mod launch;
+mod life;
 mod machine;
 mod mcp;
 mod memory;
@@ -35,7 +36,7 @@ use crate::table::Row;
 /// Measures Dormouse beside its alternatives and prints one table.
 #[derive(Parser)]
 struct Arguments {
-    /// Only rows whose id contains this word (fresh, ready, throughput, warm, process, compute, idle, mcp, timeout, state, python, ...)
+    /// Only rows whose id contains this word (fresh, ready, throughput, warm, process, compute, idle, mcp, timeout, state, life, python, ...)
     #[arg(long, value_name = "WORD")]
     only: Option<String>,
     /// Rounds in which ours and the peer take turns; slow rows take a part of them
@@ -73,7 +74,7 @@ enum Profile {
 type Group = fn(&Bench) -> Result<Vec<Row>>;
 
 /// The groups of rows, in the order of the table.
-const GROUPS: [(&str, Group); 9] = [
+const GROUPS: [(&str, Group); 10] = [
     ("fresh, ready, throughput", fresh::rows),
     ("warm", warm::rows),
     ("process", process::rows),
@@ -82,6 +83,7 @@ const GROUPS: [(&str, Group); 9] = [
     ("timeout", timeout::rows),
     ("project", project::rows),
     ("state", state::rows),
+    ("life", life::rows),
     ("compute", compute::rows),
 ];
 
