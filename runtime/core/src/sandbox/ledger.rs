@@ -71,7 +71,8 @@ pub trait Ledger: Send + Sync {
     /// `unknown_sandbox`, the same for what is destroyed, another owner's, or was never there.
     fn find(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox>;
 
-    /// The owner's sandboxes that are not destroyed, oldest first, after the one with the id `after`, at most `most`.
+    /// The owner's sandboxes that are not destroyed, oldest first, at most `most`: those after the one that was made then
+    /// and has that id, which need not be there any more.
     ///
     /// # Errors
     /// What keeps it from reading.
@@ -79,7 +80,7 @@ pub trait Ledger: Send + Sync {
         &self,
         owner: &Owner,
         phase: Option<Phase>,
-        after: Option<&SandboxId>,
+        after: Option<(Timestamp, &SandboxId)>,
         most: usize,
     ) -> Result<Vec<Sandbox>>;
 
