@@ -114,6 +114,31 @@ fn every_tool_of_every_profile_follows_the_rules() {
 }
 
 #[test]
+fn every_tool_and_every_argument_is_in_the_documents() {
+    let text = include_str!("../../../docs/tools.md");
+    for (profile_name, profile) in Profile::ALL {
+        let desk = Desk::new(profile);
+        let table = match profile {
+            Profile::Sandbox => text,
+            _ => text.split(&format!("| tool of `{profile_name}` |")).nth(1).expect("a table"),
+        };
+        for spec in desk.surface.list() {
+            let row = table.lines().find(|line| line.starts_with(&format!("| `{}`", spec.name)));
+            let cells: Vec<&str> =
+                row.unwrap_or_else(|| panic!("no row of `{}`", spec.name)).split(" | ").collect();
+            let properties = spec.input_schema["properties"].as_object().expect("properties");
+            for argument in properties.keys() {
+                assert!(cells[1].contains(&format!("`{argument}`")), "{}: {argument}", spec.name);
+            }
+            assert_eq!(cells[1].matches('`').count() / 2, properties.len(), "{}: {}", spec.name, cells[1]);
+            if profile == Profile::Sandbox {
+                assert_eq!(cells[0].ends_with('*'), tool::USUAL.contains(&spec.name), "{}", spec.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn the_choice_of_tools_is_the_operators() {
     let desk = Desk::new(Profile::Sandbox);
     let names = |surface: &Surface| surface.list().iter().map(|spec| spec.name).collect::<Vec<_>>();

@@ -155,7 +155,7 @@ fn get() -> Verb {
         ("rlm_get", "rlm.get"),
         "Returns the value of a variable of the sandbox: as JSON where it can be, else as its representation. With `query`, \
          a Python expression in which `value` is the variable, returns the value of the expression, which is evaluated in \
-         the sandbox.",
+         the sandbox. Use it to look at a part of something long.",
         vec![
             Field::text("name", 1 << 10, Absent::Refused, "The variable."),
             Field::text(

@@ -25,10 +25,13 @@ const PREFIX: &str = "sprite-";
 /// Bytes of a text that are read before it is judged.
 const MAX_TEXT: usize = 64 << 10;
 
+/// Name, type and description of an argument, as the seed writes them.
+type Property = (&'static str, &'static str, &'static str);
+
 /// The tools of the profile.
 pub(super) fn all(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
     let name = ("name", "string", "Name or ID of the sprite");
-    let rows: [(Verb, &[(&str, &str, &str)], usize); 9] = [
+    let rows: [(Verb, &[Property], usize); 9] = [
         (
             verbs::create(),
             &[
@@ -61,7 +64,7 @@ pub(super) fn all(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
 }
 
 /// The seed's form of a schema. The first `required` properties are.
-fn input(properties: &[(&str, &str, &str)], required: usize) -> Json {
+fn input(properties: &[Property], required: usize) -> Json {
     let mut schema = json!({"type": "object", "properties": {}});
     for (name, kind, description) in properties {
         schema["properties"][*name] = json!({"type": kind, "description": description});
