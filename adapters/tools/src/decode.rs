@@ -13,25 +13,42 @@ const EXACT: f64 = 9_007_199_254_740_991.0;
 
 /// Checked arguments: every value has its type and lies within its bounds; defaults are filled in.
 #[derive(Debug)]
-pub struct Arguments(Map<String, Json>);
+pub struct Arguments {
+    values: Map<String, Json>,
+    given: Vec<&'static str>,
+}
 
 impl Arguments {
     /// The text of a field, once. None when it was left out and has no default.
     pub fn take_text(&mut self, name: &str) -> Option<String> {
-        match self.0.get_mut(name).map(Json::take) {
+        match self.values.get_mut(name).map(Json::take) {
             Some(Json::String(text)) => Some(text),
             _ => None,
         }
     }
 
+    /// The texts of a field, once.
+    pub fn take_texts(&mut self, name: &str) -> Vec<String> {
+        let texts = match self.values.get_mut(name).map(Json::take) {
+            Some(Json::Array(texts)) => texts,
+            _ => Vec::new(),
+        };
+        texts.into_iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+    }
+
+    /// Whether the caller gave the field.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.contains(&name)
+    }
+
     /// The number of a field. None when it was left out and has no default.
     pub fn integer(&self, name: &str) -> Option<u64> {
-        self.0.get(name).and_then(Json::as_u64)
+        self.values.get(name).and_then(Json::as_u64)
     }
 
     /// The flag of a field.
     pub fn flag(&self, name: &str) -> bool {
-        self.0.get(name).and_then(Json::as_bool).unwrap_or(false)
+        self.values.get(name).and_then(Json::as_bool).unwrap_or(false)
     }
 }
 
@@ -45,16 +62,20 @@ pub fn decode(fields: &[Field], mut arguments: Map<String, Json>) -> Result<Argu
         return Err(unknown_field(fields, unknown));
     }
     let mut checked = Map::with_capacity(fields.len());
+    let mut given = Vec::new();
     for field in fields {
         let value = match arguments.remove(field.name) {
-            Some(value) => Some(check(field, value)?),
+            Some(value) => {
+                given.push(field.name);
+                Some(check(field, value)?)
+            }
             None => default(field)?,
         };
         if let Some(value) = value {
             checked.insert(field.name.into(), value);
         }
     }
-    Ok(Arguments(checked))
+    Ok(Arguments { values: checked, given })
 }
 
 fn default(field: &Field) -> Result<Option<Json>> {
@@ -62,8 +83,15 @@ fn default(field: &Field) -> Result<Option<Json>> {
         Kind::Text { absent: Absent::Default(text), .. } => Some((*text).into()),
         Kind::Integer { absent: Absent::Default(number), .. } => Some((*number).into()),
         Kind::Flag { default } => Some((*default).into()),
-        Kind::Text { absent: Absent::None, .. } | Kind::Integer { absent: Absent::None, .. } => None,
-        Kind::Text { absent: Absent::Refused, .. } | Kind::Integer { absent: Absent::Refused, .. } => {
+        Kind::Choice { absent: Absent::Default(word), .. } => Some((*word).into()),
+        Kind::Text { absent: Absent::None, .. }
+        | Kind::Integer { absent: Absent::None, .. }
+        | Kind::Choice { absent: Absent::None, .. }
+        | Kind::Texts { .. } => None,
+        Kind::Text { absent: Absent::Refused, .. }
+        | Kind::Integer { absent: Absent::Refused, .. }
+        | Kind::Choice { absent: Absent::Refused, .. }
+        | Kind::Object => {
             return Err(Error::args_invalid(format!("the field `{}` is missing", field.name))
                 .with_hint(format!("add `{}`: {}", field.name, expected(&field.kind))));
         }
@@ -81,6 +109,30 @@ fn check(field: &Field, value: Json) -> Result<Json> {
                 _ => Err(out_of_range(field, &number, *min, *max)),
             }
         }
+        (Kind::Choice { of, .. }, Json::String(word)) => {
+            if of.contains(&word.as_str()) {
+                return Ok(Json::String(word));
+            }
+            let problem = format!("the field `{}` is {}", field.name, shown(&word.into()));
+            Err(Error::args_invalid(problem).with_hint(format!(
+                "give `{}` {}",
+                field.name,
+                expected(&field.kind)
+            )))
+        }
+        (Kind::Texts { most, bytes }, Json::Array(texts)) if texts.iter().all(Json::is_string) => {
+            let size: usize = texts.iter().filter_map(Json::as_str).map(str::len).sum();
+            if texts.len() <= *most && size <= *bytes {
+                return Ok(Json::Array(texts));
+            }
+            let problem = format!(
+                "the field `{}` has {} texts of {size} bytes, at most {most} of {bytes} bytes are taken",
+                field.name,
+                texts.len()
+            );
+            Err(Error::new(ErrorCode::TooLarge, problem))
+        }
+        (Kind::Object, value @ Json::Object(_)) => Ok(value),
         (kind, Json::Null) => Err(Error::args_invalid(format!("the field `{}` is null", field.name))
             .with_hint(format!("leave `{}` out, or give {}", field.name, expected(kind)))),
         (kind, other) => Err(Error::args_invalid(format!(
@@ -145,6 +197,9 @@ fn expected(kind: &Kind) -> String {
         Kind::Text { min, max, .. } => format!("a string of {min} to {max} bytes"),
         Kind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
         Kind::Flag { .. } => "true or false".into(),
+        Kind::Choice { of, .. } => format!("`{}`", of.join("`, `")),
+        Kind::Texts { most, .. } => format!("a list of at most {most} strings"),
+        Kind::Object => "an object".into(),
     }
 }
 
@@ -153,6 +208,9 @@ fn noun(kind: &Kind) -> &'static str {
         Kind::Text { .. } => "a string",
         Kind::Integer { .. } => "a whole number",
         Kind::Flag { .. } => "true or false",
+        Kind::Choice { .. } => "one of its words",
+        Kind::Texts { .. } => "a list of strings",
+        Kind::Object => "an object",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Answers: an outcome or an error as one JSON object, and as text. The command line's `--json` prints exactly
 //! [`outcome`].
 
+use dormouse_core::sandbox::SandboxId;
 use dormouse_core::{Captured, Error, Exception, Outcome, Status, Value};
 use serde_json::{Map, Value as Json, json};
 
@@ -10,7 +11,8 @@ use crate::surface::Reply;
 const TAIL: usize = 1_024;
 
 /// The result of a run, in the order of the documentation. Every field is there in every result, except `fuel_used`
-/// (only when fuel was counted) and `truncated` (only when output was dropped).
+/// (only when fuel was counted), `truncated` (only when output was dropped) and `recovery` (only when a run of a sandbox that
+/// lasts was stopped).
 pub fn outcome(outcome: &Outcome) -> Json {
     let mut fields = head(outcome.is_ok(), outcome.value(), outcome.exception());
     fields.insert("stdout".into(), outcome.stdout.text.as_str().into());
@@ -28,6 +30,9 @@ pub fn outcome(outcome: &Outcome) -> Json {
         fields.insert("truncated".into(), json!({"stdout_bytes": out, "stderr_bytes": err}));
     }
     fields.insert("provider".into(), outcome.provider.into());
+    if let Some(recovery) = outcome.recovery {
+        fields.insert("recovery".into(), recovery.as_str().into());
+    }
     Json::Object(fields)
 }
 
@@ -66,12 +71,23 @@ pub fn error_text(error: &Error) -> String {
 /// The answer to a run: structured, and as text. A value, an exception and an exit are answers; a run that a limit or a
 /// crash ended is an error, whose text begins with the cause and repeats the end of what was written (S4-12, S4-13).
 pub fn reply(of: &Outcome) -> Reply {
-    let structured = outcome(of);
+    reply_in(of, None)
+}
+
+/// The same for a run in a sandbox that lasts.
+pub fn reply_in(of: &Outcome, sandbox: Option<&SandboxId>) -> Reply {
+    let mut structured = outcome(of);
+    if let Some(id) = sandbox {
+        structured["sandbox_id"] = id.as_str().into();
+    }
     match &of.status {
         Status::Stopped(cause) => {
             let mut text = error_text(cause);
             tail(&mut text, "stdout", &of.stdout);
             tail(&mut text, "stderr", &of.stderr);
+            if let (Some(id), Some(recovery)) = (sandbox, of.recovery) {
+                text.push_str(&format!("\nsandbox: {id}, recovery: {}", recovery.as_str()));
+            }
             Reply { structured, text, is_error: true }
         }
         _ => Reply { text: structured.to_string(), structured, is_error: false },

@@ -38,6 +38,22 @@ pub enum Kind {
         /// What is taken when it is left out.
         default: bool,
     },
+    /// One of a few words.
+    Choice {
+        /// The words.
+        of: &'static [&'static str],
+        /// What is taken when it is left out.
+        absent: Absent<&'static str>,
+    },
+    /// A list of texts. Left out: none.
+    Texts {
+        /// Most texts.
+        most: usize,
+        /// Most UTF-8 bytes of all of them together.
+        bytes: usize,
+    },
+    /// A JSON object of the caller's own form. A call without it is refused.
+    Object,
 }
 
 /// What happens when an argument is left out.
@@ -61,7 +77,48 @@ impl Field {
     pub fn is_required(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Text { absent: Absent::Refused, .. } | Kind::Integer { absent: Absent::Refused, .. }
+            Kind::Text { absent: Absent::Refused, .. }
+                | Kind::Integer { absent: Absent::Refused, .. }
+                | Kind::Choice { absent: Absent::Refused, .. }
+                | Kind::Object
         )
+    }
+}
+
+/// Short ways to write rows.
+impl Field {
+    /// Text of at least one byte.
+    pub(crate) fn text(
+        name: &'static str,
+        max: usize,
+        absent: Absent<&'static str>,
+        description: impl Into<String>,
+    ) -> Self {
+        Self::new(name, Kind::Text { min: 1, max, absent }, description)
+    }
+
+    /// A whole number.
+    pub(crate) fn integer(
+        name: &'static str,
+        (min, max): (u64, u64),
+        absent: Absent<u64>,
+        description: impl Into<String>,
+    ) -> Self {
+        Self::new(name, Kind::Integer { min, max, absent }, description)
+    }
+
+    /// A flag that is false when it is left out.
+    pub(crate) fn flag(name: &'static str, description: impl Into<String>) -> Self {
+        Self::new(name, Kind::Flag { default: false }, description)
+    }
+
+    /// One of a few words, the first when it is left out.
+    pub(crate) fn choice(
+        name: &'static str,
+        of: &'static [&'static str],
+        description: impl Into<String>,
+    ) -> Self {
+        let absent = of.first().map_or(Absent::None, |first| Absent::Default(*first));
+        Self::new(name, Kind::Choice { of, absent }, description)
     }
 }

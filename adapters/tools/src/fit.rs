@@ -65,7 +65,7 @@ fn cut_exception(exception: &mut Exception) {
 }
 
 /// The longest beginning of `text` that takes at most `budget` bytes inside a JSON string.
-fn cut(text: &str, budget: usize) -> &str {
+pub(crate) fn cut(text: &str, budget: usize) -> &str {
     let mut left = budget;
     for (at, character) in text.char_indices() {
         let cost = match character {
@@ -82,7 +82,7 @@ fn cut(text: &str, budget: usize) -> &str {
 }
 
 /// Bytes of the JSON text, counted without keeping it.
-fn encoded_len(value: &impl serde::Serialize) -> usize {
+pub(crate) fn encoded_len(value: &impl serde::Serialize) -> usize {
     struct Count(usize);
     impl std::io::Write for Count {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

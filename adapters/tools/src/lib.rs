@@ -4,22 +4,32 @@
 //!
 //! | step | room |
 //! | --- | --- |
-//! | which tools there are, call one | [`surface`] |
+//! | which tools there are, call one | [`surface`], [`toolset`] |
 //! | one row per argument: type, bounds, default, text | [`field`] |
 //! | that table as a portable JSON Schema | [`schema`] |
 //! | that table as the check of a call, before any work | [`decode`] |
-//! | an outcome or an error as structured content and text | [`encode`], [`fit`] |
+//! | an outcome or an error as structured content and text | [`encode`], [`fit`], [`time`] |
+//! | what tools may read and write on the host | [`host`] |
+//! | archives, checked before anything is written | `archive` |
 //! | each tool | `tool/<verb>.rs` |
+//! | a tool over sandboxes that last: what all of them share | `tool/verb.rs` |
+//! | the words of seeds over the same work | `tool/framework_eval.rs`, `tool/sprites.rs`, `tool/rlm.rs` |
 //!
 //! To add a tool: write its file under `tool/`, give it a table of fields and an output schema, and name it in
 //! `tool::all`. The tests of [`surface`] hold its name, schemas and annotations to the rules of `schema`.
 
+mod archive;
 pub mod decode;
 pub mod encode;
 pub mod field;
 pub mod fit;
+pub mod host;
 pub mod schema;
 pub mod surface;
+pub mod time;
 mod tool;
+pub mod toolset;
 
+pub use host::HostFolders;
 pub use surface::{Annotations, CallContext, Profile, Reply, Surface, ToolSpec};
+pub use toolset::Toolset;

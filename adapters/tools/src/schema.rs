@@ -55,6 +55,20 @@ fn argument(field: &Field) -> Json {
             schema.insert("type".into(), "boolean".into());
             schema.insert("default".into(), (*default).into());
         }
+        Kind::Choice { of, absent } => {
+            schema.insert("type".into(), "string".into());
+            schema.insert("enum".into(), of.to_vec().into());
+            if let Absent::Default(default) = absent {
+                schema.insert("default".into(), (*default).into());
+            }
+        }
+        Kind::Texts { .. } => {
+            schema.insert("type".into(), "array".into());
+            schema.insert("items".into(), json!({"type": "string"}));
+        }
+        Kind::Object => {
+            schema.insert("type".into(), "object".into());
+        }
     }
     schema.insert("description".into(), field.description.clone().into());
     Json::Object(schema)

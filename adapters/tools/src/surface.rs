@@ -4,19 +4,22 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
-use dormouse_core::{Error, ErrorCode, Grants, Manager, OutputSink, Result};
+use dormouse_core::sandbox::SessionKey;
+use dormouse_core::{Error, ErrorCode, Grants, Manager, OutputSink, Result, Sandboxes};
 use futures::FutureExt;
 use serde_json::{Map, Value as Json};
 
 use crate::decode::nearest;
-use crate::tool::{self, Tool};
+use crate::host::HostFolders;
+use crate::tool::{self, Kept, Tool};
+use crate::toolset::Toolset;
 
 /// What a client may assume about a tool, decided once at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Annotations {
     /// It changes nothing outside the sandbox.
     pub read_only: bool,
-    /// It can remove or overwrite something outside the sandbox.
+    /// It can remove or overwrite something outside the sandbox, or takes away a sandbox's state for good.
     pub destructive: bool,
     /// Calling it twice is as calling it once.
     pub idempotent: bool,
@@ -60,17 +63,27 @@ pub enum Profile {
     Sandbox,
     /// `framework__eval`: PHP in the operator's project, in the form of requirements S1.
     Eval,
+    /// `sprite_create` and its siblings, in the form of requirements S4. Needs sandboxes that last.
+    Sprites,
+    /// `rlm_exec` and its siblings, in the form of requirements S3. Needs sandboxes that last.
+    Rlm,
 }
 
 impl Profile {
     /// Every profile by its name.
-    pub const ALL: [(&'static str, Self); 2] = [("sandbox", Self::Sandbox), ("eval", Self::Eval)];
+    pub const ALL: [(&'static str, Self); 4] =
+        [("sandbox", Self::Sandbox), ("eval", Self::Eval), ("sprites", Self::Sprites), ("rlm", Self::Rlm)];
+
+    /// Whether it has no tools without sandboxes that last.
+    pub fn needs_sandboxes(self) -> bool {
+        matches!(self, Self::Sprites | Self::Rlm)
+    }
 }
 
 /// Who calls, and where output goes meanwhile.
 #[derive(Clone, Default)]
 pub struct CallContext {
-    /// Who pays; goes to the log.
+    /// Whose sandboxes are meant, and who pays; goes to the log. Default the local owner.
     pub owner: String,
     /// Receives output while the call runs. Default none.
     pub output: Option<Arc<dyn OutputSink>>,
@@ -81,14 +94,16 @@ pub struct Surface {
     manager: Manager,
     profile: Profile,
     grants: Grants,
+    kept: Option<Kept>,
+    toolset: Toolset,
     tools: Vec<Box<dyn Tool>>,
 }
 
 impl Surface {
-    /// The default profile's tools, without grants.
+    /// The default profile's tools, without grants and without sandboxes that last.
     pub fn new(manager: Manager) -> Self {
-        let (profile, grants) = (Profile::default(), Grants::default());
-        Self { tools: tool::all(&manager, profile, &grants), manager, profile, grants }
+        let (profile, grants, toolset) = (Profile::default(), Grants::default(), Toolset::default());
+        Self { manager, profile, grants, kept: None, toolset, tools: Vec::new() }.remade()
     }
 
     /// The tools of another profile.
@@ -98,17 +113,49 @@ impl Surface {
         self.remade()
     }
 
-    /// The same with what the operator grants every run. Folders and the project are read-only, unless they are granted
-    /// for writing, the operator allows writes, and the call asks for them (S1-22). Standard input and the seed are each
-    /// call's own.
+    /// The same with what the operator grants every run and every new sandbox. Folders and the project are read-only,
+    /// unless they are granted for writing, the operator allows writes, and the call asks for them (S1-22). Standard
+    /// input and the seed are each call's own.
     #[must_use]
     pub fn with_grants(mut self, grants: &Grants) -> Self {
         self.grants = grants.clone();
         self.remade()
     }
 
+    /// The same with sandboxes that last, and what tools may read and write on the host for them. The manager of the
+    /// sandboxes is to be the surface's own.
+    #[must_use]
+    pub fn with_sandboxes(mut self, sandboxes: Sandboxes, host: HostFolders) -> Self {
+        self.kept = Some(Kept { sandboxes, granted: Grants::default(), host, session: None });
+        self.remade()
+    }
+
+    /// The same with another key than `rlm` for the one sandbox of the profile `rlm`, such as one for each working
+    /// folder. Comes after [`Surface::with_sandboxes`].
+    #[must_use]
+    pub fn with_session_key(mut self, key: SessionKey) -> Self {
+        if let Some(kept) = &mut self.kept {
+            kept.session = Some(key);
+        }
+        self.remade()
+    }
+
+    /// The same with a choice of its profile's tools.
+    ///
+    /// # Errors
+    /// `args_invalid` for a name that the profile does not have.
+    pub fn with_tools(mut self, toolset: Toolset) -> Result<Self> {
+        self.toolset = Toolset::All;
+        self = self.remade();
+        toolset.check(&self.tools.iter().map(|tool| tool.spec().name).collect::<Vec<_>>())?;
+        self.toolset = toolset;
+        Ok(self.remade())
+    }
+
     fn remade(mut self) -> Self {
-        self.tools = tool::all(&self.manager, self.profile, &self.grants);
+        let mut tools = tool::all(&self.manager, self.profile, &self.grants, self.kept.as_ref());
+        tools.retain(|tool| self.toolset.has(self.profile, tool.spec().name));
+        self.tools = tools;
         self
     }
 

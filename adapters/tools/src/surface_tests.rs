@@ -12,6 +12,11 @@ use serde_json::json;
 
 use super::*;
 
+#[path = "kept_tests.rs"]
+mod kept;
+#[path = "profile_tests.rs"]
+mod profiles;
+
 /// Keeps what it was asked to run; panics for the source `panic`.
 #[derive(Default)]
 struct Fake(Mutex<Vec<EvalRequest>>);
@@ -80,6 +85,9 @@ fn check_portable(at: &str, schema: &Json) {
             "items" => check_portable(&format!("{at}[]"), value),
             "additionalProperties" => assert_eq!(value, &Json::Bool(false), "{at}"),
             "default" => assert!(!value.is_null(), "{at}: a null default"),
+            "enum" => {
+                assert!(value.as_array().is_some_and(|words| words.iter().all(Json::is_string)), "{at}")
+            }
             "description" | "required" | "minimum" | "maximum" | "minLength" | "maxLength" => {}
             other => panic!("{at}: the keyword `{other}` is not portable"),
         }

@@ -11,6 +11,7 @@
 //! | may it run | [`policy`], [`manager`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`capabilities`] |
+//! | doubles for tests (feature `testing`) | `testing` |
 //! | what came back | [`outcome`], [`value`], [`exception`], [`output`], [`error`] |
 
 pub mod callback;
@@ -29,6 +30,8 @@ pub mod provider;
 pub mod request;
 pub mod sandbox;
 pub mod sandboxes;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod value;
 
 pub use callback::{Callback, Callbacks};

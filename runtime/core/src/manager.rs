@@ -71,7 +71,7 @@ impl Manager {
     pub(crate) fn admit(&self, request: &mut EvalRequest) -> Result<()> {
         request.check()?;
         request.limits = request.limits.clone().within(&self.inner.policy.ceiling)?;
-        request.bounds = request.bounds.clone().clamped();
+        request.bounds = request.bounds.clamped();
         request.allow_eval &= self.inner.policy.allow_eval;
         self.check_grants(&request.grants)
     }

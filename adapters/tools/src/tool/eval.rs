@@ -1,18 +1,22 @@
-//! `sandbox_eval`: one snippet in a fresh sandbox (requirements S1, D3).
+//! `sandbox_eval`: one snippet, in a fresh sandbox or in one that lasts (requirements S1, D3).
 
 mod shape;
 
 #[cfg(test)]
 pub(crate) use shape::fields;
+pub(crate) use shape::{exception, result};
 
 use async_trait::async_trait;
+use dormouse_core::sandbox::SandboxId;
 use dormouse_core::{
-    Access, Bounds, Error, ErrorCode, EvalRequest, Grants, Language, Limits, Manager, Outcome, Result,
+    Access, Bounds, Error, ErrorCode, EvalRequest, Grants, Limits, Manager, Outcome, Result,
 };
 use serde_json::{Map, Value as Json};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Tool;
+use super::verb::{self, Kept, by_id};
 use crate::decode::{Arguments, decode};
 use crate::encode;
 use crate::field::Field;
@@ -25,24 +29,46 @@ const VALUE_BYTES: u32 = 64 << 10;
 pub(crate) struct Eval {
     manager: Manager,
     granted: Grants,
+    /// Sandboxes that last, if there are any.
+    kept: Option<Arc<Kept>>,
     fields: Vec<Field>,
     spec: ToolSpec,
 }
 
 impl Eval {
-    pub(crate) fn new(manager: Manager, granted: Grants) -> Self {
-        let fields = shape::fields(manager.policy());
-        let spec = shape::spec(&fields, manager.policy(), &granted);
-        Self { manager, granted, fields, spec }
+    pub(crate) fn new(manager: Manager, granted: Grants, kept: Option<Arc<Kept>>) -> Self {
+        let mut fields = shape::fields(manager.policy());
+        if kept.is_some() {
+            fields.extend(shape::naming_fields());
+        }
+        let spec = shape::spec(&fields, manager.policy(), &granted, kept.is_some());
+        Self { manager, granted, kept, fields, spec }
     }
 
-    async fn run(&self, arguments: Map<String, Json>, context: CallContext) -> Result<Outcome> {
-        let mut request = self.request(decode(&self.fields, arguments)?)?;
+    async fn run(
+        &self,
+        arguments: Map<String, Json>,
+        context: CallContext,
+    ) -> Result<(Option<SandboxId>, Outcome)> {
+        let mut arguments = decode(&self.fields, arguments)?;
+        let lasting = arguments.is_given("sandbox") || arguments.is_given("session_key");
+        let (Some(kept), true) = (&self.kept, lasting) else {
+            let mut request = self.request(&mut arguments)?;
+            request.output = context.output;
+            return Ok((None, self.manager.eval(request).await?));
+        };
+        let owner = verb::owner(&context)?;
+        settled(&arguments)?;
+        let mut request = self.request(&mut arguments)?;
+        let Grants { stdin, seed, .. } = request.grants;
+        request.grants = Grants { stdin, seed, ..Grants::default() };
         request.output = context.output;
-        self.manager.eval(request).await
+        let id = kept.there_or_new(&mut arguments, &owner).await?;
+        let (id, outcome) = kept.sandboxes.eval(&owner, &by_id(&id), request).await?;
+        Ok((Some(id), outcome))
     }
 
-    fn request(&self, mut arguments: Arguments) -> Result<EvalRequest> {
+    fn request(&self, arguments: &mut Arguments) -> Result<EvalRequest> {
         if arguments.flag("allow_network") {
             let error = Error::new(ErrorCode::NetworkDenied, "network access is not offered here");
             return Err(error.with_hint("leave `allow_network` out and pass the data in `code` or `stdin`"));
@@ -53,13 +79,13 @@ impl Eval {
             return Err(error.with_hint("leave `allow_eval` out"));
         }
         let code = arguments.take_text("code").unwrap_or_default();
-        let mut request = EvalRequest::new(language(&mut arguments)?, code);
+        let mut request = EvalRequest::new(verb::language(arguments)?, code);
         if let Some(name) = arguments.take_text("name") {
             request.name = name;
         }
         request.allow_eval = arguments.flag("allow_eval");
-        request.limits = self.limits(&arguments);
-        request.bounds = bounds(&arguments);
+        request.limits = self.limits(arguments);
+        request.bounds = bounds(arguments);
         request.grants = Grants {
             stdin: arguments.take_text("stdin").unwrap_or_default().into_bytes(),
             seed: arguments.integer("seed"),
@@ -95,15 +121,19 @@ impl Eval {
     }
 }
 
-fn language(arguments: &mut Arguments) -> Result<Language> {
-    let name = arguments.take_text("language").unwrap_or_default();
-    Language::parse(&name).map_err(|error| {
-        let hint = error.hint().unwrap_or_default().to_owned();
-        Error::args_invalid(format!("the field `language` is invalid: {error}")).with_hint(hint)
-    })
+/// What was decided when a sandbox was made cannot be asked of one of its runs.
+fn settled(arguments: &Arguments) -> Result<()> {
+    let asked = |name: &&str| arguments.is_given(name) && (*name != "allow_writes" || arguments.flag(name));
+    match ["memory_bytes", "fuel", "allow_writes"].into_iter().find(asked) {
+        Some(name) => {
+            Err(Error::args_invalid(format!("the field `{name}` does not go with a sandbox that lasts"))
+                .with_hint(format!("leave `{name}` out; it was decided when the sandbox was made")))
+        }
+        None => Ok(()),
+    }
 }
 
-fn bounds(arguments: &Arguments) -> Bounds {
+pub(crate) fn bounds(arguments: &Arguments) -> Bounds {
     let defaults = Bounds::default();
     let number = |name: &str, default: u32| {
         arguments.integer(name).and_then(|number| u32::try_from(number).ok()).unwrap_or(default)
@@ -124,7 +154,7 @@ impl Tool for Eval {
 
     async fn call(&self, arguments: Map<String, Json>, context: CallContext) -> Reply {
         match self.run(arguments, context).await {
-            Ok(outcome) => encode::reply(&fit(outcome)),
+            Ok((sandbox, outcome)) => encode::reply_in(&fit(outcome), sandbox.as_ref()),
             Err(error) => self.refuse(&error),
         }
     }

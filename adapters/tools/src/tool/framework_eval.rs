@@ -27,7 +27,7 @@ pub(crate) struct FrameworkEval {
 impl FrameworkEval {
     pub(crate) fn new(manager: Manager, granted: Grants) -> Self {
         let fields = fields(&manager);
-        let eval = Eval::new(manager, granted);
+        let eval = Eval::new(manager, granted, None);
         let mut output_schema = eval.spec().output_schema.clone();
         output_schema["properties"]["duration_ms"] =
             schema::integer(0, "Wall-clock time in milliseconds, rounded.");

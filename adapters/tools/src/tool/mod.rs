@@ -1,11 +1,25 @@
-//! The tools, one file each.
+//! The tools: those of one verb each, those that belong together in one file, and profiles of the same work.
 
 mod capabilities;
+mod create;
 mod eval;
+mod files;
 mod framework_eval;
+mod life;
+mod read;
+mod rlm;
+mod shown;
+mod sprites;
+mod states;
+mod transfer;
+mod variables;
+mod verb;
+
+use std::sync::Arc;
 
 #[cfg(test)]
 pub(crate) use eval::fields as eval_fields;
+pub(crate) use verb::Kept;
 
 use async_trait::async_trait;
 use dormouse_core::{Error, Grants, Manager};
@@ -27,18 +41,74 @@ pub(crate) trait Tool: Send + Sync {
     fn refuse(&self, error: &Error) -> Reply;
 }
 
-/// The tools of a profile, sorted by name.
-pub(crate) fn all(manager: &Manager, profile: Profile, grants: &Grants) -> Vec<Box<dyn Tool>> {
+/// The tools that are listed when nobody chooses: what it takes to run code, to keep it and its files, and to go back or
+/// several ways. A list costs its readers attention, so what snippets can do themselves and what is rare is left out.
+pub(crate) const USUAL: [&str; 11] = [
+    "sandbox_capabilities",
+    "sandbox_checkpoint",
+    "sandbox_create",
+    "sandbox_destroy",
+    "sandbox_eval",
+    "sandbox_files",
+    "sandbox_fork",
+    "sandbox_list",
+    "sandbox_read",
+    "sandbox_restore",
+    "sandbox_write",
+];
+
+/// All tools of a profile, sorted by name. Without sandboxes that last there are only those that need none.
+pub(crate) fn all(
+    manager: &Manager,
+    profile: Profile,
+    grants: &Grants,
+    kept: Option<&Kept>,
+) -> Vec<Box<dyn Tool>> {
     let (manager, grants) = (manager.clone(), grants.clone());
-    let mut tools: Vec<Box<dyn Tool>> = match profile {
-        Profile::Sandbox => vec![
-            Box::new(capabilities::Capabilities::new(manager.clone(), grants.clone())),
-            Box::new(eval::Eval::new(manager, grants)),
-        ],
-        Profile::Eval => vec![Box::new(framework_eval::FrameworkEval::new(manager, grants))],
+    let kept = kept.map(|kept| Arc::new(Kept { granted: grants.clone(), ..kept.clone() }));
+    let mut tools: Vec<Box<dyn Tool>> = match (profile, &kept) {
+        (Profile::Sandbox, kept) => {
+            let capabilities = capabilities::Capabilities::new(manager.clone(), grants.clone());
+            let eval = eval::Eval::new(manager, grants, kept.clone());
+            let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(capabilities), Box::new(eval)];
+            tools.extend(kept.iter().flat_map(verbs));
+            tools
+        }
+        (Profile::Eval, _) => vec![Box::new(framework_eval::FrameworkEval::new(manager, grants))],
+        (Profile::Sprites, Some(kept)) => sprites::all(kept),
+        (Profile::Rlm, Some(kept)) => rlm::all(kept),
+        (Profile::Sprites | Profile::Rlm, None) => Vec::new(),
     };
     tools.sort_by_key(|tool| tool.spec().name);
     tools
+}
+
+/// The canonical tools over sandboxes that last.
+fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
+    let all = [
+        create::create(kept.sandboxes.rules()),
+        life::get(),
+        life::list(),
+        life::stop(),
+        life::resume(),
+        life::reset(),
+        life::destroy(),
+        life::exec(),
+        read::read(),
+        files::write(),
+        files::edit(),
+        files::files(),
+        transfer::upload(),
+        transfer::download(),
+        variables::load(),
+        variables::get_var(),
+        variables::vars(),
+        states::checkpoint(),
+        states::restore(),
+        states::list_checkpoints(),
+        states::fork(),
+    ];
+    all.into_iter().map(|verb| Box::new(verb::KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()
 }
 
 /// The schema of an answer's `error`: an object, or null.

@@ -1,8 +1,8 @@
 //! What a sandbox does for a call: evaluate, show and bind variables, read and write files.
 
 use super::Sandboxes;
-use crate::sandbox::{Entry, Handle, Owner, SandboxId, Variable};
-use crate::{Bounds, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
+use crate::sandbox::{Entry, Files, Handle, Include, Owner, SandboxId, Variable};
+use crate::{Bounds, ErrorCode, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
 
 /// Entries that a listing gives at most.
 pub(super) const MAX_ENTRIES: usize = 10_000;
@@ -110,7 +110,7 @@ impl Sandboxes {
         most: u64,
     ) -> Result<(Vec<u8>, u64)> {
         let mut visit = self.visit(owner, handle).await?;
-        visit.run(|machine| Box::pin(async move { machine.files().read(&path, offset, most).await })).await
+        visit.run(|machine| Box::pin(async move { read(machine.files(), &path, offset, most).await })).await
     }
 
     /// Replaces a file as a whole, or makes it and its folders.
@@ -126,6 +126,61 @@ impl Sandboxes {
     ) -> Result<()> {
         let mut visit = self.visit(owner, handle).await?;
         visit.run(|machine| Box::pin(async move { machine.files().write(&path, &bytes).await })).await
+    }
+
+    /// Adds to the end of a file, or makes it and its folders. Answers the size that it has then.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::write`]; `invalid_state` when it is no file.
+    pub async fn append(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        path: GuestPath,
+        bytes: Vec<u8>,
+    ) -> Result<u64> {
+        let mut visit = self.visit(owner, handle).await?;
+        visit
+            .run(|machine| {
+                Box::pin(async move {
+                    let files = machine.files();
+                    let mut whole = match read(files, &path, 0, u64::MAX).await {
+                        Ok((whole, _)) => whole,
+                        Err(error) if error.code() == ErrorCode::NotFound => Vec::new(),
+                        Err(error) => return Err(error),
+                    };
+                    whole.extend_from_slice(&bytes);
+                    files.write(&path, &whole).await?;
+                    Ok(whole.len() as u64)
+                })
+            })
+            .await
+    }
+
+    /// Makes folders and writes files, all or none.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::write`] and [`Sandboxes::make_folder`]; the files then are as they were.
+    pub async fn upload(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        folders: Vec<GuestPath>,
+        files: Vec<(GuestPath, Vec<u8>)>,
+    ) -> Result<()> {
+        let mut visit = self.visit(owner, handle).await?;
+        visit
+            .run(|machine| {
+                Box::pin(async move {
+                    let before = machine.snapshot(Include::Files).await?;
+                    let done = write_all(machine.files(), &folders, &files).await;
+                    if done.is_err() {
+                        machine.restore(before.as_ref()).await?;
+                    }
+                    done
+                })
+            })
+            .await
     }
 
     /// Replaces text in a file; answers in how many places.
@@ -184,4 +239,34 @@ impl Sandboxes {
     fn limits(&self) -> Limits {
         self.inner.manager.policy().defaults.clone()
     }
+}
+
+/// As much of a file as was asked for, in as many reads as it takes.
+async fn read(files: &mut dyn Files, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)> {
+    let (mut bytes, size) = files.read(path, offset, most).await?;
+    loop {
+        let had = bytes.len() as u64;
+        if had >= most || offset.saturating_add(had) >= size {
+            return Ok((bytes, size));
+        }
+        let (more, _) = files.read(path, offset.saturating_add(had), most - had).await?;
+        if more.is_empty() {
+            return Ok((bytes, size));
+        }
+        bytes.extend_from_slice(&more);
+    }
+}
+
+async fn write_all(
+    into: &mut dyn Files,
+    folders: &[GuestPath],
+    files: &[(GuestPath, Vec<u8>)],
+) -> Result<()> {
+    for folder in folders {
+        into.make_folder(folder).await?;
+    }
+    for (path, bytes) in files {
+        into.write(path, bytes).await?;
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Making, looking at, stopping, resuming and destroying.
 
 use super::Sandboxes;
+use super::seat::unknown;
 use crate::sandbox::lifecycle::status;
 use crate::sandbox::{
     Created, Event, Handle, Name, Owner, Phase, Sandbox, SandboxId, SandboxSpec, SessionKey, StopReason,
@@ -36,7 +37,7 @@ pub struct View {
 }
 
 impl Sandboxes {
-    /// Makes a sandbox, or finds the one with the session key. True: it is new.
+    /// Makes a sandbox, or finds the one with the session key, which is resumed if it is stopped. True: it is new.
     ///
     /// # Errors
     /// `args_invalid` for numbers outside the operator's, `name_taken`, `quota_exceeded`, `write_denied`.
@@ -75,6 +76,9 @@ impl Sandboxes {
             .map_err(|error| Error::internal("the sandbox was not made", error))??;
         Ok(match created {
             Created::New(sandbox) => (self.view(sandbox), true),
+            Created::Existing(sandbox) if sandbox.phase == Phase::Stopped => {
+                (self.resume(owner, &Handle::IdOrName(sandbox.id.as_str())).await?, false)
+            }
             Created::Existing(sandbox) => (self.view(sandbox), false),
         })
     }
@@ -84,10 +88,11 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`.
     pub fn get(&self, owner: &Owner, handle: &Handle<'_>) -> Result<View> {
-        Ok(self.view(self.inner.ledger.find(owner, handle)?))
+        Ok(self.view(self.find(owner, handle)?))
     }
 
-    /// The owner's sandboxes, oldest first, stopped ones as well; at most `most` (1 000) after the one made at that time with that id.
+    /// The owner's sandboxes, oldest first, stopped ones as well; at most `most` (1 000) after the one that was made then
+    /// and has that id.
     ///
     /// # Errors
     /// What keeps the ledger from reading.
@@ -107,7 +112,7 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`, `invalid_state`, and what keeps it from being saved.
     pub async fn stop(&self, owner: &Owner, handle: &Handle<'_>, reason: StopReason) -> Result<View> {
-        let record = self.inner.ledger.find(owner, handle)?;
+        let record = self.find(owner, handle)?;
         let phase = record.phase.after(Event::Stop(reason))?;
         let mut visit = self.visit_record(record, Event::Stop(reason)).await?;
         let now = self.inner.clock.now();
@@ -128,7 +133,7 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`, `invalid_state`.
     pub async fn resume(&self, owner: &Owner, handle: &Handle<'_>) -> Result<View> {
-        let record = self.inner.ledger.find(owner, handle)?;
+        let record = self.find(owner, handle)?;
         let phase = record.phase.after(Event::Resume)?;
         let mut visit = self.visit_record(record, Event::Resume).await?;
         let now = self.inner.clock.now();
@@ -146,17 +151,29 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`, also the second time; `busy` when another process has it.
     pub async fn destroy(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox> {
-        let record = self.inner.ledger.find(owner, handle)?;
+        let record = self.find(owner, handle)?;
+        let seat = self.inner.seats().entry(record.id.clone()).or_default().clone();
+        // Until it is destroyed, or until that failed, no call goes on.
+        let _ending = seat.end();
+        self.end(record, |_| true).await?.ok_or_else(|| unknown(handle))
+    }
+
+    /// Destroys a sandbox, if `due` says so of its record when no call is in the way any more.
+    pub(super) async fn end(
+        &self,
+        record: Sandbox,
+        due: impl FnOnce(&Sandbox) -> bool,
+    ) -> Result<Option<Sandbox>> {
         let id = record.id.clone();
-        if let Some(seat) = self.inner.seats().get(&id) {
-            seat.ended.cancel();
-        }
         let mut visit = self.visit_record(record, Event::Destroy).await?;
+        if !due(&visit.now()) {
+            return Ok(None);
+        }
         // Whoever waits behind this call finds no record.
         visit.live.forget();
         visit.save(|record| record.phase = Phase::Destroyed).await?;
         self.inner.seats().remove(&id);
-        Ok(visit.record.clone())
+        Ok(Some(visit.record.clone()))
     }
 
     /// A record with what this process knows of it.

@@ -1,7 +1,7 @@
 //! A call's way to a sandbox: its record, its queue, its lease, its machine.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Inner, Sandboxes};
 use crate::sandbox::{
-    Event, Handle, Include, Lease, Machine, Owner, Phase, Sandbox, SandboxId, Snapshot, Timestamp,
+    Event, Handle, Include, Lease, Machine, Name, Owner, Phase, Sandbox, SandboxId, SessionKey, Snapshot,
+    Timestamp,
 };
 use crate::{Error, ErrorCode, Result};
 
@@ -20,8 +21,8 @@ const ASK_AGAIN: Duration = Duration::from_millis(20);
 /// What this process holds of one sandbox.
 pub(super) struct Seat {
     waiting: AtomicUsize,
-    /// Ends the call that is running when the sandbox is destroyed.
-    pub(super) ended: CancellationToken,
+    /// Ends the calls that are under way when the sandbox is being destroyed.
+    ended: Mutex<CancellationToken>,
     pub(super) live: Arc<tokio::sync::Mutex<Live>>,
 }
 
@@ -44,7 +45,33 @@ pub(super) struct Live {
 
 impl Default for Seat {
     fn default() -> Self {
-        Self { waiting: AtomicUsize::new(0), ended: CancellationToken::new(), live: Arc::default() }
+        Self { waiting: AtomicUsize::new(0), ended: Mutex::default(), live: Arc::default() }
+    }
+}
+
+impl Seat {
+    fn ended(&self) -> MutexGuard<'_, CancellationToken> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the call that runs and those that wait, for as long as the answer lives.
+    pub(super) fn end(self: &Arc<Self>) -> Ending {
+        self.ended().cancel();
+        Ending(self.clone())
+    }
+
+    /// Whether a call is in it, or something looks after it.
+    pub(super) fn is_taken(&self) -> bool {
+        self.live.try_lock().is_err()
+    }
+}
+
+/// The time in which a sandbox is being destroyed. If it was not, calls go on afterwards.
+pub(super) struct Ending(Arc<Seat>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        *self.0.ended() = CancellationToken::new();
     }
 }
 
@@ -70,8 +97,26 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`; `invalid_state` when it does not take calls; `busy` when too many wait, or another process has it.
     pub(super) async fn visit(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
-        let record = self.inner.ledger.find(owner, handle)?;
+        let record = self.find(owner, handle)?;
         self.visit_record(record, Event::Call).await
+    }
+
+    /// The owner's record of a sandbox. What is no id, no name and no key is as unknown as what is not there.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, the same for what is destroyed, another owner's, or was never there (S2-18).
+    pub(super) fn find(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox> {
+        let can_be = match handle {
+            Handle::IdOrName(text) => Name::parse(text).is_ok(),
+            Handle::SessionKey(key) => SessionKey::parse(key).is_ok(),
+        };
+        if !can_be {
+            return Err(unknown(handle));
+        }
+        self.inner.ledger.find(owner, handle).map_err(|error| match error.code() {
+            ErrorCode::UnknownSandbox => unknown(handle),
+            _ => error,
+        })
     }
 
     /// The same for a record that has been found, if `event` may happen to it.
@@ -79,7 +124,7 @@ impl Sandboxes {
         record.phase.after(event)?;
         let (owner, id) = (record.owner, record.id);
         let seat = self.inner.seats().entry(id.clone()).or_default().clone();
-        let live = self.wait(&seat).await?;
+        let live = self.wait(&seat, event).await?;
         let mut visit = Visit {
             inner: self.inner.clone(),
             record: self.inner.ledger.find(&owner, &Handle::IdOrName(id.as_str()))?,
@@ -99,9 +144,13 @@ impl Sandboxes {
         Ok(visit)
     }
 
-    async fn wait(&self, seat: &Arc<Seat>) -> Result<OwnedMutexGuard<Live>> {
+    /// The end of a sandbox comes however many wait.
+    async fn wait(&self, seat: &Arc<Seat>, event: Event) -> Result<OwnedMutexGuard<Live>> {
         if let Ok(live) = seat.live.clone().try_lock_owned() {
             return Ok(live);
+        }
+        if event == Event::Destroy {
+            return Ok(seat.live.clone().lock_owned().await);
         }
         let _waiting = Waiting::enter(&seat.waiting, self.inner.rules.waiting)?;
         Ok(seat.live.clone().lock_owned().await)
@@ -149,13 +198,28 @@ impl Visit {
         &mut self,
         work: impl for<'a> FnOnce(&'a mut dyn Machine) -> BoxFuture<'a, Result<T>> + Send,
     ) -> Result<T> {
-        let ended = self.seat.ended.clone();
+        let ended = self.seat.ended().clone();
+        let gone = || Error::new(ErrorCode::Cancelled, "the sandbox is being destroyed");
+        if ended.is_cancelled() {
+            return Err(gone());
+        }
         let machine = self.machine().await?;
         tokio::select! {
             biased;
-            () = ended.cancelled() => Err(Error::new(ErrorCode::Cancelled, "the sandbox was destroyed")),
+            () = ended.cancelled() => Err(gone()),
             done = work(machine.as_mut()) => done,
         }
+    }
+
+    /// The record with what has happened since it was saved.
+    pub(super) fn now(&self) -> Sandbox {
+        let mut record = self.record.clone();
+        record.last_activity_at = record.last_activity_at.max(self.live.called_at);
+        record.used |= self.live.called_at > Timestamp::default();
+        if record.phase == Phase::Stopped && self.live.changed {
+            (record.phase, record.stop_reason, record.stopped_at) = (Phase::Running, None, None);
+        }
+        record
     }
 
     /// Saves what has changed, with the record as it should be now.
@@ -163,12 +227,7 @@ impl Visit {
     /// # Errors
     /// What keeps it from being saved; it stays changed then.
     pub(super) async fn save(&mut self, change: impl FnOnce(&mut Sandbox)) -> Result<()> {
-        let mut record = self.record.clone();
-        record.last_activity_at = record.last_activity_at.max(self.live.called_at);
-        record.used |= self.live.called_at > Timestamp::default();
-        if record.phase == Phase::Stopped && self.live.changed {
-            (record.phase, record.stop_reason, record.stopped_at) = (Phase::Running, None, None);
-        }
+        let mut record = self.now();
         change(&mut record);
         let include = if record.spec.keeps_memory { Include::Both } else { Include::Files };
         let changed = self.live.changed;
@@ -197,6 +256,14 @@ impl Drop for Visit {
             self.live.lease = None;
         }
     }
+}
+
+/// The error for a sandbox that the owner has not.
+pub(super) fn unknown(handle: &Handle<'_>) -> Error {
+    let (Handle::IdOrName(text) | Handle::SessionKey(text)) = handle;
+    let shown: String = text.escape_debug().take(64).collect();
+    Error::new(ErrorCode::UnknownSandbox, format!("there is no sandbox `{shown}`"))
+        .with_hint("sandbox_list names those that there are; one that was destroyed does not come back")
 }
 
 /// Counts one waiting call for as long as it lives.

@@ -49,7 +49,7 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`.
     pub fn checkpoints(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Vec<Checkpoint>> {
-        self.inner.ledger.checkpoints(&self.inner.ledger.find(owner, handle)?.id)
+        self.inner.ledger.checkpoints(&self.find(owner, handle)?.id)
     }
 
     /// Puts a sandbox back to one of its checkpoints: later changes are gone.
@@ -63,7 +63,7 @@ impl Sandboxes {
         handle: &Handle<'_>,
         checkpoint: &str,
     ) -> Result<(Sandbox, Checkpoint)> {
-        let record = self.inner.ledger.find(owner, handle)?;
+        let record = self.find(owner, handle)?;
         let checkpoint = self.known(owner, checkpoint)?;
         if checkpoint.label.sandbox != record.id {
             return Err(Error::new(
@@ -104,7 +104,7 @@ impl Sandboxes {
         }
         let (origin, state, saved) = match checkpoint {
             Some(id) => {
-                let record = self.inner.ledger.find(owner, handle)?;
+                let record = self.find(owner, handle)?;
                 let checkpoint = self.known(owner, id)?;
                 (record, self.load(&checkpoint)?, Some(checkpoint.state))
             }

@@ -1,1 +1,6 @@
+//! The manager over a machine and a ledger that only pretend, and a clock that the tests drive.
 
+mod fakes;
+mod life;
+mod states;
+mod traffic;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::seat::Seat;
 use super::{Inner, Sandboxes};
 use crate::Result;
-use crate::sandbox::{Event, Handle, Phase, SandboxId, StopReason, Swept};
+use crate::sandbox::{Event, Handle, Phase, Sandbox, SandboxId, StopReason, Swept};
 
 /// How often a server looks.
 const TICK: Duration = Duration::from_millis(250);
@@ -101,25 +101,41 @@ impl Sandboxes {
     pub async fn live(&self) -> Result<()> {
         let now = self.inner.clock.now();
         for sandbox in self.inner.ledger.in_phase(Phase::Running)? {
+            if self.is_taken(&sandbox.id) {
+                continue;
+            }
             let (id, owner) = (sandbox.id.clone(), sandbox.owner.clone());
-            let view = self.view(sandbox);
-            let (record, busy) = (&view.sandbox, view.status == "running" && view.awake.is_empty());
-            let handle = Handle::IdOrName(id.as_str());
-            if !record.used && record.created_at.after(self.inner.rules.unused) <= now {
-                self.note(&id, self.destroy(&owner, &handle).await.map(drop));
-            } else if !busy && record.last_activity_at.after(record.spec.idle) <= now {
+            let record = self.view(sandbox).sandbox;
+            if self.is_unused(&record) {
+                let done = self.end(record, |record| self.is_unused(record)).await;
+                self.note(&id, done.map(drop));
+            } else if record.last_activity_at.after(record.spec.idle) <= now {
+                let handle = Handle::IdOrName(id.as_str());
                 self.note(&id, self.stop(&owner, &handle, StopReason::Idle).await.map(drop));
             }
         }
+        let due = |record: &Sandbox| {
+            let stopped_at = record.stopped_at.filter(|_| record.phase == Phase::Stopped);
+            self.is_unused(record) || stopped_at.is_some_and(|at| at.after(record.spec.retention) <= now)
+        };
         for sandbox in self.inner.ledger.in_phase(Phase::Stopped)? {
-            let (id, owner) = (sandbox.id.clone(), sandbox.owner.clone());
-            let view = self.view(sandbox);
-            let due = view.sandbox.stopped_at.is_some_and(|at| at.after(view.sandbox.spec.retention) <= now);
-            if due {
-                self.note(&id, self.destroy(&owner, &Handle::IdOrName(id.as_str())).await.map(drop));
+            let id = sandbox.id.clone();
+            let record = self.view(sandbox).sandbox;
+            // A call that has just woken it has not always been saved.
+            if !self.is_taken(&id) && due(&record) {
+                self.note(&id, self.end(record, due).await.map(drop));
             }
         }
         Ok(())
+    }
+
+    /// Nobody has ever called it, for too long.
+    fn is_unused(&self, record: &Sandbox) -> bool {
+        !record.used && record.created_at.after(self.inner.rules.unused) <= self.inner.clock.now()
+    }
+
+    fn is_taken(&self, id: &SandboxId) -> bool {
+        self.inner.seats().get(id).is_some_and(|seat| seat.is_taken())
     }
 
     /// Removes what no record needs.

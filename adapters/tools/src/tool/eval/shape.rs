@@ -26,6 +26,30 @@ vanishes). An exception or a non-zero exit is a normal answer; a run that passes
 stopped and `error` names the limit and what to change. Long values and output are cut and say so: page through a \
 container with `preview_offset` and `preview_items`, or print less.";
 
+/// What the description says when there are no sandboxes that last, and when there are.
+const FRESH: &str = "a call starts in milliseconds and nothing is kept from one call to the next";
+const LASTING: &str = "a call starts in milliseconds, and variables and files are kept for later calls only in a sandbox \
+that `sandbox` or `session_key` names";
+
+/// The arguments that name a sandbox that lasts.
+pub(super) fn naming_fields() -> [Field; 2] {
+    [
+        Field::text(
+            "sandbox",
+            64 << 10,
+            Absent::None,
+            "Id or name of a sandbox that lasts, to run in. Default: a fresh one that vanishes.",
+        ),
+        Field::text(
+            "session_key",
+            64 << 10,
+            Absent::None,
+            "A key of your own instead of `sandbox`: the same key runs in the same sandbox, which is made when it is \
+             not there.",
+        ),
+    ]
+}
+
 /// The table of arguments under the operator's policy.
 pub(crate) fn fields(policy: &Policy) -> Vec<Field> {
     let mut fields = source_fields();
@@ -161,10 +185,13 @@ fn limit(name: &'static str, min: u64, max: u64, default: u64, what: &str) -> Fi
 }
 
 /// How the tool is listed.
-pub(super) fn spec(fields: &[Field], policy: &Policy, granted: &Grants) -> ToolSpec {
+pub(super) fn spec(fields: &[Field], policy: &Policy, granted: &Grants, lasts: bool) -> ToolSpec {
     let writable = |access: Access| policy.allow_writes && access == Access::ReadWrite;
     let (mounts, project) = (&granted.mounts, granted.project.as_ref());
     let mut description = DESCRIPTION.to_owned();
+    if lasts {
+        description = description.replace(FRESH, LASTING);
+    }
     if let Some(project) = project {
         description += &format!(
             " Snippets run inside a project, `{}` ({}): its packages can be imported, and `container(name)` gives its \
@@ -224,10 +251,13 @@ fn output() -> Json {
             .required("stderr_bytes", schema::integer(0, "Bytes dropped of standard error."))
             .build())
         .required("provider", schema::text("Who ran it, such as `wasm`; `none` when nothing ran."))
+        .optional("sandbox_id", schema::text("The sandbox that it ran in; only when that lasts."))
+        .optional("recovery", schema::text("What the variables are after a run that was stopped in a sandbox that lasts: \
+                                            before_run (as before it), earlier (as before an earlier run) or fresh."))
         .build()
 }
 
-fn result() -> Json {
+pub(crate) fn result() -> Json {
     Object::new()
         .description("The typed value of the last expression; null after an exception, an exit or a stop. Further \
                       fields by type: `undefined`, `big`, `entries`, `properties`, `repr`, `preview`, `exhausted`, \
@@ -245,7 +275,7 @@ fn result() -> Json {
         .or_null()
 }
 
-fn exception() -> Json {
+pub(crate) fn exception() -> Json {
     frame_fields(Object::new().description("What the snippet raised; null when it did not. Untrusted text."))
         .optional("excerpt", schema::text("The source line that raised."))
         .optional("traceback", schema::text("The language's own rendering, cut in its middle."))

@@ -1,0 +1,272 @@
+//! The few places of the host that tools may read from and write to, as the operator named them.
+//!
+//! A path is first judged as text, then opened below its root without leaving it, and then judged again by where it led:
+//! so neither links nor a change in between show anything else. What holds secrets is refused even below a root (S3-07).
+
+use std::io::{self, Read as _, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
+use dormouse_core::{Error, ErrorCode, Result};
+
+/// Longest path of the host, in bytes.
+const MAX_PATH: usize = 4_096;
+/// What holds secrets, wherever it lies: a run of these components in a path is refused.
+const SECRET: [&[&str]; 15] = [
+    &[".ssh"],
+    &[".aws"],
+    &[".azure"],
+    &[".gnupg"],
+    &[".kube"],
+    &[".docker"],
+    &[".password-store"],
+    &[".netrc"],
+    &[".git-credentials"],
+    &[".pgpass"],
+    &[".npmrc"],
+    &[".pypirc"],
+    &[".config", "gcloud"],
+    &[".config", "gh"],
+    &[".local", "share", "keyrings"],
+];
+
+/// Where tools may read and write on the host. The default is nowhere.
+#[derive(Clone, Default)]
+pub struct HostFolders {
+    roots: Vec<Arc<Root>>,
+    downloads: Option<Arc<Root>>,
+}
+
+struct Root {
+    /// As the operator wrote it, and as it really is.
+    names: [PathBuf; 2],
+    folder: Dir,
+}
+
+impl Root {
+    fn open(path: &Path) -> Result<Arc<Self>> {
+        let refused = |error: io::Error| {
+            let message = format!("the folder `{}` cannot be opened", path.display());
+            Error::new(ErrorCode::PathDenied, message)
+                .with_hint("name a folder that exists and that you can read")
+                .with_source(error)
+        };
+        let real = path.canonicalize().map_err(refused)?;
+        let folder = Dir::open_ambient_dir(&real, ambient_authority()).map_err(refused)?;
+        Ok(Arc::new(Self { names: [path.to_path_buf(), real], folder }))
+    }
+
+    /// The rest of a path that lies below this folder, judged by its text alone.
+    fn below<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        if path.is_relative() {
+            return Some(path);
+        }
+        self.names.iter().find_map(|name| path.strip_prefix(name).ok())
+    }
+}
+
+/// A file of the host that was found and may be read.
+#[derive(Debug)]
+pub struct HostFile {
+    /// The last component of its path.
+    pub name: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+impl HostFolders {
+    /// Lets tools read below a folder.
+    ///
+    /// # Errors
+    /// `path_denied` when it cannot be opened.
+    pub fn readable(mut self, folder: &Path) -> Result<Self> {
+        self.roots.push(Root::open(folder)?);
+        Ok(self)
+    }
+
+    /// Lets downloads be written below a folder.
+    ///
+    /// # Errors
+    /// `path_denied` when it cannot be opened.
+    pub fn downloads(mut self, folder: &Path) -> Result<Self> {
+        self.downloads = Some(Root::open(folder)?);
+        Ok(self)
+    }
+
+    /// Whether anything can be read.
+    pub fn can_read(&self) -> bool {
+        !self.roots.is_empty()
+    }
+
+    /// Whether downloads can be written.
+    pub fn can_write(&self) -> bool {
+        self.downloads.is_some()
+    }
+
+    /// Reads one regular file of at most `most` bytes. A relative path is looked for below each root in turn.
+    ///
+    /// # Errors
+    /// `path_denied` for what lies elsewhere or holds secrets; `args_invalid` for a glob or what is no file; `not_found`;
+    /// `too_large`.
+    pub async fn read(&self, path: String, most: u64) -> Result<HostFile> {
+        let folders = self.clone();
+        tokio::task::spawn_blocking(move || folders.read_now(&path, most))
+            .await
+            .map_err(|error| Error::internal("the file was not read", error))?
+    }
+
+    fn read_now(&self, path: &str, most: u64) -> Result<HostFile> {
+        if self.roots.is_empty() {
+            return Err(Error::new(ErrorCode::PathDenied, "no folder of the host can be read here")
+                .with_hint("have the operator name a folder that tools may read"));
+        }
+        let asked = judged(path)?;
+        let mut found = None;
+        for root in &self.roots {
+            let Some(below) = root.below(&asked) else { continue };
+            match open(&root.folder, below) {
+                Ok(file) => {
+                    found = Some((file, root, below));
+                    break;
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    found = None;
+                    if asked.is_absolute() {
+                        return Err(missing(path));
+                    }
+                }
+                Err(error) => return Err(outside(path).with_source(error)),
+            }
+        }
+        let Some((file, root, below)) = found else {
+            return Err(if asked.is_relative() { missing(path) } else { outside(path) });
+        };
+        let real = real_path(&file, root, below).map_err(|error| outside(path).with_source(error))?;
+        if is_secret(&real) {
+            return Err(outside(path));
+        }
+        let about = file.metadata().map_err(|error| outside(path).with_source(error))?;
+        if !about.is_file() {
+            return Err(Error::args_invalid(format!("`{}` is no regular file", shown(path)))
+                .with_hint("name one file; a folder is not loaded as a whole"));
+        }
+        let mut bytes = Vec::new();
+        let read = file.into_std().take(most.saturating_add(1)).read_to_end(&mut bytes);
+        read.map_err(|error| outside(path).with_source(error))?;
+        if bytes.len() as u64 > most {
+            let message = format!("`{}` has more than {most} bytes", shown(path));
+            return Err(Error::new(ErrorCode::TooLarge, message)
+                .with_hint("mount its folder into the sandbox instead"));
+        }
+        let name = asked.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(HostFile { name, bytes })
+    }
+
+    /// Writes a download and answers its path: `FOLDER/SANDBOX/NAME`, with a number when there is one already.
+    ///
+    /// # Errors
+    /// `capability_unavailable` when the operator named no folder; `state_unavailable` when it cannot be written.
+    pub async fn save(&self, sandbox: String, name: String, bytes: Vec<u8>) -> Result<PathBuf> {
+        let root = self.downloads.clone().ok_or_else(|| {
+            Error::new(ErrorCode::CapabilityUnavailable, "downloads cannot be saved on the host here")
+                .with_hint("read the file in pieces with sandbox_read, or have the operator name a folder")
+        })?;
+        tokio::task::spawn_blocking(move || {
+            save_now(&root, &sandbox, &name, &bytes).map_err(|error| {
+                Error::new(ErrorCode::StateUnavailable, "the download cannot be written").with_source(error)
+            })
+        })
+        .await
+        .map_err(|error| Error::internal("the download was not written", error))?
+    }
+}
+
+fn save_now(root: &Root, sandbox: &str, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+    root.folder.create_dir_all(sandbox)?;
+    let folder = root.folder.open_dir(sandbox)?;
+    let name = plain(name);
+    for number in 1..1000 {
+        let name = if number == 1 { name.clone() } else { format!("{number}-{name}") };
+        match folder.open_with(&name, OpenOptions::new().write(true).create_new(true)) {
+            Ok(mut file) => {
+                file.write_all(bytes)?;
+                return Ok(root.names[1].join(sandbox).join(name));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// A file name that is harmless everywhere: the sandbox chose it.
+fn plain(name: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let name: String = name.chars().map(safe).take(100).collect();
+    match name.trim_start_matches('.') {
+        "" => "download".into(),
+        name => name.into(),
+    }
+}
+
+/// What can be told of a path from its text.
+fn judged(path: &str) -> Result<PathBuf> {
+    if path.len() > MAX_PATH || path.contains('\0') {
+        return Err(outside(path));
+    }
+    let asked = Path::new(path);
+    let up = asked.components().any(|part| matches!(part, Component::ParentDir));
+    if up || path.is_empty() || is_secret(asked) {
+        return Err(outside(path));
+    }
+    if path.contains(['*', '?']) {
+        return Err(Error::args_invalid(format!("`{}` is a pattern, not a path", shown(path)))
+            .with_hint("name one file; patterns are not expanded"));
+    }
+    Ok(asked.to_path_buf())
+}
+
+fn is_secret(path: &Path) -> bool {
+    let parts: Vec<_> = path.components().filter_map(|part| part.as_os_str().to_str()).collect();
+    SECRET.iter().any(|secret| {
+        parts.windows(secret.len()).any(|run| run.iter().zip(*secret).all(|(a, b)| a.eq_ignore_ascii_case(b)))
+    })
+}
+
+/// Opens without waiting for the other end of a pipe.
+fn open(folder: &Dir, below: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let flags = rustix::fs::OFlags::NONBLOCK.bits();
+    options.read(true).custom_flags(i32::try_from(flags).unwrap_or_default());
+    folder.open_with(below, &options)
+}
+
+/// Where the open file really lies.
+fn real_path(file: &File, root: &Root, below: &Path) -> io::Result<PathBuf> {
+    use std::os::fd::AsRawFd as _;
+    match std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())) {
+        Ok(path) => Ok(path),
+        Err(_) => Ok(root.names[1].join(root.folder.canonicalize(below)?)),
+    }
+}
+
+/// The same words whether there is such a file or not.
+fn outside(path: &str) -> Error {
+    let message = format!("`{}` is not below a folder that tools may read", shown(path));
+    Error::new(ErrorCode::PathDenied, message)
+        .with_hint("name a file below a folder that the operator allows")
+}
+
+fn missing(path: &str) -> Error {
+    Error::new(ErrorCode::NotFound, format!("there is no file `{}`", shown(path)))
+}
+
+fn shown(path: &str) -> String {
+    path.escape_debug().take(128).collect()
+}
+
+#[cfg(test)]
+#[path = "host_tests.rs"]
+mod tests;

@@ -1,0 +1,127 @@
+//! What a path of the host can and cannot lead to.
+
+use dormouse_core::ErrorCode;
+
+use super::*;
+
+struct Place {
+    folder: tempfile::TempDir,
+    host: HostFolders,
+}
+
+fn place() -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    for made in ["root/.ssh", "root/sub", "outside", "downloads"] {
+        std::fs::create_dir_all(folder.path().join(made)).unwrap();
+    }
+    for (file, text) in
+        [("root/a.txt", "a"), ("root/sub/b.txt", "b"), ("root/.ssh/id", "secret"), ("outside/x", "canary")]
+    {
+        std::fs::write(folder.path().join(file), text).unwrap();
+    }
+    let host = HostFolders::default().readable(&root).unwrap();
+    Place { host: host.downloads(&folder.path().join("downloads")).unwrap(), folder }
+}
+
+impl Place {
+    fn path(&self, path: &str) -> String {
+        self.folder.path().join(path).to_str().unwrap().into()
+    }
+
+    fn read(&self, path: &str, most: u64) -> Result<HostFile> {
+        self.host.read_now(path, most)
+    }
+
+    fn code(&self, path: &str) -> ErrorCode {
+        self.read(path, 100).unwrap_err().code()
+    }
+}
+
+#[test]
+fn a_file_below_a_root_is_read_by_absolute_and_by_relative_path() {
+    let place = place();
+    for path in [place.path("root/sub/b.txt"), "sub/b.txt".into(), "./sub/b.txt".into()] {
+        let file = place.read(&path, 1).unwrap();
+        assert_eq!((file.name.as_str(), file.bytes.as_slice()), ("b.txt", &b"b"[..]));
+    }
+    assert_eq!(place.read("a.txt", 0).unwrap_err().code(), ErrorCode::TooLarge);
+}
+
+/// FS-02, FS-03, S3-06, S3-07.
+#[test]
+fn what_leads_elsewhere_or_holds_secrets_is_refused() {
+    use std::os::unix::fs::symlink;
+    let place = place();
+    for (link, target) in [
+        ("out", place.path("outside/x")),
+        ("up", "../outside".into()),
+        ("innocent", ".ssh/id".into()),
+        ("self", "self".into()),
+        ("proc", "/proc/self/environ".into()),
+    ] {
+        symlink(target, place.folder.path().join("root").join(link)).unwrap();
+    }
+    let long = "x".repeat(4_097);
+    let outside = place.path("outside/x");
+    let up = place.path("root/../outside/x");
+    for path in [
+        "",
+        "../outside/x",
+        "sub/../a.txt",
+        &up,
+        "a\0",
+        &long,
+        &outside,
+        "/etc/passwd",
+        "/nowhere/at/all",
+        "/proc/self/environ",
+        ".ssh/id",
+        ".SSH/id",
+        "out",
+        "up/x",
+        "innocent",
+        "self",
+        "proc",
+    ] {
+        let error = place.read(path, 100).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::PathDenied, "{path:?}: {error}");
+        assert!(error.message().len() < 300, "{path:?}");
+    }
+    assert_eq!(place.code("missing"), ErrorCode::NotFound);
+    assert_eq!(place.code("%2e%2e/outside/x"), ErrorCode::NotFound);
+    assert_eq!(place.code("*.txt"), ErrorCode::ArgsInvalid);
+    assert_eq!(place.code("sub"), ErrorCode::ArgsInvalid);
+    assert_eq!(HostFolders::default().read_now("a.txt", 1).unwrap_err().code(), ErrorCode::PathDenied);
+}
+
+#[test]
+fn a_pipe_is_no_file_and_nobody_waits_for_it() {
+    let place = place();
+    let pipe = place.folder.path().join("root/pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert_eq!(place.code("pipe"), ErrorCode::ArgsInvalid);
+}
+
+#[test]
+fn a_download_gets_a_harmless_name_and_replaces_nothing() {
+    let place = place();
+    let root = place.host.downloads.clone().unwrap();
+    for (name, saved) in [
+        ("plot.png", "plot.png"),
+        ("plot.png", "2-plot.png"),
+        ("..", "download"),
+        (".bashrc", "bashrc"),
+        ("a\nb/c", "a_b_c"),
+        ("名", "_"),
+    ] {
+        let path = save_now(&root, "sb-1", name, b"x").unwrap();
+        assert!(path.ends_with(Path::new("downloads/sb-1").join(saved)), "{}", path.display());
+        assert_eq!(std::fs::read(path).unwrap(), b"x");
+    }
+    let code = |done: Result<PathBuf>| done.unwrap_err().code();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let none = HostFolders::default();
+    let nowhere = none.save("sb-1".into(), "a".into(), Vec::new());
+    assert_eq!(code(runtime.block_on(nowhere)), ErrorCode::CapabilityUnavailable);
+}

@@ -1,0 +1,145 @@
+//! `sandbox_create`: a sandbox that lasts.
+
+use std::time::Duration;
+
+use dormouse_core::sandbox::{Name, Owner, SandboxSpec, SessionKey, SpecMount};
+use dormouse_core::sandboxes::{Asked, Rules};
+use dormouse_core::{Access, Error, ErrorCode, Grants, Limits, Result};
+
+use super::shown;
+use super::verb::{Answer, CHANGES, Kept, Verb};
+use crate::decode::Arguments;
+use crate::field::{Absent, Field, Kind};
+use crate::schema;
+
+/// Bytes of a name or key that are read before it is judged.
+const MAX_WORD: usize = 4 << 10;
+
+pub(crate) fn create(rules: &Rules) -> Verb {
+    Verb {
+        name: "sandbox_create",
+        title: "Create a sandbox",
+        description: "Makes a sandbox that lasts: its variables, imported modules and files are there at the next call, \
+            until it is destroyed or its time is over. Use it when work takes several steps; sandbox_eval without a \
+            sandbox is enough for one. Its files begin in `/workspace`. It costs nothing while nobody calls it: it sleeps \
+            and wakes by itself. With a `session_key` the same key always gives the same sandbox.",
+        fields: fields(rules),
+        output: shown::sandbox_fields().optional(
+            "created",
+            schema::flag("False when the session key had a sandbox already, which is the one that is shown."),
+        ),
+        annotations: CHANGES,
+        run: |kept, arguments, caller| Box::pin(run(kept, arguments, &caller.owner)),
+    }
+}
+
+fn fields(rules: &Rules) -> Vec<Field> {
+    let (defaults, ceiling) = (&rules.defaults, &rules.ceiling);
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let number = |name, min: u64, default: u64, max: u64, what: &str| {
+        let text = format!("{what}. Default {default}, from {min} to {max}.");
+        Field::integer(name, (min.min(max), max), Absent::Default(default.clamp(min.min(max), max)), text)
+    };
+    vec![
+        Field::text(
+            "name",
+            MAX_WORD,
+            Absent::None,
+            "Its name, at most 64 characters of any script without slashes; unique among yours. Default: one is made up.",
+        ),
+        Field::text(
+            "session_key",
+            MAX_WORD,
+            Absent::None,
+            "A key of your own, at most 128 characters: the same key gives the same sandbox.",
+        ),
+        Field::choice(
+            "persistence",
+            &["session", "files"],
+            "`session` (default): variables and files last. `files`: only files, each call has a fresh interpreter.",
+        ),
+        number(
+            "memory_bytes",
+            Limits::MIN_MEMORY,
+            defaults.memory,
+            ceiling.memory,
+            "Memory of each interpreter in bytes",
+        ),
+        number("disk_bytes", 1 << 20, defaults.disk, ceiling.disk, "Bytes of all its files"),
+        number(
+            "idle_timeout_ms",
+            1_000,
+            ms(defaults.idle),
+            ms(ceiling.idle),
+            "Without calls for this many milliseconds it is stopped; a call wakes it",
+        ),
+        number(
+            "retention_ms",
+            60_000,
+            ms(defaults.retention),
+            ms(ceiling.retention),
+            "Stopped for this many milliseconds it is destroyed",
+        ),
+        Field::new(
+            "env",
+            Kind::Texts { most: 256, bytes: 64 << 10 },
+            "Environment variables as `NAME=value`. Default none.",
+        ),
+        Field::flag(
+            "allow_writes",
+            "Asks for writes to folders of the host that are mounted for writing. Default false.",
+        ),
+    ]
+}
+
+/// What a sandbox is that nothing is asked of: the operator's numbers and folders.
+pub(crate) fn spec(kept: &Kept, writes: bool) -> SandboxSpec {
+    let access = |asked: Access| if writes { asked } else { Access::ReadOnly };
+    let mounts = kept.granted.mounts.iter().map(|mount| SpecMount {
+        source: mount.source.clone(),
+        target: mount.target.clone(),
+        access: access(mount.access),
+    });
+    let defaults = &kept.sandboxes.rules().defaults;
+    SandboxSpec {
+        mounts: defaults.mounts.iter().cloned().chain(mounts).collect(),
+        environment: kept.granted.environment.clone(),
+        ..defaults.clone()
+    }
+}
+
+async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
+    let name = arguments.take_text("name").map(|name| Name::parse(&name)).transpose()?;
+    let session_key = arguments.take_text("session_key").map(|key| SessionKey::parse(&key)).transpose()?;
+    let writes = arguments.flag("allow_writes");
+    if writes && !kept.sandboxes.manager().policy().allow_writes {
+        let error = Error::new(ErrorCode::WriteDenied, "writes are not allowed here");
+        return Err(error.with_hint("leave `allow_writes` out; the sandbox's own files are always writable"));
+    }
+    let mut spec = spec(kept, writes);
+    let time = |name: &str, default| arguments.integer(name).map_or(default, Duration::from_millis);
+    spec.memory = arguments.integer("memory_bytes").unwrap_or(spec.memory);
+    spec.disk = arguments.integer("disk_bytes").unwrap_or(spec.disk);
+    spec.idle = time("idle_timeout_ms", spec.idle);
+    spec.retention = time("retention_ms", spec.retention);
+    spec.keeps_memory = arguments.take_text("persistence").as_deref() != Some("files");
+    for pair in arguments.take_texts("env") {
+        spec.environment.push(variable(&pair)?);
+    }
+    Grants { environment: spec.environment.clone(), ..Grants::default() }.check()?;
+    let (view, created) = kept.sandboxes.create(owner, Asked { name, session_key, spec: Some(spec) }).await?;
+    let mut answer = shown::sandbox(&view);
+    answer["created"] = created.into();
+    Ok(answer.into())
+}
+
+fn variable(pair: &str) -> Result<(String, String)> {
+    match pair.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => {
+            let shown: String = pair.escape_debug().take(48).collect();
+            Err(Error::args_invalid(format!("the field `env` holds `{shown}`"))
+                .with_hint("write each variable as `NAME=value`"))
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Looking at sandboxes, stopping, resuming, resetting and destroying them: `sandbox_get`, `sandbox_list`, `sandbox_stop`,
+//! `sandbox_resume`, `sandbox_reset`, `sandbox_destroy`.
+
+use dormouse_core::sandbox::{Owner, Phase, SandboxId, StopReason, Timestamp};
+use dormouse_core::{Error, ErrorCode, Result};
+use serde_json::{Value as Json, json};
+
+use super::shown;
+use super::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id, naming};
+use crate::decode::Arguments;
+use crate::field::{Absent, Field, Kind};
+use crate::schema::{self, Object};
+
+/// Most sandboxes of one page.
+const PAGE: u64 = 200;
+
+pub(crate) fn get() -> Verb {
+    Verb {
+        name: "sandbox_get",
+        title: "Show a sandbox",
+        description: "Shows one sandbox: its phase and status, when it was last called, and its limits. Use it to see \
+            whether a sandbox is still there and why it was stopped. It does not wake it and does not count as a call.",
+        fields: naming([]),
+        output: shown::sandbox_fields(),
+        annotations: LOOKS,
+        run: |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let id = kept.there(&mut arguments, owner)?;
+                Ok(shown::sandbox(&kept.sandboxes.get(owner, &by_id(&id))?).into())
+            })
+        },
+    }
+}
+
+pub(crate) fn list() -> Verb {
+    let sandbox = shown::sandbox_fields().description("A sandbox.").build();
+    Verb {
+        name: "sandbox_list",
+        title: "List sandboxes",
+        description: "Lists your sandboxes, oldest first, stopped ones as well. Use it to find the id or name of one \
+            that was made earlier. A long list comes in pages: call again with `cursor` set to `next_cursor`. It wakes \
+            none of them.",
+        fields: vec![
+            Field::new(
+                "phase",
+                Kind::Choice { of: &["creating", "running", "stopped", "error"], absent: Absent::None },
+                "Only those in this phase. Default all.",
+            ),
+            Field::integer(
+                "limit",
+                (1, PAGE),
+                Absent::Default(50),
+                "Most sandboxes of one page. Default 50.",
+            ),
+            Field::text("cursor", 128, Absent::None, "Where the page before ended. Default: the beginning."),
+        ],
+        output: Object::new()
+            .optional("sandboxes", schema::list(&sandbox, "The page."))
+            .optional("next_cursor", schema::text("Where the next page begins; only when there is one.")),
+        annotations: LOOKS,
+        run: |kept, arguments, caller| Box::pin(async move { page(kept, arguments, &caller.owner) }),
+    }
+}
+
+fn page(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
+    let word = arguments.take_text("phase");
+    let phase = Phase::ALL.into_iter().find(|phase| Some(phase.as_str()) == word.as_deref());
+    let most = usize::try_from(arguments.integer("limit").unwrap_or(PAGE)).unwrap_or_default();
+    let after = arguments.take_text("cursor").map(|text| cursor(&text)).transpose()?;
+    let after = after.as_ref().map(|(at, id)| (*at, id));
+    let views = kept.sandboxes.list(owner, phase, after, most)?;
+    let mut answer = json!({"sandboxes": views.iter().map(shown::sandbox).collect::<Vec<_>>()});
+    if let Some(last) = views.last().filter(|_| views.len() == most) {
+        answer["next_cursor"] = format!("{}:{}", last.sandbox.created_at.0, last.sandbox.id).into();
+    }
+    Ok(answer.into())
+}
+
+fn cursor(text: &str) -> Result<(Timestamp, SandboxId)> {
+    let read = || {
+        let (at, id) = text.split_once(':')?;
+        Some((Timestamp(at.parse().ok()?), SandboxId::parse(id)?))
+    };
+    read().ok_or_else(|| {
+        Error::args_invalid("the field `cursor` is not one of a page")
+            .with_hint("give `cursor` the `next_cursor` of the page before, unchanged")
+    })
+}
+
+pub(crate) fn stop() -> Verb {
+    Verb {
+        name: "sandbox_stop",
+        title: "Stop a sandbox",
+        description: "Puts a sandbox away: its variables and files are saved, and nothing of it stays in memory. Use it \
+            when the work rests for long; sandboxes that nobody calls are stopped by themselves. It waits for the calls \
+            before it. Any later call wakes it; it is destroyed when its retention is over.",
+        fields: naming([]),
+        output: shown::sandbox_fields(),
+        annotations: SETTLES,
+        run: |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let id = kept.there(&mut arguments, owner)?;
+                let view = kept.sandboxes.stop(owner, &by_id(&id), StopReason::User).await?;
+                Ok(shown::sandbox(&view).into())
+            })
+        },
+    }
+}
+
+pub(crate) fn resume() -> Verb {
+    Verb {
+        name: "sandbox_resume",
+        title: "Resume a sandbox",
+        description: "Lets a stopped sandbox take calls again, with its variables and files, and ends its retention. Any \
+            call does the same, so this is only needed to keep one from being destroyed. Resuming one that runs \
+            changes nothing but the time of its last call.",
+        fields: naming([]),
+        output: shown::sandbox_fields(),
+        annotations: SETTLES,
+        run: |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let id = kept.there(&mut arguments, owner)?;
+                Ok(shown::sandbox(&kept.sandboxes.resume(owner, &by_id(&id)).await?).into())
+            })
+        },
+    }
+}
+
+pub(crate) fn reset() -> Verb {
+    Verb {
+        name: "sandbox_reset",
+        title: "Reset the variables of a sandbox",
+        description: "Gives a sandbox fresh interpreters: all variables and imported modules are gone, in every language. \
+            Files and checkpoints stay, and so does the id. Use it to begin anew; sandbox_restore goes back to a \
+            checkpoint instead.",
+        fields: naming([]),
+        output: done(),
+        annotations: REMOVES,
+        run: |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let id = kept.there(&mut arguments, owner)?;
+                kept.sandboxes.reset(owner, &by_id(&id)).await?;
+                Ok(told(&id, "All variables are gone; files are kept.".into()))
+            })
+        },
+    }
+}
+
+pub(crate) fn destroy() -> Verb {
+    Verb {
+        name: "sandbox_destroy",
+        title: "Destroy a sandbox",
+        description: "Ends a sandbox for good, with its variables, files and checkpoints. A run that is in progress is \
+            ended. Use it when the work is done; nothing of it can be had back. A second time it is unknown.",
+        fields: naming([]),
+        output: done(),
+        annotations: REMOVES,
+        run: |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let id = kept.there(&mut arguments, owner)?;
+                let gone = kept.sandboxes.destroy(owner, &by_id(&id)).await?;
+                Ok(told(&id, format!("The sandbox `{}` is destroyed.", gone.name)))
+            })
+        },
+    }
+}
+
+/// `sandbox_exec`: for commands, which nothing here can run yet.
+pub(crate) fn exec() -> Verb {
+    Verb {
+        name: "sandbox_exec",
+        title: "Run a shell command in a sandbox",
+        description: "Runs a shell command in a sandbox. This installation has no shell, so it is refused with the code \
+            capability_unavailable. Use sandbox_eval with Python, JavaScript, TypeScript or PHP instead.",
+        fields: naming([
+            Field::text("command", 64 << 10, Absent::Refused, "The command line."),
+            Field::integer(
+                "timeout_ms",
+                (100, 60_000),
+                Absent::Default(30_000),
+                "Wall-clock limit in milliseconds. Default 30000.",
+            ),
+        ]),
+        output: Object::new()
+            .optional("sandbox_id", schema::text("The sandbox."))
+            .optional("stdout", schema::text("Standard output."))
+            .optional("stderr", schema::text("Standard error."))
+            .optional("exit_code", schema::integer(0, "Exit status."))
+            .optional("duration_ms", schema::number("Wall-clock time in milliseconds.")),
+        annotations: CHANGES,
+        run: |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                kept.there(&mut arguments, owner)?;
+                Err(no_shell())
+            })
+        },
+    }
+}
+
+/// The error for every command.
+pub(crate) fn no_shell() -> Error {
+    Error::new(ErrorCode::CapabilityUnavailable, "there is no shell in this sandbox")
+        .with_hint("use sandbox_eval with Python, JavaScript, TypeScript or PHP")
+}
+
+/// The schema of [`told`].
+fn done() -> Object {
+    Object::new()
+        .optional("sandbox_id", schema::text("The sandbox."))
+        .optional("message", schema::text("What was done."))
+}
+
+fn told(id: &SandboxId, message: String) -> Answer {
+    let answer: Json = json!({"sandbox_id": id.as_str(), "message": message});
+    Answer::from(answer).with_text(message)
+}

@@ -1,0 +1,263 @@
+//! The profile `rlm` (requirements S3): one Python REPL that lasts, made by the first call.
+//!
+//! All tools work in the sandbox of one session key, which the operator can choose. Answers are texts for a model.
+
+mod plain;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dormouse_core::sandbox::SandboxId;
+use dormouse_core::{Bounds, Error, ErrorCode, EvalRequest, Language, Result, Status};
+use serde_json::{Map, Value as Json, json};
+
+use self::plain::plain;
+use super::verb::{Answer, CHANGES, Caller, Kept, KeptTool, LOOKS, REMOVES, Run, Verb, by_id};
+use super::{Tool, eval, variables};
+use crate::decode::Arguments;
+use crate::encode;
+use crate::field::{Absent, Field, Kind};
+use crate::fit::fit;
+use crate::schema::{self, Object};
+use crate::surface::Annotations;
+
+/// Bytes of the value's JSON that an answer shows (64 KiB).
+const VALUE_BYTES: u32 = 64 << 10;
+
+/// The key of the sandbox when the operator chose none.
+const SESSION: &str = "rlm";
+
+/// The tools of the profile.
+pub(super) fn all(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
+    let most = kept.sandboxes.manager().policy().ceiling.wall.as_secs().max(1);
+    let verbs = [exec(most), load(), get(), vars(), sub_agent(), reset()];
+    verbs.into_iter().map(|verb| Box::new(KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()
+}
+
+fn verb(
+    (name, title): (&'static str, &'static str),
+    description: &'static str,
+    fields: Vec<Field>,
+    output: Object,
+    annotations: Annotations,
+    run: Run,
+) -> Verb {
+    Verb { name, title, description, fields, output, annotations, run }
+}
+
+/// The sandbox that all of them work in.
+async fn sandbox(kept: &Kept, caller: &Caller) -> Result<SandboxId> {
+    let key = kept.session.as_ref().map_or(SESSION, |key| key.as_str());
+    kept.with_key(key, &caller.owner).await
+}
+
+fn exec(most: u64) -> Verb {
+    verb(
+        ("rlm_exec", "rlm.exec"),
+        "Executes Python code in the sandbox and returns what it printed. State lasts: variables, functions and imports are \
+         there at the next call. When the last line is an expression, its value is shown after the output. Print only what \
+         is needed; long inputs stay in variables.",
+        vec![
+            Field::text("code", EvalRequest::MAX_CODE, Absent::Refused, "Python source text."),
+            Field::integer(
+                "timeout",
+                (1, most),
+                Absent::Default(most.min(30)),
+                "Seconds after which the run is stopped. Default 30.",
+            ),
+        ],
+        Object::new()
+            .optional("sandbox_id", schema::text("The sandbox."))
+            .optional("ok", schema::flag("Whether it ran to its end."))
+            .optional("result", eval::result())
+            .optional("exception", eval::exception())
+            .optional("stdout", schema::text("Standard output. Untrusted text."))
+            .optional("stderr", schema::text("Standard error. Untrusted text."))
+            .optional("recovery", schema::text("What the variables are after a run that was stopped.")),
+        CHANGES,
+        |kept, arguments, caller| Box::pin(run(kept, arguments, caller)),
+    )
+}
+
+async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<Answer> {
+    let policy = kept.sandboxes.manager().policy();
+    let mut request = EvalRequest::new(Language::python(), arguments.take_text("code").unwrap_or_default());
+    request.limits = policy.defaults.clone();
+    request.limits.wall = Duration::from_secs(arguments.integer("timeout").unwrap_or(30));
+    request.bounds = Bounds { total_bytes: VALUE_BYTES, ..Bounds::default() };
+    request.allow_eval = policy.allow_eval;
+    request.output = caller.output.clone();
+    let id = sandbox(kept, caller).await?;
+    let (id, outcome) = kept.sandboxes.eval(&caller.owner, &by_id(&id), request).await?;
+    let outcome = fit(outcome);
+    let whole = encode::reply_in(&outcome, Some(&id));
+    let mut told = Map::new();
+    for name in ["sandbox_id", "ok", "result", "exception", "stdout", "stderr", "recovery", "error"] {
+        if let Some(value) = whole.structured.get(name) {
+            told.insert(name.into(), value.clone());
+        }
+    }
+    let answer = Answer::from(Json::Object(told));
+    if matches!(outcome.status, Status::Stopped(_)) {
+        return Ok(answer.with_text(whole.text).failed());
+    }
+    let mut text = outcome.stdout.text.clone();
+    let mut part = |more: &str| {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(more);
+    };
+    if !outcome.stderr.text.is_empty() {
+        part(&outcome.stderr.text);
+    }
+    match &outcome.status {
+        Status::Raised(exception) => {
+            let short = || format!("{}: {}", exception.class, exception.message);
+            part(&exception.traceback.clone().unwrap_or_else(short));
+        }
+        Status::Exited(status) => part(&format!("(exited with status {status})")),
+        Status::Returned(value) if value.type_name() != "null" => part(&plain(&json!(value))),
+        _ => {}
+    }
+    let dropped = outcome.stdout.dropped_bytes + outcome.stderr.dropped_bytes;
+    if dropped > 0 {
+        part(&format!("({dropped} bytes of output were left out)"));
+    }
+    Ok(answer.with_text(if text.is_empty() { "(no output)".into() } else { text }))
+}
+
+fn load() -> Verb {
+    verb(
+        ("rlm_load", "rlm.load"),
+        "Loads a file of the host into a variable of the sandbox, as text. The content is not shown; work on it with \
+         rlm_exec. One file at a time: patterns are not expanded.",
+        vec![
+            Field::text("path", 64 << 10, Absent::Refused, "Path of the file on the host."),
+            Field::text("var", variables::MAX_NAME, Absent::Refused, "The variable to bind it to."),
+        ],
+        variables::loaded(),
+        CHANGES,
+        |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let path = arguments.take_text("path").unwrap_or_default();
+                let var = arguments.take_text("var").unwrap_or_default();
+                let loaded = variables::read(kept, path, var, "text", Language::python()).await?;
+                let id = sandbox(kept, caller).await?;
+                variables::bind(kept, &caller.owner, &id, loaded).await
+            })
+        },
+    )
+}
+
+fn get() -> Verb {
+    verb(
+        ("rlm_get", "rlm.get"),
+        "Returns the value of a variable of the sandbox: as JSON where it can be, else as its representation. With `query`, \
+         a Python expression in which `value` is the variable, returns the value of the expression, which is evaluated in \
+         the sandbox. Use it to look at a part of something long.",
+        vec![
+            Field::text("name", 1 << 10, Absent::Refused, "The variable."),
+            Field::text(
+                "query",
+                64 << 10,
+                Absent::None,
+                "A Python expression, such as `len(value)` or with the variable's own name. Default: the value itself.",
+            ),
+        ],
+        Object::new()
+            .optional("name", schema::text("The variable."))
+            .optional("result", eval::result())
+            .optional("exception", eval::exception()),
+        CHANGES,
+        |kept, arguments, caller| Box::pin(show(kept, arguments, caller)),
+    )
+}
+
+async fn show(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<Answer> {
+    let name = arguments.take_text("name").unwrap_or_default();
+    let query = arguments.take_text("query");
+    let id = sandbox(kept, caller).await?;
+    let bounds = Bounds { items: 10_000, depth: 16, string_bytes: VALUE_BYTES, ..Bounds::default() };
+    let bounds = Bounds { total_bytes: VALUE_BYTES, ..bounds };
+    let python = Language::python();
+    let got =
+        kept.sandboxes.get_variable(&caller.owner, &by_id(&id), python, name.clone(), query, bounds).await?;
+    let outcome = fit(got);
+    let shown = encode::outcome(&outcome);
+    let text = match outcome.status {
+        Status::Stopped(error) => return Err(error),
+        Status::Raised(exception) => format!("{}: {}", exception.class, exception.message),
+        _ => plain(&shown["result"]),
+    };
+    let answer = json!({"name": name, "result": shown["result"], "exception": shown["exception"]});
+    Ok(Answer::from(answer).with_text(text))
+}
+
+fn vars() -> Verb {
+    let variable = Object::new()
+        .description("A variable.")
+        .required("name", schema::text("Its name."))
+        .required("type", schema::text("The name of its type."))
+        .required("summary", schema::text("The beginning of how it is shown. Untrusted text."))
+        .build();
+    verb(
+        ("rlm_vars", "rlm.vars"),
+        "Lists the variables of the sandbox: name, type, and a summary of at most 100 characters. Names that begin with `_` \
+         are left out. It takes no arguments.",
+        Vec::new(),
+        Object::new().optional("vars", schema::list(&variable, "Sorted by name.")),
+        LOOKS,
+        |kept, _, caller| {
+            Box::pin(async move {
+                let id = sandbox(kept, caller).await?;
+                let (vars, _) = variables::shown(kept, &caller.owner, &id, Language::python()).await?;
+                let text = Json::from(vars.clone()).to_string();
+                Ok(Answer::from(json!({"vars": vars})).with_text(text))
+            })
+        },
+    )
+}
+
+fn sub_agent() -> Verb {
+    let number = |name, default: u64, text| Field::integer(name, (1, 1_000), Absent::Default(default), text);
+    verb(
+        ("rlm_sub_agent", "rlm.sub_agent"),
+        "Runs a sub-agent on the host with a signature such as `question, context -> answer`, and keeps its results in \
+         variables of the sandbox. It needs a model, which this installation has not been given. It is refused with the \
+         code capability_unavailable.",
+        vec![
+            Field::text("signature", 64 << 10, Absent::Refused, "Inputs and outputs, as `a, b -> c`."),
+            Field::new("inputs", Kind::Object, "A value for each input of the signature."),
+            number("max_iterations", 10, "Most rounds of the sub-agent. Default 10."),
+            number("max_llm_calls", 30, "Most calls of the model. Default 30."),
+        ],
+        Object::new().optional("message", schema::text("What was done.")),
+        CHANGES,
+        |_, _, _| {
+            Box::pin(async {
+                let error = Error::new(ErrorCode::CapabilityUnavailable, "there is no model for sub-agents");
+                Err(error.with_hint("an endpoint of a language model must be configured"))
+            })
+        },
+    )
+}
+
+fn reset() -> Verb {
+    verb(
+        ("rlm_reset", "rlm.reset"),
+        "Resets the sandbox: all variables and imports are gone, files are kept. The next rlm_exec begins with a fresh \
+         interpreter. It takes no arguments.",
+        Vec::new(),
+        Object::new().optional("message", schema::text("What was done.")),
+        REMOVES,
+        |kept, _, caller| {
+            Box::pin(async move {
+                let id = sandbox(kept, caller).await?;
+                kept.sandboxes.reset(&caller.owner, &by_id(&id)).await?;
+                let message = "Sandbox reset: all variables are gone";
+                Ok(Answer::from(json!({"message": message})).with_text(message))
+            })
+        },
+    )
+}

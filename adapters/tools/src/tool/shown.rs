@@ -1,0 +1,104 @@
+//! How sandboxes and checkpoints look in answers.
+
+use dormouse_core::sandbox::{Checkpoint, Include};
+use dormouse_core::sandboxes::View;
+use serde_json::{Value as Json, json};
+
+use crate::schema::{self, Object};
+use crate::time::iso8601;
+
+/// A sandbox.
+pub(crate) fn sandbox(view: &View) -> Json {
+    let (sandbox, spec) = (&view.sandbox, &view.sandbox.spec);
+    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let mut shown = json!({
+        "id": sandbox.id.as_str(),
+        "name": sandbox.name.as_str(),
+        "phase": sandbox.phase.as_str(),
+        "status": view.status,
+        "created_at": iso8601(sandbox.created_at),
+        "last_activity_at": iso8601(sandbox.last_activity_at),
+        "awake": view.awake.iter().map(|language| language.as_str()).collect::<Vec<_>>(),
+        "persistence": if spec.keeps_memory { "session" } else { "files" },
+        "limits": {"memory_bytes": spec.memory, "disk_bytes": spec.disk, "files": spec.files},
+        "idle_timeout_ms": ms(spec.idle),
+        "retention_ms": ms(spec.retention),
+    });
+    if let Some(key) = &sandbox.session_key {
+        shown["session_key"] = key.as_str().into();
+    }
+    if let Some(reason) = sandbox.stop_reason {
+        shown["stop_reason"] = reason.as_str().into();
+    }
+    if let Some(at) = sandbox.stopped_at {
+        shown["stopped_at"] = iso8601(at).into();
+    }
+    shown
+}
+
+/// The schema of [`sandbox`] as an answer of its own, where a refusal has none of it.
+pub(crate) fn sandbox_fields() -> Object {
+    let limits = Object::new()
+        .description("What it may use.")
+        .required("memory_bytes", schema::integer(0, "Memory of each interpreter."))
+        .required("disk_bytes", schema::integer(0, "Bytes of all its files."))
+        .required("files", schema::integer(0, "Files, folders and links."))
+        .build();
+    Object::new()
+        .optional("id", schema::text("Its id."))
+        .optional("name", schema::text("Its name; means the same as the id in every tool."))
+        .optional("session_key", schema::text("The caller's own key, if it was made with one."))
+        .optional("phase", schema::text("creating, running, stopped or error."))
+        .optional(
+            "status",
+            schema::text("provisioning, running, warm (ready, not in memory), cold, shutdown or error."),
+        )
+        .optional("stop_reason", schema::text("idle, user or quota; only when it is stopped."))
+        .optional("stopped_at", schema::text("When it was stopped, UTC."))
+        .optional("created_at", schema::text("When it was made, UTC."))
+        .optional("last_activity_at", schema::text("When it was last called, UTC."))
+        .optional(
+            "awake",
+            schema::list(&schema::text("Language."), "Languages whose interpreters are in memory."),
+        )
+        .optional("persistence", schema::text("session: variables and files last; files: only files."))
+        .optional("limits", limits)
+        .optional("idle_timeout_ms", schema::integer(0, "Without calls for this long it is stopped."))
+        .optional("retention_ms", schema::integer(0, "Stopped for this long it is destroyed."))
+}
+
+/// A checkpoint.
+pub(crate) fn checkpoint(checkpoint: &Checkpoint) -> Json {
+    let label = &checkpoint.label;
+    let mut shown = json!({
+        "id": label.id.as_str(),
+        "sandbox_id": label.sandbox.as_str(),
+        "include": include(label.include),
+        "created_at": iso8601(label.created_at),
+        "size_bytes": checkpoint.state.bytes,
+    });
+    if let Some(name) = &label.name {
+        shown["name"] = name.as_str().into();
+    }
+    shown
+}
+
+/// The schema of [`checkpoint`], as [`sandbox_fields`].
+pub(crate) fn checkpoint_fields() -> Object {
+    Object::new()
+        .optional("id", schema::text("Its id, for sandbox_restore and sandbox_fork."))
+        .optional("sandbox_id", schema::text("The sandbox whose state it is."))
+        .optional("name", schema::text("Its name, if it has one."))
+        .optional("include", schema::text("both, memory or files."))
+        .optional("created_at", schema::text("When it was made, UTC."))
+        .optional("size_bytes", schema::integer(0, "Bytes of the state, shared ones included."))
+}
+
+/// The word for a part of a state.
+fn include(include: Include) -> &'static str {
+    match include {
+        Include::Memory => "memory",
+        Include::Files => "files",
+        Include::Both => "both",
+    }
+}

@@ -1,0 +1,222 @@
+//! The seven tools of the seed and the two that it lacks, each one call.
+
+use dormouse_core::sandbox::{Include, Name, Owner, Phase, StopReason};
+use dormouse_core::sandboxes::Asked;
+use dormouse_core::{Error, ErrorCode, Result};
+use serde_json::json;
+
+use super::{MAX_TEXT, verb};
+use super::{
+    checkpoint, checkpoint_fields, listed, message, named, ours, said, shown, sprite, sprite_fields,
+};
+use crate::decode::Arguments;
+use crate::field::{Absent, Field};
+use crate::schema::{self, Object};
+use crate::tool::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id};
+use crate::tool::{create as canonical, life};
+
+/// Sandboxes of a list.
+const MAX_LISTED: usize = 1_000;
+
+/// The row that nearly all have.
+fn name() -> Field {
+    Field::text("name", MAX_TEXT, Absent::Refused, "Name or ID of the sprite")
+}
+
+pub(super) fn create() -> Verb {
+    let limits = Object::new()
+        .description("What it may use.")
+        .required("cpu", schema::integer(1, "Processors."))
+        .required("memory", schema::integer(0, "Memory in MB."))
+        .build();
+    verb(
+        "sprite_create",
+        ("Create a sprite", "Create a new sandbox environment (sprite)."),
+        vec![
+            Field::text("name", MAX_TEXT, Absent::Refused, "Name of the sprite"),
+            Field::text("repoUrl", MAX_TEXT, Absent::None, "Optional Git repository URL to clone"),
+        ],
+        sprite_fields().optional("resourceLimits", limits),
+        CHANGES,
+        |kept, arguments, caller| Box::pin(make(kept, arguments, &caller.owner)),
+    )
+}
+
+async fn make(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
+    if arguments.is_given("repoUrl") {
+        let error = Error::new(ErrorCode::CapabilityUnavailable, "repositories cannot be cloned here");
+        return Err(error.with_hint("leave `repoUrl` out: a sandbox has no network"));
+    }
+    let name = arguments.take_text("name").unwrap_or_default();
+    if ours(&name).is_some() {
+        return Err(Error::args_invalid("a sprite cannot be called like an ID"));
+    }
+    let (name, spec) = (Some(Name::parse(&name)?), Some(canonical::spec(kept, false)));
+    let (view, _) = kept.sandboxes.create(owner, Asked { name, spec, ..Asked::default() }).await?;
+    // The seed calls one that takes calls `running`, though nothing runs in it yet.
+    let status = if view.sandbox.phase == Phase::Running { "running" } else { view.status };
+    let mut answer = sprite(&view, status);
+    answer["resourceLimits"] = json!({"cpu": 1, "memory": view.sandbox.spec.memory >> 20});
+    Ok(shown(answer))
+}
+
+pub(super) fn exec() -> Verb {
+    verb(
+        "sprite_exec",
+        ("Execute a command in a sprite", "Execute a shell command inside a sandbox."),
+        vec![
+            name(),
+            Field::text("command", MAX_TEXT, Absent::Refused, "Command to execute"),
+            Field::integer(
+                "timeout",
+                (1, 3_600_000),
+                Absent::Default(30_000),
+                "Timeout in milliseconds (default: 30000)",
+            ),
+        ],
+        Object::new()
+            .optional("stdout", schema::text("Standard output from the command"))
+            .optional("stderr", schema::text("Standard error from the command"))
+            .optional("exitCode", schema::integer(0, "Exit code (0 = success)"))
+            .optional("durationMs", schema::integer(0, "Execution time in milliseconds")),
+        CHANGES,
+        |kept, mut arguments, caller| {
+            Box::pin(async move {
+                named(kept, &mut arguments, &caller.owner)?;
+                Err(life::no_shell())
+            })
+        },
+    )
+}
+
+pub(super) fn save() -> Verb {
+    verb(
+        "sprite_checkpoint",
+        ("Checkpoint a sprite", "Create a checkpoint (snapshot) of a sandbox's current state."),
+        vec![
+            name(),
+            Field::text("checkpointName", MAX_TEXT, Absent::None, "Optional name/comment for the checkpoint"),
+        ],
+        checkpoint_fields(),
+        CHANGES,
+        |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let comment = arguments.take_text("checkpointName");
+                let comment = comment.map(|name| Name::parse(&name)).transpose()?;
+                let (id, _) = named(kept, &mut arguments, owner)?;
+                let (saved, _) =
+                    kept.sandboxes.checkpoint(owner, &by_id(&id), comment, Include::Both).await?;
+                Ok(shown(checkpoint(&saved)))
+            })
+        },
+    )
+}
+
+pub(super) fn restore() -> Verb {
+    verb(
+        "sprite_restore",
+        ("Restore a sprite", "Restore a sandbox to a previous checkpoint."),
+        vec![
+            name(),
+            Field::text("checkpointId", MAX_TEXT, Absent::Refused, "ID of the checkpoint to restore"),
+        ],
+        message(),
+        REMOVES,
+        |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let (id, name) = named(kept, &mut arguments, owner)?;
+                let wanted = arguments.take_text("checkpointId").unwrap_or_default();
+                kept.sandboxes.restore(owner, &by_id(&id), &wanted).await?;
+                Ok(said(format!("Successfully restored sprite '{name}' to checkpoint '{wanted}'")))
+            })
+        },
+    )
+}
+
+pub(super) fn list() -> Verb {
+    let one = sprite_fields().description("A sprite.").build();
+    verb(
+        "sprite_list",
+        ("List sprites", "List all active sandboxes."),
+        Vec::new(),
+        Object::new().optional("sprites", schema::list(&one, "All of them.")),
+        LOOKS,
+        |kept, _, caller| {
+            Box::pin(async move {
+                let all = kept.sandboxes.list(&caller.owner, None, None, MAX_LISTED)?;
+                Ok(listed("sprites", all.iter().map(|view| sprite(view, view.status)).collect()))
+            })
+        },
+    )
+}
+
+pub(super) fn shutdown() -> Verb {
+    verb(
+        "sprite_shutdown",
+        ("Shut a sprite down", "Shutdown (hibernate) a running sandbox to save resources."),
+        vec![name()],
+        message(),
+        SETTLES,
+        |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let (id, name) = named(kept, &mut arguments, &caller.owner)?;
+                kept.sandboxes.stop(&caller.owner, &by_id(&id), StopReason::User).await?;
+                Ok(said(format!("Shutdown initiated for sprite '{name}'")))
+            })
+        },
+    )
+}
+
+pub(super) fn wake() -> Verb {
+    verb(
+        "sprite_wake",
+        ("Wake a sprite", "Wake (start) a hibernated sandbox."),
+        vec![name()],
+        message(),
+        SETTLES,
+        |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let (id, name) = named(kept, &mut arguments, &caller.owner)?;
+                kept.sandboxes.resume(&caller.owner, &by_id(&id)).await?;
+                Ok(said(format!("Wake initiated for sprite '{name}'")))
+            })
+        },
+    )
+}
+
+pub(super) fn list_checkpoints() -> Verb {
+    let one = checkpoint_fields().description("A checkpoint.").build();
+    verb(
+        "sandbox_list_checkpoints",
+        ("List the checkpoints of a sprite", "List all checkpoints for a sandbox."),
+        vec![name()],
+        Object::new().optional("checkpoints", schema::list(&one, "All of them.")),
+        LOOKS,
+        |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let (id, _) = named(kept, &mut arguments, &caller.owner)?;
+                let all = kept.sandboxes.checkpoints(&caller.owner, &by_id(&id))?;
+                Ok(listed("checkpoints", all.iter().map(checkpoint).collect()))
+            })
+        },
+    )
+}
+
+pub(super) fn destroy() -> Verb {
+    verb(
+        "sandbox_destroy",
+        ("Destroy a sprite", "Delete a sandbox with its files and checkpoints."),
+        vec![name()],
+        message(),
+        REMOVES,
+        |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let (id, name) = named(kept, &mut arguments, &caller.owner)?;
+                kept.sandboxes.destroy(&caller.owner, &by_id(&id)).await?;
+                Ok(said(format!("Destroyed sprite '{name}'")))
+            })
+        },
+    )
+}

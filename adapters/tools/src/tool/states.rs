@@ -1,0 +1,161 @@
+//! `sandbox_checkpoint`, `sandbox_restore`, `sandbox_list_checkpoints`, `sandbox_fork`.
+
+use dormouse_core::Result;
+use dormouse_core::sandbox::{Include, Name, Owner};
+use serde_json::json;
+
+use super::shown;
+use super::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, Verb, by_id, naming};
+use crate::decode::Arguments;
+use crate::field::{Absent, Field};
+use crate::schema::{self, Object};
+
+/// Most sandboxes that one call makes.
+const MAX_FORKS: u64 = 100;
+/// Bytes of a checkpoint's id that are looked up.
+const MAX_ID: usize = 64 << 10;
+
+pub(crate) fn checkpoint() -> Verb {
+    Verb {
+        name: "sandbox_checkpoint",
+        title: "Checkpoint a sandbox",
+        description: "Saves the state of a sandbox, so that sandbox_restore can go back to it and sandbox_fork can begin \
+            from it. Variables, functions and imported modules are saved as they are in memory, and all files. Use it \
+            before something risky. It takes milliseconds and stores only what has changed. Files that are open in \
+            the interpreter are closed; `closed_files` names them.",
+        fields: naming([
+            Field::text(
+                "name",
+                4 << 10,
+                Absent::None,
+                "What to call it, at most 64 characters. Default none.",
+            ),
+            Field::choice(
+                "include",
+                &["both", "memory", "files"],
+                "`both` (default), only the variables (`memory`), or only the `files`.",
+            ),
+        ]),
+        output: shown::checkpoint_fields().optional(
+            "closed_files",
+            schema::list(&schema::text("Path."), "Files that were open in an interpreter."),
+        ),
+        annotations: CHANGES,
+        run: |kept, arguments, caller| Box::pin(save(kept, arguments, &caller.owner)),
+    }
+}
+
+async fn save(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
+    let name = arguments.take_text("name").map(|name| Name::parse(&name)).transpose()?;
+    let include = match arguments.take_text("include").as_deref() {
+        Some("memory") => Include::Memory,
+        Some("files") => Include::Files,
+        _ => Include::Both,
+    };
+    let id = kept.there(&mut arguments, owner)?;
+    let (saved, mut closed) = kept.sandboxes.checkpoint(owner, &by_id(&id), name, include).await?;
+    closed.truncate(100);
+    let mut answer = shown::checkpoint(&saved);
+    answer["closed_files"] = closed.into();
+    Ok(answer.into())
+}
+
+pub(crate) fn restore() -> Verb {
+    Verb {
+        name: "sandbox_restore",
+        title: "Restore a checkpoint",
+        description: "Puts a sandbox back to one of its own checkpoints. What was changed since then is gone, in variables \
+            and in files, as far as the checkpoint holds them. To keep the present state, make a checkpoint of it first. \
+            A checkpoint of another sandbox is refused: fork from it instead.",
+        fields: naming([Field::text(
+            "checkpoint_id",
+            MAX_ID,
+            Absent::Refused,
+            "The checkpoint, as sandbox_checkpoint or sandbox_list_checkpoints tells it.",
+        )]),
+        output: Object::new()
+            .optional("sandbox_id", schema::text("The sandbox."))
+            .optional("checkpoint_id", schema::text("The checkpoint."))
+            .optional("message", schema::text("What was done.")),
+        annotations: REMOVES,
+        run: |kept, arguments, caller| Box::pin(go_back(kept, arguments, &caller.owner)),
+    }
+}
+
+async fn go_back(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
+    let id = kept.there(&mut arguments, owner)?;
+    let checkpoint = arguments.take_text("checkpoint_id").unwrap_or_default();
+    let (sandbox, checkpoint) = kept.sandboxes.restore(owner, &by_id(&id), &checkpoint).await?;
+    let message = format!("The sandbox `{}` is as it was at `{}`.", sandbox.name, checkpoint.label.id);
+    let answer = json!({
+        "sandbox_id": id.as_str(),
+        "checkpoint_id": checkpoint.label.id.as_str(),
+        "message": message,
+    });
+    Ok(Answer::from(answer).with_text(message))
+}
+
+pub(crate) fn list_checkpoints() -> Verb {
+    let checkpoint = shown::checkpoint_fields().description("A checkpoint.").build();
+    Verb {
+        name: "sandbox_list_checkpoints",
+        title: "List checkpoints",
+        description: "Lists the checkpoints of a sandbox, oldest first. Use it to find the id that sandbox_restore or \
+            sandbox_fork wants. It does not wake the sandbox.",
+        fields: naming([]),
+        output: Object::new().optional("checkpoints", schema::list(&checkpoint, "All of them.")),
+        annotations: LOOKS,
+        run: |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let id = kept.there(&mut arguments, owner)?;
+                let all = kept.sandboxes.checkpoints(owner, &by_id(&id))?;
+                Ok(json!({"checkpoints": all.iter().map(shown::checkpoint).collect::<Vec<_>>()}).into())
+            })
+        },
+    }
+}
+
+pub(crate) fn fork() -> Verb {
+    let sandbox = Object::new()
+        .description("A new sandbox.")
+        .required("id", schema::text("Its id."))
+        .required("name", schema::text("Its name."))
+        .build();
+    Verb {
+        name: "sandbox_fork",
+        title: "Fork a sandbox",
+        description: "Makes new sandboxes that begin where this one is now, or where a checkpoint was: the same variables, \
+            modules and files. Use it to try several ways from one state without repeating the work before it. Forks share \
+            what they do not change, so they cost little. This sandbox stays as it is.",
+        fields: naming([
+            Field::integer(
+                "count",
+                (1, MAX_FORKS),
+                Absent::Default(1),
+                "How many, all or none. Default 1, at most 100.",
+            ),
+            Field::text(
+                "checkpoint_id",
+                MAX_ID,
+                Absent::None,
+                "One of your checkpoints to begin from. Default: the state of now.",
+            ),
+        ]),
+        output: Object::new()
+            .optional("sandbox_id", schema::text("The sandbox that was forked."))
+            .optional("sandboxes", schema::list(&sandbox, "The new ones.")),
+        annotations: CHANGES,
+        run: |kept, arguments, caller| Box::pin(multiply(kept, arguments, &caller.owner)),
+    }
+}
+
+async fn multiply(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
+    let id = kept.there(&mut arguments, owner)?;
+    let count = usize::try_from(arguments.integer("count").unwrap_or(1)).unwrap_or_default();
+    let checkpoint = arguments.take_text("checkpoint_id");
+    let forks = kept.sandboxes.fork(owner, &by_id(&id), count, checkpoint.as_deref()).await?;
+    let shown =
+        forks.iter().map(|fork| json!({"id": fork.sandbox.id.as_str(), "name": fork.sandbox.name.as_str()}));
+    Ok(json!({"sandbox_id": id.as_str(), "sandboxes": shown.collect::<Vec<_>>()}).into())
+}

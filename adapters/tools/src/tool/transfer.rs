@@ -1,0 +1,184 @@
+//! `sandbox_upload` and `sandbox_download`: whole files and archives, in and out.
+
+use data_encoding::{BASE64, HEXLOWER};
+use dormouse_core::sandbox::Owner;
+use dormouse_core::{Error, ErrorCode, GuestPath, Result};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::files::{MAX_BASE64, base64};
+use super::read::{path, path_field};
+use super::verb::{Answer, CHANGES, Kept, Verb, by_id, naming};
+use crate::archive::{self, MAX_PACKED, unpack};
+use crate::decode::Arguments;
+use crate::field::{Absent, Field};
+use crate::schema::{self, Object};
+
+/// Largest file of the host that is uploaded as it is, in bytes (256 MiB).
+const MAX_FILE: u64 = archive::MAX_BYTES;
+/// Largest file that comes within an answer, in bytes (48 KiB).
+const INLINE: u64 = 48 << 10;
+
+pub(crate) fn upload() -> Verb {
+    Verb {
+        name: "sandbox_upload",
+        title: "Upload a file or an archive to a sandbox",
+        description: "Puts a whole file into a sandbox, from base64 or from a file of the host that the operator allows. \
+            With `unpack` it is a zip, tar or tar.gz, and its files are put below `path`. All of it is written or nothing. \
+            An archive with links, devices, absolute paths or `..`, or one that unpacks to far more than its size, is \
+            refused as a whole.",
+        fields: naming([
+            path_field(),
+            Field::text(
+                "content_base64",
+                MAX_BASE64,
+                Absent::None,
+                "The bytes as base64, at most 8 MiB. Or `host_path`.",
+            ),
+            Field::text(
+                "host_path",
+                64 << 10,
+                Absent::None,
+                "A file of the host, instead of `content_base64`.",
+            ),
+            Field::flag("unpack", "It is an archive, and `path` the folder for its files. Default false."),
+        ]),
+        output: Object::new()
+            .optional("sandbox_id", schema::text("The sandbox."))
+            .optional("path", schema::text("The file, or the folder that was unpacked into."))
+            .optional("files", schema::integer(0, "Files that were written."))
+            .optional("bytes", schema::integer(0, "Bytes that were written."))
+            .optional("sha256", schema::text("SHA-256 of what was uploaded, in hexadecimal.")),
+        annotations: CHANGES,
+        run: |kept, arguments, caller| Box::pin(take(kept, arguments, &caller.owner)),
+    }
+}
+
+async fn take(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
+    let path = path(&mut arguments)?;
+    let is_archive = arguments.flag("unpack");
+    let bytes = match (arguments.take_text("content_base64"), arguments.take_text("host_path")) {
+        (Some(text), None) => base64("content_base64", &text)?,
+        (None, Some(host)) => {
+            kept.host.read(host, if is_archive { MAX_PACKED } else { MAX_FILE }).await?.bytes
+        }
+        _ => {
+            return Err(Error::args_invalid("one of `content_base64` and `host_path` is needed")
+                .with_hint("give `content_base64`, or name a file of the host with `host_path`"));
+        }
+    };
+    let sha256 = HEXLOWER.encode(&Sha256::digest(&bytes));
+    let target = path.clone();
+    let (folders, files) = if is_archive {
+        let read = tokio::task::spawn_blocking(move || unpack(&bytes, &target));
+        let unpacked = read.await.map_err(|error| Error::internal("the archive was not read", error))??;
+        (unpacked.folders, unpacked.files)
+    } else {
+        (Vec::new(), vec![(target, bytes)])
+    };
+    let (count, size) = (files.len(), files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>());
+    let id = kept.there_or_new(&mut arguments, owner).await?;
+    kept.sandboxes.upload(owner, &by_id(&id), folders, files).await?;
+    let answer = json!({
+        "sandbox_id": id.as_str(),
+        "path": path.as_str(),
+        "files": count,
+        "bytes": size,
+        "sha256": sha256,
+    });
+    Ok(answer.into())
+}
+
+pub(crate) fn download() -> Verb {
+    let resource = Object::new()
+        .description("A name for the file, for front doors that hand out resources.")
+        .required("uri", schema::text("Its address."))
+        .required("name", schema::text("Its name. Untrusted text."))
+        .required("mime_type", schema::text("What it holds, by its name."))
+        .required("size_bytes", schema::integer(0, "Its size."))
+        .build();
+    Verb {
+        name: "sandbox_download",
+        title: "Download a file of a sandbox",
+        description: "Takes a whole file out of a sandbox. A file of at most 48 KiB comes as base64. A larger one, or any \
+            with `save`, is written below the operator's folder for downloads, and `host_path` says where. Without such a \
+            folder only its size and sum come back: read it in pieces with sandbox_read.",
+        fields: naming([
+            path_field(),
+            Field::flag("save", "Writes it below the operator's folder, however small. Default false."),
+        ]),
+        output: Object::new()
+            .optional("sandbox_id", schema::text("The sandbox."))
+            .optional("path", schema::text("The file."))
+            .optional("size_bytes", schema::integer(0, "Its size."))
+            .optional("sha256", schema::text("SHA-256 of it, in hexadecimal."))
+            .optional("content_base64", schema::text("The file; only when it is small and not saved."))
+            .optional("host_path", schema::text("Where it was saved; only when it was."))
+            .optional("resource", resource),
+        annotations: CHANGES,
+        run: |kept, arguments, caller| Box::pin(give(kept, arguments, &caller.owner)),
+    }
+}
+
+async fn give(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
+    let path = path(&mut arguments)?;
+    let id = kept.there(&mut arguments, owner)?;
+    let (bytes, size) = kept.sandboxes.read(owner, &by_id(&id), path.clone(), 0, MAX_FILE).await?;
+    if size > bytes.len() as u64 {
+        return Err(Error::new(ErrorCode::TooLarge, format!("`{path}` has more than {MAX_FILE} bytes"))
+            .with_hint("read it in pieces with sandbox_read"));
+    }
+    let name = path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
+    let mut answer = json!({
+        "sandbox_id": id.as_str(),
+        "path": path.as_str(),
+        "size_bytes": size,
+        "sha256": HEXLOWER.encode(&Sha256::digest(&bytes)),
+        "resource": {
+            "uri": uri(id.as_str(), &path),
+            "name": name,
+            "mime_type": mime(&name),
+            "size_bytes": size,
+        },
+    });
+    let save = arguments.flag("save");
+    if save || (size > INLINE && kept.host.can_write()) {
+        let saved = kept.host.save(id.as_str().to_owned(), name, bytes).await?;
+        answer["host_path"] = saved.display().to_string().into();
+    } else if size <= INLINE {
+        answer["content_base64"] = BASE64.encode(&bytes).into();
+    }
+    Ok(answer.into())
+}
+
+/// The address of a file: what is not plain in its path is written as `%XX`.
+fn uri(sandbox: &str, path: &GuestPath) -> String {
+    let mut uri = format!("dormouse://sandbox/{sandbox}/files");
+    for byte in path.as_str().bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b'~' => {
+                uri.push(byte.into())
+            }
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri
+}
+
+/// What a file holds, as far as its name says.
+fn mime(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("txt" | "log" | "md") => "text/plain",
+        Some("csv") => "text/csv",
+        Some("html" | "htm") => "text/html",
+        Some("json") => "application/json",
+        Some("pdf") => "application/pdf",
+        Some("zip") => "application/zip",
+        Some("png") => "image/png",
+        Some("jpg" | "jpeg") => "image/jpeg",
+        Some("gif") => "image/gif",
+        Some("svg") => "image/svg+xml",
+        Some("webp") => "image/webp",
+        _ => "application/octet-stream",
+    }
+}

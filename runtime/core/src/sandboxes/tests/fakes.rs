@@ -1,0 +1,96 @@
+//! What the tests stand on: two processes over one ledger, and short ways to call them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::sandbox::{Handle, Name, Owner, Quota, SessionKey};
+use crate::sandboxes::{Asked, Rules, Sandboxes, View};
+use crate::testing::{FakeProvider, ManualClock, MemoryLedger};
+use crate::{ErrorCode, EvalRequest, Language, Manager, Outcome, Policy, Result, Status, Value};
+
+pub(super) struct World {
+    pub(super) sandboxes: Sandboxes,
+    pub(super) provider: FakeProvider,
+    pub(super) ledger: MemoryLedger,
+    pub(super) clock: Arc<ManualClock>,
+    pub(super) owner: Owner,
+    rules: Rules,
+}
+
+/// Short numbers where the defaults are long.
+pub(super) fn rules() -> Rules {
+    Rules { quota: Quota { per_owner: 10, in_all: 20, checkpoints: 3 }, waiting: 2, ..Rules::default() }
+}
+
+impl World {
+    pub(super) fn new(rules: Rules) -> Self {
+        let (ledger, clock) = (MemoryLedger::default(), Arc::new(ManualClock::default()));
+        Self::over(ledger, clock, rules)
+    }
+
+    fn over(ledger: MemoryLedger, clock: Arc<ManualClock>, rules: Rules) -> Self {
+        let provider = FakeProvider::default();
+        let manager = Manager::new(Policy::default(), Arc::new(provider.clone()));
+        let sandboxes = Sandboxes::new(manager, Arc::new(ledger.clone()), rules.clone(), clock.clone());
+        Self { sandboxes, provider, ledger, clock, owner: Owner::local(), rules }
+    }
+
+    /// Another process on the same state folder.
+    pub(super) fn neighbour(&self) -> Self {
+        Self::over(self.ledger.clone(), self.clock.clone(), self.rules.clone())
+    }
+
+    pub(super) async fn create(&self, name: &str) -> View {
+        let asked = Asked { name: Some(Name::parse(name).unwrap()), ..Asked::default() };
+        self.sandboxes.create(&self.owner, asked).await.unwrap().0
+    }
+
+    pub(super) async fn with_key(&self, key: &str) -> (View, bool) {
+        let asked = Asked { session_key: Some(SessionKey::parse(key).unwrap()), ..Asked::default() };
+        self.sandboxes.create(&self.owner, asked).await.unwrap()
+    }
+
+    pub(super) async fn eval(&self, name: &str, code: &str) -> Result<Outcome> {
+        let request = EvalRequest::new(Language::python(), code);
+        let done = self.sandboxes.eval(&self.owner, &Handle::IdOrName(name), request).await;
+        done.map(|(_, outcome)| outcome)
+    }
+
+    /// The text that `get NAME` gives.
+    pub(super) async fn variable(&self, sandbox: &str, name: &str) -> String {
+        match self.eval(sandbox, &format!("get {name}")).await.unwrap().status {
+            Status::Returned(Value::String { value, .. }) => value,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) fn view(&self, name: &str) -> Result<View> {
+        self.sandboxes.get(&self.owner, &Handle::IdOrName(name))
+    }
+
+    pub(super) fn phase(&self, name: &str) -> &'static str {
+        self.view(name).map_or_else(|error| error.code().as_str(), |view| view.sandbox.phase.as_str())
+    }
+
+    /// Lets time pass and does what is due then.
+    pub(super) async fn pass(&self, time: Duration) {
+        self.clock.advance(time);
+        self.sandboxes.rest().await;
+        self.sandboxes.live().await.unwrap();
+    }
+}
+
+/// Lets other tasks go on until something is so.
+pub(super) async fn until(mut holds: impl FnMut() -> bool) {
+    for _ in 0..100_000 {
+        if holds() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("it never came about");
+}
+
+pub(super) fn code<T>(result: Result<T>) -> Option<ErrorCode> {
+    result.err().map(|error| error.code())
+}

@@ -1,0 +1,125 @@
+//! Checkpoints, restores, forks, and files that are written together.
+
+use super::fakes::{World, code, rules};
+use crate::sandbox::{Handle, Include, Name, Owner, Quota, SandboxSpec};
+use crate::sandboxes::Rules;
+use crate::{ErrorCode, GuestPath};
+
+const A: Handle<'static> = Handle::IdOrName("a");
+
+fn path(path: &str) -> GuestPath {
+    GuestPath::parse(path).unwrap()
+}
+
+#[tokio::test]
+async fn a_restore_goes_back_and_each_refusal_has_its_code() {
+    let world = World::new(rules());
+    let (sandboxes, owner) = (&world.sandboxes, &world.owner);
+    world.create("a").await;
+    world.create("b").await;
+    world.eval("a", "set v 1").await.unwrap();
+    let name = Some(Name::parse("before").unwrap());
+    let (saved, _) = sandboxes.checkpoint(owner, &A, name, Include::Both).await.unwrap();
+    let id = saved.label.id.as_str();
+    world.eval("a", "set v 2").await.unwrap();
+    sandboxes.restore(owner, &A, id).await.unwrap();
+    assert_eq!(world.variable("a", "v").await, "1");
+
+    let other = sandboxes.restore(owner, &Handle::IdOrName("b"), id).await;
+    assert_eq!(code(other), Some(ErrorCode::CheckpointOfOtherSandbox));
+    let stranger = Owner::parse("somebody").unwrap();
+    assert_eq!(code(sandboxes.restore(&stranger, &A, id).await), Some(ErrorCode::UnknownSandbox));
+    let made_up = format!("ckpt-{}", "a".repeat(26));
+    for id in ["", "../x", &made_up, &"x".repeat(10_000)] {
+        let error = sandboxes.restore(owner, &A, id).await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::UnknownCheckpoint);
+        assert!(error.message().len() < 200);
+    }
+    assert_eq!(sandboxes.checkpoints(owner, &A).unwrap(), std::slice::from_ref(&saved));
+    sandboxes.remove_checkpoint(owner, id).unwrap();
+    assert_eq!(code(sandboxes.remove_checkpoint(owner, id)), Some(ErrorCode::UnknownCheckpoint));
+}
+
+#[tokio::test]
+async fn a_checkpoint_of_the_files_leaves_the_variables_and_their_number_is_bounded() {
+    let world = World::new(rules());
+    let (sandboxes, owner) = (&world.sandboxes, &world.owner);
+    world.create("a").await;
+    world.eval("a", "write /x 1").await.unwrap();
+    let (saved, _) = sandboxes.checkpoint(owner, &A, None, Include::Files).await.unwrap();
+    world.eval("a", "write /x 2").await.unwrap();
+    world.eval("a", "set v new").await.unwrap();
+    sandboxes.restore(owner, &A, saved.label.id.as_str()).await.unwrap();
+    let (bytes, _) = sandboxes.read(owner, &A, path("/x"), 0, 9).await.unwrap();
+    assert_eq!((bytes.as_slice(), world.variable("a", "v").await.as_str()), (&b"1"[..], "new"));
+    for _ in 0..2 {
+        sandboxes.checkpoint(owner, &A, None, Include::Both).await.unwrap();
+    }
+    let more = sandboxes.checkpoint(owner, &A, None, Include::Both).await;
+    assert_eq!(code(more), Some(ErrorCode::QuotaExceeded));
+}
+
+#[tokio::test]
+async fn forks_begin_alike_and_go_their_own_ways() {
+    let world = World::new(rules());
+    let (sandboxes, owner) = (&world.sandboxes, &world.owner);
+    world.create("a").await;
+    world.eval("a", "set v 1").await.unwrap();
+    let forks = sandboxes.fork(owner, &A, 3, None).await.unwrap();
+    let ids: Vec<&str> = forks.iter().map(|view| view.sandbox.id.as_str()).collect();
+    world.eval(ids[0], "set v 2").await.unwrap();
+    world.eval("a", "set v 3").await.unwrap();
+    for (id, value) in [(ids[0], "2"), (ids[1], "1"), (ids[2], "1"), ("a", "3")] {
+        assert_eq!(world.variable(id, "v").await, value, "{id}");
+    }
+    // What nobody has called here is known elsewhere.
+    sandboxes.close().await.unwrap();
+    assert_eq!(world.neighbour().variable(ids[1], "v").await, "1");
+
+    for count in [0, 1_001] {
+        assert_eq!(code(sandboxes.fork(owner, &A, count, None).await), Some(ErrorCode::ArgsInvalid));
+    }
+    assert_eq!(code(sandboxes.fork(owner, &A, 7, None).await), Some(ErrorCode::QuotaExceeded));
+    assert_eq!(sandboxes.list(owner, None, None, 100).unwrap().len(), 4, "all or none");
+}
+
+#[tokio::test]
+async fn a_fork_of_a_checkpoint_begins_where_that_was() {
+    let world = World::new(rules());
+    let (sandboxes, owner) = (&world.sandboxes, &world.owner);
+    world.create("a").await;
+    world.eval("a", "set v 1").await.unwrap();
+    let (saved, _) = sandboxes.checkpoint(owner, &A, None, Include::Both).await.unwrap();
+    world.eval("a", "set v 2").await.unwrap();
+    let forks = sandboxes.fork(owner, &A, 1, Some(saved.label.id.as_str())).await.unwrap();
+    assert_eq!(world.variable(forks[0].sandbox.id.as_str(), "v").await, "1");
+}
+
+#[tokio::test]
+async fn an_upload_that_does_not_fit_leaves_the_files_as_they_were() {
+    let defaults = SandboxSpec { disk: 10, ..SandboxSpec::default() };
+    let quota = Quota { per_owner: 2, in_all: 2, checkpoints: 1 };
+    let world = World::new(Rules { defaults, quota, ..rules() });
+    let (sandboxes, owner) = (&world.sandboxes, &world.owner);
+    world.create("a").await;
+    world.eval("a", "write /x old").await.unwrap();
+    let files = vec![(path("/x"), b"new".to_vec()), (path("/y"), vec![0; 20])];
+    let refused = sandboxes.upload(owner, &A, vec![path("/f")], files).await;
+    assert_eq!(code(refused), Some(ErrorCode::LimitDisk));
+    let (entries, _) = sandboxes.list_files(owner, &A, path("/"), true, 10).await.unwrap();
+    assert_eq!(entries.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>(), ["x"]);
+    assert_eq!(sandboxes.read(owner, &A, path("/x"), 0, 9).await.unwrap().0, b"old");
+    assert_eq!(sandboxes.append(owner, &A, path("/x"), b"er".to_vec()).await.unwrap(), 5);
+    assert_eq!(sandboxes.append(owner, &A, path("/z"), b"1".to_vec()).await.unwrap(), 1);
+    assert_eq!(sandboxes.read(owner, &A, path("/x"), 1, 99).await.unwrap(), (b"lder".to_vec(), 5));
+}
+
+#[tokio::test]
+async fn a_file_longer_than_one_read_comes_whole() {
+    let world = World::new(rules());
+    world.create("a").await;
+    let bytes: Vec<u8> = (0..3u32 << 20).map(|at| at.to_le_bytes()[1]).collect();
+    world.sandboxes.write(&world.owner, &A, path("/big"), bytes.clone()).await.unwrap();
+    let (read, size) = world.sandboxes.read(&world.owner, &A, path("/big"), 1, u64::MAX).await.unwrap();
+    assert_eq!((size, read == bytes[1..]), (3 << 20, true));
+}

@@ -1,0 +1,37 @@
+//! Doubles for tests of what stands on the ports: a clock that a test drives, a ledger in memory, and a provider whose
+//! sandboxes understand five words. Only with the feature `testing`.
+
+mod ledger;
+mod machine;
+mod provider;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub use self::ledger::MemoryLedger;
+pub use self::provider::FakeProvider;
+use crate::sandbox::Timestamp;
+use crate::sandboxes::Clock;
+
+/// A clock that stands still until it is told. Begins at 2026-01-25T02:00:00.000Z.
+#[derive(Debug)]
+pub struct ManualClock(AtomicU64);
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self(AtomicU64::new(1_769_306_400_000))
+    }
+}
+
+impl ManualClock {
+    /// Lets time pass.
+    pub fn advance(&self, time: Duration) {
+        self.0.fetch_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}

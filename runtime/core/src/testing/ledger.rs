@@ -1,0 +1,226 @@
+//! Records, chunks and leases in memory. Clones share them, as processes share a state folder.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::sandbox::{
+    Checkpoint, CheckpointId, ChunkId, ChunkSink, ChunkSource, Created, Handle, Lease, Ledger, NewCheckpoint,
+    Owner, Phase, Quota, Reach, Sandbox, SandboxId, Snapshot, Swept, Timestamp,
+};
+use crate::{Error, ErrorCode, Result};
+
+/// A ledger that forgets everything with its last clone.
+#[derive(Clone, Default)]
+pub struct MemoryLedger {
+    tables: Arc<Mutex<Tables>>,
+    chunks: Arc<Chunks>,
+    leases: Arc<Mutex<HashSet<SandboxId>>>,
+}
+
+#[derive(Default)]
+struct Tables {
+    sandboxes: Vec<Sandbox>,
+    checkpoints: Vec<Checkpoint>,
+}
+
+#[derive(Default)]
+struct Chunks(Mutex<HashMap<ChunkId, Vec<u8>>>);
+
+/// A lock that a failed test does not take with it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ChunkSource for Chunks {
+    fn get(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
+        Ok(lock(&self.0).get(id).cloned())
+    }
+}
+
+impl ChunkSink for &Chunks {
+    fn has(&mut self, id: &ChunkId) -> Result<bool> {
+        Ok(lock(&self.0).contains_key(id))
+    }
+
+    fn put(&mut self, id: &ChunkId, bytes: &[u8]) -> Result<()> {
+        lock(&self.0).insert(*id, bytes.to_vec());
+        Ok(())
+    }
+}
+
+struct Held(Arc<Mutex<HashSet<SandboxId>>>, SandboxId);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        lock(&self.0).remove(&self.1);
+    }
+}
+
+fn unknown(what: &str) -> Error {
+    Error::new(ErrorCode::UnknownSandbox, format!("no sandbox {what}"))
+}
+
+fn unknown_checkpoint(id: &CheckpointId) -> Error {
+    Error::new(ErrorCode::UnknownCheckpoint, format!("there is no checkpoint `{id}`"))
+}
+
+fn within(count: usize, most: u32, what: &str) -> Result<()> {
+    if count < most as usize {
+        return Ok(());
+    }
+    Err(Error::new(ErrorCode::QuotaExceeded, format!("there are {most} {what} already")))
+}
+
+impl Tables {
+    fn add(&mut self, sandbox: &Sandbox, quota: &Quota) -> Result<()> {
+        let mut own = self.sandboxes.iter().filter(|other| other.owner == sandbox.owner);
+        if own.clone().any(|other| other.name == sandbox.name) {
+            let taken = format!("there is a sandbox called `{}` already", sandbox.name);
+            return Err(Error::new(ErrorCode::NameTaken, taken));
+        }
+        within(own.by_ref().count(), quota.per_owner, "sandboxes of one owner")?;
+        within(self.sandboxes.len(), quota.in_all, "sandboxes in all")?;
+        self.sandboxes.push(sandbox.clone());
+        Ok(())
+    }
+}
+
+impl Ledger for MemoryLedger {
+    fn create(&self, sandbox: &Sandbox, quota: &Quota) -> Result<Created> {
+        let mut tables = lock(&self.tables);
+        let same = |other: &&Sandbox| {
+            other.owner == sandbox.owner
+                && sandbox.session_key.is_some()
+                && other.session_key == sandbox.session_key
+        };
+        if let Some(there) = tables.sandboxes.iter().find(same) {
+            return Ok(Created::Existing(there.clone()));
+        }
+        tables.add(sandbox, quota).map(|()| Created::New(sandbox.clone()))
+    }
+
+    fn create_all(&self, sandboxes: &[Sandbox], quota: &Quota) -> Result<()> {
+        let mut tables = lock(&self.tables);
+        let before = tables.sandboxes.len();
+        let made = sandboxes.iter().try_for_each(|sandbox| tables.add(sandbox, quota));
+        if made.is_err() {
+            tables.sandboxes.truncate(before);
+        }
+        made
+    }
+
+    fn by_id(&self, id: &SandboxId) -> Result<Option<Sandbox>> {
+        Ok(lock(&self.tables).sandboxes.iter().find(|sandbox| sandbox.id == *id).cloned())
+    }
+
+    fn find(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox> {
+        let tables = lock(&self.tables);
+        let mut own = tables.sandboxes.iter().filter(|sandbox| sandbox.owner == *owner);
+        let (Handle::IdOrName(what) | Handle::SessionKey(what)) = handle;
+        let found = own.find(|sandbox| match handle {
+            Handle::IdOrName(text) => sandbox.id.as_str() == *text || sandbox.name.as_str() == *text,
+            Handle::SessionKey(key) => {
+                sandbox.session_key.as_ref().is_some_and(|other| other.as_str() == *key)
+            }
+        });
+        found.cloned().ok_or_else(|| unknown(what))
+    }
+
+    fn list(
+        &self,
+        owner: &Owner,
+        phase: Option<Phase>,
+        after: Option<(Timestamp, &SandboxId)>,
+        most: usize,
+    ) -> Result<Vec<Sandbox>> {
+        let tables = lock(&self.tables);
+        let own = tables.sandboxes.iter().filter(|sandbox| sandbox.owner == *owner);
+        let mut found: Vec<_> = own.filter(|own| phase.is_none_or(|phase| own.phase == phase)).collect();
+        found.sort_by_key(|sandbox| (sandbox.created_at, &sandbox.id));
+        found.retain(|sandbox| after.is_none_or(|after| (sandbox.created_at, &sandbox.id) > after));
+        Ok(found.into_iter().take(most).cloned().collect())
+    }
+
+    fn in_phase(&self, phase: Phase) -> Result<Vec<Sandbox>> {
+        let tables = lock(&self.tables);
+        Ok(tables.sandboxes.iter().filter(|sandbox| sandbox.phase == phase).cloned().collect())
+    }
+
+    fn update(&self, sandbox: &Sandbox, state: Option<&dyn Snapshot>) -> Result<Sandbox> {
+        let state = state.map(|state| state.save(&mut self.chunks.as_ref())).transpose()?;
+        let mut tables = lock(&self.tables);
+        let kept = tables.sandboxes.iter_mut().find(|kept| kept.id == sandbox.id);
+        let kept = kept.ok_or_else(|| unknown(sandbox.id.as_str()))?;
+        if kept.generation != sandbox.generation {
+            return Err(Error::new(ErrorCode::Conflict, "somebody else changed it"));
+        }
+        *kept =
+            Sandbox { generation: sandbox.generation + 1, state: state.or(sandbox.state), ..sandbox.clone() };
+        let kept = kept.clone();
+        if kept.phase == Phase::Destroyed {
+            tables.sandboxes.retain(|other| other.id != kept.id);
+            tables.checkpoints.retain(|checkpoint| checkpoint.label.sandbox != kept.id);
+        }
+        Ok(kept)
+    }
+
+    fn add_checkpoint(
+        &self,
+        checkpoint: &NewCheckpoint,
+        state: &dyn Snapshot,
+        quota: &Quota,
+    ) -> Result<Checkpoint> {
+        within(self.checkpoints(&checkpoint.sandbox)?.len(), quota.checkpoints, "checkpoints")?;
+        let state = state.save(&mut self.chunks.as_ref())?;
+        let checkpoint = Checkpoint { label: checkpoint.clone(), state };
+        lock(&self.tables).checkpoints.push(checkpoint.clone());
+        Ok(checkpoint)
+    }
+
+    fn checkpoint(&self, owner: &Owner, id: &CheckpointId) -> Result<Checkpoint> {
+        let tables = lock(&self.tables);
+        let own = |checkpoint: &&Checkpoint| {
+            let of = |sandbox: &Sandbox| sandbox.id == checkpoint.label.sandbox && sandbox.owner == *owner;
+            checkpoint.label.id == *id && tables.sandboxes.iter().any(of)
+        };
+        tables.checkpoints.iter().find(own).cloned().ok_or_else(|| unknown_checkpoint(id))
+    }
+
+    fn checkpoints(&self, sandbox: &SandboxId) -> Result<Vec<Checkpoint>> {
+        let tables = lock(&self.tables);
+        Ok(tables.checkpoints.iter().filter(|kept| kept.label.sandbox == *sandbox).cloned().collect())
+    }
+
+    fn remove_checkpoint(&self, id: &CheckpointId) -> Result<()> {
+        let mut tables = lock(&self.tables);
+        let at = tables.checkpoints.iter().position(|kept| kept.label.id == *id);
+        tables.checkpoints.remove(at.ok_or_else(|| unknown_checkpoint(id))?);
+        Ok(())
+    }
+
+    fn chunks(&self) -> Arc<dyn ChunkSource> {
+        self.chunks.clone()
+    }
+
+    fn lease(&self, id: &SandboxId) -> Result<Option<Lease>> {
+        let free = lock(&self.leases).insert(id.clone());
+        Ok(free.then(|| Box::new(Held(self.leases.clone(), id.clone())) as Lease))
+    }
+
+    fn sweep(&self, _: Timestamp, reach: Reach<'_>) -> Result<Swept> {
+        let tables = lock(&self.tables);
+        let states = tables.sandboxes.iter().filter_map(|sandbox| sandbox.state);
+        let mut kept = HashSet::new();
+        for state in states.chain(tables.checkpoints.iter().map(|checkpoint| checkpoint.state)) {
+            kept.extend(reach(&state)?);
+        }
+        let mut swept = Swept::default();
+        lock(&self.chunks.0).retain(|id, bytes| {
+            let needed = kept.contains(id);
+            swept.chunks += u64::from(!needed);
+            swept.bytes += if needed { 0 } else { bytes.len() as u64 };
+            needed
+        });
+        Ok(swept)
+    }
+}

@@ -1,0 +1,251 @@
+//! A sandbox that is a few words, some variables and a map of files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::provider::Shared;
+use crate::sandbox::{
+    ChunkId, ChunkSink, Entry, EntryKind, Files, Include, Machine, SandboxSpec, SavedState, Snapshot,
+    Variable,
+};
+use crate::{
+    Bounds, Captured, Error, ErrorCode, EvalRequest, GuestPath, Language, Limits, Outcome, Recovery, Result,
+    Status, Usage, Value,
+};
+
+/// What is saved; a half that is none stays as it is when this is restored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct State {
+    variables: Option<BTreeMap<String, String>>,
+    files: Option<BTreeMap<String, Vec<u8>>>,
+}
+
+impl Snapshot for State {
+    fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState> {
+        let bytes = serde_json::to_vec(self).map_err(|error| Error::internal("not saved", error))?;
+        let root = ChunkId::of(&bytes);
+        if !sink.has(&root)? {
+            sink.put(&root, &bytes)?;
+        }
+        Ok(SavedState { root, bytes: bytes.len() as u64 })
+    }
+
+    fn closed_files(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+pub(super) struct FakeMachine {
+    shared: Arc<Shared>,
+    spec: SandboxSpec,
+    variables: BTreeMap<String, String>,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl FakeMachine {
+    pub(super) fn new(shared: Arc<Shared>, spec: SandboxSpec) -> Self {
+        shared.machines.fetch_add(1, Ordering::SeqCst);
+        Self { shared, spec, variables: BTreeMap::new(), files: BTreeMap::new() }
+    }
+}
+
+impl Drop for FakeMachine {
+    fn drop(&mut self) {
+        self.shared.machines.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Counts a run that waits, also one that is cancelled.
+struct Waiting<'a>(&'a Shared);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn outcome(status: Status, stdout: &str) -> Outcome {
+    Outcome {
+        status,
+        stdout: Captured::from_bytes(stdout.as_bytes(), stdout.len() as u64),
+        stderr: Captured::default(),
+        usage: Usage::default(),
+        provider: "fake",
+        recovery: None,
+    }
+}
+
+fn text(value: &str) -> Status {
+    Status::Returned(Value::String { value: value.into(), truncated: false, length: None })
+}
+
+fn missing(what: &str) -> Error {
+    Error::new(ErrorCode::NotFound, format!("there is no `{what}`"))
+}
+
+#[async_trait]
+impl Machine for FakeMachine {
+    async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
+        let words: Vec<&str> = request.code.splitn(3, ' ').collect();
+        match words.as_slice() {
+            ["set", name, value] => {
+                self.variables.insert((*name).into(), (*value).into());
+                Ok(outcome(Status::Returned(Value::null()), ""))
+            }
+            ["get", name] => Ok(outcome(text(self.variables.get(*name).map_or("", String::as_str)), "")),
+            ["write", path, content] => {
+                self.write(&GuestPath::parse(path)?, content.as_bytes()).await?;
+                Ok(outcome(Status::Returned(Value::null()), ""))
+            }
+            ["wait"] => {
+                self.shared.waiting.fetch_add(1, Ordering::SeqCst);
+                let _waiting = Waiting(&self.shared);
+                if let Ok(permit) = self.shared.gate.0.acquire().await {
+                    permit.forget();
+                }
+                Ok(outcome(Status::Returned(Value::null()), ""))
+            }
+            ["stop"] => {
+                let cause = Error::new(ErrorCode::LimitTime, "the wall-clock limit was reached");
+                let recovery = Some(Recovery::BeforeRun);
+                Ok(Outcome { recovery, ..outcome(Status::Stopped(cause), "") })
+            }
+            _ => Ok(outcome(Status::Returned(Value::null()), &request.code)),
+        }
+    }
+
+    async fn get(
+        &mut self,
+        _: &Language,
+        name: &str,
+        query: Option<&str>,
+        _: (&Limits, &Bounds),
+    ) -> Result<Outcome> {
+        let value = self.variables.get(name).ok_or_else(|| missing(name))?;
+        Ok(outcome(text(&query.map_or(value.clone(), |query| format!("{query}: {value}"))), ""))
+    }
+
+    async fn set(&mut self, _: &Language, name: &str, json: &str, _: &Limits) -> Result<()> {
+        self.variables.insert(name.into(), json.into());
+        Ok(())
+    }
+
+    async fn variables(&mut self, _: &Language, _: &Limits) -> Result<Vec<Variable>> {
+        let shown = |(name, value): (&String, &String)| Variable {
+            name: name.clone(),
+            kind: "str".into(),
+            summary: value.chars().take(100).collect(),
+        };
+        Ok(self.variables.iter().map(shown).collect())
+    }
+
+    async fn reset(&mut self) -> Result<()> {
+        self.variables.clear();
+        Ok(())
+    }
+
+    fn files(&mut self) -> &mut dyn Files {
+        self
+    }
+
+    async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>> {
+        Ok(Arc::new(State {
+            variables: (include != Include::Files).then(|| self.variables.clone()),
+            files: (include != Include::Memory).then(|| self.files.clone()),
+        }))
+    }
+
+    async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()> {
+        let state: &State = snapshot.as_any().downcast_ref().ok_or_else(|| missing("state"))?;
+        self.variables = state.variables.clone().unwrap_or_else(|| self.variables.clone());
+        self.files = state.files.clone().unwrap_or_else(|| self.files.clone());
+        Ok(())
+    }
+
+    fn awake(&self) -> Vec<Language> {
+        vec![Language::python()]
+    }
+}
+
+#[async_trait]
+impl Files for FakeMachine {
+    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)> {
+        let file = self.files.get(path.as_str()).ok_or_else(|| missing(path.as_str()))?;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(file.len());
+        // As the real tree: a bounded piece at a time.
+        let most = usize::try_from(most.min(1 << 20)).unwrap_or(usize::MAX);
+        let end = start.saturating_add(most).min(file.len());
+        Ok((file[start..end].to_vec(), file.len() as u64))
+    }
+
+    async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {
+        let others = self.files.iter().filter(|(name, _)| *name != path.as_str());
+        let used: u64 = others.map(|(_, bytes)| bytes.len() as u64).sum();
+        if used + bytes.len() as u64 > self.spec.disk {
+            return Err(Error::new(ErrorCode::LimitDisk, "the sandbox's files are full"));
+        }
+        self.files.insert(path.as_str().into(), bytes.to_vec());
+        Ok(())
+    }
+
+    async fn edit(&mut self, path: &GuestPath, old: &str, new: &str, all: bool) -> Result<usize> {
+        let (bytes, _) = self.read(path, 0, u64::MAX).await?;
+        let content = String::from_utf8_lossy(&bytes).into_owned();
+        match content.matches(old).count() {
+            0 => Err(Error::args_invalid("`old` stands nowhere in the file")),
+            count if count > 1 && !all => Err(Error::args_invalid(format!("`old` stands in {count} places"))),
+            count => {
+                self.write(path, content.replace(old, new).as_bytes()).await?;
+                Ok(count)
+            }
+        }
+    }
+
+    async fn list(&mut self, path: &GuestPath, recursive: bool, most: usize) -> Result<(Vec<Entry>, u64)> {
+        let folder = format!("{}/", path.as_str().trim_end_matches('/'));
+        let mut found = Vec::new();
+        let mut folders = BTreeSet::new();
+        for (name, bytes) in &self.files {
+            let Some(below) = name.strip_prefix(&folder) else { continue };
+            match below.split_once('/') {
+                Some((first, _)) if !recursive => {
+                    folders.insert(first.to_owned());
+                }
+                _ => found.push(entry(below, EntryKind::File, bytes.len() as u64)),
+            }
+        }
+        found.extend(folders.iter().map(|name| entry(name, EntryKind::Folder, 0)));
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        let count = found.len() as u64;
+        found.truncate(most);
+        Ok((found, count))
+    }
+
+    async fn remove(&mut self, path: &GuestPath) -> Result<()> {
+        let below = format!("{path}/");
+        let before = self.files.len();
+        self.files.retain(|name, _| name != path.as_str() && !name.starts_with(&below));
+        if self.files.len() < before { Ok(()) } else { Err(missing(path.as_str())) }
+    }
+
+    async fn make_folder(&mut self, _: &GuestPath) -> Result<()> {
+        Ok(())
+    }
+
+    async fn stat(&mut self, path: &GuestPath) -> Result<Entry> {
+        let file = self.files.get(path.as_str()).ok_or_else(|| missing(path.as_str()))?;
+        Ok(entry(path.as_str(), EntryKind::File, file.len() as u64))
+    }
+}
+
+fn entry(path: &str, kind: EntryKind, bytes: u64) -> Entry {
+    Entry { path: path.into(), kind, bytes, modified_ms: 0 }
+}

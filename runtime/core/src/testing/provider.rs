@@ -1,0 +1,97 @@
+//! A provider whose sandboxes only pretend.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+
+use super::machine::{FakeMachine, State};
+use crate::sandbox::chunk::fetch;
+use crate::sandbox::{ChunkId, ChunkSource, Machine, SandboxSpec, SavedState, Snapshot};
+use crate::{Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
+
+/// Runs the words of [`Machine::eval`] of its machines: `set NAME TEXT`, `get NAME`, `write PATH TEXT`, `wait` (until
+/// [`FakeProvider::let_go`]), `stop` (as a time limit does); whatever else is printed.
+#[derive(Clone, Default)]
+pub struct FakeProvider {
+    pub(super) shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) machines: AtomicUsize,
+    pub(super) woken: AtomicUsize,
+    pub(super) waiting: AtomicUsize,
+    pub(super) gate: Gate,
+}
+
+pub(super) struct Gate(pub(super) Semaphore);
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self(Semaphore::new(0))
+    }
+}
+
+impl FakeProvider {
+    /// Machines that are in memory.
+    pub fn machines(&self) -> usize {
+        self.shared.machines.load(Ordering::SeqCst)
+    }
+
+    /// Machines that were ever made.
+    pub fn woken(&self) -> usize {
+        self.shared.woken.load(Ordering::SeqCst)
+    }
+
+    /// Runs that are in the word `wait`.
+    pub fn waiting(&self) -> usize {
+        self.shared.waiting.load(Ordering::SeqCst)
+    }
+
+    /// Ends the word `wait` of so many runs.
+    pub fn let_go(&self, runs: usize) {
+        self.shared.gate.0.add_permits(runs);
+    }
+}
+
+#[async_trait]
+impl Provider for FakeProvider {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    fn guests(&self) -> Vec<GuestInfo> {
+        let interpreter = "Fake 1".into();
+        vec![GuestInfo { language: Language::python(), interpreter, available: true, note: None }]
+    }
+
+    async fn eval(&self, request: EvalRequest) -> Result<Outcome> {
+        self.machine(&SandboxSpec::default(), None).await?.eval(request).await
+    }
+
+    async fn machine(
+        &self,
+        spec: &SandboxSpec,
+        state: Option<Arc<dyn Snapshot>>,
+    ) -> Result<Box<dyn Machine>> {
+        self.shared.woken.fetch_add(1, Ordering::SeqCst);
+        let mut machine = FakeMachine::new(self.shared.clone(), spec.clone());
+        if let Some(state) = state {
+            machine.restore(state.as_ref()).await?;
+        }
+        Ok(Box::new(machine))
+    }
+
+    fn load(&self, state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<Arc<dyn Snapshot>> {
+        let bytes = fetch(chunks.as_ref(), &state.root)?;
+        let state: State =
+            serde_json::from_slice(&bytes).map_err(|error| Error::internal("no state", error))?;
+        Ok(Arc::new(state))
+    }
+
+    fn reach(&self, state: &SavedState, _: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
+        Ok(vec![state.root])
+    }
+}
