@@ -40,6 +40,17 @@ after `--` nothing is an option. With --file every word is an argument.
 On a terminal the value is shown with its type. Else it stands alone on a line: text as it is,
 everything else in JSON notation, and a null value is not printed.";
 
+const SANDBOX_EXAMPLES: &str = "\
+Examples:
+  dormouse sandbox create work
+  dormouse sandbox eval work 'x = 41'
+  dormouse sandbox eval work 'x + 1'
+  dormouse sandbox checkpoint work
+  dormouse sandbox fork work --count 3
+  dormouse sandbox rm work
+
+A sandbox keeps its variables and files from one command to the next; nothing runs in between.";
+
 /// Evaluate untrusted code in a sandbox that starts in under a millisecond
 #[derive(Debug, Parser)]
 #[command(name = "dormouse", version = version(), after_help = AFTER)]
@@ -66,6 +77,14 @@ pub(crate) enum Command {
     /// Evaluate a snippet of Python, JavaScript, TypeScript or PHP
     #[command(after_help = EVAL_EXAMPLES)]
     Eval(EvalArgs),
+    /// Make, use, save, fork and end sandboxes that last
+    #[command(after_help = SANDBOX_EXAMPLES)]
+    Sandbox {
+        #[command(flatten)]
+        state: StateArgs,
+        #[command(subcommand)]
+        command: SandboxCommand,
+    },
     /// Run a WebAssembly program: a wasi:cli command component or a preview1 module
     Run(RunArgs),
     /// Serve the tools over MCP on standard input and output
@@ -223,8 +242,8 @@ pub(crate) struct BoundArgs {
 
 #[derive(Args, Debug, Default)]
 pub(crate) struct McpArgs {
-    /// Which tools are offered: `sandbox` (sandbox_eval, sandbox_capabilities), or `eval` (framework__eval: PHP in the
-    /// project)
+    /// Whose tools are offered: `sandbox` (sandbox_eval and its siblings), `eval` (framework__eval: PHP in the project),
+    /// `sprites` (sprite_create and its siblings), `rlm` (rlm_exec and its siblings)
     #[arg(long, value_name = "NAME", default_value = "sandbox")]
     pub(crate) profile: String,
     /// Show a folder of the host in every run; can be repeated
@@ -251,6 +270,18 @@ pub(crate) struct McpArgs {
     /// Unused instances kept ready for each language that has run
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) ready: u16,
+    /// Keep sandboxes that last, in this folder; without it every run is fresh
+    #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Which tools are offered: `usual`, `all`, or their names with commas between
+    #[arg(long, value_name = "LIST", default_value = "usual")]
+    pub(crate) tools: String,
+    /// Let tools read files of the host below this folder (load, upload); can be repeated
+    #[arg(long = "root", value_name = "DIR")]
+    pub(crate) roots: Vec<PathBuf>,
+    /// Let tools write downloads of sandboxes below this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) downloads: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -275,5 +306,126 @@ pub(crate) enum GuestsCommand {
         /// The checkout [default: the one around the current folder]
         #[arg(long, value_name = "DIR")]
         source: Option<PathBuf>,
+    },
+}
+
+/// Where sandboxes are kept.
+#[derive(Args, Debug, Default)]
+pub(crate) struct StateArgs {
+    /// Folder in which sandboxes are kept [default: ~/.local/share/dormouse]
+    #[arg(long, global = true, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Print the whole answer as one line of JSON
+    #[arg(long = "json", global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SandboxCommand {
+    /// Make a sandbox
+    Create {
+        /// Its name [default: one is made up]
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+        /// A key of your own: the same key gives the same sandbox
+        #[arg(long, value_name = "KEY")]
+        session_key: Option<String>,
+    },
+    /// List the sandboxes, stopped ones as well
+    List,
+    /// Show one
+    Show {
+        /// Its name or id
+        name: String,
+    },
+    /// Run a snippet in a sandbox; it is woken, and saved afterwards
+    Eval {
+        /// Its name or id
+        name: String,
+        /// The code; `-`: read it from standard input
+        code: String,
+        /// Language
+        #[arg(short, long, value_name = "LANG", default_value = "python")]
+        language: String,
+        /// Wall-clock time, such as 500ms or 10s, at most 60s [default: 5s]
+        #[arg(short, long, value_name = "TIME")]
+        timeout: Option<String>,
+    },
+    /// List its files
+    Files {
+        /// Its name or id
+        name: String,
+        /// The folder
+        #[arg(default_value = "/workspace")]
+        path: String,
+        /// What lies below as well
+        #[arg(short, long)]
+        recursive: bool,
+    },
+    /// Copy a file out of or into a sandbox: one of the two is NAME:PATH
+    Cp {
+        /// From where
+        from: String,
+        /// To where
+        to: String,
+    },
+    /// Save its state
+    Checkpoint {
+        /// Its name or id
+        name: String,
+        /// What to call the checkpoint
+        #[arg(long, value_name = "LABEL")]
+        label: Option<String>,
+    },
+    /// List its checkpoints
+    Checkpoints {
+        /// Its name or id
+        name: String,
+    },
+    /// Put it back to a checkpoint; later changes are gone
+    Restore {
+        /// Its name or id
+        name: String,
+        /// The checkpoint's id
+        checkpoint: String,
+    },
+    /// Make sandboxes that begin where it is
+    Fork {
+        /// Its name or id
+        name: String,
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 1)]
+        count: u32,
+        /// Begin at this checkpoint instead
+        #[arg(long, value_name = "ID")]
+        checkpoint: Option<String>,
+    },
+    /// List the variables of a language
+    Vars {
+        /// Its name or id
+        name: String,
+        /// Language
+        #[arg(short, long, value_name = "LANG", default_value = "python")]
+        language: String,
+    },
+    /// Fresh interpreters; the files stay
+    Reset {
+        /// Its name or id
+        name: String,
+    },
+    /// Put it away; any call wakes it
+    Stop {
+        /// Its name or id
+        name: String,
+    },
+    /// Let it take calls again
+    Resume {
+        /// Its name or id
+        name: String,
+    },
+    /// End it for good, with its files and checkpoints
+    Rm {
+        /// Its name or id
+        name: String,
     },
 }

@@ -7,6 +7,7 @@ mod guests;
 mod mcp;
 mod once;
 mod run;
+mod sandbox;
 
 use crate::args::{Arguments, Command};
 use crate::{exit, log};
@@ -19,6 +20,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
     }
     let done = match command {
         Command::Eval(arguments) => eval::run(&place, arguments),
+        Command::Sandbox { state, command } => sandbox::run(&place, &state, command),
         Command::Run(arguments) => run::run(&place, arguments),
         Command::Mcp(arguments) => mcp::run(&place, &arguments),
         Command::Guests { command } => guests::run(&place, &command),

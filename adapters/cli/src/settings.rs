@@ -7,13 +7,14 @@ mod units;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use dormouse::wasm::Allocation;
 use dormouse::{
     Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Policy, Result,
 };
 
-use dormouse_tools::Profile;
+use dormouse_tools::{HostFolders, Profile, Toolset};
 
-use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PlaceArgs, RunArgs};
+use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PlaceArgs, RunArgs, StateArgs};
 
 /// What `eval` shall do.
 pub(crate) struct Eval {
@@ -47,6 +48,12 @@ pub(crate) struct Mcp {
     pub(crate) policy: Policy,
     /// Unused instances kept ready for each language.
     pub(crate) ready: usize,
+    /// Where sandboxes are kept, if they are.
+    pub(crate) state: Option<PathBuf>,
+    /// Which of the profile's tools are offered.
+    pub(crate) toolset: Toolset,
+    /// What tools may read and write on the host.
+    pub(crate) host: HostFolders,
 }
 
 /// A runtime builder for this cache folder and these languages.
@@ -56,6 +63,34 @@ pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
         builder = builder.cache(folder);
     }
     Ok(place.manifests.iter().fold(builder, |builder, file| builder.manifest(file)))
+}
+
+/// A runtime that keeps sandboxes, for one command.
+pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
+    let policy = Policy { allow_writes: true, ..Policy::default() };
+    builder(place)?
+        .policy(policy)
+        .allocation(Allocation::OnDemand)
+        .state(state_folder(state.state_dir.as_deref())?)
+        .build()
+}
+
+/// Where sandboxes are kept: as told, else the user's folder for data.
+pub(crate) fn state_folder(told: Option<&Path>) -> Result<PathBuf> {
+    if let Some(folder) = told {
+        return std::path::absolute(folder).map_err(|_| {
+            Error::args_invalid(format!("`--state-dir`: `{}` is not a folder", folder.display()))
+        });
+    }
+    let folders = directories::BaseDirs::new().ok_or_else(|| {
+        Error::args_invalid("there is no home folder").with_hint("name a folder with --state-dir")
+    })?;
+    Ok(folders.data_local_dir().join("dormouse"))
+}
+
+/// A duration as options are written.
+pub(crate) fn duration(option: &str, text: &str) -> Result<std::time::Duration> {
+    units::duration(option, text)
 }
 
 /// Settings of the WebAssembly provider alone, for commands that look after it.
@@ -148,7 +183,19 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     };
     grants.check()?;
     let profile = profile(&arguments.profile)?;
-    Ok(Mcp { grants, profile, policy, ready: usize::from(arguments.ready) })
+    let state = match &arguments.state_dir {
+        None if !profile.needs_sandboxes() => None,
+        folder => Some(state_folder(folder.as_deref())?),
+    };
+    let mut host = HostFolders::default();
+    for root in &arguments.roots {
+        host = host.readable(root)?;
+    }
+    if let Some(folder) = &arguments.downloads {
+        host = host.downloads(folder)?;
+    }
+    let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));
+    Ok(Mcp { grants, profile, policy, ready, state, toolset, host })
 }
 
 fn profile(name: &str) -> Result<Profile> {

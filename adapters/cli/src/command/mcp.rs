@@ -17,16 +17,35 @@ const SHUTDOWN: Duration = Duration::from_millis(100);
 /// Serves until the client goes away.
 pub(crate) fn run(place: &PlaceArgs, arguments: &McpArgs) -> Result<u8, Failure> {
     let meant = settings::mcp(arguments)?;
-    let dormouse = settings::builder(place)?.policy(meant.policy).ready(meant.ready).build()?;
-    let surface = Surface::new(dormouse.manager().clone());
-    let surface = Arc::new(surface.with_profile(meant.profile).with_grants(&meant.grants));
+    let mut builder = settings::builder(place)?.policy(meant.policy).ready(meant.ready);
+    if let Some(folder) = &meant.state {
+        builder = builder.state(folder);
+    }
+    let dormouse = builder.build()?;
+    let sandboxes = meant.state.is_some().then(|| dormouse.sandboxes().cloned()).transpose()?;
+    let mut surface =
+        Surface::new(dormouse.manager().clone()).with_profile(meant.profile).with_grants(&meant.grants);
+    if let Some(sandboxes) = &sandboxes {
+        surface = surface.with_sandboxes(sandboxes.clone(), meant.host);
+    }
+    let surface = Arc::new(surface.with_tools(meant.toolset)?);
     let workers = std::thread::available_parallelism().map_or(2, NonZero::get).max(2);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)
         .enable_all()
         .build()
         .map_err(|error| Error::internal("the event loop cannot be started", error))?;
-    let served = runtime.block_on(dormouse_mcp::serve_stdio(surface));
+    let served = runtime.block_on(async {
+        let upkeep = sandboxes.as_ref().map(dormouse::Sandboxes::keep_up);
+        let served = dormouse_mcp::serve_stdio(surface).await;
+        upkeep.inspect(tokio::task::JoinHandle::abort);
+        if let Some(sandboxes) = &sandboxes
+            && let Err(error) = sandboxes.close().await
+        {
+            tracing::error!(%error, "not everything could be saved");
+        }
+        served
+    });
     // Runs that are in progress end here; a thread that waits for standard input cannot be asked to.
     runtime.shutdown_timeout(SHUTDOWN);
     served.map_err(|error| Error::internal("the MCP server ended early", error))?;

@@ -207,7 +207,7 @@ impl Ledger for MemoryLedger {
         Ok(free.then(|| Box::new(Held(self.leases.clone(), id.clone())) as Lease))
     }
 
-    fn sweep(&self, _: Timestamp, reach: Reach<'_>) -> Result<Swept> {
+    fn sweep(&self, reach: Reach<'_>) -> Result<Swept> {
         let tables = lock(&self.tables);
         let states = tables.sandboxes.iter().filter_map(|sandbox| sandbox.state);
         let mut kept = HashSet::new();

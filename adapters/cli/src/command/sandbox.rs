@@ -1,0 +1,199 @@
+//! `dormouse sandbox`: sandboxes that last, over the tools.
+//!
+//! Each command is one call of a tool, in a process of its own: the sandbox is woken, called, saved and put down.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+
+use dormouse::sandbox::{Handle, Owner};
+use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, GuestPath, Language, Result};
+use dormouse_tools::{CallContext, HostFolders, Surface, Toolset};
+use serde_json::{Map, Value as Json, json};
+
+use super::once::{self, Form};
+use crate::args::{PlaceArgs, SandboxCommand, StateArgs};
+use crate::exit::Failure;
+use crate::print;
+use crate::settings;
+
+/// Largest file that is copied, in bytes.
+const MAX_COPY: u64 = 256 << 20;
+
+/// Does it; the exit status.
+pub(crate) fn run(
+    place: &PlaceArgs,
+    state: &StateArgs,
+    command: SandboxCommand,
+) -> std::result::Result<u8, Failure> {
+    let dormouse = settings::kept(place, state)?;
+    let form = Form::new(state.json, false);
+    let done = match command {
+        SandboxCommand::Eval { name, code, language, timeout } => {
+            eval(&dormouse, &name, code, (&language, timeout.as_deref()), form)
+        }
+        SandboxCommand::Cp { from, to } => copy(&dormouse, &from, &to).map(|()| 0).map_err(Failure::from),
+        other => call(&dormouse, other, state.json),
+    };
+    // Whatever came of it, what has changed is saved.
+    let closed = once::wait(async { dormouse.sandboxes()?.close().await });
+    match (done, closed) {
+        (Ok(_), Err(error)) => Err(error.into()),
+        (done, _) => done.or_else(|failure| once::refuse(failure, form)),
+    }
+}
+
+fn eval(
+    dormouse: &Dormouse,
+    name: &str,
+    code: String,
+    (language, timeout): (&str, Option<&str>),
+    form: Form,
+) -> std::result::Result<u8, Failure> {
+    let code = if code == "-" { settings::source::standard_input(true)? } else { code };
+    let mut request = EvalRequest::new(Language::parse(language)?, code.clone());
+    if let Some(text) = timeout {
+        request.limits.wall = settings::duration("--timeout", text)?;
+    }
+    let live = form.live();
+    request.output = live.clone().map(|live| live as std::sync::Arc<dyn dormouse::OutputSink>);
+    let run = async {
+        let (sandboxes, handle) = (dormouse.sandboxes()?, Handle::IdOrName(name));
+        Ok(sandboxes.eval(&Owner::local(), &handle, request).await?.1)
+    };
+    let outcome = once::wait(once::watch(run, live.as_deref()));
+    once::show(outcome, form, live.as_deref(), ("<snippet>", &code, 0))
+}
+
+/// The tool of a command, and its arguments.
+fn meant(command: SandboxCommand) -> (&'static str, Json) {
+    match command {
+        SandboxCommand::Create { name, session_key } => {
+            ("sandbox_create", json!({"name": name, "session_key": session_key}))
+        }
+        SandboxCommand::List => ("sandbox_list", json!({"limit": 1000})),
+        SandboxCommand::Show { name } => ("sandbox_get", json!({"sandbox": name})),
+        SandboxCommand::Files { name, path, recursive } => {
+            ("sandbox_files", json!({"sandbox": name, "path": path, "recursive": recursive}))
+        }
+        SandboxCommand::Checkpoint { name, label } => {
+            ("sandbox_checkpoint", json!({"sandbox": name, "name": label}))
+        }
+        SandboxCommand::Checkpoints { name } => ("sandbox_list_checkpoints", json!({"sandbox": name})),
+        SandboxCommand::Restore { name, checkpoint } => {
+            ("sandbox_restore", json!({"sandbox": name, "checkpoint_id": checkpoint}))
+        }
+        SandboxCommand::Fork { name, count, checkpoint } => {
+            ("sandbox_fork", json!({"sandbox": name, "count": count, "checkpoint_id": checkpoint}))
+        }
+        SandboxCommand::Vars { name, language } => {
+            ("sandbox_vars", json!({"sandbox": name, "language": language}))
+        }
+        SandboxCommand::Reset { name } => ("sandbox_reset", json!({"sandbox": name})),
+        SandboxCommand::Stop { name } => ("sandbox_stop", json!({"sandbox": name})),
+        SandboxCommand::Resume { name } => ("sandbox_resume", json!({"sandbox": name})),
+        SandboxCommand::Rm { name } => ("sandbox_destroy", json!({"sandbox": name})),
+        SandboxCommand::Eval { name, code, .. } => ("sandbox_eval", json!({"sandbox": name, "code": code})),
+        SandboxCommand::Cp { .. } => ("sandbox_download", json!({})),
+    }
+}
+
+fn call(dormouse: &Dormouse, command: SandboxCommand, as_json: bool) -> std::result::Result<u8, Failure> {
+    let surface = Surface::new(dormouse.manager().clone())
+        .with_sandboxes(dormouse.sandboxes()?.clone(), HostFolders::default())
+        .with_tools(Toolset::All)?;
+    let (tool, arguments) = meant(command);
+    // What was not said is not sent.
+    let arguments: Map<String, Json> = match arguments {
+        Json::Object(all) => all.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        _ => Map::new(),
+    };
+    let reply = once::wait(surface.call(tool, arguments, CallContext::default()))?;
+    if as_json {
+        print::out(&format!("{}\n", reply.structured))?;
+        return Ok(u8::from(reply.is_error));
+    }
+    if reply.is_error {
+        let text = |field: &str| reply.structured["error"][field].as_str().map(str::to_owned);
+        let code = ErrorCode::ALL.iter().find(|code| Some(code.as_str().to_owned()) == text("code"));
+        let error =
+            Error::new(code.copied().unwrap_or(ErrorCode::Internal), text("message").unwrap_or_default());
+        return Err(match text("hint") {
+            Some(hint) => error.with_hint(hint).into(),
+            None => error.into(),
+        });
+    }
+    print::out(&lines(&reply.structured))?;
+    Ok(0)
+}
+
+/// An answer for people: a list as one line an entry, a thing as one line a field.
+fn lines(answer: &Json) -> String {
+    let text = |value: &Json| match value {
+        Json::String(text) => text.clone(),
+        Json::Null => "-".into(),
+        other => other.to_string(),
+    };
+    let Json::Object(fields) = answer else { return format!("{answer}\n") };
+    if let Some(message) = fields.get("message").and_then(Json::as_str) {
+        return format!("{message}\n");
+    }
+    let list = fields.values().find_map(Json::as_array);
+    let told = |name: &str| !matches!(name, "error" | "owner" | "resource_limits" | "spec");
+    match list.filter(|_| !fields.contains_key("name") && !fields.contains_key("created_at")) {
+        Some(entries) => entries
+            .iter()
+            .map(|entry| match entry {
+                Json::Object(fields) => {
+                    let shown = fields.iter().filter(|(name, _)| told(name)).map(|(_, value)| text(value));
+                    shown.collect::<Vec<_>>().join("\t") + "\n"
+                }
+                other => text(other) + "\n",
+            })
+            .collect(),
+        None => {
+            let shown = fields.iter().filter(|(name, value)| told(name) && !value.is_null());
+            shown.map(|(name, value)| format!("{name}: {}\n", text(value))).collect()
+        }
+    }
+}
+
+/// `NAME:PATH` of a sandbox.
+fn inside(text: &str) -> Option<(&str, Result<GuestPath>)> {
+    let (name, path) = text.split_once(':')?;
+    path.starts_with('/').then(|| (name, GuestPath::parse(path)))
+}
+
+fn copy(dormouse: &Dormouse, from: &str, to: &str) -> Result<()> {
+    let (sandboxes, owner) = (dormouse.sandboxes()?, Owner::local());
+    let failed = |path: &str, error| Error::internal(format!("`{path}` cannot be copied"), error);
+    match (inside(from), inside(to)) {
+        (Some((name, path)), None) => {
+            let read = sandboxes.read(&owner, &Handle::IdOrName(name), path?, 0, MAX_COPY);
+            let (bytes, size) = once::wait(read)?;
+            if size > MAX_COPY {
+                return Err(Error::new(
+                    ErrorCode::TooLarge,
+                    format!("`{from}` has {size} bytes, more than {MAX_COPY}"),
+                ));
+            }
+            fs::write(Path::new(to), bytes).map_err(|error| failed(to, error))
+        }
+        (None, Some((name, path))) => {
+            let mut bytes = Vec::new();
+            let file = fs::File::open(Path::new(from)).map_err(|error| failed(from, error))?;
+            file.take(MAX_COPY + 1).read_to_end(&mut bytes).map_err(|error| failed(from, error))?;
+            if bytes.len() as u64 > MAX_COPY {
+                return Err(Error::new(
+                    ErrorCode::TooLarge,
+                    format!("`{from}` has more than {MAX_COPY} bytes"),
+                ));
+            }
+            once::wait(sandboxes.write(&owner, &Handle::IdOrName(name), path?, bytes))
+        }
+        _ => Err(Error::args_invalid(
+            "one of the two must be a file of a sandbox, and the other of this machine",
+        )
+        .with_hint("write `cp NAME:/workspace/a.txt a.txt`, or the other way round")),
+    }
+}
