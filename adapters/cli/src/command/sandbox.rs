@@ -169,8 +169,8 @@ fn copy(dormouse: &Dormouse, from: &str, to: &str) -> Result<()> {
     let failed = |path: &str, error| Error::internal(format!("`{path}` cannot be copied"), error);
     match (inside(from), inside(to)) {
         (Some((name, path)), None) => {
-            let read = sandboxes.read(&owner, &Handle::IdOrName(name), path?, 0, MAX_COPY);
-            let (bytes, size) = once::wait(read)?;
+            let (handle, path) = (Handle::IdOrName(name), path?);
+            let (bytes, size) = once::wait(sandboxes.read(&owner, &handle, path, 0, MAX_COPY))?;
             if size > MAX_COPY {
                 return Err(Error::new(
                     ErrorCode::TooLarge,
