@@ -24,10 +24,12 @@ const OURS: [(&str, &[&str]); 11] = [
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 10] = [
+const THEIRS: [(&str, &[&str]); 12] = [
     ("wasmtime", &["dormouse-wasm", "xtask"]),
     ("wasmtime-wasi", &["dormouse-wasm", "xtask"]),
     ("cap-std", &["dormouse-tools", "dormouse-wasm"]),
+    ("rusqlite", &["dormouse-store"]),
+    ("zstd", &["dormouse-store"]),
     ("tar", &["dormouse-tools"]),
     ("zip", &["dormouse-tools"]),
     ("swc_ts_fast_strip", &["dormouse-wasm"]),

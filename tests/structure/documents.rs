@@ -110,6 +110,8 @@ fn every_crate_is_named_in_the_architecture() {
     let text = read(&root().join("docs/ARCHITECTURE.md"));
     for room in [
         "runtime/core",
+        "runtime/files",
+        "runtime/store",
         "runtime/wasm",
         "runtime/dormouse",
         "adapters/tools",
