@@ -1,5 +1,5 @@
-// Locks for SQLite. Nothing else can have a file of the sandbox open in the same moment, so what counts is what SQLite
-// itself remembers of its connections; the locks of the system, of which WASI has none, need only succeed.
+// Locks for SQLite: what it remembers of its own connections. WASI has no locks, so nothing keeps it apart from another
+// run, or a program of the host, that writes the same database of a mount at the same time; docs/projects.md says so.
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>

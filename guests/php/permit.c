@@ -17,9 +17,12 @@
 // Where every run can write.
 #define SCRATCH "/tmp/"
 
+// What the name of a file in an archive begins with.
+#define ARCHIVE "phar://"
+
 static bool allowed = true;
 
-// The names that snippets had: a file of the same name cannot lend them its rights.
+// The names that snippets had which could be those of files: a file of the same name cannot lend them its rights.
 static struct {
   char **list;
   size_t count, room;
@@ -37,6 +40,7 @@ static bool is_snippet(const char *name, size_t length) {
 
 void permit_begin(const char *name, bool allow) {
   allowed = allow;
+  if (*name != '/' && strncmp(name, ARCHIVE, sizeof ARCHIVE - 1) != 0) return;
   if (is_snippet(name, strlen(name))) return;
   if (names.count == names.room) {
     size_t room = names.room ? names.room * 2 : 4;
@@ -65,7 +69,7 @@ static bool is_file(const zend_string *file) {
     length = shorter;
     if (is_snippet(name, length)) return false;
   }
-  if (strncmp(name, "phar://", 7) == 0) name += 7;
+  if (strncmp(name, ARCHIVE, sizeof ARCHIVE - 1) == 0) name += sizeof ARCHIVE - 1;
   return *name == '/' && strncmp(name, SCRATCH, sizeof SCRATCH - 1) != 0;
 }
 
