@@ -11,5 +11,6 @@ mod hostile_text;
 mod listing;
 mod no_eval;
 mod protocol_only;
+mod repl;
 mod results;
 mod same_answer;

@@ -51,6 +51,15 @@ Examples:
 
 A sandbox keeps its variables and files from one command to the next; nothing runs in between.";
 
+const REPL_EXAMPLES: &str = "\
+Examples:
+  dormouse repl
+  dormouse repl -l js
+  dormouse repl work
+
+Lines that begin with a dot are commands; `.help` lists them. Ctrl-C ends a run, Ctrl-D leaves.
+An empty line ends a block of Python. Without a name the sandbox vanishes at the end.";
+
 /// Evaluate untrusted code in a sandbox that starts in under a millisecond
 #[derive(Debug, Parser)]
 #[command(name = "dormouse", version = version(), after_help = AFTER)]
@@ -85,6 +94,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: SandboxCommand,
     },
+    /// Type code line by line; variables stay
+    #[command(after_help = REPL_EXAMPLES)]
+    Repl(ReplArgs),
     /// Run a WebAssembly program: a wasi:cli command component or a preview1 module
     Run(RunArgs),
     /// Serve the tools over MCP on standard input and output
@@ -145,6 +157,22 @@ pub(crate) struct EvalArgs {
     /// Print time and memory even when the output is no terminal
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplArgs {
+    /// Name of the sandbox to work in, made if it is not there [default: one that vanishes at the end]
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Language
+    #[arg(short, long, value_name = "LANG", default_value = "python")]
+    pub(crate) language: String,
+    /// Wall-clock time of each run, such as 500ms or 10s, at most 60s [default: 5s]
+    #[arg(short, long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+    /// Folder in which sandboxes are kept [default: ~/.local/share/dormouse]
+    #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
+    pub(crate) state_dir: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

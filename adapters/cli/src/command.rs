@@ -6,6 +6,7 @@ mod eval;
 mod guests;
 mod mcp;
 mod once;
+mod repl;
 mod run;
 mod sandbox;
 
@@ -21,6 +22,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
     let done = match command {
         Command::Eval(arguments) => eval::run(&place, arguments),
         Command::Sandbox { state, command } => sandbox::run(&place, &state, command),
+        Command::Repl(arguments) => repl::run(&place, arguments),
         Command::Run(arguments) => run::run(&place, arguments),
         Command::Mcp(arguments) => mcp::run(&place, &arguments),
         Command::Guests { command } => guests::run(&place, &command),

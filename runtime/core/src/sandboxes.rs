@@ -7,6 +7,7 @@
 //! | create, look at, stop, resume, destroy | [`life`] |
 //! | evaluate, variables, files | [`calls`] |
 //! | checkpoint, restore, fork | [`states`] |
+//! | the last steps, and back to before one | [`history`] |
 //! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`] |
 //!
 //! One sandbox takes one call at a time, in order; across processes a lease in the ledger sees to it. A sandbox that nobody calls
@@ -14,6 +15,7 @@
 //! comes next, in this process or another, finds what was saved. Only this room changes phases.
 
 mod calls;
+mod history;
 mod life;
 mod rules;
 mod seat;
@@ -25,6 +27,7 @@ mod upkeep;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use self::history::Step;
 pub use self::life::{Asked, View};
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::seat::Seat;

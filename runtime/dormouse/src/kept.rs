@@ -1,7 +1,7 @@
 //! A sandbox with a life, for embedders: made, used, saved, forked, woken.
 
 use dormouse_core::sandbox::{Checkpoint, Handle, Include, Name, Owner, SandboxId, StopReason};
-use dormouse_core::sandboxes::{Asked, View};
+use dormouse_core::sandboxes::{Asked, Step, View};
 use dormouse_core::{Error, ErrorCode, EvalRequest, GuestPath, Language, Outcome, Result, Sandboxes};
 
 use crate::Dormouse;
@@ -114,6 +114,22 @@ impl KeptSandbox {
     /// As [`Sandboxes::restore`].
     pub async fn restore(&self, checkpoint: &Checkpoint) -> Result<()> {
         self.sandboxes.restore(&self.owner, &self.handle(), checkpoint.label.id.as_str()).await.map(drop)
+    }
+
+    /// The last runs that can be undone, oldest first.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::history`].
+    pub async fn history(&self) -> Result<Vec<Step>> {
+        self.sandboxes.history(&self.owner, &self.handle()).await
+    }
+
+    /// Goes back to before a step of the history.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::go_back`].
+    pub async fn go_back(&self, step: &Step) -> Result<()> {
+        self.sandboxes.go_back(&self.owner, &self.handle(), &step.id).await.map(drop)
     }
 
     /// Sandboxes that begin where this one is.

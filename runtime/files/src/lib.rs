@@ -37,8 +37,6 @@
 //! `files` (the live view), `handle` (the guest's face), `host` (the tools' face); `chunk`, `format`, `save`, `load`,
 //! `reach` (the saved form); `errno` and `quota` (the vocabulary).
 
-#![forbid(unsafe_code)]
-
 mod audit;
 mod block;
 mod chunk;

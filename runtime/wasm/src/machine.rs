@@ -309,6 +309,14 @@ impl Machine for WasmMachine {
         self.enter(downcast(snapshot)?).await
     }
 
+    fn open_files(&self) -> usize {
+        self.interpreters
+            .values()
+            .filter_map(|one| one.live.as_ref())
+            .map(|(_, live)| live.open_files())
+            .sum()
+    }
+
     fn awake(&self) -> Vec<Language> {
         let awake = self.interpreters.iter().filter(|(_, interpreter)| interpreter.live.is_some());
         awake.map(|(language, _)| language.clone()).collect()

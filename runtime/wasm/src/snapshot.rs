@@ -261,30 +261,30 @@ fn manifest(state: &SavedState, source: &dyn ChunkSource) -> Result<Manifest> {
 
 impl Snapshot for WasmSnapshot {
     fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState> {
-        let mut bytes = 0;
         let interpreters = match &self.interpreters {
             Some(kept) => {
                 let mut list = Vec::new();
                 for kept in kept.values() {
                     list.push((kept.head.clone(), kept.save(sink)?));
-                    bytes += kept.bytes();
                 }
                 Some(list)
             }
             None => None,
         };
         let files = match &self.tree {
-            Some(tree) => {
-                bytes += tree.usage().bytes;
-                Some(dormouse_files::save(tree, sink)?)
-            }
+            Some(tree) => Some(dormouse_files::save(tree, sink)?),
             None => None,
         };
         let mut root = MARK.to_vec();
         let manifest = postcard::to_stdvec(&Manifest { interpreters, files })
             .map_err(|error| Error::internal("the state cannot be written down", error))?;
         root.extend_from_slice(&manifest);
-        Ok(SavedState { root: put(sink, &root)?, bytes })
+        Ok(SavedState { root: put(sink, &root)?, bytes: self.bytes() })
+    }
+
+    fn bytes(&self) -> u64 {
+        let interpreters = self.interpreters.iter().flat_map(BTreeMap::values).map(|kept| kept.bytes());
+        interpreters.sum::<u64>() + self.tree.as_ref().map_or(0, |tree| tree.usage().bytes)
     }
 
     fn closed_files(&self) -> Vec<String> {

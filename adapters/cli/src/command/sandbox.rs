@@ -98,7 +98,12 @@ fn meant(command: SandboxCommand) -> (&'static str, Json) {
     }
 }
 
-fn call(dormouse: &Dormouse, command: SandboxCommand, as_json: bool) -> std::result::Result<u8, Failure> {
+/// One call of a tool, and its answer on standard output.
+pub(super) fn call(
+    dormouse: &Dormouse,
+    command: SandboxCommand,
+    as_json: bool,
+) -> std::result::Result<u8, Failure> {
     let surface = Surface::new(dormouse.manager().clone())
         .with_sandboxes(dormouse.sandboxes()?.clone(), HostFolders::default())
         .with_tools(Toolset::All)?;

@@ -106,6 +106,7 @@ fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         states::checkpoint(),
         states::restore(),
         states::list_checkpoints(),
+        states::history(),
         states::fork(),
     ];
     all.into_iter().map(|verb| Box::new(verb::KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()

@@ -1,7 +1,8 @@
-//! `sandbox_checkpoint`, `sandbox_restore`, `sandbox_list_checkpoints`, `sandbox_fork`.
+//! `sandbox_checkpoint`, `sandbox_restore`, `sandbox_list_checkpoints`, `sandbox_history`, `sandbox_fork`.
 
 use dormouse_core::Result;
 use dormouse_core::sandbox::{Include, Name, Owner};
+use dormouse_core::sandboxes::Step;
 use serde_json::json;
 
 use super::shown;
@@ -9,6 +10,7 @@ use super::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, Verb, by_id, naming};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field};
 use crate::schema::{self, Object};
+use crate::time::iso8601;
 
 /// Most sandboxes that one call makes.
 const MAX_FORKS: u64 = 100;
@@ -64,18 +66,19 @@ pub(crate) fn restore() -> Verb {
     Verb {
         name: "sandbox_restore",
         title: "Restore a checkpoint",
-        description: "Puts a sandbox back to one of its own checkpoints. What was changed since then is gone, in variables \
+        description: "Puts a sandbox back to one of its own checkpoints, or to where it was before a step that \
+            sandbox_history tells. What was changed since then is gone, in variables \
             and in files, as far as the checkpoint holds them. To keep the present state, make a checkpoint of it first. \
             A checkpoint of another sandbox is refused: fork from it instead.",
         fields: naming([Field::text(
             "checkpoint_id",
             MAX_ID,
             Absent::Refused,
-            "The checkpoint, as sandbox_checkpoint or sandbox_list_checkpoints tells it.",
+            "The checkpoint, as sandbox_checkpoint or sandbox_list_checkpoints tells it; or a step of sandbox_history.",
         )]),
         output: Object::new()
             .optional("sandbox_id", schema::text("The sandbox."))
-            .optional("checkpoint_id", schema::text("The checkpoint."))
+            .optional("checkpoint_id", schema::text("The checkpoint, or the step."))
             .optional("message", schema::text("What was done.")),
         annotations: REMOVES,
         run: |kept, arguments, caller| Box::pin(go_back(kept, arguments, &caller.owner)),
@@ -85,13 +88,15 @@ pub(crate) fn restore() -> Verb {
 async fn go_back(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
     let id = kept.there(&mut arguments, owner)?;
     let checkpoint = arguments.take_text("checkpoint_id").unwrap_or_default();
-    let (sandbox, checkpoint) = kept.sandboxes.restore(owner, &by_id(&id), &checkpoint).await?;
-    let message = format!("The sandbox `{}` is as it was at `{}`.", sandbox.name, checkpoint.label.id);
-    let answer = json!({
-        "sandbox_id": id.as_str(),
-        "checkpoint_id": checkpoint.label.id.as_str(),
-        "message": message,
-    });
+    let (name, moment) = if checkpoint.starts_with(Step::PREFIX) {
+        let sandbox = kept.sandboxes.go_back(owner, &by_id(&id), &checkpoint).await?;
+        (sandbox.name, format!("before `{checkpoint}`"))
+    } else {
+        let (sandbox, _) = kept.sandboxes.restore(owner, &by_id(&id), &checkpoint).await?;
+        (sandbox.name, format!("at `{checkpoint}`"))
+    };
+    let message = format!("The sandbox `{name}` is as it was {moment}.");
+    let answer = json!({"sandbox_id": id.as_str(), "checkpoint_id": checkpoint, "message": message});
     Ok(Answer::from(answer).with_text(message))
 }
 
@@ -111,6 +116,44 @@ pub(crate) fn list_checkpoints() -> Verb {
                 let id = kept.there(&mut arguments, owner)?;
                 let all = kept.sandboxes.checkpoints(owner, &by_id(&id))?;
                 Ok(json!({"checkpoints": all.iter().map(shown::checkpoint).collect::<Vec<_>>()}).into())
+            })
+        },
+    }
+}
+
+pub(crate) fn history() -> Verb {
+    let step = Object::new()
+        .description("A run.")
+        .required("step", schema::text("Its id, for sandbox_restore."))
+        .required("at", schema::text("When it began, UTC."))
+        .required("language", schema::text("Its language."))
+        .required("code", schema::text("The beginning of its code."))
+        .required("ended", schema::text("returned, raised, exited or stopped."))
+        .build();
+    Verb {
+        name: "sandbox_history",
+        title: "Last steps of a sandbox",
+        description: "Lists the last runs of a sandbox, oldest first. Pass a step to sandbox_restore to undo it and \
+            everything after it, without a checkpoint. Steps are kept while the sandbox is awake, at most 16, fewer when \
+            its state is large; a run that began with open files is not among them.",
+        fields: naming([]),
+        output: Object::new().optional("steps", schema::list(&step, "The steps.")),
+        annotations: LOOKS,
+        run: |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let id = kept.there(&mut arguments, owner)?;
+                let steps = kept.sandboxes.history(owner, &by_id(&id)).await?;
+                let shown = steps.iter().map(|step| {
+                    json!({
+                        "step": step.id,
+                        "at": iso8601(step.at),
+                        "language": step.language.as_str(),
+                        "code": step.code,
+                        "ended": step.ended,
+                    })
+                });
+                Ok(json!({"steps": shown.collect::<Vec<_>>()}).into())
             })
         },
     }

@@ -67,6 +67,9 @@ pub trait Snapshot: Send + Sync {
     /// What the sink says.
     fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState>;
 
+    /// Bytes of the memory and the files that it holds, shared ones included.
+    fn bytes(&self) -> u64;
+
     /// The files that were open in interpreters and are closed in this state.
     fn closed_files(&self) -> Vec<String>;
 
@@ -129,6 +132,9 @@ pub trait Machine: Send {
     /// # Errors
     /// `guest_mismatch` when it belongs to other guests; nothing is changed then.
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()>;
+
+    /// How many files and folders its interpreters have open: what taking its state would close.
+    fn open_files(&self) -> usize;
 
     /// The languages whose interpreters are in memory, sorted.
     fn awake(&self) -> Vec<Language>;

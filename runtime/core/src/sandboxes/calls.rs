@@ -1,6 +1,7 @@
 //! What a sandbox does for a call: evaluate, show and bind variables, read and write files.
 
 use super::Sandboxes;
+use super::history::Begun;
 use crate::sandbox::{Entry, Files, Handle, Include, Owner, SandboxId, Variable};
 use crate::{Bounds, ErrorCode, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
 
@@ -22,7 +23,11 @@ impl Sandboxes {
         self.inner.manager.admit(&mut request)?;
         let mut visit = self.visit(owner, handle).await?;
         let _place = self.inner.manager.place().await?;
+        let begun = Begun::new(&mut visit, &request).await?;
         let outcome = visit.run(|machine| machine.eval(request)).await?;
+        if let Some(begun) = begun {
+            visit.live.history.add(begun, &outcome, &self.inner.rules);
+        }
         Ok((visit.record.id.clone(), outcome))
     }
 

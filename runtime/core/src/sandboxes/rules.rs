@@ -25,6 +25,10 @@ pub struct Rules {
     /// Sandboxes whose interpreters are in memory at one time; the one that was not called for longest is dropped first.
     /// Default 64.
     pub awake: usize,
+    /// Runs of an awake sandbox that can be undone. Default 16; 0 keeps none.
+    pub history: usize,
+    /// Bytes of the states that undoing takes, for each sandbox, counted without what they share. Default 32 MiB.
+    pub history_bytes: u64,
     /// A sandbox that was never called is destroyed after this. Default 24 hours.
     pub unused: Duration,
 }
@@ -48,6 +52,8 @@ impl Default for Rules {
             save_after: Duration::from_secs(1),
             hibernate_after: Duration::from_secs(60),
             awake: 64,
+            history: 16,
+            history_bytes: 32 << 20,
             unused: 24 * HOUR,
         }
     }

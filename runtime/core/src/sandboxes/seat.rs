@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
+use super::history::History;
 use super::{Inner, Sandboxes};
 use crate::sandbox::{
     Event, Handle, Include, Lease, Machine, Name, Owner, Phase, Sandbox, SandboxId, SessionKey, Snapshot,
@@ -39,6 +40,8 @@ pub(super) struct Live {
     pub(super) generation: u64,
     /// Whether there is something to save.
     pub(super) changed: bool,
+    /// The last runs, while it is awake.
+    pub(super) history: History,
     /// When it was last called.
     pub(super) called_at: Timestamp,
 }
@@ -79,6 +82,7 @@ impl Live {
     /// Forgets what is in memory.
     pub(super) fn forget(&mut self) {
         (self.machine, self.asleep, self.changed) = (None, None, false);
+        self.history = History::default();
     }
 }
 

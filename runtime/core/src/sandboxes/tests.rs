@@ -1,6 +1,7 @@
 //! The manager over a machine and a ledger that only pretend, and a clock that the tests drive.
 
 mod fakes;
+mod history;
 mod life;
 mod states;
 mod traffic;

@@ -69,7 +69,9 @@ impl Sandboxes {
             let quiet = |time| live.called_at.after(time) <= now;
             let crowded = live.machine.is_some() && awake >= rules.awake;
             let entirely = crowded || quiet(rules.hibernate_after);
-            let due = entirely || (live.changed && quiet(rules.save_after));
+            // Saving closes open files: who has some keeps them until it hibernates.
+            let open = live.machine.as_ref().is_some_and(|machine| machine.open_files() > 0);
+            let due = entirely || (live.changed && !open && quiet(rules.save_after));
             awake += usize::from(live.machine.is_some() && !entirely);
             drop(live);
             if due {

@@ -34,6 +34,12 @@ impl Snapshot for State {
         Ok(SavedState { root, bytes: bytes.len() as u64 })
     }
 
+    fn bytes(&self) -> u64 {
+        let words = self.variables.iter().flatten().map(|(name, value)| name.len() + value.len());
+        let files = self.files.iter().flatten().map(|(name, bytes)| name.len() + bytes.len());
+        words.chain(files).sum::<usize>() as u64
+    }
+
     fn closed_files(&self) -> Vec<String> {
         Vec::new()
     }
@@ -168,6 +174,10 @@ impl Machine for FakeMachine {
         self.variables = state.variables.clone().unwrap_or_else(|| self.variables.clone());
         self.files = state.files.clone().unwrap_or_else(|| self.files.clone());
         Ok(())
+    }
+
+    fn open_files(&self) -> usize {
+        usize::from(self.variables.contains_key("open"))
     }
 
     fn awake(&self) -> Vec<Language> {

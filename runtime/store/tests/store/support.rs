@@ -110,6 +110,10 @@ impl Snapshot for State<'_> {
         Ok(SavedState { root: ChunkId::of(&root), bytes: bytes as u64 })
     }
 
+    fn bytes(&self) -> u64 {
+        0
+    }
+
     fn closed_files(&self) -> Vec<String> {
         Vec::new()
     }

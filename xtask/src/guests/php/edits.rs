@@ -134,4 +134,11 @@ pub(super) const EDITS: &[Edit] = &[
         replace: "FAILURE == VCWD_CHMOD(fullpath, mode) && errno != ENOSYS && errno != ENOTSUP",
         count: 1,
     },
+    // A rename from one folder of the sandbox to another can cross devices; its files have no owners to carry over.
+    Edit {
+        file: "main/streams/plain_wrapper.c",
+        find: "#  ifndef TSRM_WIN32\n\t\t\t\t\t/*\n\t\t\t\t\t * Try to set user",
+        replace: "#  if !defined(TSRM_WIN32) && !defined(__wasi__)\n\t\t\t\t\t/*\n\t\t\t\t\t * Try to set user",
+        count: 1,
+    },
 ];

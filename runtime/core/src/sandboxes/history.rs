@@ -1,0 +1,134 @@
+//! Time travel: the state before each of the last runs, in memory for as long as the sandbox is awake in this process.
+//!
+//! A machine takes the state before a run anyway, to put back what a stopped run leaves; a step only holds on to it. States share
+//! what did not change between them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::seat::Visit;
+use super::{Rules, Sandboxes};
+use crate::sandbox::{Handle, Include, Owner, Sandbox, Snapshot, Timestamp};
+use crate::{Error, ErrorCode, EvalRequest, Language, Outcome, Result, Status};
+
+/// Letters kept of a step's code.
+const CODE: usize = 200;
+
+/// One run in a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its id: `step-` and the time of the run in milliseconds since 1970, made unique. Never used twice for a sandbox.
+    pub id: String,
+    /// When it began.
+    pub at: Timestamp,
+    /// Its language.
+    pub language: Language,
+    /// The beginning of its code, at most 200 characters.
+    pub code: String,
+    /// How it ended: `returned`, `raised`, `exited` or `stopped`.
+    pub ended: &'static str,
+}
+
+impl Step {
+    /// What every id begins with.
+    pub const PREFIX: &'static str = "step-";
+}
+
+/// The last steps, oldest first, each with the state before it.
+#[derive(Default)]
+pub(super) struct History {
+    steps: VecDeque<(Step, Arc<dyn Snapshot>)>,
+    last: u64,
+}
+
+/// A run that has begun.
+pub(super) struct Begun {
+    language: Language,
+    code: String,
+    at: Timestamp,
+    before: Arc<dyn Snapshot>,
+}
+
+impl Begun {
+    /// The state before a run, if steps are kept and it can be taken: no file is open, which would have to be closed.
+    ///
+    /// # Errors
+    /// What keeps the sandbox from waking.
+    pub(super) async fn new(visit: &mut Visit, request: &EvalRequest) -> Result<Option<Self>> {
+        if visit.inner.rules.history == 0 {
+            return Ok(None);
+        }
+        let include = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
+        let at = visit.inner.clock.now();
+        let machine = visit.machine().await?;
+        if machine.open_files() > 0 {
+            return Ok(None);
+        }
+        let before = machine.snapshot(include).await?;
+        let code = request.code.chars().take(CODE).collect();
+        Ok(Some(Self { language: request.language.clone(), code, at, before }))
+    }
+}
+
+impl History {
+    /// Adds a run that has ended, and lets go of what is too much.
+    pub(super) fn add(&mut self, begun: Begun, outcome: &Outcome, rules: &Rules) {
+        self.last = (self.last + 1).max(begun.at.0);
+        let step = Step {
+            id: format!("{}{}", Step::PREFIX, self.last),
+            at: begun.at,
+            language: begun.language,
+            code: begun.code,
+            ended: match outcome.status {
+                Status::Returned(_) => "returned",
+                Status::Raised(_) => "raised",
+                Status::Exited(_) => "exited",
+                Status::Stopped(_) => "stopped",
+            },
+        };
+        self.steps.push_back((step, begun.before));
+        let mut bytes: u64 = self.steps.iter().map(|(_, state)| state.bytes()).sum();
+        while self.steps.len() > rules.history || bytes > rules.history_bytes {
+            let Some((_, state)) = self.steps.pop_front() else { break };
+            bytes -= state.bytes();
+        }
+    }
+
+    fn list(&self) -> Vec<Step> {
+        self.steps.iter().map(|(step, _)| step.clone()).collect()
+    }
+
+    fn before(&self, id: &str) -> Option<(usize, Arc<dyn Snapshot>)> {
+        let found = self.steps.iter().enumerate().find(|(_, (step, _))| step.id == id);
+        found.map(|(place, (_, state))| (place, state.clone()))
+    }
+}
+
+impl Sandboxes {
+    /// The last runs of a sandbox that can be undone, oldest first: at most [`Rules::history`], none after it was put away.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, `invalid_state`, `busy`.
+    pub async fn history(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Vec<Step>> {
+        Ok(self.visit(owner, handle).await?.live.history.list())
+    }
+
+    /// Puts a sandbox back to where it was before a step: that step and all later changes are gone.
+    ///
+    /// # Errors
+    /// `unknown_checkpoint` when the step is not, or no longer, there; the sandbox then is as it was.
+    pub async fn go_back(&self, owner: &Owner, handle: &Handle<'_>, step: &str) -> Result<Sandbox> {
+        let mut visit = self.visit(owner, handle).await?;
+        let (place, state) = visit.live.history.before(step).ok_or_else(|| {
+            let shown: String = step.escape_debug().take(64).collect();
+            Error::new(ErrorCode::UnknownCheckpoint, format!("there is no step `{shown}` to go back to"))
+                .with_hint(
+                    "steps last while the sandbox is awake; sandbox_history names those that there are",
+                )
+        })?;
+        visit.run(|machine| Box::pin(async move { machine.restore(state.as_ref()).await })).await?;
+        visit.live.history.steps.truncate(place);
+        visit.save(|_| {}).await?;
+        Ok(visit.record.clone())
+    }
+}
