@@ -70,6 +70,27 @@ def idle(code, kept):
     return {"kib": (private_dirty_kib() - before) / kept}
 
 
+SAVED = {}
+
+
+def snapshot(code):
+    session = eryx.Session()
+    session.execute(code)
+    ms, saved = clock(session.snapshot_state)
+    SAVED["state"] = saved
+    return {"ms": [ms], "kib": len(saved) / 1024}
+
+
+def restore(code):
+    session = eryx.Session()
+
+    def called():
+        session.restore_state(SAVED["state"])
+        session.execute(code)
+
+    return {"ms": [clock(called)[0]]}
+
+
 def late(code, limit_ms):
     limits = eryx.ResourceLimits(execution_timeout_ms=limit_ms)
     sandbox = eryx.Sandbox(resource_limits=limits)
@@ -97,6 +118,8 @@ VERBS = {
     "warm": Warm.call,
     "throughput": throughput,
     "idle": idle,
+    "snapshot": snapshot,
+    "restore": restore,
     "late": late,
     "version": version,
 }

@@ -90,6 +90,16 @@ impl Driver {
         answer.kib.ok_or_else(|| anyhow!("the peer told no size"))
     }
 
+    /// A session saved after `code`: milliseconds of saving.
+    pub(crate) fn snapshot(&mut self, code: &str) -> Result<Vec<f64>> {
+        Ok(self.ask(&json!({"do": "snapshot", "code": code}))?.ms)
+    }
+
+    /// The session that was saved last, in a new one, and one call: milliseconds of both.
+    pub(crate) fn restore(&mut self, code: &str) -> Result<Vec<f64>> {
+        Ok(self.ask(&json!({"do": "restore", "code": code}))?.ms)
+    }
+
     /// The peer's version.
     pub(crate) fn version(&mut self) -> Result<String> {
         let answer = self.ask(&json!({"do": "version"}))?;

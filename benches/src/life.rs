@@ -1,4 +1,4 @@
-//! Sandboxes with a life: checkpoints to memory and to disk, restoring, forks, and waking.
+//! Sandboxes with a life: checkpoints to memory and to disk, restoring and waking, beside a snapshot by pickling.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -10,12 +10,10 @@ use dormouse::sandboxes::Rules;
 use dormouse::{Dormouse, EvalRequest, KeptSandbox, Language};
 use tempfile::TempDir;
 
-use crate::bench::{Bench, check, milliseconds};
+use crate::bench::{Bench, check, milliseconds, with_peer};
+use crate::peers::Peer;
 use crate::table::{Goal, Row};
 use crate::turns::{Turn, take_turns};
-
-/// Forks that are made of one sandbox, each then called once.
-const FORKS: usize = 100;
 
 /// Twenty functions, and data that does not compress.
 fn code(bytes: usize) -> String {
@@ -41,25 +39,40 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     for size in SIZES.iter().filter(|size| bench.begins(&format!("life-checkpoint-{}", size.bytes >> 20))) {
         rows.extend(checkpoints(bench, size)?);
     }
-    if bench.begins("life-fork") {
-        rows.push(forks(bench)?);
-    }
     Ok(rows)
 }
 
 /// An installation of its own, and its state folder.
-fn open() -> Result<(Dormouse, TempDir)> {
+pub(crate) fn open() -> Result<(Dormouse, TempDir)> {
     let folder = tempfile::tempdir().context("no folder for state")?;
-    let mut rules = Rules::default();
-    rules.quota.per_owner = 100_000;
-    rules.awake = 2 * FORKS;
-    let dormouse = Dormouse::builder()?.state(folder.path()).rules(rules).build()?;
+    let dormouse = at(folder.path())?;
     Ok((dormouse, folder))
 }
 
-fn on_disk(folder: &Path) -> u64 {
+/// An installation with this state folder.
+pub(crate) fn at(folder: &Path) -> Result<Dormouse> {
+    let mut rules = Rules { awake: 200, ..Rules::default() };
+    rules.quota.per_owner = 100_000;
+    Ok(Dormouse::builder()?.state(folder).rules(rules).build()?)
+}
+
+/// Bytes in a state folder that no process has open.
+pub(crate) fn on_disk(folder: &Path) -> u64 {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
+}
+
+/// KiB that a checkpoint stores beyond the session's data.
+fn stored(bench: &Bench, bytes: usize) -> Result<u64> {
+    let (dormouse, folder) = open()?;
+    drop(dormouse);
+    let before = on_disk(folder.path());
+    bench.runtime.block_on(async {
+        let dormouse = at(folder.path())?;
+        kept(&dormouse, "stored", bytes).await?.checkpoint().await?;
+        anyhow::Ok(dormouse.sandboxes()?.close().await?)
+    })?;
+    Ok(on_disk(folder.path()).saturating_sub(before + bytes as u64) >> 10)
 }
 
 async fn awake(dormouse: &Dormouse, bytes: usize) -> Result<Box<dyn Machine>> {
@@ -69,15 +82,17 @@ async fn awake(dormouse: &Dormouse, bytes: usize) -> Result<Box<dyn Machine>> {
     Ok(machine)
 }
 
-async fn kept(dormouse: &Dormouse, name: &str, bytes: usize) -> Result<KeptSandbox> {
+/// A sandbox with functions and data.
+pub(crate) async fn kept(dormouse: &Dormouse, name: &str, bytes: usize) -> Result<KeptSandbox> {
     let kept = dormouse.sandbox(name).await?;
     check(&kept.eval("python", code(bytes)).await?, i64::try_from(bytes)?)?;
     Ok(kept)
 }
 
 fn checkpoints(bench: &Bench, size: &Size) -> Result<Vec<Row>> {
-    let (dormouse, folder) = open()?;
-    let (stored, number) = (Cell::new(0), Cell::new(0));
+    let (dormouse, _folder) = open()?;
+    let number = Cell::new(0);
+    let beyond = stored(bench, size.bytes)?;
     let memory: Turn<'_> = Box::new(|| {
         bench.runtime.block_on(async {
             let mut machine = awake(&dormouse, size.bytes).await?;
@@ -102,11 +117,9 @@ fn checkpoints(bench: &Bench, size: &Size) -> Result<Vec<Row>> {
         bench.runtime.block_on(async {
             number.set(number.get() + 1);
             let kept = kept(&dormouse, &format!("one {}", number.get()), size.bytes).await?;
-            let before = on_disk(folder.path());
             let begin = Instant::now();
             kept.checkpoint().await?;
             let ms = milliseconds(begin.elapsed());
-            stored.set(on_disk(folder.path()).saturating_sub(before + size.bytes as u64) >> 10);
             kept.destroy().await?;
             Ok(vec![ms])
         })
@@ -124,48 +137,34 @@ fn checkpoints(bench: &Bench, size: &Size) -> Result<Vec<Row>> {
             Ok(vec![ms])
         })
     });
-    let [memory, restore, durable, wake] = take_turns(bench.few(2), [memory, restore, durable, wake]);
+    let pickled = code(size.bytes);
+    let saved = with_peer(bench.peers.start(Peer::Pyeryx), move |peer| peer.snapshot(&pickled));
+    let again = code(size.bytes);
+    let loaded = with_peer(bench.peers.start(Peer::Pyeryx), move |peer| {
+        peer.snapshot(&again)?;
+        peer.restore("f1(1)")
+    });
+    let sides = [memory, saved, restore, loaded, durable, wake];
+    let [memory, saved, restore, loaded, durable, wake] = take_turns(bench.few(2), sides);
     let id = |what: &str| format!("life-checkpoint-{}-{what}", size.bytes >> 20);
     let name = format!("a python sandbox, 20 functions and {}", size.name);
-    let mut restored = Row::new(id("restore"), format!("restore from memory and call {name}"), "ms", restore);
+    let mut restored = Row::new(id("restore"), format!("restore from memory and call {name}"), "ms", restore)
+        .peer("pyeryx restore_state", loaded);
     if size.bytes == 1 << 20 {
         restored = restored.goal(Goal::AtMost(1.0));
     }
     Ok(vec![
         Row::new(id("memory"), format!("checkpoint to memory of {name}"), "ms", memory)
+            .peer("pyeryx snapshot_state", saved)
             .goal(Goal::AtMost(size.memory)),
         restored,
         Row::new(
             id("durable"),
-            format!("durable checkpoint of {name} ({} KiB stored beyond its data)", stored.get()),
+            format!("durable checkpoint of {name} ({} KiB stored beyond its data)", beyond),
             "ms",
             durable,
         )
         .goal(Goal::AtMost(size.durable)),
         Row::new(id("wake"), format!("wake from disk and call {name}"), "ms", wake),
     ])
-}
-
-fn forks(bench: &Bench) -> Result<Row> {
-    let (dormouse, _folder) = open()?;
-    let number = Cell::new(0);
-    let fork: Turn<'_> = Box::new(|| {
-        bench.runtime.block_on(async {
-            number.set(number.get() + 1);
-            let origin = kept(&dormouse, &format!("origin {}", number.get()), 100_000).await?;
-            let begin = Instant::now();
-            let forks = origin.fork(FORKS).await?;
-            for fork in &forks {
-                check(&fork.eval("python", "f1(1)").await?, 2)?;
-            }
-            let ms = milliseconds(begin.elapsed());
-            for fork in forks {
-                fork.destroy().await?;
-            }
-            Ok(vec![ms])
-        })
-    });
-    let [fork] = take_turns(bench.few(8), [fork]);
-    let what = format!("fork a live python sandbox into {FORKS}, each called once");
-    Ok(Row::new("life-fork", what, "ms", fork).goal(Goal::AtMost(80.0)))
 }

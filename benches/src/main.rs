@@ -9,6 +9,7 @@ mod life;
 mod machine;
 mod mcp;
 mod memory;
+mod parked;
 mod peers;
 mod phases;
 mod process;
@@ -57,6 +58,9 @@ struct Arguments {
     /// Print what an idle instance holds, in KiB, and end: the measuring process of the rows `idle`
     #[arg(long, value_name = "LANGUAGE", hide = true)]
     idle: Option<String>,
+    /// Print what a fork holds, in KiB, and end: the measuring process of the row `life-fork-memory`
+    #[arg(long, hide = true)]
+    forked: bool,
     /// Print when a process passed through its phases, and end: the measured process of `--profile process`
     #[arg(long, value_name = "LANGUAGE", hide = true)]
     phases: Option<String>,
@@ -74,7 +78,7 @@ enum Profile {
 type Group = fn(&Bench) -> Result<Vec<Row>>;
 
 /// The groups of rows, in the order of the table.
-const GROUPS: [(&str, Group); 10] = [
+const GROUPS: [(&str, Group); 11] = [
     ("fresh, ready, throughput", fresh::rows),
     ("warm", warm::rows),
     ("process", process::rows),
@@ -84,6 +88,7 @@ const GROUPS: [(&str, Group); 10] = [
     ("project", project::rows),
     ("state", state::rows),
     ("life", life::rows),
+    ("life", parked::rows),
     ("compute", compute::rows),
 ];
 
@@ -99,6 +104,10 @@ fn main() -> Result<()> {
         .enable_all()
         .build()
         .context("no runtime")?;
+    if arguments.forked {
+        let kib = runtime.block_on(parked::measure())?;
+        return say(&format!("{kib:.1}"));
+    }
     if let Some(language) = &arguments.idle {
         let kib = runtime.block_on(memory::measure(language))?;
         return say(&format!("{kib:.1}"));

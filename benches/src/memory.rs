@@ -64,7 +64,7 @@ pub(crate) async fn measure(language: &str) -> Result<f64> {
 }
 
 /// Private dirty memory of this process, in KiB.
-fn private_dirty() -> Result<f64> {
+pub(crate) fn private_dirty() -> Result<f64> {
     let rollup = fs::read_to_string("/proc/self/smaps_rollup").context("this system has no smaps_rollup")?;
     let line = rollup.lines().find_map(|line| line.strip_prefix("Private_Dirty:"));
     let number =

@@ -150,8 +150,8 @@ impl Repl {
         }
         request.output = live.clone().map(|live| live as Arc<dyn OutputSink>);
         let run = async {
-            let handle = Handle::IdOrName(&self.name);
-            let run = self.dormouse.sandboxes()?.eval(&Owner::local(), &handle, request);
+            let (owner, handle) = (Owner::local(), Handle::IdOrName(&self.name));
+            let run = self.dormouse.sandboxes()?.eval(&owner, &handle, request);
             tokio::select! {
                 done = run => Ok(done?.1),
                 _ = tokio::signal::ctrl_c() => Err(Error::new(ErrorCode::Cancelled, "the run was cancelled")),
