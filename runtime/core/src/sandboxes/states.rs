@@ -73,9 +73,8 @@ impl Sandboxes {
             .with_hint("fork it from the checkpoint instead"));
         }
         let state = self.load(&checkpoint)?;
-        let mut visit = self.visit_record(record, Event::Call).await?;
-        visit.run(|machine| Box::pin(async move { machine.restore(state.as_ref()).await })).await?;
-        visit.save(|_| {}).await?;
+        let visit = self.visit_record(record, Event::Call).await?;
+        let visit = visit.restore(state, checkpoint.label.include).await?;
         Ok((visit.record.clone(), checkpoint))
     }
 
@@ -112,7 +111,7 @@ impl Sandboxes {
                 let mut visit = self.visit(owner, handle).await?;
                 // Waking it makes a state where there is none.
                 visit.machine().await?;
-                visit.save(|_| {}).await?;
+                let visit = visit.save(|_| {}).await?;
                 let state = visit
                     .live
                     .asleep
