@@ -35,9 +35,10 @@ fn lif_03_a_damaged_checkpoint_is_refused_and_the_sandbox_stays_as_it_is() {
     let dormouse = lasting::open(folder.path());
     let kept = named(&dormouse, "box");
     sandbox::wait(kept.write("/workspace/noise", secret.clone())).unwrap();
-    assert!(run(&kept, PYTHON, "x = bytearray(open('/workspace/noise', 'rb').read())\nimport os; os.remove('/workspace/noise')").is_ok());
+    assert!(run(&kept, PYTHON, "x = bytearray(200_000)\nwith open('noise', 'rb', 0) as f: f.readinto(x)\nimport os; os.remove('noise')").is_ok());
     let saved = sandbox::wait(kept.checkpoint()).unwrap();
-    assert!(run(&kept, PYTHON, &remember(5)).is_ok());
+    // From here on it is in the checkpoint alone.
+    assert!(run(&kept, PYTHON, &format!("x[:] = bytes(len(x))\n{}", remember(5))).is_ok());
     let whole = sandbox::wait(kept.checkpoint()).unwrap();
     drop(kept);
     lasting::close(dormouse);

@@ -42,7 +42,7 @@ fn mcp_05_a_call_that_is_given_up_leaves_the_sandbox_as_before_or_after() {
             sandbox::wait(kept.stop()).unwrap();
         }
         let (count, checkpoints) = (lasting::count(&dormouse), found.checkpoints(&owner, &handle).unwrap().len());
-        let looks = 1 + dice.roll(6);
+        let looks = 1 + dice.roll(3);
         let slow = "import time\nfor _ in range(200): sum(range(2000))";
         let spin = format!("{slow}\n{}\n{slow}", remember(round + 1_000));
         let done = sandbox::wait(async {

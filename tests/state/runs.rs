@@ -192,6 +192,23 @@ fn mcp_08_a_hundred_creates_at_once_with_one_key_make_one_sandbox() {
     assert_eq!(lasting::count(&dormouse), 11);
 }
 
+/// S4-09: all of them, however many calls it takes.
+#[test]
+fn s4_09_the_command_line_lists_all_sandboxes() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = Rules { quota: Quota { per_owner: 450, in_all: 450, checkpoints: 1 }, ..Rules::default() };
+    let dormouse = Dormouse::builder().unwrap().rules(rules).state(folder.path()).build().unwrap();
+    for number in 0..450 {
+        named(&dormouse, &format!("box-{number}"));
+    }
+    let state = folder.path().to_str().unwrap();
+    let ran = binary::dormouse(&["sandbox", "list", "--state-dir", state, "--json"], b"");
+    let listed: Json = serde_json::from_str(&ran.text()).unwrap();
+    let names: std::collections::BTreeSet<_> =
+        listed["sandboxes"].as_array().unwrap().iter().map(|one| one["name"].to_string()).collect();
+    assert_eq!(names.len(), 450);
+}
+
 /// S4-16: each refusal is one of its own, and a call on a cold sandbox wakes it.
 #[test]
 fn s4_16_each_refusal_has_a_code_of_its_own() {

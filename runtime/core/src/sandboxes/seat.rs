@@ -41,6 +41,8 @@ pub(super) struct Live {
     pub(super) changed: bool,
     /// When it was last called.
     pub(super) called_at: Timestamp,
+    /// Since when there is something to save.
+    pub(super) changed_at: Timestamp,
 }
 
 impl Default for Seat {
@@ -181,7 +183,9 @@ impl Visit {
             };
             self.live.machine = Some(self.inner.provider.machine(&self.record.spec, state).await?);
         }
-        self.live.changed = true;
+        if !self.live.changed {
+            (self.live.changed, self.live.changed_at) = (true, self.live.called_at);
+        }
         self.live.machine.as_mut().ok_or_else(|| Error::new(ErrorCode::Internal, "the sandbox fell asleep"))
     }
 
@@ -243,7 +247,8 @@ impl Visit {
             let mut machine = self.inner.provider.machine(&self.record.spec, rest).await?;
             machine.restore(state.as_ref()).await?;
             let before = (self.live.machine.replace(machine), self.live.changed, self.live.called_at);
-            (self.live.changed, self.live.called_at) = (true, self.inner.clock.now());
+            let now = self.inner.clock.now();
+            (self.live.changed, self.live.called_at, self.live.changed_at) = (true, now, now);
             let written = self.write(|_| {}).await;
             if written.is_err() {
                 (self.live.machine, self.live.changed, self.live.called_at) = before;

@@ -10,6 +10,8 @@ use crate::{Error, ErrorCode, Result};
 
 /// How often a server looks.
 const TICK: Duration = Duration::from_millis(250);
+/// A sandbox that is called all the time is saved after so many times the time that others are.
+const LATEST: u32 = 10;
 /// Ticks between two looks at all records.
 const LIFECYCLE: u32 = 40;
 /// Ticks between two sweeps: an hour.
@@ -71,7 +73,8 @@ impl Sandboxes {
             let quiet = |time| put_back || live.called_at.after(time) <= now;
             let crowded = live.machine.is_some() && awake >= rules.awake;
             let entirely = crowded || quiet(rules.hibernate_after);
-            let due = entirely || (live.changed && quiet(rules.save_after));
+            let unsaved = live.changed && live.changed_at.after(rules.save_after * LATEST) <= now;
+            let due = entirely || unsaved || (live.changed && quiet(rules.save_after));
             awake += usize::from(live.machine.is_some() && !entirely);
             drop(live);
             if due {

@@ -66,6 +66,22 @@ async fn lif_02_a_clock_that_jumps_loses_nothing() {
     assert_eq!(world.neighbour().variable("a", "v").await, "2");
 }
 
+/// Whoever calls all the time loses no more by a kill than whoever calls now and then.
+#[tokio::test]
+async fn lif_01_a_sandbox_that_is_called_all_the_time_is_saved_all_the_same() {
+    let world = World::new(rules());
+    world.create("a").await;
+    for turn in 0..30 {
+        world.eval("a", &format!("set v {turn}")).await.unwrap();
+        world.pass(Duration::from_millis(500)).await;
+    }
+    // As after a kill: nothing is saved on the way out.
+    let state = world.ledger.find(&world.owner, &A).unwrap().state.unwrap();
+    let saved = world.ledger.chunks().get(&state.root).unwrap().unwrap();
+    let saved = String::from_utf8(saved).unwrap();
+    assert!((18..30).any(|turn| saved.contains(&format!("\"v\":\"{turn}\""))), "{saved}");
+}
+
 /// A caller that gives up while the disk writes: what comes next is neither lost nor refused.
 #[tokio::test]
 async fn mcp_05_a_save_that_nobody_waits_for_ends_all_the_same() {
