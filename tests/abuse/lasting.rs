@@ -58,8 +58,9 @@ fn mounted(project: &Project, access: Access) -> SandboxSpec {
 fn tree(dormouse: &Dormouse, name: &str) -> BTreeMap<String, u64> {
     let (found, owner) = (lasting::sandboxes(dormouse), Owner::local());
     let root = GuestPath::parse("/").unwrap();
-    let listed = found.list_files(&owner, &Handle::IdOrName(name), root, true, 10_000);
-    let (entries, total) = sandbox::wait(listed).expect("it can be listed");
+    let handle = Handle::IdOrName(name);
+    let (entries, total) =
+        sandbox::wait(found.list_files(&owner, &handle, root, true, 10_000)).expect("it can be listed");
     assert_eq!(total, entries.len() as u64);
     entries.into_iter().map(|entry| (entry.path, entry.bytes)).collect()
 }
@@ -76,7 +77,12 @@ fn fs_01_a_sandbox_that_lasts_sees_nothing_of_the_host() {
             for (language, code) in [
                 (PYTHON, format!("open(\"{path}\").read()")),
                 (JAVASCRIPT, format!("require('fs').readFileSync(\"{path}\", 'utf8')")),
-                (PHP, format!("return file_get_contents(\"{path}\") === false ? throw new Exception('none') : 1;")),
+                (
+                    PHP,
+                    format!(
+                        "return file_get_contents(\"{path}\") === false ? throw new Exception('none') : 1;"
+                    ),
+                ),
             ] {
                 let outcome = run(&kept, language, &code);
                 let harmless = path.starts_with("data:") && language == PHP;
@@ -115,10 +121,31 @@ fn fs_02_no_file_tool_leads_out_of_the_tree() {
         let wide = format!("/workspace/{}", "n".repeat(256));
         let under = format!("/workspace/up/..{host}");
         let bad = [
-            "/workspace/up", "/workspace/d/root/etc/passwd", "/workspace/loop", "/workspace/c0", "/workspace/up/x",
-            "/workspace/d/root/../../etc/passwd", "../../etc/passwd", "a/../../b", "./..//..", "", ".", "/.", "/..", "/workspace/",
-            "/workspace//x", "/workspace/./x", "/workspace/../x", "%2e%2e", "..\\", "C:\\x", "file:///etc/passwd", "/a\0b",
-            &long, &wide, &under,
+            "/workspace/up",
+            "/workspace/d/root/etc/passwd",
+            "/workspace/loop",
+            "/workspace/c0",
+            "/workspace/up/x",
+            "/workspace/d/root/../../etc/passwd",
+            "../../etc/passwd",
+            "a/../../b",
+            "./..//..",
+            "",
+            ".",
+            "/.",
+            "/..",
+            "/workspace/",
+            "/workspace//x",
+            "/workspace/./x",
+            "/workspace/../x",
+            "%2e%2e",
+            "..\\",
+            "C:\\x",
+            "file:///etc/passwd",
+            "/a\0b",
+            &long,
+            &wide,
+            &under,
         ];
         for path in bad {
             for (tool, more) in [
@@ -133,7 +160,14 @@ fn fs_02_no_file_tool_leads_out_of_the_tree() {
                 (arguments["sandbox"], arguments["path"]) = ("box".into(), path.into());
                 let answer = call(&surface, tool, arguments);
                 let found = code(&answer);
-                let refused = ["args_invalid", "not_found", "too_large", "invalid_state", "path_denied", "write_denied"];
+                let refused = [
+                    "args_invalid",
+                    "not_found",
+                    "too_large",
+                    "invalid_state",
+                    "path_denied",
+                    "write_denied",
+                ];
                 assert!(refused.contains(&found), "{tool} {:?}: {found}", path.get(..60).unwrap_or(path));
                 let message = answer["error"]["message"].as_str().unwrap();
                 assert!(message.len() < 400, "{tool}: {message}");
@@ -190,7 +224,10 @@ done";
             assert!(before == project.state(), "the project was changed");
             // The tools know the tree only; where a mount lies they reach what it hides, and never the host.
             let surface = surface(&dormouse);
-            for (tool, more) in [("sandbox_write", json!({"content": "y"})), ("sandbox_upload", json!({"content_base64": "eQ=="}))] {
+            for (tool, more) in [
+                ("sandbox_write", json!({"content": "y"})),
+                ("sandbox_upload", json!({"content_base64": "eQ=="})),
+            ] {
                 let mut arguments = more;
                 (arguments["sandbox"], arguments["path"]) = ("box".into(), "/mnt/x".into());
                 call(&surface, tool, arguments);
@@ -244,7 +281,10 @@ fn fs_07_odd_files_below_a_mount_hold_nobody_up() {
             assert!(begin.elapsed() < Duration::from_secs(6), "{snippet}: {:?}", begin.elapsed());
             let found = ending(&outcome);
             let kind = found.split(' ').next().unwrap();
-            assert!(["returned", "raised", "limit_time", "limit_memory", "limit_host"].contains(&kind), "{snippet}: {found}");
+            assert!(
+                ["returned", "raised", "limit_time", "limit_memory", "limit_host"].contains(&kind),
+                "{snippet}: {found}"
+            );
             assert!(kind != "returned" || snippet.contains("listdir"), "{snippet}: {found}");
             assert_eq!(shown(&kept, PYTHON, "open('/mnt/x').read()"), "original", "{snippet}");
         }
@@ -272,13 +312,18 @@ fn fs_08_what_fills_a_sandbox_that_lasts_is_an_error_and_is_not_saved_twice() {
             let raised = &answer(&outcome)["exception"]["class"];
             assert!(raised == "OSError" || raised == "FileNotFoundError", "{fill}: {raised}");
         }
-        let (size, entries) = tree(&dormouse, "box").values().fold((0, 0), |(size, count), bytes| (size + bytes, count + 1));
+        let (size, entries) =
+            tree(&dormouse, "box").values().fold((0, 0), |(size, count), bytes| (size + bytes, count + 1));
         assert!(size <= 8 << 20 && entries <= 500, "{size} bytes, {entries} names");
         let error = sandbox::wait(kept.write("/workspace/big", vec![1; 9 << 20])).unwrap_err();
         assert_eq!(error.code(), ErrorCode::LimitDisk);
         let surface = surface(&dormouse);
         let long: String = "x".repeat(1 << 20);
-        let full = call(&surface, "sandbox_write", json!({"sandbox": "box", "path": "/workspace/more", "content": long}));
+        let full = call(
+            &surface,
+            "sandbox_write",
+            json!({"sandbox": "box", "path": "/workspace/more", "content": long}),
+        );
         assert!(["limit_disk", "none"].contains(&code(&full)), "{full}");
         // Full as it is, it is saved, woken, and emptied.
         sandbox::wait(kept.stop()).unwrap();

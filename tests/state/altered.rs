@@ -23,7 +23,8 @@ fn flip(folder: &Path, bytes: &[u8]) {
     let mut database = fs::read(&file).expect("the database can be read");
     // Part of it: a chunk is cut into pages of the database.
     let needle = &bytes[bytes.len() / 2..][..64];
-    let at = database.windows(needle.len()).position(|window| window == needle).expect("it is saved as it is");
+    let at =
+        database.windows(needle.len()).position(|window| window == needle).expect("it is saved as it is");
     database[at + 32] ^= 1;
     fs::write(&file, database).expect("the database can be written");
 }
@@ -82,7 +83,14 @@ fn lif_03_a_damaged_file_is_an_error_where_it_is_read_and_nowhere_else() {
     let dormouse = lasting::open(folder.path());
     let kept = named(&dormouse, "box");
     assert!(sandbox::wait(kept.read("/workspace/noise")).is_err());
-    assert_eq!(shown(&kept, PYTHON, "try:\n    open('noise', 'rb').read()\nexcept OSError as e:\n    r = 'refused'\nr"), "refused");
+    assert_eq!(
+        shown(
+            &kept,
+            PYTHON,
+            "try:\n    open('noise', 'rb').read()\nexcept OSError as e:\n    r = 'refused'\nr"
+        ),
+        "refused"
+    );
     assert_eq!(sandbox::wait(kept.read("/workspace/other")).unwrap(), b"whole");
     assert_eq!(shown(&kept, PYTHON, "x"), 1);
     sandbox::wait(kept.write("/workspace/noise", "anew")).unwrap();
@@ -177,7 +185,10 @@ os.remove('link'); open('link', 'w').write('a file'); os.rename('holes', 'moved'
     for _ in 0..2 {
         sandbox::wait(kept.restore(&saved)).unwrap();
         assert!(tree(&dormouse, &kept) == before, "the tree is another");
-        assert_eq!(shown(&kept, PYTHON, "[x, handle.closed, os.readlink('up'), os.stat('data').st_nlink]")[0]["value"], 1);
+        assert_eq!(
+            shown(&kept, PYTHON, "[x, handle.closed, os.readlink('up'), os.stat('data').st_nlink]")[0]["value"],
+            1
+        );
     }
     lasting::close(dormouse);
     let dormouse = lasting::open(folder.path());

@@ -41,7 +41,8 @@ fn mcp_05_a_call_that_is_given_up_leaves_the_sandbox_as_before_or_after() {
         if round.is_multiple_of(7) {
             sandbox::wait(kept.stop()).unwrap();
         }
-        let (count, checkpoints) = (lasting::count(&dormouse), found.checkpoints(&owner, &handle).unwrap().len());
+        let (count, checkpoints) =
+            (lasting::count(&dormouse), found.checkpoints(&owner, &handle).unwrap().len());
         let looks = 1 + dice.roll(3);
         let slow = "import time\nfor _ in range(200): sum(range(2000))";
         let spin = format!("{slow}\n{}\n{slow}", remember(round + 1_000));
@@ -55,12 +56,14 @@ fn mcp_05_a_call_that_is_given_up_leaves_the_sandbox_as_before_or_after() {
                 5 => {
                     let query = Some("[sum(range(5000)) for _ in range(200)] and value".to_owned());
                     let python = Language::python();
-                    let got = found.get_variable(&owner, &handle, python, "x".into(), query, Bounds::default());
+                    let got =
+                        found.get_variable(&owner, &handle, python, "x".into(), query, Bounds::default());
                     give_up(got, looks).await
                 }
                 6 => {
                     let text = format!("{:?}", "y".repeat(1 << 20));
-                    give_up(found.set_variable(&owner, &handle, Language::python(), "y".into(), text), looks).await
+                    give_up(found.set_variable(&owner, &handle, Language::python(), "y".into(), text), looks)
+                        .await
                 }
                 _ => give_up(found.variables(&owner, &handle, Language::python()), looks).await,
             }

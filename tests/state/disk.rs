@@ -71,12 +71,12 @@ fn eval(wire: &mut Wire, id: i64, name: &str, code: &str) -> Json {
 
 #[test]
 fn lif_02_a_full_disk_refuses_by_name_and_takes_more_when_there_is_room() {
-    let Some(disk) = Disk::mount("size=8m") else { return };
+    let Some(disk) = Disk::mount("size=16m") else { return };
     let mut wire = served(&disk.state());
     wire.call(1, "sandbox_create", json!({"name": "box"}));
     eval(&mut wire, 2, "box", "x = 1");
     let first = wire.call(3, "sandbox_checkpoint", json!({"sandbox": "box"}));
-    fs::write(disk.0.join("filler"), vec![0; 2 << 20]).unwrap();
+    fs::write(disk.0.join("filler"), vec![0; 9 << 20]).unwrap();
     let (made, refused) = until_refused(|number| {
         let id = 10 + i64::try_from(number).unwrap() * 2;
         eval(&mut wire, id, "box", &format!("import os\nx = {number}\ndata = os.urandom(300_000)"));
@@ -147,7 +147,8 @@ fn lif_02_a_folder_on_a_disk_that_is_read_only_is_refused_by_name() {
         assert_eq!(ran.status, Some(0), "{}", ran.complaint());
     };
     remount("remount,ro");
-    for words in [&["sandbox", "create", "other"][..], &["sandbox", "eval", "box", "x"], &["sandbox", "list"]] {
+    for words in [&["sandbox", "create", "other"][..], &["sandbox", "eval", "box", "x"], &["sandbox", "list"]]
+    {
         let ran = run(words);
         let told = format!("{}{}", ran.text(), ran.complaint());
         assert!(ran.status == Some(1) && told.contains("state_unavailable"), "{words:?}: {told}");

@@ -87,7 +87,7 @@ fn check(folder: &Path, promised: &mut HashMap<String, Promised>) {
     let dormouse = lasting::open(folder);
     for (name, one) in promised.iter_mut() {
         let Some(id) = lasting::id(&dormouse, name) else {
-            assert!(!one.made || one.leaving, "{name} is gone");
+            assert!(!one.made || one.leaving || one.gone, "{name} is gone");
             (one.gone, one.leaving) = (true, true);
             continue;
         };
@@ -99,7 +99,8 @@ fn check(folder: &Path, promised: &mut HashMap<String, Promised>) {
         let found = lasting::sandboxes(&dormouse);
         let handle = dormouse::sandbox::Handle::IdOrName(&id);
         for (checkpoint, number) in &one.checkpoints {
-            sandbox::wait(found.restore(&Owner::local(), &handle, checkpoint)).expect("a checkpoint is whole");
+            sandbox::wait(found.restore(&Owner::local(), &handle, checkpoint))
+                .expect("a checkpoint is whole");
             assert_eq!(remembered(&kept), (Some(*number), Some(*number)), "{name} at {checkpoint}");
             one.numbers = vec![Some(*number)];
         }

@@ -132,12 +132,18 @@ fn s2_04_a_life_by_the_clock_ends_with_its_room_given_back() {
             found.live().await.unwrap();
         });
     };
-    let phase = |name: &str| {
-        found.get(&Owner::local(), &Handle::IdOrName(name)).map(|view| view.sandbox.phase).ok()
-    };
+    let phase =
+        |name: &str| found.get(&Owner::local(), &Handle::IdOrName(name)).map(|view| view.sandbox.phase).ok();
     let (minute, day) = (Duration::from_secs(60), Duration::from_secs(24 * 3600));
     let kept = named(&dormouse, "box");
-    assert!(run(&kept, PYTHON, &format!("{}\nnoise = os.urandom(1 << 20)", remember(1).replace("x = 1", "import os\nx = 1"))).is_ok());
+    assert!(
+        run(
+            &kept,
+            PYTHON,
+            &format!("{}\nnoise = os.urandom(1 << 20)", remember(1).replace("x = 1", "import os\nx = 1"))
+        )
+        .is_ok()
+    );
     sandbox::wait(kept.checkpoint()).unwrap();
     pass(14 * minute);
     assert_eq!(phase("box"), Some(Phase::Running));

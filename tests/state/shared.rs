@@ -23,7 +23,9 @@ fn lif_06_two_servers_on_one_folder_take_turns_and_lose_nothing() {
     // One key, one sandbox, whoever asks; each name is one server's.
     let ids: Vec<Json> = servers
         .iter_mut()
-        .map(|wire| wire.call(1, "sandbox_create", json!({"session_key": "k"}))["structuredContent"]["id"].clone())
+        .map(|wire| {
+            wire.call(1, "sandbox_create", json!({"session_key": "k"}))["structuredContent"]["id"].clone()
+        })
         .collect();
     assert!(ids[0].is_string() && ids[0] == ids[1], "{ids:?}");
     for wire in &mut servers {

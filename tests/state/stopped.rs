@@ -19,7 +19,8 @@ fn a_query_and_a_variable_that_fail_take_nothing_with_them() {
         let number = round as u64 + 1;
         assert!(run(&kept, PYTHON, &remember(number)).is_ok());
         let python = Language::python();
-        let got = found.get_variable(&owner, &handle, python, "x".into(), Some(query.into()), Bounds::default());
+        let got =
+            found.get_variable(&owner, &handle, python, "x".into(), Some(query.into()), Bounds::default());
         let outcome = sandbox::wait(got).unwrap();
         assert!(!outcome.is_ok(), "{query}");
         assert_eq!(remembered(&kept), (Some(number), Some(number)), "{query}: {}", ending(&outcome));
@@ -66,7 +67,7 @@ fn cpu_01_limits_in_a_sandbox_that_lasts_leave_it_usable() {
     assert!(run(&kept, PYTHON, &remember(1)).is_ok());
     for code in [
         "while True: pass",
-        "x = 2\nl = []\nwhile True: l.append(' ' * (1 << 20))",
+        "x = 2\ndef f():\n l = []\n while True: l.append(' ' * (1 << 20))\nf()",
         "x = 2\ndef f(): return f()\nf()",
         "x = 2\nraise SystemError('x')",
     ] {

@@ -93,7 +93,8 @@ impl WasmMachine {
             self.interpreters.values_mut().for_each(Interpreter::sleep);
         }
         if let Some(interpreters) = &state.interpreters {
-            let asleep = interpreters.iter().map(|(language, kept)| (language.clone(), Interpreter::of(kept)));
+            let asleep =
+                interpreters.iter().map(|(language, kept)| (language.clone(), Interpreter::of(kept)));
             self.interpreters = asleep.collect();
         }
         if let Some(tree) = &state.tree {

@@ -53,13 +53,18 @@ fn fs_09_a_hostile_archive_is_refused_as_a_whole() {
         assert!(made.is_ok(), "{}", answer(&made));
         let mut archives: Vec<(String, Vec<u8>)> =
             ["ratio", "many", "up", "absolute", "backslash", "link", "cut", "claims", "gzip"]
-                .map(|name| (name.into(), sandbox::wait(workshop.read(&format!("/workspace/{name}"))).unwrap()))
+                .map(|name| {
+                    (name.into(), sandbox::wait(workshop.read(&format!("/workspace/{name}"))).unwrap())
+                })
                 .into();
         let good = entry(b"ok", b'0', b"", b"1");
         let host = canary::path();
         let end = vec![0; 1024];
         for (name, bad) in [
-            ("symbolic link, then through it", [entry(b"l", b'2', b"/etc", b""), entry(b"l/x", b'0', b"", b"1")].concat()),
+            (
+                "symbolic link, then through it",
+                [entry(b"l", b'2', b"/etc", b""), entry(b"l/x", b'0', b"", b"1")].concat(),
+            ),
             ("hard link to the host", entry(b"h", b'1', host.as_os_str().as_bytes(), b"")),
             ("device", entry(b"dev", b'3', b"", b"")),
             ("block device", entry(b"dev", b'4', b"", b"")),
@@ -79,11 +84,15 @@ fn fs_09_a_hostile_archive_is_refused_as_a_whole() {
         let before = tree(&dormouse, "target");
         for (name, archive) in archives {
             let bytes = data_encoding::BASE64.encode(&archive);
-            let arguments = json!({"sandbox": "target", "path": "/workspace", "content_base64": bytes, "unpack": true});
+            let arguments =
+                json!({"sandbox": "target", "path": "/workspace", "content_base64": bytes, "unpack": true});
             let answer = call(&surface, "sandbox_upload", arguments);
             let refused = ["args_invalid", "path_denied", "too_large", "limit_disk"];
             assert!(refused.contains(&code(&answer)), "{name}: {answer}");
-            assert!(answer["error"]["hint"].is_string() || name == "cut" || name == "too short", "{name}: {answer}");
+            assert!(
+                answer["error"]["hint"].is_string() || name == "cut" || name == "too short",
+                "{name}: {answer}"
+            );
             assert_eq!(tree(&dormouse, "target"), before, "{name}: something was unpacked");
         }
         // What its owner's bits say counts for nothing; an archive within an archive is a file.

@@ -1,5 +1,8 @@
 //! What becomes of files with a sandbox: replaced, destroyed, put away and woken; and mounts, which are the host's.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use dormouse::wasm::{Settings, WasmProvider};
 use dormouse_tests::levels::Levels;
 
@@ -65,11 +68,15 @@ fn fs_11_a_new_sandbox_has_nothing_of_a_destroyed_one() {
             // All of a fresh interpreter's memory that is not the guest's own.
             let provider = Settings::new().and_then(WasmProvider::new).unwrap();
             let mut session = sandbox::wait(provider.session(&Language::python())).unwrap();
-            let request = EvalRequest::new(Language::python(), "x = [bytearray(1 << 20) for _ in range(16)]; 0");
+            let request =
+                EvalRequest::new(Language::python(), "x = [bytearray(1 << 20) for _ in range(16)]; 0");
             sandbox::wait(provider.continue_session(&mut session, &request)).unwrap();
             let memory = sandbox::wait(provider.checkpoint(&mut session)).unwrap().to_bytes();
             let needle = secret.as_bytes();
-            assert!(!memory.windows(needle.len()).any(|window| window == needle), "round {round}: it is still there");
+            assert!(
+                !memory.windows(needle.len()).any(|window| window == needle),
+                "round {round}: it is still there"
+            );
         }
         lasting::sweep(&dormouse);
         close(dormouse);
@@ -104,16 +111,72 @@ fn fs_12_a_mount_is_the_hosts_and_no_part_of_a_checkpoint() {
     });
 }
 
+/// A folder becomes a link to the host's and back again, ten thousand times, while a snippet and a tool of the host walk.
+#[test]
+fn fs_04_a_folder_that_becomes_a_link_while_it_is_walked_shows_nothing() {
+    case(&[PYTHON], || {
+        let (folder, project) = (tempfile::tempdir().unwrap(), Project::new());
+        let dormouse = open(folder.path());
+        let kept = with(mounted(&project, Access::ReadWrite), &dormouse, "box");
+        fs::write(project.path().join("d/canary"), "harmless").unwrap();
+        let (place, outside) = (project.path().to_path_buf(), canary::path());
+        let rounds = Arc::new(AtomicU32::new(0));
+        let turning = {
+            let (rounds, outside) = (rounds.clone(), outside.parent().unwrap().to_path_buf());
+            std::thread::spawn(move || {
+                while rounds.fetch_add(1, Ordering::Relaxed) < 10_000 {
+                    fs::rename(place.join("d"), place.join("aside")).unwrap();
+                    std::os::unix::fs::symlink(&outside, place.join("d")).unwrap();
+                    fs::remove_file(place.join("d")).unwrap();
+                    fs::rename(place.join("aside"), place.join("d")).unwrap();
+                }
+            })
+        };
+        let walk = "import os
+seen, read = set(), 0
+for n in range(300):
+    for look in (lambda: open('/mnt/d/canary').read(), lambda: os.listdir('/mnt/d'), lambda: open('/mnt/d/new', 'w').close()):
+        try: seen.add(str(look())); read += 1
+        except OSError as error: seen.add(type(error).__name__)
+[read, sorted(seen)]";
+        let host = HostFolders::default().readable(project.path()).unwrap();
+        let (mut walked, mut loaded) = (0, 0);
+        while rounds.load(Ordering::Relaxed) < 10_000 {
+            let mut request = EvalRequest::new(Language::python(), walk);
+            request.limits.wall = Duration::from_secs(20);
+            let outcome = sandbox::wait(kept.run(request)).unwrap();
+            let shown = answer(&outcome).to_string();
+            assert!(outcome.is_ok() && !shown.contains(canary::SONG), "{shown}");
+            walked += 1;
+            for _ in 0..50 {
+                if let Ok(file) = sandbox::wait(host.read("d/canary".into(), 100)) {
+                    assert_eq!(file.bytes, b"harmless");
+                    loaded += 1;
+                }
+            }
+        }
+        turning.join().unwrap();
+        assert!(walked > 1 && loaded > 0, "{walked} walks, {loaded} reads");
+        drop(kept);
+        close(dormouse);
+    });
+}
+
 /// A thousand times put away and woken: descriptors, threads, memory and disk stay where they were.
 #[test]
 fn lif_07_parking_and_waking_leaves_nothing_behind() {
     case(&[PYTHON], || {
         let folder = tempfile::tempdir().unwrap();
         let dormouse = open(folder.path());
-        let boxes: Vec<KeptSandbox> = (0..20).map(|number| named(&dormouse, &format!("box-{number}"))).collect();
+        let boxes: Vec<KeptSandbox> =
+            (0..20).map(|number| named(&dormouse, &format!("box-{number}"))).collect();
         let round = |boxes: &[KeptSandbox]| {
             for kept in boxes {
-                let done = run(kept, PYTHON, "x = globals().get('x', 0) + 1\nwith open('x', 'w') as f: f.write(str(x))");
+                let done = run(
+                    kept,
+                    PYTHON,
+                    "x = globals().get('x', 0) + 1\nwith open('x', 'w') as f: f.write(str(x))",
+                );
                 assert!(done.is_ok(), "{}", ending(&done));
                 sandbox::wait(kept.stop()).unwrap();
             }
@@ -121,7 +184,11 @@ fn lif_07_parking_and_waking_leaves_nothing_behind() {
         let size = || {
             lasting::sweep(&dormouse);
             let files = fs::read_dir(folder.path()).unwrap().flatten();
-            files.filter_map(|file| file.metadata().ok()).filter(|about| about.is_file()).map(|about| about.len()).sum::<u64>()
+            files
+                .filter_map(|file| file.metadata().ok())
+                .filter(|about| about.is_file())
+                .map(|about| about.len())
+                .sum::<u64>()
         };
         (0..5).for_each(|_| round(&boxes));
         let (levels, disk) = (Levels::now(), size());
@@ -133,7 +200,11 @@ fn lif_07_parking_and_waking_leaves_nothing_behind() {
         for kept in &boxes {
             assert_eq!(shown(kept, PYTHON, "[x, int(open('x').read())]")[0]["value"], 50);
         }
-        assert_eq!(fs::read_dir(folder.path().join("locks")).unwrap().count(), 20, "those that were just called");
+        assert_eq!(
+            fs::read_dir(folder.path().join("locks")).unwrap().count(),
+            20,
+            "those that were just called"
+        );
         drop(boxes);
         close(dormouse);
         assert_eq!(fs::read_dir(folder.path().join("locks")).unwrap().count(), 0);

@@ -91,12 +91,20 @@ fn lif_03_claims_of_a_terabyte_and_of_another_version_are_refused() {
     assert_eq!(code(&forged(&head, &[(0, region)], &chunks)), None);
     let damaged = Some(ErrorCode::StateDamaged);
     for memory in [1 << 40, u64::MAX, (1 << 20) + 1, MAX_MEMORY + PAGE as u64] {
-        assert_eq!(code(&forged(&Head { memory, ..head.clone() }, &[(0, region)], &chunks)), damaged, "{memory}");
+        assert_eq!(
+            code(&forged(&Head { memory, ..head.clone() }, &[(0, region)], &chunks)),
+            damaged,
+            "{memory}"
+        );
     }
-    for regions in [vec![(16, region)], vec![(u32::MAX, region)], vec![(1, region), (0, region)], vec![(0, region); 2]] {
+    for regions in
+        [vec![(16, region)], vec![(u32::MAX, region)], vec![(1, region), (0, region)], vec![(0, region); 2]]
+    {
         assert_eq!(code(&forged(&head, &regions, &chunks)), damaged, "{regions:?}");
     }
-    for bytes in [vec![0; PAGE], vec![1; 3], [&[16][..], &[1; PAGE]].concat(), [page.clone(), page.clone()].concat()] {
+    for bytes in
+        [vec![0; PAGE], vec![1; 3], [&[16][..], &[1; PAGE]].concat(), [page.clone(), page.clone()].concat()]
+    {
         let region = put(&mut chunks.clone(), &bytes).unwrap();
         assert_eq!(code(&forged(&head, &[(0, region)], &chunks)), damaged, "{} bytes", bytes.len());
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::sandbox::{Handle, Name, Owner, Quota, SessionKey};
 use crate::sandboxes::{Asked, Rules, Sandboxes, View};
-use crate::testing::{FakeProvider, ManualClock, FaultyLedger};
+use crate::testing::{FakeProvider, FaultyLedger, ManualClock};
 use crate::{ErrorCode, EvalRequest, Language, Manager, Outcome, Policy, Result, Status, Value};
 
 pub(super) struct World {

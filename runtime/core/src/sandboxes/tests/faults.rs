@@ -37,7 +37,10 @@ async fn lif_02_a_full_disk_is_an_error_at_the_call_and_nothing_is_lost() {
     world.ledger.set_full(false);
     world.pass(2 * MINUTE).await;
     let neighbour = world.neighbour();
-    assert_eq!((neighbour.variable("a", "v").await, neighbour.variable("a", "w").await), ("2".into(), "3".into()));
+    assert_eq!(
+        (neighbour.variable("a", "v").await, neighbour.variable("a", "w").await),
+        ("2".into(), "3".into())
+    );
     neighbour.sandboxes.close().await.unwrap();
     sandboxes.restore(owner, &A, saved.label.id.as_str()).await.unwrap();
     assert_eq!(world.variable("a", "v").await, "1");
@@ -95,7 +98,9 @@ async fn mcp_05_a_save_that_nobody_waits_for_ends_all_the_same() {
         world.ledger.hold(true);
         let mut call: futures::future::BoxFuture<'_, ()> = match verb {
             "stop" => Box::pin(async { drop(sandboxes.stop(owner, &A, StopReason::User).await) }),
-            "restore" => Box::pin(async { drop(sandboxes.restore(owner, &A, saved.label.id.as_str()).await) }),
+            "restore" => {
+                Box::pin(async { drop(sandboxes.restore(owner, &A, saved.label.id.as_str()).await) })
+            }
             "fork" => Box::pin(async { drop(sandboxes.fork(owner, &A, 1, None).await) }),
             _ => Box::pin(async { drop(sandboxes.checkpoint(owner, &A, None, Include::Both).await) }),
         };
