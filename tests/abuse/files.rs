@@ -20,7 +20,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 /// Paths of the host, and of schemes that some languages open like files.
-const FOREIGN: [&str; 23] = [
+pub(crate) const FOREIGN: [&str; 23] = [
     "/etc/passwd",
     "/etc/hostname",
     "/proc/self/environ",
@@ -47,12 +47,12 @@ const FOREIGN: [&str; 23] = [
 ];
 
 /// A host folder with one file and one folder in it, and links that lead out.
-struct Project {
+pub(crate) struct Project {
     folder: TempDir,
 }
 
 impl Project {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder =
             tempfile::Builder::new().prefix("dormouse-project-").tempdir().expect("a temporary folder");
         fs::write(folder.path().join("x"), "original").expect("a file can be written");
@@ -61,7 +61,7 @@ impl Project {
         Self { folder }
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
@@ -119,7 +119,7 @@ impl Project {
     }
 
     /// Content, time and mode of every file in it.
-    fn state(&self) -> BTreeMap<PathBuf, State> {
+    pub(crate) fn state(&self) -> BTreeMap<PathBuf, State> {
         let mut found = BTreeMap::new();
         collect(self.path(), &mut found);
         found
@@ -155,7 +155,7 @@ fn overwriting_ends(language: &'static str, code: &str, full: &'static str) {
     assert!(written <= 64 << 20, "{written} bytes were written");
 }
 
-type State = (Vec<u8>, SystemTime, u32);
+pub(crate) type State = (Vec<u8>, SystemTime, u32);
 
 fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, State>) {
     for entry in fs::read_dir(folder).expect("a folder can be listed").flatten() {

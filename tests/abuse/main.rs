@@ -9,5 +9,6 @@ mod component;
 mod cpu;
 mod escape;
 mod files;
+mod lasting;
 mod memory;
 mod output;

@@ -21,7 +21,7 @@ fn guest_at(bytes: &[u8]) -> usize {
 }
 
 /// A cache in which the guest is another build: the same interpreter with a note at its end.
-fn another_build(language: &str) -> tempfile::TempDir {
+pub(crate) fn another_build(language: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let own = Settings::default_cache().expect("a cache").join("guests").join(language);
     let key = fs::read_to_string(own.join("current")).expect("the guest has been built");

@@ -1,34 +1,10 @@
 //! Sandboxes with a life: what is remembered, saved, restored, forked and woken, also by another process.
 
 use dormouse::sandbox::{Handle, Include, Owner};
-use dormouse::{Dormouse, ErrorCode, KeptSandbox, Outcome, Policy, Recovery};
-use dormouse_tests::ending::{ending, value};
+use dormouse::{ErrorCode, Recovery};
+use dormouse_tests::ending::ending;
+use dormouse_tests::lasting::{close, named, open, run, shown};
 use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, sandbox};
-use tempfile::TempDir;
-
-/// An installation over a state folder.
-fn open(folder: &TempDir) -> Dormouse {
-    let policy = Policy { allow_writes: true, ..Policy::default() };
-    Dormouse::builder().unwrap().policy(policy).state(folder.path()).build().unwrap()
-}
-
-/// What an installation does when its process ends in peace.
-fn close(dormouse: Dormouse) {
-    sandbox::wait(dormouse.sandboxes().unwrap().close()).unwrap();
-}
-
-fn named(dormouse: &Dormouse, name: &str) -> KeptSandbox {
-    sandbox::wait(dormouse.sandbox(name)).unwrap()
-}
-
-fn run(kept: &KeptSandbox, language: &str, code: &str) -> Outcome {
-    sandbox::wait(kept.eval(language, code)).unwrap()
-}
-
-fn shown(kept: &KeptSandbox, language: &str, code: &str) -> serde_json::Value {
-    let outcome = run(kept, language, code);
-    value(&outcome)["value"].clone()
-}
 
 /// In each language: remember, ask, change, and what asking gives before and after.
 const LANGUAGES: [(&str, &str, &str, &str); 3] = [
@@ -56,12 +32,12 @@ const LANGUAGES: [(&str, &str, &str, &str); 3] = [
 fn s3_10_variables_functions_and_generators_last_from_call_to_call_and_over_the_process() {
     let folder = tempfile::tempdir().unwrap();
     for (language, remember, ask, change) in LANGUAGES {
-        let dormouse = open(&folder);
+        let dormouse = open(folder.path());
         let kept = named(&dormouse, language);
         assert!(run(&kept, language, remember).is_ok(), "{language}");
         assert_eq!(shown(&kept, language, ask), 101, "{language}");
         close(dormouse);
-        let dormouse = open(&folder);
+        let dormouse = open(folder.path());
         let kept = named(&dormouse, language);
         assert_eq!(shown(&kept, language, ask), 102, "{language}: woken");
         assert!(run(&kept, language, change).is_ok());
@@ -73,7 +49,7 @@ fn s3_10_variables_functions_and_generators_last_from_call_to_call_and_over_the_
 #[test]
 fn all_languages_see_the_same_files_and_files_outlive_the_process() {
     let folder = tempfile::tempdir().unwrap();
-    let dormouse = open(&folder);
+    let dormouse = open(folder.path());
     let kept = named(&dormouse, "files");
     sandbox::wait(kept.write("/workspace/data/in.txt", "hello")).unwrap();
     assert_eq!(shown(&kept, PYTHON, "open('data/in.txt').read()"), "hello");
@@ -82,7 +58,7 @@ fn all_languages_see_the_same_files_and_files_outlive_the_process() {
     assert_eq!(shown(&kept, PHP, "return file_get_contents('/workspace/py.txt');"), "from python");
     assert!(run(&kept, PHP, "file_put_contents('/tmp/php.txt', 'from php');").is_ok());
     close(dormouse);
-    let dormouse = open(&folder);
+    let dormouse = open(folder.path());
     let kept = named(&dormouse, "files");
     assert_eq!(sandbox::wait(kept.read("/tmp/php.txt")).unwrap(), b"from php");
     assert_eq!(shown(&kept, PYTHON, "import os; sorted(os.listdir('/workspace'))[0]"), "data");
@@ -91,7 +67,7 @@ fn all_languages_see_the_same_files_and_files_outlive_the_process() {
 #[test]
 fn s4_08_a_checkpoint_brings_back_variables_and_files_and_later_changes_are_gone() {
     let folder = tempfile::tempdir().unwrap();
-    let dormouse = open(&folder);
+    let dormouse = open(folder.path());
     for (language, remember, ask, change) in LANGUAGES {
         let kept = named(&dormouse, language);
         assert!(run(&kept, language, remember).is_ok());
@@ -111,7 +87,7 @@ fn s4_08_a_checkpoint_brings_back_variables_and_files_and_later_changes_are_gone
 #[test]
 fn a_checkpoint_of_memory_or_of_files_leaves_the_other_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    let dormouse = open(&folder);
+    let dormouse = open(folder.path());
     let (sandboxes, owner) = (dormouse.sandboxes().unwrap(), Owner::local());
     let kept = named(&dormouse, "parts");
     let handle = Handle::IdOrName("parts");
@@ -129,7 +105,7 @@ fn a_checkpoint_of_memory_or_of_files_leaves_the_other_as_it_is() {
 #[test]
 fn forks_go_their_own_ways() {
     let folder = tempfile::tempdir().unwrap();
-    let dormouse = open(&folder);
+    let dormouse = open(folder.path());
     for (language, remember, ask, change) in LANGUAGES {
         let kept = named(&dormouse, language);
         assert!(run(&kept, language, remember).is_ok());
@@ -148,7 +124,7 @@ fn forks_go_their_own_ways() {
 #[test]
 fn a_run_that_is_stopped_leaves_the_interpreter_as_it_was_before() {
     let folder = tempfile::tempdir().unwrap();
-    let dormouse = open(&folder);
+    let dormouse = open(folder.path());
     for (language, endless) in [
         (PYTHON, "x = 5\nwhile True: pass"),
         (JAVASCRIPT, "x = 5; for (;;);"),
@@ -182,7 +158,7 @@ fn a_run_that_is_stopped_leaves_the_interpreter_as_it_was_before() {
 #[test]
 fn two_installations_share_a_folder_and_see_each_others_calls() {
     let folder = tempfile::tempdir().unwrap();
-    let (one, other) = (open(&folder), open(&folder));
+    let (one, other) = (open(folder.path()), open(folder.path()));
     let here = named(&one, "shared");
     assert!(run(&here, PYTHON, "x = 1").is_ok());
     sandbox::wait(one.sandboxes().unwrap().close()).unwrap();
@@ -196,7 +172,7 @@ fn two_installations_share_a_folder_and_see_each_others_calls() {
 #[test]
 fn what_is_destroyed_is_gone_with_its_checkpoints_and_its_room() {
     let folder = tempfile::tempdir().unwrap();
-    let dormouse = open(&folder);
+    let dormouse = open(folder.path());
     let kept = named(&dormouse, "short");
     assert!(run(&kept, PYTHON, "import os; x = os.urandom(1 << 20)").is_ok());
     let checkpoint = sandbox::wait(kept.checkpoint()).unwrap();

@@ -1,11 +1,27 @@
-//! The state of a live interpreter, saved and restored, here and in another process.
+//! What is kept: the state of a live interpreter, and sandboxes that last, here and in other processes.
+//!
+//! | what | room |
+//! | --- | --- |
+//! | an interpreter's state, here and in another process | [`elsewhere`], [`php`], [`damaged`] |
+//! | sandboxes that last | [`kept`], [`stopped`] |
+//! | the seeds' runs from end to end | [`runs`] |
+//! | callers that give up | [`cancelled`] |
+//! | processes that are killed, and two at once | [`kills`], [`shared`] |
+//! | disks that are full, state that was changed | [`disk`], [`altered`] |
 
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
 
+mod altered;
+mod cancelled;
 mod damaged;
+mod disk;
 mod elsewhere;
 mod kept;
+mod kills;
 mod php;
+mod runs;
+mod shared;
+mod stopped;
 
 use dormouse::wasm::{SavedInterpreter, Session, Settings, WasmProvider};
 use dormouse::{EvalRequest, Language, Outcome, Result};

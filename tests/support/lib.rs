@@ -3,6 +3,7 @@
 //! | need | room |
 //! | --- | --- |
 //! | run a snippet in the one sandbox of the process | [`sandbox`] |
+//! | sandboxes that last, over a state folder | [`lasting`] |
 //! | say how it must have ended | [`ending`], [`attack`] |
 //! | hold a hostile case to "nothing remains" | [`case`], [`levels`], [`canary`], [`folders`] |
 //! | compare a whole answer with a recorded one | [`golden`] |
@@ -15,6 +16,7 @@ pub mod case;
 pub mod ending;
 pub mod folders;
 pub mod golden;
+pub mod lasting;
 pub mod levels;
 pub mod sandbox;
 pub mod wire;

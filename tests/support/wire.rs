@@ -32,6 +32,19 @@ impl Wire {
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = binary::command(&[&["mcp"], arguments].concat());
         command.envs(environment.iter().copied());
+        Self::of(command)
+    }
+
+    /// Starts a server whose limits a shell command sets before, such as `ulimit -n 20`.
+    pub fn start_after(shell: &str, arguments: &[&str]) -> Self {
+        let program = binary::path();
+        let program = program.to_str().expect("a path that is text");
+        let script = format!("{shell}; exec \"$@\"");
+        let words = [&["-c", &script, "sh", program, "mcp"], arguments].concat();
+        Self::of(binary::started(std::path::Path::new("/bin/sh"), &words))
+    }
+
+    fn of(mut command: std::process::Command) -> Self {
         let mut child = command.spawn().expect("the server can be started");
         let stdout = child.stdout.take().expect("a pipe was asked for");
         let (sender, lines) = channel();
@@ -145,6 +158,26 @@ impl Wire {
     pub fn still_serves(&mut self, id: i64) {
         let answer = self.ask(id, "tools/list", json!({}));
         assert!(answer["result"]["tools"].is_array(), "the server does not serve any more: {answer}");
+    }
+
+    /// Asks, and returns the answer's result if it comes before the server has gone.
+    pub fn try_call(&mut self, id: i64, tool: &str, arguments: Json) -> Option<Json> {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments}}));
+        loop {
+            // A line that the server's end has cut says nothing.
+            let line = self.lines.recv_timeout(PATIENCE).ok().filter(|line| line.ends_with(b"\n"))?;
+            let mut answer = message(&line);
+            if answer["id"] == id && answer["method"].is_null() {
+                return Some(answer["result"].take());
+            }
+        }
+    }
+
+    /// Ends the server at once, as `kill -9` does.
+    pub fn kill(mut self) {
+        self.child.kill().expect("the server can be killed");
+        self.child.wait().expect("it ends");
     }
 
     /// Closes the server's input and waits for its end. What it still had to say is in the result.

@@ -1,4 +1,4 @@
-//! Archives that are well meant, and those that are not (FS-09).
+//! Archives that are well meant, and those that are not.
 
 use std::io::Write as _;
 
@@ -70,7 +70,7 @@ fn files_and_folders_come_out_below_the_target() {
 }
 
 #[test]
-fn one_bad_entry_refuses_the_whole() {
+fn fs_09_one_bad_entry_refuses_the_whole() {
     use tar::EntryType::{Block, Char, Directory, Fifo, GNUSparse, Link, Regular, Symlink};
     for name in ["../x", "/abs", "a/../../x", "a//b", "a/./b", "..", "a\\..\\b"] {
         let tar = tarred(&[("ok", Regular, b"1"), (name, Regular, b"1")]);
@@ -95,7 +95,7 @@ fn one_bad_entry_refuses_the_whole() {
 }
 
 #[test]
-fn bombs_are_refused_before_they_fill_memory() {
+fn fs_09_bombs_are_refused_before_they_fill_memory() {
     let zeroes = vec![0; 32 << 20];
     assert_eq!(code(&zipped(&[("big", &zeroes)])), ErrorCode::TooLarge);
     assert_eq!(code(&gzipped(&tarred(&[("big", tar::EntryType::Regular, &zeroes)]))), ErrorCode::TooLarge);
@@ -116,7 +116,7 @@ fn bombs_are_refused_before_they_fill_memory() {
 }
 
 #[test]
-fn what_is_cut_or_changed_is_refused() {
+fn fs_09_what_is_cut_or_changed_is_refused() {
     let whole = zipped(&[("a.txt", &b"hello hello hello".repeat(100))]);
     assert_eq!(code(&whole[..whole.len() / 2]), ErrorCode::ArgsInvalid);
     let mut changed = whole.clone();

@@ -48,9 +48,9 @@ fn a_file_below_a_root_is_read_by_absolute_and_by_relative_path() {
     assert_eq!(place.read("a.txt", 0).unwrap_err().code(), ErrorCode::TooLarge);
 }
 
-/// FS-02, FS-03, S3-06, S3-07.
+/// S3-06, S3-07; links as in FS-03.
 #[test]
-fn what_leads_elsewhere_or_holds_secrets_is_refused() {
+fn fs_02_what_leads_elsewhere_or_holds_secrets_is_refused() {
     use std::os::unix::fs::symlink;
     let place = place();
     for (link, target) in [
@@ -96,7 +96,7 @@ fn what_leads_elsewhere_or_holds_secrets_is_refused() {
 }
 
 #[test]
-fn a_pipe_is_no_file_and_nobody_waits_for_it() {
+fn fs_07_a_pipe_is_no_file_and_nobody_waits_for_it() {
     let place = place();
     let pipe = place.folder.path().join("root/pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();

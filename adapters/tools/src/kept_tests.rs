@@ -158,9 +158,9 @@ fn the_choice_of_tools_is_the_operators() {
     assert_eq!(names(&surface.with_profile(Profile::Rlm)), Vec::<&str>::new());
 }
 
-/// MCP-07: a made-up, a foreign and a destroyed sandbox are the same; bad names too.
+/// A made-up, a foreign and a destroyed sandbox are the same; bad names too.
 #[test]
-fn a_sandbox_that_is_not_ones_own_is_unknown_to_every_tool() {
+fn mcp_07_a_sandbox_that_is_not_ones_own_is_unknown_to_every_tool() {
     let desk = Desk::new(Profile::Sandbox);
     desk.write("in.txt", b"x");
     let theirs = desk.call_as("them", "sandbox_create", json!({"name": "theirs"})).structured;
@@ -186,9 +186,9 @@ fn a_sandbox_that_is_not_ones_own_is_unknown_to_every_tool() {
     assert_eq!(desk.provider.woken(), 0, "what is refused wakes nothing");
 }
 
-/// FS-02: what is no plain absolute path is refused by every tool that takes one.
+/// What is no plain absolute path is refused by every tool that takes one.
 #[test]
-fn a_path_that_leads_elsewhere_is_refused_by_every_tool() {
+fn fs_02_a_path_that_leads_elsewhere_is_refused_by_every_tool() {
     let desk = Desk::new(Profile::Sandbox);
     desk.ok("sandbox_create", json!({"name": "a"}));
     let (long, component) = (format!("/{}", "a/".repeat(2_048)), format!("/{}", "a".repeat(256)));

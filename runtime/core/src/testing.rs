@@ -1,6 +1,7 @@
 //! Doubles for tests of what stands on the ports: a clock that a test drives, a ledger in memory, and a provider whose
 //! sandboxes understand five words. Only with the feature `testing`.
 
+mod faulty;
 mod ledger;
 mod machine;
 mod provider;
@@ -8,6 +9,7 @@ mod provider;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+pub use self::faulty::FaultyLedger;
 pub use self::ledger::MemoryLedger;
 pub use self::provider::FakeProvider;
 use crate::sandbox::Timestamp;
@@ -27,6 +29,11 @@ impl ManualClock {
     /// Lets time pass.
     pub fn advance(&self, time: Duration) {
         self.0.fetch_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
+    }
+
+    /// Puts it back, as an operator or a time server can.
+    pub fn put_back(&self, time: Duration) {
+        self.0.fetch_sub(u64::try_from(time.as_millis()).unwrap_or(0), Ordering::SeqCst);
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Instance {
     stderr: Output,
     /// Whether it has its grants: those of its first run.
     granted: bool,
+    /// Whether a call of it was cut off: nothing may enter it again.
+    ended: bool,
 }
 
 impl Instance {
@@ -52,7 +54,7 @@ impl Instance {
 
     pub(crate) fn new(store: Store<Host>, guest: Guest, raw: wasmtime::component::Instance) -> Self {
         let (stdout, stderr) = (Output::new(Stream::Stdout), Output::new(Stream::Stderr));
-        Self { store, guest, raw, stdout, stderr, granted: false }
+        Self { store, guest, raw, stdout, stderr, granted: false, ended: false }
     }
 
     /// Runs one snippet to its outcome. Of the grants, those of the first run hold for the instance's life; limits,
@@ -118,15 +120,31 @@ impl Instance {
             let interpreter = self.guest.dormouse_sandbox_interpreter();
             let call = interpreter.call_get(&mut self.store, name, query, &options);
             let deadline = tokio::time::Instant::from_std(begin + request.limits.wall);
-            match tokio::time::timeout_at(deadline, call).await {
-                Err(_) => Status::Stopped(trap::time(&request.limits)),
-                Ok(Err(error)) => trap::status(error, self.store.data(), &request.limits),
-                Ok(Ok(outcome)) => status(outcome),
-            }
+            let called = tokio::time::timeout_at(deadline, call).await;
+            self.came_to(called, &request.limits)
         } else {
             Status::Stopped(trap::memory(&request.limits))
         };
         Ok(self.outcome(status, &request.limits, begin))
+    }
+
+    /// What a call came to.
+    fn came_to(
+        &mut self,
+        called: std::result::Result<wasmtime::Result<contract::Outcome>, tokio::time::error::Elapsed>,
+        limits: &Limits,
+    ) -> Status {
+        self.ended = !matches!(called, Ok(Ok(_)));
+        match called {
+            Err(_) => Status::Stopped(trap::time(limits)),
+            Ok(Err(error)) => trap::status(error, self.store.data(), limits),
+            Ok(Ok(outcome)) => status(outcome),
+        }
+    }
+
+    /// Whether it can be called again: no call of it was cut off by a limit, a crash or the end of its program.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.ended
     }
 
     /// The globals as the guest lists them, in JSON.
@@ -137,6 +155,7 @@ impl Instance {
         self.store.data_mut().deadline = Instant::now() + limits.wall;
         let interpreter = self.guest.dormouse_sandbox_interpreter();
         let listed = interpreter.call_vars(&mut self.store, self::bounds(bounds)).await;
+        self.ended = listed.is_err();
         listed.map_err(|error| match trap::status(error, self.store.data(), limits) {
             Status::Stopped(error) => error,
             _ => Error::new(ErrorCode::GuestTrap, "the variables cannot be listed"),
@@ -166,13 +185,21 @@ impl Instance {
     /// Binds a global to the value of JSON text, within the limits of the next run.
     ///
     /// # Errors
-    /// What the guest says against it.
+    /// `args_invalid` with what the guest says against it; `limit_time`, `limit_memory`, `guest_trap`: what ended it.
     pub(crate) async fn set(&mut self, name: &str, json: &str, limits: &Limits) -> Result<()> {
         self.store.data_mut().deadline = Instant::now() + limits.wall;
         let interpreter = self.guest.dormouse_sandbox_interpreter();
         let set = interpreter.call_set(&mut self.store, name, json).await;
-        set.unwrap_or_else(|error| Err(format!("{error:#}")))
-            .map_err(|why| Error::new(ErrorCode::GuestTrap, format!("`{name}` cannot be set: {why}")))
+        self.ended = set.is_err();
+        let shown = || name.escape_debug().take(64).collect::<String>();
+        match set {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(why)) => Err(Error::args_invalid(format!("`{}` cannot be set: {why}", shown()))),
+            Err(error) => Err(match trap::status(error, self.store.data(), limits) {
+                Status::Stopped(error) => error,
+                _ => Error::new(ErrorCode::GuestTrap, format!("`{}` cannot be set", shown())),
+            }),
+        }
     }
 
     /// Sets the limits of the run that begins. False when the instance holds more memory than they allow.
@@ -199,11 +226,8 @@ impl Instance {
             self.guest.dormouse_sandbox_interpreter().call_eval(&mut self.store, &request.code, &options);
         // The epoch ends what computes; this timer ends what waits in a host call.
         let deadline = tokio::time::Instant::from_std(begin + request.limits.wall);
-        match tokio::time::timeout_at(deadline, call).await {
-            Err(_) => Status::Stopped(trap::time(&request.limits)),
-            Ok(Err(error)) => trap::status(error, self.store.data(), &request.limits),
-            Ok(Ok(outcome)) => status(outcome),
-        }
+        let called = tokio::time::timeout_at(deadline, call).await;
+        self.came_to(called, &request.limits)
     }
 
     fn usage(&self, limits: &Limits, begin: Instant) -> Usage {

@@ -5,6 +5,7 @@
 //! instance, and the next run starts from that state.
 
 mod files;
+mod interpreter;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use dormouse_core::{
 use dormouse_files::{Files, Quota, Tree};
 
 use self::files::TreeFiles;
+use self::interpreter::Interpreter;
 use crate::disk::OwnFiles;
 use crate::engine::Metering;
 use crate::instance::Instance;
@@ -42,15 +44,14 @@ pub(crate) struct WasmMachine {
     interpreters: BTreeMap<Language, Interpreter>,
 }
 
-/// One language's interpreter.
-#[derive(Default)]
-struct Interpreter {
-    /// In memory. Taken out for the time of a run, so that one that does not end well is lost.
-    live: Option<(Arc<Ready>, Instance)>,
-    /// Its last state that was taken; none: a fresh one.
-    kept: Option<Arc<Kept>>,
-    /// Whether `live` may differ from `kept`.
-    changed: bool,
+/// An interpreter during a run.
+struct Run {
+    ready: Arc<Ready>,
+    instance: Instance,
+    /// What the next run begins with if this one is cut off.
+    recovery: Recovery,
+    /// The last state that was taken.
+    before: Option<Arc<Kept>>,
 }
 
 /// What a sandbox may hold in files.
@@ -80,22 +81,23 @@ impl WasmMachine {
         Ok(machine)
     }
 
-    /// Becomes what a state says; what it does not include stays.
+    /// Becomes what a state says; what it does not include stays. Nothing is changed before all that can fail is done.
     async fn enter(&mut self, state: &WasmSnapshot) -> Result<()> {
         for (language, kept) in state.interpreters.iter().flatten() {
             let ready = self.provider.ready(language, Metering::Epoch).await?;
             session::check_guest(&ready, kept.guest())?;
         }
-        if let Some(interpreters) = &state.interpreters {
-            let asleep =
-                |kept: &Arc<Kept>| Interpreter { kept: Some(kept.clone()), ..Interpreter::default() };
-            self.interpreters =
-                interpreters.iter().map(|(language, kept)| (language.clone(), asleep(kept))).collect();
-        }
-        if let Some(tree) = &state.tree {
+        if state.tree.is_some() && state.interpreters.is_none() {
             // Interpreters that stay begin anew from their state: an instance cannot let go of its folders.
             self.settle().await?;
-            self.interpreters.values_mut().for_each(|interpreter| interpreter.live = None);
+            self.interpreters.values_mut().for_each(Interpreter::sleep);
+        }
+        if let Some(interpreters) = &state.interpreters {
+            let asleep =
+                interpreters.iter().map(|(language, kept)| (language.clone(), Interpreter::of(kept)));
+            self.interpreters = asleep.collect();
+        }
+        if let Some(tree) = &state.tree {
             self.files.0.restore(tree.clone().with_quota(quota(&self.spec)));
         }
         Ok(())
@@ -104,50 +106,43 @@ impl WasmMachine {
     /// Takes the state of all interpreters in memory that have changed. None of them has open files then.
     async fn settle(&mut self) -> Result<()> {
         for interpreter in self.interpreters.values_mut() {
-            if let Some((ready, mut instance)) = interpreter.live.take() {
-                if interpreter.changed {
-                    interpreter.save(&ready, &mut instance).await?;
-                }
-                interpreter.live = Some((ready, instance));
-            }
+            interpreter.settle().await?;
         }
         Ok(())
     }
 
-    /// The interpreter of a language, out of its place, awake. Whoever took it puts it back if it is whole.
-    async fn take(&mut self, language: &Language) -> Result<(Arc<Ready>, Instance)> {
+    /// The interpreter of a language, out of its place, awake, and what it goes back to if the run is stopped or given up:
+    /// its state before, where that is wanted and possible. Whoever took it gives it to [`WasmMachine::end`].
+    async fn begin(&mut self, language: &Language) -> Result<Run> {
         let interpreter = self.interpreters.entry(language.clone()).or_default();
-        if let Some(live) = interpreter.live.take() {
-            return Ok(live);
+        interpreter.wake(&self.provider, language).await?;
+        let recovery = match interpreter.open_files() {
+            _ if !self.spec.rolls_back => Recovery::Fresh,
+            _ if !interpreter.is_changed() => Recovery::BeforeRun,
+            0 => {
+                interpreter.settle().await?;
+                Recovery::BeforeRun
+            }
+            _ => Recovery::Earlier,
+        };
+        let before = interpreter.kept().cloned();
+        if recovery == Recovery::Fresh {
+            interpreter.forget();
         }
-        let ready = self.provider.ready(language, Metering::Epoch).await?;
-        let mut instance = ready.take().await?;
-        if let Some(kept) = &interpreter.kept {
-            session::restore(&ready, &mut instance, kept.interpreter()?.as_ref()).await?;
-        }
-        interpreter.changed = false;
-        Ok((ready, instance))
+        let (ready, instance) = interpreter.take()?;
+        Ok(Run { ready, instance, recovery, before })
     }
 
-    /// Takes the state before a run, where that is wanted and possible. The answer: what a stopped run leads back to.
-    async fn keep(
-        &mut self,
-        language: &Language,
-        ready: &Ready,
-        instance: &mut Instance,
-    ) -> Result<Recovery> {
-        if !self.spec.rolls_back {
-            return Ok(Recovery::Fresh);
-        }
+    /// Ends a run: an interpreter that can go on stays in memory. The answer for one that cannot: what the next run begins
+    /// with.
+    fn end(&mut self, language: &Language, run: Run) -> Option<Recovery> {
         let interpreter = self.interpreters.entry(language.clone()).or_default();
-        if !interpreter.changed {
-            return Ok(Recovery::BeforeRun);
+        if run.instance.is_whole() {
+            interpreter.put_back(run.ready, run.instance, run.before);
+            return None;
         }
-        if instance.open_files() > 0 {
-            return Ok(Recovery::Earlier);
-        }
-        interpreter.save(ready, instance).await?;
-        Ok(Recovery::BeforeRun)
+        let fresh = interpreter.kept().is_none() && run.recovery != Recovery::BeforeRun;
+        Some(if fresh { Recovery::Fresh } else { run.recovery })
     }
 
     /// What its interpreters see as their own files.
@@ -165,20 +160,6 @@ impl WasmMachine {
         };
         let limits = Limits { memory: self.spec.memory, fuel: None, ..request.limits };
         EvalRequest { grants, limits, ..request }
-    }
-}
-
-impl Interpreter {
-    /// Takes the state of what is in memory.
-    async fn save(&mut self, ready: &Ready, instance: &mut Instance) -> Result<()> {
-        let before = match &self.kept {
-            Some(kept) => Some(kept.interpreter()?),
-            None => None,
-        };
-        let saved = session::save(ready, instance, before.as_deref()).await?;
-        self.kept = Some(Arc::new(Kept::new(saved)));
-        self.changed = false;
-        Ok(())
     }
 }
 
@@ -201,25 +182,11 @@ impl Machine for WasmMachine {
         if !self.spec.keeps_memory {
             self.interpreters.remove(&language);
         }
-        let (ready, mut instance) = self.take(&language).await?;
-        let _running = ready.loaded().slot.ticker.running();
-        let recovery = self.keep(&language, &ready, &mut instance).await?;
-        let mut outcome = instance.run(&request, begin, &self.own()).await?;
-        let interpreter = self.interpreters.entry(language).or_default();
-        if matches!(outcome.status, Status::Stopped(_)) {
-            if recovery == Recovery::Fresh {
-                interpreter.kept = None;
-            }
-            outcome.recovery = Some(if interpreter.kept.is_none() && recovery != Recovery::BeforeRun {
-                Recovery::Fresh
-            } else {
-                recovery
-            });
-        } else {
-            interpreter.live = Some((ready, instance));
-            interpreter.changed = true;
-        }
-        Ok(outcome)
+        let mut run = self.begin(&language).await?;
+        let _running = run.ready.loaded().slot.ticker.running();
+        let done = run.instance.run(&request, begin, &self.own()).await;
+        let recovery = self.end(&language, run);
+        done.map(|outcome| Outcome { recovery, ..outcome })
     }
 
     async fn get(
@@ -232,15 +199,12 @@ impl Machine for WasmMachine {
         let mut request = self.adopt(EvalRequest::new(language.clone(), ""));
         (request.limits, request.bounds) =
             (Limits { memory: self.spec.memory, ..limits.clone() }, bounds.clone());
-        let (ready, mut instance) = self.take(language).await?;
-        let _running = ready.loaded().slot.ticker.running();
-        let outcome = instance.get(&request, name, query, &self.own()).await?;
-        if !matches!(outcome.status, Status::Stopped(_)) {
-            let interpreter = self.interpreters.entry(language.clone()).or_default();
-            interpreter.live = Some((ready, instance));
-            // A query can change what it looks at.
-            interpreter.changed = true;
-        }
+        let mut run = self.begin(language).await?;
+        let _running = run.ready.loaded().slot.ticker.running();
+        let done = run.instance.get(&request, name, query, &self.own()).await;
+        // A query can change what it looks at.
+        let recovery = self.end(language, run);
+        let outcome = Outcome { recovery, ..done? };
         let known = match &outcome.status {
             Status::Raised(_) if query.is_none() => {
                 self.variables(language, limits).await?.iter().any(|variable| variable.name == name)
@@ -257,14 +221,15 @@ impl Machine for WasmMachine {
 
     async fn set(&mut self, language: &Language, name: &str, json: &str, limits: &Limits) -> Result<()> {
         let request = self.adopt(EvalRequest::new(language.clone(), ""));
-        let (ready, mut instance) = self.take(language).await?;
-        let _running = ready.loaded().slot.ticker.running();
-        instance.grant(&request, &self.own())?;
-        instance.set(name, json, &Limits { memory: self.spec.memory, ..limits.clone() }).await?;
-        let interpreter = self.interpreters.entry(language.clone()).or_default();
-        interpreter.live = Some((ready, instance));
-        interpreter.changed = true;
-        Ok(())
+        let limits = Limits { memory: self.spec.memory, ..limits.clone() };
+        let mut run = self.begin(language).await?;
+        let _running = run.ready.loaded().slot.ticker.running();
+        let done = match run.instance.grant(&request, &self.own()) {
+            Ok(()) => run.instance.set(name, json, &limits).await,
+            Err(error) => Err(error),
+        };
+        self.end(language, run);
+        done
     }
 
     async fn variables(&mut self, language: &Language, limits: &Limits) -> Result<Vec<Variable>> {
@@ -272,15 +237,15 @@ impl Machine for WasmMachine {
             return Ok(Vec::new());
         }
         let request = self.adopt(EvalRequest::new(language.clone(), ""));
-        let (ready, mut instance) = self.take(language).await?;
-        let _running = ready.loaded().slot.ticker.running();
-        instance.grant(&request, &self.own())?;
-        let listed = instance.variables(&request.bounds, limits).await?;
-        let interpreter = self.interpreters.entry(language.clone()).or_default();
-        interpreter.live = Some((ready, instance));
+        let mut run = self.begin(language).await?;
+        let _running = run.ready.loaded().slot.ticker.running();
+        let done = match run.instance.grant(&request, &self.own()) {
+            Ok(()) => run.instance.variables(&request.bounds, limits).await,
+            Err(error) => Err(error),
+        };
         // Showing a value can run its code.
-        interpreter.changed = true;
-        serde_json::from_str(&listed)
+        self.end(language, run);
+        serde_json::from_str(&done?)
             .map_err(|error| Error::internal("the guest's list of variables has another form", error))
     }
 
@@ -299,26 +264,27 @@ impl Machine for WasmMachine {
         } else {
             self.settle().await?;
             let kept = self.interpreters.iter();
-            Some(kept.filter_map(|(language, one)| Some((language.clone(), one.kept.clone()?))).collect())
+            Some(kept.filter_map(|(language, one)| Some((language.clone(), one.kept()?.clone()))).collect())
         };
         let tree = (include != Include::Memory).then(|| self.files.0.snapshot());
         Ok(Arc::new(WasmSnapshot { interpreters, tree }))
     }
 
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()> {
-        self.enter(downcast(snapshot)?).await
+        let state = downcast(snapshot)?;
+        // Damage is found now, while there is something to stay with, and not when it is first used.
+        for kept in state.interpreters.iter().flat_map(BTreeMap::values) {
+            kept.interpreter()?;
+        }
+        self.enter(state).await
     }
 
     fn open_files(&self) -> usize {
-        self.interpreters
-            .values()
-            .filter_map(|one| one.live.as_ref())
-            .map(|(_, live)| live.open_files())
-            .sum()
+        self.interpreters.values().map(Interpreter::open_files).sum()
     }
 
     fn awake(&self) -> Vec<Language> {
-        let awake = self.interpreters.iter().filter(|(_, interpreter)| interpreter.live.is_some());
+        let awake = self.interpreters.iter().filter(|(_, interpreter)| interpreter.is_awake());
         awake.map(|(language, _)| language.clone()).collect()
     }
 }

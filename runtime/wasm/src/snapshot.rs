@@ -103,8 +103,13 @@ impl Kept {
         let (Some(index), Some(source)) = (self.index.get(), &self.source) else {
             return Err(damaged("an interpreter is nowhere"));
         };
+        let regions = regions(index, source.as_ref())?;
+        let held = self.head.memory / PAGE as u64;
+        if regions.last().is_some_and(|(number, _)| u64::from(*number) * u64::from(REGION) >= held) {
+            return Err(damaged("a region lies outside its memory"));
+        }
         let mut pages = Vec::new();
-        for (number, id) in regions(index, source.as_ref())? {
+        for (number, id) in regions {
             read_region(number, &chunk::fetch(source.as_ref(), &id)?, &mut pages)?;
         }
         let Head { language, guest, stack_pointer, memory, closed, .. } = self.head.clone();
@@ -296,3 +301,6 @@ impl Snapshot for WasmSnapshot {
         self
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use dormouse::sandbox::{Handle, Owner};
 use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, GuestPath, Language, Result};
-use dormouse_tools::{CallContext, HostFolders, Surface, Toolset};
+use dormouse_tools::{CallContext, HostFolders, Reply, Surface, Toolset};
 use serde_json::{Map, Value as Json, json};
 
 use super::once::{self, Form};
@@ -19,6 +19,9 @@ use crate::settings;
 
 /// Largest file that is copied, in bytes.
 const MAX_COPY: u64 = 256 << 20;
+
+/// Sandboxes that one call lists; a listing takes as many calls as it needs.
+const PAGE: u32 = 200;
 
 /// Does it; the exit status.
 pub(crate) fn run(
@@ -71,7 +74,7 @@ fn meant(command: SandboxCommand) -> (&'static str, Json) {
         SandboxCommand::Create { name, session_key } => {
             ("sandbox_create", json!({"name": name, "session_key": session_key}))
         }
-        SandboxCommand::List => ("sandbox_list", json!({"limit": 1000})),
+        SandboxCommand::List => ("sandbox_list", json!({"limit": PAGE})),
         SandboxCommand::Show { name } => ("sandbox_get", json!({"sandbox": name})),
         SandboxCommand::Files { name, path, recursive } => {
             ("sandbox_files", json!({"sandbox": name, "path": path, "recursive": recursive}))
@@ -113,7 +116,7 @@ pub(super) fn call(
         Json::Object(all) => all.into_iter().filter(|(_, value)| !value.is_null()).collect(),
         _ => Map::new(),
     };
-    let reply = once::wait(surface.call(tool, arguments, CallContext::default()))?;
+    let reply = ask(&surface, tool, arguments)?;
     if as_json {
         print::out(&format!("{}\n", reply.structured))?;
         return Ok(u8::from(reply.is_error));
@@ -130,6 +133,29 @@ pub(super) fn call(
     }
     print::out(&lines(&reply.structured))?;
     Ok(0)
+}
+
+/// The answer of a tool; of a listing, all its pages as one.
+fn ask(surface: &Surface, tool: &str, mut arguments: Map<String, Json>) -> Result<Reply> {
+    let call = |arguments| once::wait(surface.call(tool, arguments, CallContext::default()));
+    let mut reply = call(arguments.clone())?;
+    while let Some(cursor) = reply.structured.get("next_cursor").filter(|cursor| cursor.is_string()) {
+        arguments.insert("cursor".into(), cursor.clone());
+        let mut next = call(arguments.clone())?;
+        if next.is_error {
+            return Ok(next);
+        }
+        for (field, value) in next.structured.as_object_mut().into_iter().flatten() {
+            match (reply.structured[field.as_str()].as_array_mut(), value.as_array_mut()) {
+                (Some(all), Some(more)) => all.append(more),
+                _ => reply.structured[field.as_str()] = value.take(),
+            }
+        }
+        if next.structured.get("next_cursor").is_none() {
+            reply.structured.as_object_mut().map(|fields| fields.remove("next_cursor"));
+        }
+    }
+    Ok(reply)
 }
 
 /// An answer for people: a list as one line an entry, a thing as one line a field.

@@ -50,12 +50,13 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    /// The state before a run, if steps are kept and it can be taken: no file is open, which would have to be closed.
+    /// The state before a run, if steps are kept and it can be taken: the sandbox rolls back, and no file is open, which would have
+    /// to be closed.
     ///
     /// # Errors
     /// What keeps the sandbox from waking.
     pub(super) async fn new(visit: &mut Visit, request: &EvalRequest) -> Result<Option<Self>> {
-        if visit.inner.rules.history == 0 {
+        if visit.inner.rules.history == 0 || !visit.record.spec.rolls_back {
             return Ok(None);
         }
         let include = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
@@ -118,7 +119,7 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_checkpoint` when the step is not, or no longer, there; the sandbox then is as it was.
     pub async fn go_back(&self, owner: &Owner, handle: &Handle<'_>, step: &str) -> Result<Sandbox> {
-        let mut visit = self.visit(owner, handle).await?;
+        let visit = self.visit(owner, handle).await?;
         let (place, state) = visit.live.history.before(step).ok_or_else(|| {
             let shown: String = step.escape_debug().take(64).collect();
             Error::new(ErrorCode::UnknownCheckpoint, format!("there is no step `{shown}` to go back to"))
@@ -126,9 +127,9 @@ impl Sandboxes {
                     "steps last while the sandbox is awake; sandbox_history names those that there are",
                 )
         })?;
-        visit.run(|machine| Box::pin(async move { machine.restore(state.as_ref()).await })).await?;
+        let include = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
+        let mut visit = visit.restore(state, include).await?;
         visit.live.history.steps.truncate(place);
-        visit.save(|_| {}).await?;
         Ok(visit.record.clone())
     }
 }

@@ -113,11 +113,25 @@ impl Sandboxes {
     /// `unknown_sandbox`, `invalid_state`, and what keeps it from being saved.
     pub async fn stop(&self, owner: &Owner, handle: &Handle<'_>, reason: StopReason) -> Result<View> {
         let record = self.find(owner, handle)?;
-        let phase = record.phase.after(Event::Stop(reason))?;
-        let mut visit = self.visit_record(record, Event::Stop(reason)).await?;
+        self.put_away(record, reason, |_| true).await?.ok_or_else(|| unknown(handle))
+    }
+
+    /// Stops a sandbox, if `due` says so of its record when no call is in the way any more.
+    pub(super) async fn put_away(
+        &self,
+        record: Sandbox,
+        reason: StopReason,
+        due: impl FnOnce(&Sandbox) -> bool,
+    ) -> Result<Option<View>> {
+        let visit = self.visit_record(record, Event::Stop(reason)).await?;
+        let before = visit.now();
+        if !due(&before) {
+            return Ok(None);
+        }
+        let phase = before.phase.after(Event::Stop(reason))?;
         let now = self.inner.clock.now();
-        visit
-            .save(|record| {
+        let mut visit = visit
+            .save(move |record| {
                 if record.phase != phase {
                     record.stopped_at = Some(now);
                 }
@@ -125,7 +139,7 @@ impl Sandboxes {
             })
             .await?;
         visit.live.forget();
-        Ok(self.view(visit.record.clone()))
+        Ok(Some(self.view(visit.record.clone())))
     }
 
     /// Lets a sandbox take calls again. Any call does the same.
@@ -135,10 +149,10 @@ impl Sandboxes {
     pub async fn resume(&self, owner: &Owner, handle: &Handle<'_>) -> Result<View> {
         let record = self.find(owner, handle)?;
         let phase = record.phase.after(Event::Resume)?;
-        let mut visit = self.visit_record(record, Event::Resume).await?;
+        let visit = self.visit_record(record, Event::Resume).await?;
         let now = self.inner.clock.now();
-        visit
-            .save(|record| {
+        let visit = visit
+            .save(move |record| {
                 record.last_activity_at = now;
                 (record.phase, record.stop_reason, record.stopped_at) = (phase, None, None);
             })
@@ -165,13 +179,12 @@ impl Sandboxes {
         due: impl FnOnce(&Sandbox) -> bool,
     ) -> Result<Option<Sandbox>> {
         let id = record.id.clone();
-        let mut visit = self.visit_record(record, Event::Destroy).await?;
+        let visit = self.visit_record(record, Event::Destroy).await?;
         if !due(&visit.now()) {
             return Ok(None);
         }
         // Whoever waits behind this call finds no record.
-        visit.live.forget();
-        visit.save(|record| record.phase = Phase::Destroyed).await?;
+        let visit = visit.save(|record| record.phase = Phase::Destroyed).await?;
         self.inner.seats().remove(&id);
         Ok(Some(visit.record.clone()))
     }

@@ -18,7 +18,8 @@ pub struct Rules {
     pub waiting: usize,
     /// How long a call waits for a sandbox that another process is using. Default 5 s.
     pub patience: Duration,
-    /// Without calls for this long a sandbox is saved and its lease given back. Default 1 s.
+    /// Without calls for this long a sandbox is saved and its lease given back; one that is called all the time is saved
+    /// between two calls after ten times as long. What a process that is killed can lose is what came after. Default 1 s.
     pub save_after: Duration,
     /// Without calls for this long its interpreters are dropped; it wakes from what was saved. Default 60 s.
     pub hibernate_after: Duration,

@@ -44,6 +44,8 @@ pub(super) struct Live {
     pub(super) history: History,
     /// When it was last called.
     pub(super) called_at: Timestamp,
+    /// Since when there is something to save.
+    pub(super) changed_at: Timestamp,
 }
 
 impl Default for Seat {
@@ -61,11 +63,6 @@ impl Seat {
     pub(super) fn end(self: &Arc<Self>) -> Ending {
         self.ended().cancel();
         Ending(self.clone())
-    }
-
-    /// Whether a call is in it, or something looks after it.
-    pub(super) fn is_taken(&self) -> bool {
-        self.live.try_lock().is_err()
     }
 }
 
@@ -190,7 +187,9 @@ impl Visit {
             };
             self.live.machine = Some(self.inner.provider.machine(&self.record.spec, state).await?);
         }
-        self.live.changed = true;
+        if !self.live.changed {
+            (self.live.changed, self.live.changed_at) = (true, self.live.called_at);
+        }
         self.live.machine.as_mut().ok_or_else(|| Error::new(ErrorCode::Internal, "the sandbox fell asleep"))
     }
 
@@ -203,14 +202,13 @@ impl Visit {
         work: impl for<'a> FnOnce(&'a mut dyn Machine) -> BoxFuture<'a, Result<T>> + Send,
     ) -> Result<T> {
         let ended = self.seat.ended().clone();
-        let gone = || Error::new(ErrorCode::Cancelled, "the sandbox is being destroyed");
         if ended.is_cancelled() {
-            return Err(gone());
+            return Err(being_destroyed());
         }
         let machine = self.machine().await?;
         tokio::select! {
             biased;
-            () = ended.cancelled() => Err(gone()),
+            () = ended.cancelled() => Err(being_destroyed()),
             done = work(machine.as_mut()) => done,
         }
     }
@@ -226,17 +224,52 @@ impl Visit {
         record
     }
 
-    /// Saves what has changed, with the record as it should be now.
+    /// Saves what has changed, with the record as it should be now. Goes to its end also when the caller gives up: else the
+    /// record could be a generation on without this process knowing, and what comes next would count as outdated.
     ///
     /// # Errors
     /// What keeps it from being saved; it stays changed then.
-    pub(super) async fn save(&mut self, change: impl FnOnce(&mut Sandbox)) -> Result<()> {
+    pub(super) async fn save(mut self, change: impl FnOnce(&mut Sandbox) + Send + 'static) -> Result<Self> {
+        let saving = tokio::spawn(async move { self.write(change).await.map(|()| self) });
+        saving.await.map_err(|error| Error::internal("saving did not end", error))?
+    }
+
+    /// Puts the sandbox back to a state, and saves that; if it cannot be, everything is as before. Goes to its end also when
+    /// the caller gives up. What the state does not `include` stays.
+    ///
+    /// # Errors
+    /// `state_damaged`, `guest_mismatch`, `cancelled` when it is being destroyed, and what keeps it from being saved.
+    pub(super) async fn restore(mut self, state: Arc<dyn Snapshot>, include: Include) -> Result<Self> {
+        let restoring = tokio::spawn(async move {
+            if self.seat.ended().is_cancelled() {
+                return Err(being_destroyed());
+            }
+            let rest = match include {
+                Include::Both => None,
+                _ => Some(self.machine().await?.snapshot(Include::Both).await?),
+            };
+            let mut machine = self.inner.provider.machine(&self.record.spec, rest).await?;
+            machine.restore(state.as_ref()).await?;
+            let before = (self.live.machine.replace(machine), self.live.changed, self.live.called_at);
+            let now = self.inner.clock.now();
+            (self.live.changed, self.live.called_at, self.live.changed_at) = (true, now, now);
+            let written = self.write(|_| {}).await;
+            if written.is_err() {
+                (self.live.machine, self.live.changed, self.live.called_at) = before;
+            }
+            written.map(|()| self)
+        });
+        restoring.await.map_err(|error| Error::internal("the restore did not end", error))?
+    }
+
+    async fn write(&mut self, change: impl FnOnce(&mut Sandbox)) -> Result<()> {
         let mut record = self.now();
         change(&mut record);
         let include = if record.spec.keeps_memory { Include::Both } else { Include::Files };
-        let changed = self.live.changed;
+        let gone = record.phase == Phase::Destroyed;
+        let wanted = self.live.changed && !gone;
         let state = match self.live.machine.as_mut() {
-            Some(machine) if changed => Some(machine.snapshot(include).await?),
+            Some(machine) if wanted => Some(machine.snapshot(include).await?),
             _ => None,
         };
         let ledger = self.inner.ledger.clone();
@@ -246,7 +279,9 @@ impl Visit {
             .map_err(|error| Error::internal("saving did not end", error))??;
         self.live.generation = saved.generation;
         self.live.changed = false;
-        if let Some(state) = state {
+        if gone {
+            self.live.forget();
+        } else if let Some(state) = state {
             self.live.asleep = Some(state);
         }
         self.record = saved;
@@ -260,6 +295,10 @@ impl Drop for Visit {
             self.live.lease = None;
         }
     }
+}
+
+fn being_destroyed() -> Error {
+    Error::new(ErrorCode::Cancelled, "the sandbox is being destroyed")
 }
 
 /// The error for a sandbox that the owner has not.

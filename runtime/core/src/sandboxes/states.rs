@@ -37,10 +37,14 @@ impl Sandboxes {
         };
         let closed = state.closed_files();
         let (ledger, quota) = (self.inner.ledger.clone(), self.inner.rules.quota);
-        let saved =
-            tokio::task::spawn_blocking(move || ledger.add_checkpoint(&label, state.as_ref(), &quota))
-                .await
-                .map_err(|error| Error::internal("saving did not end", error))??;
+        let save = move || {
+            // The next call comes after it, also when nobody waits for it any more.
+            let _visit = visit;
+            ledger.add_checkpoint(&label, state.as_ref(), &quota)
+        };
+        let saved = tokio::task::spawn_blocking(save)
+            .await
+            .map_err(|error| Error::internal("saving did not end", error))??;
         Ok((saved, closed))
     }
 
@@ -73,9 +77,8 @@ impl Sandboxes {
             .with_hint("fork it from the checkpoint instead"));
         }
         let state = self.load(&checkpoint)?;
-        let mut visit = self.visit_record(record, Event::Call).await?;
-        visit.run(|machine| Box::pin(async move { machine.restore(state.as_ref()).await })).await?;
-        visit.save(|_| {}).await?;
+        let visit = self.visit_record(record, Event::Call).await?;
+        let visit = visit.restore(state, checkpoint.label.include).await?;
         Ok((visit.record.clone(), checkpoint))
     }
 
@@ -102,28 +105,32 @@ impl Sandboxes {
         if !(1..=MAX_FORKS).contains(&count) {
             return Err(Error::args_invalid(format!("`count` is {count}, not 1 to {MAX_FORKS}")));
         }
-        let (origin, state, saved) = match checkpoint {
+        let (origin, state, saved, visit) = match checkpoint {
             Some(id) => {
                 let record = self.find(owner, handle)?;
                 let checkpoint = self.known(owner, id)?;
-                (record, self.load(&checkpoint)?, Some(checkpoint.state))
+                (record, self.load(&checkpoint)?, Some(checkpoint.state), None)
             }
             None => {
                 let mut visit = self.visit(owner, handle).await?;
                 // Waking it makes a state where there is none.
                 visit.machine().await?;
-                visit.save(|_| {}).await?;
+                let visit = visit.save(|_| {}).await?;
                 let state = visit
                     .live
                     .asleep
                     .clone()
                     .ok_or_else(|| Error::new(ErrorCode::Internal, "the sandbox has no state to fork"))?;
-                (visit.record.clone(), state, visit.record.state)
+                (visit.record.clone(), state, visit.record.state, Some(visit))
             }
         };
         let forks = (0..count).map(|_| self.forked(&origin, saved)).collect::<Result<Vec<_>>>()?;
         let (ledger, quota) = (self.inner.ledger.clone(), self.inner.rules.quota);
-        let forks = tokio::task::spawn_blocking(move || ledger.create_all(&forks, &quota).map(|()| forks))
+        let make = move || {
+            let _visit = visit;
+            ledger.create_all(&forks, &quota).map(|()| forks)
+        };
+        let forks = tokio::task::spawn_blocking(make)
             .await
             .map_err(|error| Error::internal("the forks were not made", error))??;
         for fork in &forks {

@@ -1,6 +1,8 @@
 //! The manager over a machine and a ledger that only pretend, and a clock that the tests drive.
 
+mod crowds;
 mod fakes;
+mod faults;
 mod history;
 mod life;
 mod states;

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use super::seat::Seat;
 use super::{Inner, Sandboxes};
-use crate::Result;
-use crate::sandbox::{Event, Handle, Phase, Sandbox, SandboxId, StopReason, Swept};
+use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason, Swept};
+use crate::{Error, ErrorCode, Result};
 
 /// How often a server looks.
 const TICK: Duration = Duration::from_millis(250);
+/// A sandbox that is called all the time is saved after so many times the time that others are.
+const LATEST: u32 = 10;
 /// Ticks between two looks at all records.
 const LIFECYCLE: u32 = 40;
 /// Ticks between two sweeps: an hour.
@@ -66,12 +68,15 @@ impl Sandboxes {
                 awake += 1;
                 continue;
             };
-            let quiet = |time| live.called_at.after(time) <= now;
+            // A clock that was put back would else keep everything from being saved until it is where it was.
+            let put_back = live.called_at > now.after(rules.save_after);
+            let quiet = |time| put_back || live.called_at.after(time) <= now;
             let crowded = live.machine.is_some() && awake >= rules.awake;
             let entirely = crowded || quiet(rules.hibernate_after);
             // Saving closes open files: who has some keeps them until it hibernates.
             let open = live.machine.as_ref().is_some_and(|machine| machine.open_files() > 0);
-            let due = entirely || (live.changed && !open && quiet(rules.save_after));
+            let unsaved = live.changed_at.after(rules.save_after * LATEST) <= now;
+            let due = entirely || (live.changed && !open && (unsaved || quiet(rules.save_after)));
             awake += usize::from(live.machine.is_some() && !entirely);
             drop(live);
             if due {
@@ -81,14 +86,18 @@ impl Sandboxes {
         resting
     }
 
-    /// Saves everything and lets go of it.
+    /// Saves everything and lets go of it. Waits for calls that are under way, for [`Rules::patience`](super::Rules::patience)
+    /// in all: end them before.
     ///
     /// # Errors
     /// The last failure; all are in the log. What could not be saved is lost with the process.
     pub async fn close(&self) -> Result<()> {
+        let until = tokio::time::Instant::now() + self.inner.rules.patience;
         let mut failed = Ok(());
         for (id, seat) in self.seats() {
-            if let Err(error) = self.put_down(&id, seat, true).await {
+            let free = tokio::time::timeout_at(until, seat.live.lock()).await.is_ok();
+            let done = if free { self.put_down(&id, seat, true).await } else { Err(still_called()) };
+            if let Err(error) = done {
                 tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved");
                 failed = Err(error);
             }
@@ -99,34 +108,29 @@ impl Sandboxes {
     /// Stops and destroys what is due by the clock.
     ///
     /// # Errors
-    /// What keeps the ledger from reading. A sandbox that is in use is left for the next time.
+    /// What keeps the ledger from reading. A sandbox that is in use, here or in another process, is left for the next time.
     pub async fn live(&self) -> Result<()> {
         let now = self.inner.clock.now();
-        for sandbox in self.inner.ledger.in_phase(Phase::Running)? {
-            if self.is_taken(&sandbox.id) {
-                continue;
-            }
-            let (id, owner) = (sandbox.id.clone(), sandbox.owner.clone());
-            let record = self.view(sandbox).sandbox;
-            if self.is_unused(&record) {
-                let done = self.end(record, |record| self.is_unused(record)).await;
-                self.note(&id, done.map(drop));
-            } else if record.last_activity_at.after(record.spec.idle) <= now {
-                let handle = Handle::IdOrName(id.as_str());
-                self.note(&id, self.stop(&owner, &handle, StopReason::Idle).await.map(drop));
-            }
-        }
-        let due = |record: &Sandbox| {
+        let idle = |record: &Sandbox| record.last_activity_at.after(record.spec.idle) <= now;
+        let over = |record: &Sandbox| {
             let stopped_at = record.stopped_at.filter(|_| record.phase == Phase::Stopped);
             self.is_unused(record) || stopped_at.is_some_and(|at| at.after(record.spec.retention) <= now)
         };
-        for sandbox in self.inner.ledger.in_phase(Phase::Stopped)? {
+        let running = self.inner.ledger.in_phase(Phase::Running)?;
+        for sandbox in running.into_iter().chain(self.inner.ledger.in_phase(Phase::Stopped)?) {
             let id = sandbox.id.clone();
+            // With what has not been saved yet: a call may just have woken it.
             let record = self.view(sandbox).sandbox;
-            // A call that has just woken it has not always been saved.
-            if !self.is_taken(&id) && due(&record) {
-                self.note(&id, self.end(record, due).await.map(drop));
+            let (ends, rests) = (over(&record), record.phase == Phase::Running && idle(&record));
+            if !(ends || rests) || self.is_taken(&id) {
+                continue;
             }
+            let done = if ends {
+                self.end(record, over).await.map(drop)
+            } else {
+                self.put_away(record, StopReason::Idle, idle).await.map(drop)
+            };
+            self.note(&id, done);
         }
         Ok(())
     }
@@ -136,8 +140,15 @@ impl Sandboxes {
         !record.used && record.created_at.after(self.inner.rules.unused) <= self.inner.clock.now()
     }
 
+    /// Whether a call is in it, or another process has it.
     fn is_taken(&self, id: &SandboxId) -> bool {
-        self.inner.seats().get(id).is_some_and(|seat| seat.is_taken())
+        let seat = self.inner.seats().get(id).cloned();
+        let ours = match seat.as_ref().map(|seat| seat.live.try_lock()) {
+            Some(Err(_)) => return true,
+            Some(Ok(live)) => live.lease.is_some(),
+            None => false,
+        };
+        !ours && !matches!(self.inner.ledger.lease(id), Ok(Some(_)))
     }
 
     /// Removes what no record needs.
@@ -150,7 +161,7 @@ impl Sandboxes {
             let chunks = inner.ledger.chunks();
             inner.ledger.sweep(&|state| inner.provider.reach(state, chunks.as_ref()))
         });
-        done.await.map_err(|error| crate::Error::internal("the sweep did not end", error))?
+        done.await.map_err(|error| Error::internal("the sweep did not end", error))?
     }
 
     fn note(&self, id: &SandboxId, done: Result<()>) {
@@ -174,7 +185,7 @@ impl Sandboxes {
                 self.inner.seats().remove(id);
                 return Ok(());
             };
-            let mut visit = self.visit_record(record, Event::Call).await?;
+            let visit = self.visit_record(record, Event::Call).await?;
             if visit.live.changed && visit.live.generation == generation {
                 visit.save(|_| {}).await?;
             }
@@ -199,6 +210,10 @@ impl Sandboxes {
     fn record(&self, id: &SandboxId) -> Result<Option<crate::sandbox::Sandbox>> {
         self.inner.ledger.by_id(id)
     }
+}
+
+fn still_called() -> Error {
+    Error::new(ErrorCode::Busy, "a call that does not end keeps the sandbox from being saved")
 }
 
 fn upgrade(weak: &Weak<Inner>) -> Option<Sandboxes> {

@@ -101,7 +101,7 @@ fn with_bytes(bytes: &[u8], written: &Written) -> usize {
 }
 
 #[test]
-fn changed_bytes_give_an_error_or_the_right_answer() {
+fn lif_03_changed_bytes_give_an_error_or_the_right_answer() {
     let written = written();
     assert_eq!(with_bytes(&written.bytes, &written), 0);
     let mut dice = Dice(4711);
@@ -123,21 +123,22 @@ fn changed_bytes_give_an_error_or_the_right_answer() {
 }
 
 #[test]
-fn a_cut_database_and_another_file_give_an_error() {
+fn lif_03_a_cut_database_and_another_file_give_an_error() {
     let written = written();
     let length = written.bytes.len();
     for keep in [0, 1, 99, 100, 4000, 4096, 8192, length / 2, length - 4096, length - 1] {
         assert!(with_bytes(&written.bytes[..keep], &written) > 0, "{keep} bytes of {length}");
     }
     let mut zeroed = written.bytes.clone();
-    zeroed[4096..20_000].fill(0);
+    // All but the first page, so that no page that is asked for is left.
+    zeroed[4096..].fill(0);
     for bytes in [vec![b'x'; 10_000], vec![0; 10_000], zeroed] {
         assert!(with_bytes(&bytes, &written) > 0);
     }
 }
 
 #[test]
-fn a_later_version_is_refused_with_a_hint() {
+fn lif_03_a_later_version_is_refused_with_a_hint() {
     let mut written = written();
     // The version's place in the file, a big-endian word.
     written.bytes[60..64]
@@ -162,7 +163,7 @@ fn a_missing_chunk_is_named() {
 
 /// As a user who may do everything writes everywhere, the other process is another user then.
 #[test]
-fn a_folder_that_cannot_be_written_is_unavailable() {
+fn lif_02_a_folder_that_cannot_be_written_is_unavailable() {
     const NOBODY: u32 = 65_534;
     let place = tempfile::tempdir().unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();

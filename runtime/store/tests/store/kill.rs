@@ -115,7 +115,7 @@ impl Promised {
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_kill_at_any_moment() {
+fn lif_01_what_was_acknowledged_survives_a_kill_at_any_moment() {
     let place = tempfile::tempdir().unwrap();
     let mut dice = Dice(20_261_121);
     let mut promised = Promised::default();
@@ -139,7 +139,7 @@ fn what_was_acknowledged_survives_a_kill_at_any_moment() {
 }
 
 #[test]
-fn a_file_that_may_not_grow_is_an_error_and_loses_nothing() {
+fn lif_02_a_file_that_may_not_grow_is_an_error_and_loses_nothing() {
     for blocks in [300, 700, 1500, 3000] {
         let place = tempfile::tempdir().unwrap();
         drop(store(place.path()));
@@ -159,7 +159,7 @@ fn a_file_that_may_not_grow_is_an_error_and_loses_nothing() {
 }
 
 #[test]
-fn a_full_database_is_an_error_loses_nothing_and_takes_more_when_there_is_room() {
+fn lif_02_a_full_database_is_an_error_loses_nothing_and_takes_more_when_there_is_room() {
     let place = tempfile::tempdir().unwrap();
     let settings = dormouse_store::Settings { most_bytes: Some(1 << 20) };
     let store = Store::open(place.path(), &settings).unwrap();

@@ -18,7 +18,7 @@ fn four(folder: &std::path::Path, task: &str, word: impl Fn(u32) -> String) -> V
 }
 
 #[test]
-fn one_key_gives_one_sandbox_however_many_ask_at_once() {
+fn mcp_08_one_key_gives_one_sandbox_however_many_ask_at_once() {
     let place = tempfile::tempdir().unwrap();
     let answers = four(place.path(), "same-key", |_| "the key".into());
     assert_eq!(answers.len(), 100);
@@ -29,7 +29,7 @@ fn one_key_gives_one_sandbox_however_many_ask_at_once() {
 }
 
 #[test]
-fn a_quota_holds_however_many_ask_at_once() {
+fn mcp_06_a_quota_holds_however_many_ask_at_once() {
     let place = tempfile::tempdir().unwrap();
     let answers = four(place.path(), "own-keys", |process| format!("process {process}"));
     assert_eq!(answers.iter().filter(|answer| answer.starts_with("new ")).count(), 10, "{answers:?}");
@@ -38,7 +38,7 @@ fn a_quota_holds_however_many_ask_at_once() {
 }
 
 #[test]
-fn a_lease_ends_with_its_process() {
+fn lif_06_a_lease_ends_with_its_process() {
     let place = tempfile::tempdir().unwrap();
     let store = store(place.path());
     let id = SandboxId::random().unwrap();
@@ -56,7 +56,7 @@ fn a_lease_ends_with_its_process() {
 }
 
 #[test]
-fn a_sandbox_goes_when_the_process_that_was_making_it_is_gone_and_not_before() {
+fn lif_01_a_sandbox_goes_when_the_process_that_was_making_it_is_gone_and_not_before() {
     let place = tempfile::tempdir().unwrap();
     let store = store(place.path());
     let mut other = Other::start("creating", place.path(), "");

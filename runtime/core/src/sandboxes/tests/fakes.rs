@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use crate::sandbox::{Handle, Name, Owner, Quota, SessionKey};
 use crate::sandboxes::{Asked, Rules, Sandboxes, View};
-use crate::testing::{FakeProvider, ManualClock, MemoryLedger};
+use crate::testing::{FakeProvider, FaultyLedger, ManualClock};
 use crate::{ErrorCode, EvalRequest, Language, Manager, Outcome, Policy, Result, Status, Value};
 
 pub(super) struct World {
     pub(super) sandboxes: Sandboxes,
     pub(super) provider: FakeProvider,
-    pub(super) ledger: MemoryLedger,
+    pub(super) ledger: FaultyLedger,
     pub(super) clock: Arc<ManualClock>,
     pub(super) owner: Owner,
     rules: Rules,
@@ -24,11 +24,11 @@ pub(super) fn rules() -> Rules {
 
 impl World {
     pub(super) fn new(rules: Rules) -> Self {
-        let (ledger, clock) = (MemoryLedger::default(), Arc::new(ManualClock::default()));
+        let (ledger, clock) = (FaultyLedger::default(), Arc::new(ManualClock::default()));
         Self::over(ledger, clock, rules)
     }
 
-    fn over(ledger: MemoryLedger, clock: Arc<ManualClock>, rules: Rules) -> Self {
+    fn over(ledger: FaultyLedger, clock: Arc<ManualClock>, rules: Rules) -> Self {
         let provider = FakeProvider::default();
         let manager = Manager::new(Policy::default(), Arc::new(provider.clone()));
         let sandboxes = Sandboxes::new(manager, Arc::new(ledger.clone()), rules.clone(), clock.clone());

@@ -89,9 +89,9 @@ async fn what_is_destroyed_is_gone_with_its_name_and_checkpoints() {
     assert_eq!(code(restored), Some(ErrorCode::UnknownCheckpoint));
 }
 
-/// MCP-07: no difference between another's, a destroyed one and one that was never there.
+/// No difference between another's, a destroyed one and one that was never there.
 #[tokio::test]
-async fn what_is_not_ones_own_is_as_unknown_as_what_never_was() {
+async fn mcp_07_what_is_not_ones_own_is_as_unknown_as_what_never_was() {
     let world = World::new(rules());
     let view = world.create("a").await;
     let stranger = Owner::parse("somebody").unwrap();

@@ -28,9 +28,9 @@ async fn calls_come_one_at_a_time_and_only_so_many_wait() {
     world.eval("a", "1").await.unwrap();
 }
 
-/// S2-16, MCP-08: one sandbox of a key, whoever comes first; another owner has another.
+/// S2-16: one sandbox of a key, whoever comes first; another owner has another.
 #[tokio::test]
-async fn a_session_key_means_one_sandbox() {
+async fn mcp_08_a_session_key_means_one_sandbox() {
     let world = World::new(rules());
     let both = futures::future::join(world.with_key("k"), world.with_key("k"));
     let ((one, first), (two, second)) = both.await;
@@ -70,7 +70,7 @@ async fn another_process_is_waited_for_and_then_given_up() {
 }
 
 #[tokio::test]
-async fn destroying_ends_the_run_and_those_that_wait() {
+async fn mcp_08_destroying_ends_the_run_and_those_that_wait() {
     let world = World::new(rules());
     world.create("a").await;
     let (mut run, mut next) = (Box::pin(world.eval("a", "wait")), Box::pin(world.eval("a", "wait")));

@@ -1,0 +1,198 @@
+//! State folders that cannot be written: no room, no inodes, no descriptors. A named error at the call; when the fault ends,
+//! work goes on, and nothing that was acknowledged is lost.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use dormouse_tests::binary;
+use dormouse_tests::wire::Wire;
+use serde_json::{Value as Json, json};
+
+/// A small disk of its own, gone with this value.
+struct Disk(PathBuf);
+
+impl Disk {
+    /// None: this user or this system cannot mount one, which is said.
+    fn mount(options: &str) -> Option<Self> {
+        let folder = tempfile::Builder::new().prefix("dormouse-disk-").tempdir().unwrap().keep();
+        let place = folder.to_str().unwrap().to_owned();
+        let words = ["-t", "tmpfs", "-o", options, "tmpfs", &place];
+        let mount = PathBuf::from("/bin/mount");
+        let ran = mount.exists().then(|| binary::finish(binary::started(&mount, &words), b""));
+        match ran {
+            Some(ran) if ran.status == Some(0) => Some(Self(folder)),
+            other => {
+                let why = other.map_or("there is no /bin/mount".into(), |ran| ran.complaint());
+                eprintln!("left out: a disk of {options} cannot be mounted: {}", why.trim());
+                let _ = fs::remove_dir(&folder);
+                None
+            }
+        }
+    }
+
+    fn state(&self) -> String {
+        self.0.join("state").to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let place = self.0.to_str().unwrap().to_owned();
+        binary::finish(binary::started(Path::new("/bin/umount"), &["-l", &place]), b"");
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+fn served(state: &str) -> Wire {
+    let mut wire = Wire::start(&["--state-dir", state, "--tools", "all"]);
+    wire.greet();
+    wire
+}
+
+fn code(result: &Json) -> &str {
+    result["structuredContent"]["error"]["code"].as_str().unwrap_or("none")
+}
+
+/// Calls until something is refused; how often it went well, and with what code it was refused.
+fn until_refused(mut call: impl FnMut(u64) -> Json) -> (u64, String) {
+    for number in 0..500 {
+        let result = call(number);
+        if result["isError"] == true {
+            return (number, code(&result).to_owned());
+        }
+    }
+    panic!("nothing was refused");
+}
+
+fn eval(wire: &mut Wire, id: i64, name: &str, code: &str) -> Json {
+    wire.call(id, "sandbox_eval", json!({"sandbox": name, "code": code}))
+}
+
+#[test]
+fn lif_02_a_full_disk_refuses_by_name_and_takes_more_when_there_is_room() {
+    let Some(disk) = Disk::mount("size=16m") else { return };
+    let mut wire = served(&disk.state());
+    wire.call(1, "sandbox_create", json!({"name": "box"}));
+    eval(&mut wire, 2, "box", "x = 1");
+    let first = wire.call(3, "sandbox_checkpoint", json!({"sandbox": "box"}));
+    fs::write(disk.0.join("filler"), vec![0; 9 << 20]).unwrap();
+    let (made, refused) = until_refused(|number| {
+        let id = 10 + i64::try_from(number).unwrap() * 2;
+        eval(&mut wire, id, "box", &format!("import os\nx = {number}\ndata = os.urandom(300_000)"));
+        wire.call(id + 1, "sandbox_checkpoint", json!({"sandbox": "box"}))
+    });
+    assert_eq!(refused, "state_unavailable");
+    assert!(made > 2, "{made} checkpoints");
+    // It goes on in memory, and says at each call that wants the disk what is wrong.
+    assert_eq!(eval(&mut wire, 5_000, "box", "x")["structuredContent"]["result"]["value"], made);
+    let stopped = wire.call(5_001, "sandbox_stop", json!({"sandbox": "box"}));
+    assert_eq!(code(&stopped), "state_unavailable", "{stopped}");
+    assert!(stopped["structuredContent"]["error"]["hint"].as_str().unwrap().contains("room"));
+    let back = json!({"sandbox": "box", "checkpoint_id": first["structuredContent"]["id"]});
+    let restored = wire.call(5_002, "sandbox_restore", back.clone());
+    if restored["isError"] == true {
+        assert_eq!(code(&restored), "state_unavailable");
+        assert_eq!(eval(&mut wire, 5_003, "box", "x")["structuredContent"]["result"]["value"], made);
+    }
+    // Room is made by removing what is there, or from outside.
+    eval(&mut wire, 5_004, "box", "x = 'kept'\ndel data");
+    fs::remove_file(disk.0.join("filler")).unwrap();
+    let saved = wire.call(5_005, "sandbox_stop", json!({"sandbox": "box"}));
+    assert_ne!(saved["isError"], true, "{saved}");
+    wire.kill();
+    let mut wire = served(&disk.state());
+    assert_eq!(eval(&mut wire, 1, "box", "x")["structuredContent"]["result"]["value"], "kept");
+    let listed = wire.call(2, "sandbox_list_checkpoints", json!({"sandbox": "box"}));
+    let listed = listed["structuredContent"]["checkpoints"].as_array().unwrap().len() as u64;
+    assert_eq!(listed, made + 1, "what was refused is not there, what was acknowledged is");
+    let restored = wire.call(3, "sandbox_restore", back);
+    assert_ne!(restored["isError"], true, "{restored}");
+    assert_eq!(eval(&mut wire, 4, "box", "x")["structuredContent"]["result"]["value"], 1);
+    wire.end(Duration::from_secs(20));
+}
+
+#[test]
+fn lif_02_a_disk_without_inodes_refuses_by_name_and_recovers() {
+    let Some(disk) = Disk::mount("size=40m,nr_inodes=40") else { return };
+    let mut wire = served(&disk.state());
+    wire.call(1, "sandbox_create", json!({"name": "box"}));
+    eval(&mut wire, 2, "box", "x = 1");
+    wire.call(3, "sandbox_stop", json!({"sandbox": "box"}));
+    let mut fillers = 0;
+    while fs::write(disk.0.join(format!("filler-{fillers}")), "").is_ok() {
+        fillers += 1;
+    }
+    // A sandbox that is called needs the name of its lock.
+    let refused = eval(&mut wire, 4, "box", "x");
+    assert_eq!(code(&refused), "state_unavailable", "{refused}");
+    for number in 0..fillers {
+        fs::remove_file(disk.0.join(format!("filler-{number}"))).unwrap();
+    }
+    assert_eq!(eval(&mut wire, 5, "box", "x")["structuredContent"]["result"]["value"], 1);
+    wire.end(Duration::from_secs(20));
+}
+
+#[test]
+fn lif_02_a_folder_on_a_disk_that_is_read_only_is_refused_by_name() {
+    let Some(disk) = Disk::mount("size=8m") else { return };
+    let state = disk.state();
+    let run = |words: &[&str]| binary::dormouse(&[words, &["--state-dir", &state, "--json"]].concat(), b"");
+    assert_eq!(run(&["sandbox", "create", "box"]).status, Some(0));
+    assert_eq!(run(&["sandbox", "eval", "box", "x = 1"]).status, Some(0));
+    let remount = |how: &str| {
+        let place = disk.0.to_str().unwrap();
+        let words = ["-o", how, place];
+        let ran = binary::finish(binary::started(Path::new("/bin/mount"), &words), b"");
+        assert_eq!(ran.status, Some(0), "{}", ran.complaint());
+    };
+    remount("remount,ro");
+    for words in [&["sandbox", "create", "other"][..], &["sandbox", "eval", "box", "x"], &["sandbox", "list"]]
+    {
+        let ran = run(words);
+        let told = format!("{}{}", ran.text(), ran.complaint());
+        assert!(ran.status == Some(1) && told.contains("state_unavailable"), "{words:?}: {told}");
+    }
+    remount("remount,rw");
+    let ran = run(&["sandbox", "eval", "box", "x"]);
+    assert!(ran.text().contains("\"value\":1"), "{}{}", ran.text(), ran.complaint());
+}
+
+/// Each sandbox that is not saved yet holds a lock, which takes a descriptor.
+#[test]
+fn lif_02_a_server_without_descriptors_refuses_by_name_and_recovers() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    let mut wire = Wire::start_after("ulimit -n 48", &["--state-dir", state, "--tools", "all"]);
+    wire.greet();
+    let name = |number: i64| format!("box-{number}");
+    let (mut refused, mut made) = (0, 0);
+    for number in 0..60 {
+        let result = wire.call(number + 1, "sandbox_create", json!({"name": name(number)}));
+        assert!(matches!(code(&result), "none" | "state_unavailable"), "{result}");
+        made += i64::from(code(&result) == "none");
+    }
+    assert_eq!(made, 60, "making one takes no descriptor that lasts");
+    for number in 0..60 {
+        let result = eval(&mut wire, 100 + number, &name(number), &format!("x = {number}"));
+        assert!(matches!(code(&result), "none" | "state_unavailable"), "{result}");
+        refused += i64::from(code(&result) != "none");
+    }
+    assert!(refused > 5, "only {refused} calls were refused");
+    // A second later the first are saved, and their locks given back.
+    let begin = Instant::now();
+    let mut id = 1_000;
+    loop {
+        id += 1;
+        let result = eval(&mut wire, id, &name(59), "x = 59");
+        if code(&result) == "none" {
+            break;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30), "{result}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(eval(&mut wire, 2_000, &name(0), "x")["structuredContent"]["result"]["value"], 0);
+    wire.end(Duration::from_secs(30));
+    let shown = binary::dormouse(&["sandbox", "eval", &name(59), "x", "--state-dir", state, "--json"], b"");
+    assert!(shown.text().contains("\"value\":59"), "{}", shown.text());
+}

@@ -1,0 +1,63 @@
+//! Two real servers on one state folder.
+
+use std::time::Duration;
+
+use dormouse_tests::wire::Wire;
+use serde_json::{Value as Json, json};
+
+fn served(state: &str) -> Wire {
+    let mut wire = Wire::start(&["--state-dir", state, "--tools", "all"]);
+    wire.greet();
+    wire
+}
+
+fn value(result: &Json) -> &Json {
+    &result["structuredContent"]["result"]["value"]
+}
+
+#[test]
+fn lif_06_two_servers_on_one_folder_take_turns_and_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    let mut servers = [served(state), served(state)];
+    // One key, one sandbox, whoever asks; each name is one server's.
+    let ids: Vec<Json> = servers
+        .iter_mut()
+        .map(|wire| {
+            wire.call(1, "sandbox_create", json!({"session_key": "k"}))["structuredContent"]["id"].clone()
+        })
+        .collect();
+    assert!(ids[0].is_string() && ids[0] == ids[1], "{ids:?}");
+    for wire in &mut servers {
+        let taken = wire.call(2, "sandbox_create", json!({"name": "box"}));
+        let code = &taken["structuredContent"]["error"]["code"];
+        assert!(code.is_null() || code == "name_taken", "{taken}");
+    }
+    // The one that has not got it waits until the other has saved it.
+    servers[0].call(3, "sandbox_eval", json!({"session_key": "k", "code": "x = 0"}));
+    for turn in 1..=4 {
+        let wire = &mut servers[turn % 2];
+        let id = 10 + i64::try_from(turn).unwrap();
+        let result = wire.call(id, "sandbox_eval", json!({"session_key": "k", "code": "x += 1; x"}));
+        assert_eq!(*value(&result), turn, "{result}");
+    }
+    // Both at once, each on its own: neither sees, stops or reaps the other's.
+    for (number, wire) in servers.iter_mut().enumerate() {
+        wire.call(30, "sandbox_eval", json!({"session_key": format!("own {number}"), "code": "x = 1"}));
+    }
+    // While a run goes on in one, the other says `busy` after its patience, and destroys nothing.
+    std::thread::sleep(Duration::from_secs(3));
+    servers[0].send(&json!({"jsonrpc": "2.0", "id": 40, "method": "tools/call", "params": {"name": "sandbox_eval",
+        "arguments": {"session_key": "own 0", "code": "import time; time.sleep(8); x = 2; x", "timeout_ms": 20000}}}));
+    std::thread::sleep(Duration::from_millis(500));
+    let refused = servers[1].call(41, "sandbox_destroy", json!({"session_key": "own 0"}));
+    assert_eq!(refused["structuredContent"]["error"]["code"], "busy", "{refused}");
+    let ran = servers[0].answer(40);
+    assert_eq!(*value(&ran["result"]), 2, "{ran}");
+    // One is killed: the other has its sandboxes at once, as they were last saved.
+    let [one, mut other] = servers;
+    one.kill();
+    let seen = other.call(50, "sandbox_eval", json!({"session_key": "own 0", "code": "x"}));
+    assert!(["1", "2"].contains(&value(&seen).to_string().as_str()), "{seen}");
+    other.end(Duration::from_secs(20));
+}
