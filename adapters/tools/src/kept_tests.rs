@@ -31,7 +31,7 @@ impl Desk {
 
     pub(super) fn call_as(&self, owner: &str, name: &str, arguments: Json) -> Reply {
         let Json::Object(arguments) = arguments else { panic!("not an object") };
-        let context = CallContext { owner: owner.into(), output: None };
+        let context = CallContext { owner: owner.into(), ..CallContext::default() };
         let reply = self.runtime.block_on(self.surface.call(name, arguments, context)).expect("a tool");
         validate(name, &self.surface.get(name).unwrap().output_schema, &reply.structured);
         assert!(reply.text.len() <= crate::fit::MAX_TEXT);
