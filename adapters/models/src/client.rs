@@ -75,7 +75,8 @@ impl HttpModel {
             Ok(response) => response,
             Err(error) => {
                 let told = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
-                let error = unavailable(format!("the model's endpoint {told}")).with_source(error.without_url());
+                let error =
+                    unavailable(format!("the model's endpoint {told}")).with_source(error.without_url());
                 return Err(Failed { error, retry: Some(None) });
             }
         };

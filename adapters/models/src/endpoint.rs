@@ -134,7 +134,15 @@ mod tests {
 
     #[test]
     fn an_address_with_a_secret_or_of_another_kind_is_refused_without_being_repeated() {
-        for bad in ["", "h", "ftp://h", "file:///x", "https://u:hidden@h/v1", "https://h/v1?key=hidden", "https://h/#hidden"] {
+        for bad in [
+            "",
+            "h",
+            "ftp://h",
+            "file:///x",
+            "https://u:hidden@h/v1",
+            "https://h/v1?key=hidden",
+            "https://h/#hidden",
+        ] {
             let error = Endpoint::new(bad, Api::OpenAi, "m").unwrap_err();
             assert!(!error.to_string().contains("hidden"), "{error}");
         }

@@ -50,7 +50,8 @@ impl Key {
     /// `args_invalid`, naming the source.
     fn parse(text: &str, source: &str) -> Result<Self> {
         let key = text.trim();
-        let fits = !key.is_empty() && key.len() as u64 <= MAX && key.bytes().all(|byte| byte.is_ascii_graphic());
+        let fits =
+            !key.is_empty() && key.len() as u64 <= MAX && key.bytes().all(|byte| byte.is_ascii_graphic());
         if !fits {
             return Err(Error::args_invalid(format!("{source} does not hold a key"))
                 .with_hint(format!("a key is 1 to {MAX} visible ASCII characters")));
@@ -82,7 +83,8 @@ mod tests {
         let key = Key::from_file(&path).unwrap();
         assert_eq!(key.reveal(), "sk-hidden");
         assert!(!format!("{key:?}").contains("hidden"));
-        for bad in ["", " \n", "sk hidden", "sk-hidd\u{e9}n", "hidden\r\nx: y", &"h".repeat(MAX as usize + 1)] {
+        for bad in ["", " \n", "sk hidden", "sk-hidd\u{e9}n", "hidden\r\nx: y", &"h".repeat(MAX as usize + 1)]
+        {
             std::fs::write(&path, bad).unwrap();
             let error = Key::from_file(&path).unwrap_err();
             assert_eq!(error.code(), dormouse_core::ErrorCode::ArgsInvalid);

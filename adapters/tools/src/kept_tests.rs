@@ -142,7 +142,7 @@ fn every_tool_and_every_argument_is_in_the_documents() {
 fn the_choice_of_tools_is_the_operators() {
     let desk = Desk::new(Profile::Sandbox);
     let names = |surface: &Surface| surface.list().iter().map(|spec| spec.name).collect::<Vec<_>>();
-    assert_eq!(names(&desk.surface).len(), WITH_A_SANDBOX.len() + 3);
+    assert_eq!(names(&desk.surface).len(), WITH_A_SANDBOX.len() + 4);
     let surface = desk.surface.with_tools(Toolset::default()).unwrap();
     assert_eq!(names(&surface), tool::USUAL);
     let chosen = Toolset::parse("sandbox_eval, sandbox_vars").unwrap();

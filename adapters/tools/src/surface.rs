@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dormouse_core::sandbox::SessionKey;
-use dormouse_core::{
-    Error, ErrorCode, Grants, Manager, Model, ModelBudget, OutputSink, Result, Sandboxes,
-};
+use dormouse_core::{Error, ErrorCode, Grants, Manager, Model, ModelBudget, OutputSink, Result, Sandboxes};
 use futures::FutureExt;
 use serde_json::{Map, Value as Json};
 
@@ -169,7 +167,8 @@ impl Surface {
     }
 
     fn remade(mut self) -> Self {
-        let mut tools = tool::all(&self.manager, self.profile, &self.grants, self.kept.as_ref(), &self.models);
+        let mut tools =
+            tool::all(&self.manager, self.profile, &self.grants, self.kept.as_ref(), &self.models);
         tools.retain(|tool| self.toolset.has(self.profile, tool.spec().name));
         self.tools = tools;
         self

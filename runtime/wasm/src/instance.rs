@@ -45,7 +45,11 @@ impl Instance {
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|context| {
             let host = context.data();
-            Ok(if host.pauses.is_past(host.deadline) { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
+            Ok(if host.pauses.is_past(host.deadline) {
+                UpdateDeadline::Interrupt
+            } else {
+                UpdateDeadline::Yield(1)
+            })
         });
         if metering == Metering::Fuel {
             // Instantiation runs no guest code; the run's own budget is set when it begins.
@@ -210,7 +214,9 @@ impl Instance {
                 stopped @ Status::Stopped(_) => return Some(stopped),
                 Status::Returned(_) => {}
                 // An interpreter that earlier snippets have changed beyond that. `call_tool` may still do.
-                Status::Raised(_) | Status::Exited(_) => tracing::debug!(name, "a callback could not be bound"),
+                Status::Raised(_) | Status::Exited(_) => {
+                    tracing::debug!(name, "a callback could not be bound")
+                }
             }
             self.bound.insert(name.to_owned());
         }

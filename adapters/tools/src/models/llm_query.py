@@ -9,7 +9,7 @@ def _bind():
         def __init__(self, text):
             super().__init__(text)
             code = text.partition(":")[0]
-            self.code = code if code.isidentifier() else "internal"
+            self.code = code if code.isidentifier() else "tool_error"
 
     def ask(arguments, system, max_tokens):
         if system is not None:

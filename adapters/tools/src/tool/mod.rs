@@ -68,9 +68,8 @@ pub(crate) fn all(
     models: &Models,
 ) -> Vec<Box<dyn Tool>> {
     let (manager, grants) = (manager.clone(), grants.clone());
-    let kept = kept.map(|kept| {
-        Arc::new(Kept { granted: grants.clone(), models: models.clone(), ..kept.clone() })
-    });
+    let kept =
+        kept.map(|kept| Arc::new(Kept { granted: grants.clone(), models: models.clone(), ..kept.clone() }));
     let mut tools: Vec<Box<dyn Tool>> = match (profile, &kept) {
         (Profile::Sandbox, kept) => {
             let capabilities = capabilities::Capabilities::new(manager.clone(), grants.clone());

@@ -46,7 +46,12 @@ pub(super) fn fields() -> Vec<Field> {
             "A value for each input of the signature. One that is left out must be a variable of the sandbox already.",
         ),
         number("max_iterations", 100, 10, "Most turns of the model. Default 10."),
-        number("max_llm_calls", 1_000, 30, "Most calls of the model: its turns, and what its code asks. Default 30."),
+        number(
+            "max_llm_calls",
+            1_000,
+            30,
+            "Most calls of the model: its turns, and what its code asks. Default 30.",
+        ),
     ]
 }
 
@@ -111,8 +116,10 @@ pub(super) async fn work(kept: &Kept, caller: &Caller, id: &SandboxId, task: Tas
     let variables = kept.sandboxes.variables(&caller.owner, &by_id(id), python).await?;
     let known = |name: &str| variables.iter().find(|variable| variable.name == name);
     let outputs: Vec<_> = task.signature.outputs.iter().filter_map(|slot| known(&slot.name)).collect();
-    let named: Vec<String> =
-        outputs.iter().map(|variable| format!("`{}` ({}): {}", variable.name, variable.kind, variable.summary)).collect();
+    let named: Vec<String> = outputs
+        .iter()
+        .map(|variable| format!("`{}` ({}): {}", variable.name, variable.kind, variable.summary))
+        .collect();
     let used = task.model.usage();
     let message = format!(
         "Stored {} after {iterations} iterations and {} model calls",

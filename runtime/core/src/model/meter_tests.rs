@@ -65,7 +65,8 @@ async fn tokens_end_and_an_answer_is_asked_to_fit_into_what_is_left() {
 
 #[tokio::test]
 async fn a_prompt_and_an_answer_have_a_size() {
-    let budget = ModelBudget { prompt_bytes: 10, answer_bytes: 12, answer_tokens: 9, ..ModelBudget::default() };
+    let budget =
+        ModelBudget { prompt_bytes: 10, answer_bytes: 12, answer_tokens: 9, ..ModelBudget::default() };
     let model = quick(None, budget);
     assert_eq!(code(&model, "0123456789").await, "ok");
     assert_eq!(code(&model, "0123456789a").await, "too_large");

@@ -83,9 +83,16 @@ mod tests {
         assert_eq!(read("```Python\n```"), code(&[""]));
         assert!(matches!(read("```json\n{\"answer\": 3}\n```"), Turn::Outputs(_)));
         assert!(matches!(read("{\"answer\": 3}"), Turn::Outputs(_)));
-        for nothing in
-            ["", "3", "```python\nx", "{\"answer\": \"3\"}", "{\"answer\": 3, \"b\": 1}", "{}", "```json\n3\n```", "```rust\n```"]
-        {
+        for nothing in [
+            "",
+            "3",
+            "```python\nx",
+            "{\"answer\": \"3\"}",
+            "{\"answer\": 3, \"b\": 1}",
+            "{}",
+            "```json\n3\n```",
+            "```rust\n```",
+        ] {
             assert!(matches!(read(nothing), Turn::Nothing(_)), "{nothing}");
         }
         assert!(matches!(read(&"```\n1\n```\n".repeat(20)), Turn::Code(blocks) if blocks.len() == BLOCKS));

@@ -6,8 +6,8 @@ use std::time::Duration;
 use dormouse_core::model::{Message, Role};
 use dormouse_core::sandbox::SandboxId;
 use dormouse_core::{
-    Bounds, Callback, Callbacks, Error, ErrorCode, EvalRequest, Language, MeteredModel, Outcome, Prompt, Result,
-    Status,
+    Bounds, Callback, Callbacks, Error, ErrorCode, EvalRequest, Language, MeteredModel, Outcome, Prompt,
+    Result, Status,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -37,7 +37,8 @@ pub(in super::super) struct Task {
 /// # Errors
 /// `args_invalid`, `too_large`.
 pub(super) fn check_inputs(signature: &Signature, inputs: &Map<String, Json>, most: usize) -> Result<()> {
-    let names = || signature.inputs.iter().map(|slot| format!("`{}`", slot.name)).collect::<Vec<_>>().join(", ");
+    let names =
+        || signature.inputs.iter().map(|slot| format!("`{}`", slot.name)).collect::<Vec<_>>().join(", ");
     if let Some(stray) = inputs.keys().find(|name| !signature.inputs.iter().any(|slot| slot.name == **name)) {
         let shown: String = stray.escape_debug().take(48).collect();
         return Err(Error::args_invalid(format!("`{shown}` is no input of the signature"))
@@ -90,8 +91,9 @@ impl Task {
             messages.push(Message { role: Role::User, text: seen });
         }
         let message = format!("the sub-agent has used its {} iterations and has no outputs", self.iterations);
-        Err(Error::new(ErrorCode::BudgetExhausted, message)
-            .with_hint("raise max_iterations, or give a smaller task; what it has computed is still in the sandbox"))
+        Err(Error::new(ErrorCode::BudgetExhausted, message).with_hint(
+            "raise max_iterations, or give a smaller task; what it has computed is still in the sandbox",
+        ))
     }
 
     /// Binds the inputs; answers the text of the task.
@@ -104,13 +106,23 @@ impl Task {
             self.inputs.contains_key(&slot.name) || variables.iter().any(|known| known.name == slot.name)
         };
         if let Some(missing) = self.signature.inputs.iter().find(|slot| !there(slot)) {
-            let message = format!("the input `{}` is neither given nor a variable of the sandbox", missing.name);
-            return Err(Error::args_invalid(message).with_hint("give it in `inputs`, or make the variable first"));
+            let message =
+                format!("the input `{}` is neither given nor a variable of the sandbox", missing.name);
+            return Err(
+                Error::args_invalid(message).with_hint("give it in `inputs`, or make the variable first")
+            );
         }
         Ok(texts::task(&self.signature, &variables))
     }
 
-    async fn set(&self, kept: &Kept, caller: &Caller, id: &SandboxId, name: String, value: &Json) -> Result<()> {
+    async fn set(
+        &self,
+        kept: &Kept,
+        caller: &Caller,
+        id: &SandboxId,
+        name: String,
+        value: &Json,
+    ) -> Result<()> {
         let (handle, json) = (by_id(id), value.to_string());
         kept.sandboxes.set_variable(&caller.owner, &handle, Language::python(), name, json).await
     }
@@ -171,7 +183,8 @@ fn offer_submit(signature: &Signature, submitted: Arc<Mutex<bool>>, callbacks: &
         }
         async move { told.map(|()| Json::Null) }
     };
-    let schema = json!({"type": "object", "properties": {"types": {"type": "object"}}, "required": ["types"]});
+    let schema =
+        json!({"type": "object", "properties": {"types": {"type": "object"}}, "required": ["types"]});
     let callback = Callback::new("Ends the task with these outputs.", schema, submit);
     callbacks.insert("submit", callback.bound(Language::python(), SUBMIT))
 }
@@ -224,7 +237,8 @@ mod tests {
     #[test]
     fn the_oldest_turns_are_forgotten_first() {
         let message = |text: &str| Message { role: Role::User, text: text.repeat(100) };
-        let mut messages: Vec<_> = ["t", "1", "a", "2", "b", "3", "c"].iter().map(|text| message(text)).collect();
+        let mut messages: Vec<_> =
+            ["t", "1", "a", "2", "b", "3", "c"].iter().map(|text| message(text)).collect();
         forget(&mut messages, texts::SYSTEM.len() + 350);
         let left: String = messages.iter().filter_map(|message| message.text.chars().next()).collect();
         assert_eq!(left, "t3c");

@@ -9,9 +9,9 @@ const MOST: usize = 32;
 const MAX_NAME: usize = 64;
 /// Words that cannot be variables in Python.
 const KEYWORDS: [&str; 35] = [
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
+    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
+    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
 /// What a value is to be. What lists and dicts hold is told to the model and not checked.
@@ -157,7 +157,8 @@ mod tests {
     #[test]
     fn a_signature_has_names_and_types() {
         let read = Signature::parse(" a, b : dict[str, list[int]] -> c: float,d").unwrap();
-        let slot = |name: &str, kind, written: &str| Slot { name: name.into(), kind, written: written.into() };
+        let slot =
+            |name: &str, kind, written: &str| Slot { name: name.into(), kind, written: written.into() };
         let inputs = vec![slot("a", Kind::Str, "str"), slot("b", Kind::Dict, "dict[str, list[int]]")];
         assert_eq!(read.inputs, inputs);
         assert_eq!(read.outputs, vec![slot("c", Kind::Float, "float"), slot("d", Kind::Str, "str")]);
