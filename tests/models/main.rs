@@ -27,6 +27,7 @@ const KEY: &str = "sk-test-0123456789-secret";
 /// A surface over real sandboxes, and the endpoint that it asks.
 struct Desk {
     surface: Arc<Surface>,
+    dormouse: Dormouse,
     server: Server,
     folder: tempfile::TempDir,
 }
@@ -56,16 +57,17 @@ impl Desk {
     fn with(setup: Setup, says: impl IntoIterator<Item = Say>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let server = sandbox::wait(Server::start(says));
-        let surface = Arc::new(surface_over(&setup, &server, folder.path()));
-        Self { surface, server, folder }
+        let (dormouse, surface) = surface_over(&setup, &server, folder.path());
+        Self { surface: Arc::new(surface), dormouse, server, folder }
     }
 
     /// The same sandboxes in what could be another process.
     fn again(self) -> Self {
-        let Self { surface, server, folder } = self;
-        drop(surface);
-        let surface = Arc::new(surface_over(&Setup::default(), &server, folder.path()));
-        Self { surface, server, folder }
+        let Self { surface, dormouse, server, folder } = self;
+        sandbox::wait(dormouse.sandboxes().unwrap().close()).unwrap();
+        drop((surface, dormouse));
+        let (dormouse, surface) = surface_over(&Setup::default(), &server, folder.path());
+        Self { surface: Arc::new(surface), dormouse, server, folder }
     }
 
     fn call(&self, name: &str, arguments: Json) -> Reply {
@@ -91,7 +93,7 @@ impl Desk {
     }
 }
 
-fn surface_over(setup: &Setup, server: &Server, folder: &std::path::Path) -> Surface {
+fn surface_over(setup: &Setup, server: &Server, folder: &std::path::Path) -> (Dormouse, Surface) {
     let dormouse = Dormouse::builder()
         .unwrap()
         .policy(setup.policy.clone())
@@ -104,12 +106,13 @@ fn surface_over(setup: &Setup, server: &Server, folder: &std::path::Path) -> Sur
         Endpoint::new(&server.url, Api::OpenAi, "m").unwrap().with_key(Key::from_file(&file).unwrap());
     let model: Arc<dyn Model> = Arc::new(HttpModel::new(endpoint.with_time(setup.budget.call_time)).unwrap());
     let host = HostFolders::default().readable(folder).unwrap();
-    Surface::new(dormouse.manager().clone())
+    let surface = Surface::new(dormouse.manager().clone())
         .with_profile(setup.profile)
         .with_sandboxes(dormouse.sandboxes().unwrap().clone(), host)
         .with_model(setup.configured.then_some(model), setup.budget.clone())
         .with_tools(Toolset::All)
-        .unwrap()
+        .unwrap();
+    (dormouse, surface)
 }
 
 async fn call(surface: Arc<Surface>, name: String, arguments: Json) -> Reply {

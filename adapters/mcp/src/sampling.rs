@@ -77,11 +77,7 @@ impl Model for ClientModel {
 
 impl ClientModel {
     async fn ask(&self, params: CreateMessageRequestParams) -> Result<CreateMessageResult> {
-        let request = ServerRequest::CreateMessageRequest(CreateMessageRequest {
-            method: Default::default(),
-            params,
-            extensions: Default::default(),
-        });
+        let request = ServerRequest::CreateMessageRequest(CreateMessageRequest::new(params));
         let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let handle = sent.map_err(|error| failed(&error))?;
         let mut pending = Pending { peer: self.peer.clone(), id: Some(handle.id.clone()) };

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 /// What the server does for one request.
 #[derive(Clone, Debug)]
-pub enum Say {
+pub(crate) enum Say {
     /// Answers this text, in the form that the request's path asks for.
     Text(String),
     /// Answers this status, with a `Retry-After` if there is one, and this body.
@@ -30,13 +30,13 @@ pub enum Say {
 
 /// One request as it came.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// Its path.
-    pub path: String,
+    pub(crate) path: String,
     /// Its headers.
-    pub headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     /// Its body.
-    pub body: Json,
+    pub(crate) body: Json,
 }
 
 #[derive(Default)]
@@ -49,15 +49,15 @@ struct Script {
 
 /// The server. It ends with its runtime.
 #[derive(Clone)]
-pub struct Server {
+pub(crate) struct Server {
     script: Arc<Mutex<Script>>,
     /// Its address, such as `http://127.0.0.1:4711`.
-    pub url: String,
+    pub(crate) url: String,
 }
 
 impl Server {
     /// A server that says these things, one for each request, and after them repeats what it is asked.
-    pub async fn start(says: impl IntoIterator<Item = Say>) -> Self {
+    pub(crate) async fn start(says: impl IntoIterator<Item = Say>) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let script = Arc::new(Mutex::new(Script { next: says.into_iter().collect(), ..Script::default() }));
@@ -67,22 +67,22 @@ impl Server {
     }
 
     /// A server that says these texts.
-    pub async fn texts<const N: usize>(texts: [&str; N]) -> Self {
+    pub(crate) async fn texts<const N: usize>(texts: [&str; N]) -> Self {
         Self::start(texts.map(|text| Say::Text(text.into()))).await
     }
 
     /// What it was asked so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         lock(&self.script).asked.clone()
     }
 
     /// How many requests were in progress at one time at most.
-    pub fn most_under_way(&self) -> usize {
+    pub(crate) fn most_under_way(&self) -> usize {
         lock(&self.script).most_under_way
     }
 
     /// How many requests are in progress: asked, and neither answered nor given up.
-    pub fn under_way(&self) -> usize {
+    pub(crate) fn under_way(&self) -> usize {
         lock(&self.script).under_way
     }
 }
