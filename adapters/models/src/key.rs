@@ -83,8 +83,7 @@ mod tests {
         let key = Key::from_file(&path).unwrap();
         assert_eq!(key.reveal(), "sk-hidden");
         assert!(!format!("{key:?}").contains("hidden"));
-        for bad in ["", " \n", "sk hidden", "sk-hidd\u{e9}n", "hidden\r\nx: y", &"h".repeat(MAX as usize + 1)]
-        {
+        for bad in ["", " \n", "sk hidden", "sk-hidd\u{e9}n", "hidden\r\nx: y", &"h".repeat((16 << 10) + 1)] {
             std::fs::write(&path, bad).unwrap();
             let error = Key::from_file(&path).unwrap_err();
             assert_eq!(error.code(), dormouse_core::ErrorCode::ArgsInvalid);

@@ -131,8 +131,15 @@ async fn answer(model: &MeteredModel, arguments: &Json) -> Result<Json> {
     }
 }
 
-/// The answers in the order of the prompts; the first failure ends them all.
+/// The answers in the order of the prompts; the first failure ends them all. A batch that cannot be asked as a whole is not
+/// begun.
 async fn batch(model: &MeteredModel, prompts: Vec<Prompt>) -> Result<Json> {
+    let left = u64::from(model.budget().calls).saturating_sub(model.usage().calls);
+    if prompts.len() as u64 > left {
+        let message = format!("a batch of {} prompts, and {left} calls of the model are left", prompts.len());
+        return Err(Error::new(ErrorCode::BudgetExhausted, message)
+            .with_hint("ask about fewer texts; the operator can raise the budget"));
+    }
     let places = Semaphore::new(AT_ONCE);
     let places = &places;
     let asked = prompts.into_iter().map(|prompt| async move {

@@ -266,7 +266,7 @@ fn usage() -> Verb {
         LOOKS,
         |kept, _, caller| {
             Box::pin(async move {
-                let (used, budget) = (kept.models.used(&caller.owner.as_str()), kept.models.budget());
+                let (used, budget) = (kept.models.used(caller.owner.as_str()), kept.models.budget());
                 let answer = json!({
                     "calls": used.calls,
                     "failed_calls": used.failed_calls,
