@@ -87,8 +87,8 @@ fn s3_12_a_task_that_is_malformed_is_refused_before_the_model_is_asked() {
 #[test]
 fn a_mistake_is_shown_to_the_model() {
     let policy = Policy {
-        ceiling: Limits { wall: Duration::from_secs(1), ..Limits::ceiling() },
-        defaults: Limits { wall: Duration::from_secs(1), ..Limits::default() },
+        ceiling: Limits { wall: Duration::from_secs(3), ..Limits::ceiling() },
+        defaults: Limits { wall: Duration::from_secs(3), ..Limits::default() },
         ..Policy::default()
     };
     let desk = Desk::with(
