@@ -1,10 +1,14 @@
 //! The command line as it is written: raw text, no meaning yet. [`settings`](crate::settings) gives it one.
 
+mod model;
+
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+
+pub(crate) use self::model::ModelArgs;
 
 /// `0.1.0 (engine, contract)`.
 fn version() -> &'static str {
@@ -310,6 +314,8 @@ pub(crate) struct McpArgs {
     /// Let tools write downloads of sandboxes below this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) downloads: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
 }
 
 #[derive(Debug, Subcommand)]

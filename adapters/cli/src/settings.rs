@@ -1,6 +1,7 @@
 //! The checked meaning of the command line: every option is read, every default decided, in this one place.
 
 mod grants;
+mod model;
 pub(crate) mod source;
 mod units;
 
@@ -14,6 +15,7 @@ use dormouse::{
 
 use dormouse_tools::{HostFolders, Profile, Toolset};
 
+pub(crate) use self::model::model;
 use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PlaceArgs, RunArgs, StateArgs};
 
 /// What `eval` shall do.

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::places::Places;
 use crate::progress::{self, Written};
+use crate::sampling;
 
 /// How long a client may keep the list of tools, in milliseconds: it never changes while the process lives.
 const LIST_TTL_MS: u64 = 300_000;
@@ -62,13 +63,14 @@ impl Handler {
             Ok(place) => place,
             Err(busy) => return self.surface.refuse(name, &busy),
         };
-        let owner = OWNER.to_owned();
+        let (owner, model) = (OWNER.to_owned(), sampling::model(context));
         let Some(token) = context.meta.get_progress_token() else {
-            return self.surface.call(name, arguments, CallContext { owner, output: None }).await;
+            return self.surface.call(name, arguments, CallContext { owner, output: None, model }).await;
         };
         let written = Arc::new(Written::default());
         let total = self.surface.get(name).and_then(|spec| time_limit(spec, &arguments));
-        let run = self.surface.call(name, arguments, CallContext { owner, output: Some(written.clone()) });
+        let run =
+            self.surface.call(name, arguments, CallContext { owner, output: Some(written.clone()), model });
         tokio::select! {
             reply = run => reply,
             () = progress::notify(context.peer.clone(), token, total, written) => Err(cancelled()),

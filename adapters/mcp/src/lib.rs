@@ -8,6 +8,7 @@
 //! | bytes to lines, lines to messages, both bounded | `line`, `parse` |
 //! | messages in and out, in order, with back-pressure | `transport`, `outbox` |
 //! | requests to the surface, answers back | [`Handler`], `places`, `progress` |
+//! | the model that a client offers | `sampling` |
 //! | the life of a connection | [`serve()`] |
 
 mod handler;
@@ -16,6 +17,7 @@ mod outbox;
 mod parse;
 mod places;
 mod progress;
+mod sampling;
 mod serve;
 mod transport;
 

@@ -36,6 +36,14 @@ impl Arguments {
         texts.into_iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()
     }
 
+    /// The object of a field, once.
+    pub fn take_object(&mut self, name: &str) -> Map<String, Json> {
+        match self.values.get_mut(name).map(Json::take) {
+            Some(Json::Object(object)) => object,
+            _ => Map::new(),
+        }
+    }
+
     /// Whether the caller gave the field.
     pub fn is_given(&self, name: &str) -> bool {
         self.given.contains(&name)

@@ -31,7 +31,7 @@ impl Desk {
 
     pub(super) fn call_as(&self, owner: &str, name: &str, arguments: Json) -> Reply {
         let Json::Object(arguments) = arguments else { panic!("not an object") };
-        let context = CallContext { owner: owner.into(), output: None };
+        let context = CallContext { owner: owner.into(), ..CallContext::default() };
         let reply = self.runtime.block_on(self.surface.call(name, arguments, context)).expect("a tool");
         validate(name, &self.surface.get(name).unwrap().output_schema, &reply.structured);
         assert!(reply.text.len() <= crate::fit::MAX_TEXT);
@@ -142,7 +142,7 @@ fn every_tool_and_every_argument_is_in_the_documents() {
 fn the_choice_of_tools_is_the_operators() {
     let desk = Desk::new(Profile::Sandbox);
     let names = |surface: &Surface| surface.list().iter().map(|spec| spec.name).collect::<Vec<_>>();
-    assert_eq!(names(&desk.surface).len(), WITH_A_SANDBOX.len() + 3);
+    assert_eq!(names(&desk.surface).len(), WITH_A_SANDBOX.len() + 4);
     let surface = desk.surface.with_tools(Toolset::default()).unwrap();
     assert_eq!(names(&surface), tool::USUAL);
     let chosen = Toolset::parse("sandbox_eval, sandbox_vars").unwrap();

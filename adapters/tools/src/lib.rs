@@ -10,6 +10,7 @@
 //! | that table as the check of a call, before any work | [`decode`] |
 //! | an outcome or an error as structured content and text | [`encode`], [`fit`], [`time`] |
 //! | what tools may read and write on the host | [`host`] |
+//! | which language model a call may use, and how snippets reach it | `models` |
 //! | archives, checked before anything is written | `archive` |
 //! | each tool | `tool/<verb>.rs` |
 //! | a tool over sandboxes that last: what all of them share | `tool/verb.rs` |
@@ -24,6 +25,7 @@ pub mod encode;
 pub mod field;
 pub mod fit;
 pub mod host;
+mod models;
 pub mod schema;
 pub mod surface;
 pub mod time;

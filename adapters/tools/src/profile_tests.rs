@@ -142,12 +142,13 @@ fn sprites_refuse_in_the_seeds_form() {
     assert_eq!(desk.ok("sprite_list", json!({}))["sprites"].as_array().unwrap().len(), 2);
 }
 
-/// S3-02, S3-04: six tools, listed without a sandbox; the first call makes it.
+/// S3-02, S3-04: six tools and one that counts, listed without a sandbox; the first call makes it.
 #[test]
 fn the_repl_is_made_by_its_first_call() {
     let desk = Desk::new(Profile::Rlm);
     let names: Vec<_> = desk.surface.list().iter().map(|spec| spec.name).collect();
-    assert_eq!(names, ["rlm_exec", "rlm_get", "rlm_load", "rlm_reset", "rlm_sub_agent", "rlm_vars"]);
+    let all = ["rlm_exec", "rlm_get", "rlm_load", "rlm_reset", "rlm_sub_agent", "rlm_usage", "rlm_vars"];
+    assert_eq!(names, all);
     assert_eq!(desk.provider.woken(), 0);
     let timeout = &desk.surface.get("rlm_exec").unwrap().input_schema["properties"]["timeout"];
     assert_eq!((&timeout["default"], &timeout["maximum"]), (&json!(30), &json!(60)));

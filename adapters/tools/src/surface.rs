@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dormouse_core::sandbox::SessionKey;
-use dormouse_core::{Error, ErrorCode, Grants, Manager, OutputSink, Result, Sandboxes};
+use dormouse_core::{Error, ErrorCode, Grants, Manager, Model, ModelBudget, OutputSink, Result, Sandboxes};
 use futures::FutureExt;
 use serde_json::{Map, Value as Json};
 
 use crate::decode::nearest;
 use crate::host::HostFolders;
+use crate::models::Models;
 use crate::tool::{self, Kept, Tool};
 use crate::toolset::Toolset;
 
@@ -87,6 +88,8 @@ pub struct CallContext {
     pub owner: String,
     /// Receives output while the call runs. Default none.
     pub output: Option<Arc<dyn OutputSink>>,
+    /// The model that the caller offers, for where the operator has named none. Default none.
+    pub model: Option<Arc<dyn Model>>,
 }
 
 /// The tools over one manager. Making one starts nothing.
@@ -95,6 +98,7 @@ pub struct Surface {
     profile: Profile,
     grants: Grants,
     kept: Option<Kept>,
+    models: Models,
     toolset: Toolset,
     tools: Vec<Box<dyn Tool>>,
 }
@@ -103,7 +107,8 @@ impl Surface {
     /// The default profile's tools, without grants and without sandboxes that last.
     pub fn new(manager: Manager) -> Self {
         let (profile, grants, toolset) = (Profile::default(), Grants::default(), Toolset::default());
-        Self { manager, profile, grants, kept: None, toolset, tools: Vec::new() }.remade()
+        let models = Models::default();
+        Self { manager, profile, grants, kept: None, models, toolset, tools: Vec::new() }.remade()
     }
 
     /// The tools of another profile.
@@ -126,7 +131,8 @@ impl Surface {
     /// sandboxes is to be the surface's own.
     #[must_use]
     pub fn with_sandboxes(mut self, sandboxes: Sandboxes, host: HostFolders) -> Self {
-        self.kept = Some(Kept { sandboxes, granted: Grants::default(), host, session: None });
+        let (granted, models) = (Grants::default(), self.models.clone());
+        self.kept = Some(Kept { sandboxes, granted, host, session: None, models });
         self.remade()
     }
 
@@ -137,6 +143,14 @@ impl Surface {
         if let Some(kept) = &mut self.kept {
             kept.session = Some(key);
         }
+        self.remade()
+    }
+
+    /// The same with a language model for snippets and sub-agents, if the operator has named one, and what each call may
+    /// spend on it or on the caller's. Default: the caller's, with the default budget.
+    #[must_use]
+    pub fn with_model(mut self, model: Option<Arc<dyn Model>>, budget: ModelBudget) -> Self {
+        self.models = Models::new(model, budget);
         self.remade()
     }
 
@@ -153,7 +167,8 @@ impl Surface {
     }
 
     fn remade(mut self) -> Self {
-        let mut tools = tool::all(&self.manager, self.profile, &self.grants, self.kept.as_ref());
+        let mut tools =
+            tool::all(&self.manager, self.profile, &self.grants, self.kept.as_ref(), &self.models);
         tools.retain(|tool| self.toolset.has(self.profile, tool.spec().name));
         self.tools = tools;
         self

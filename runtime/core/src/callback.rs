@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::Value as Json;
 
-use crate::{Error, Result};
+use crate::{Error, Language, Result};
 
 type Handler = dyn Fn(Json) -> BoxFuture<'static, std::result::Result<Json, String>> + Send + Sync;
 
@@ -18,6 +18,9 @@ pub struct Callback {
     pub description: String,
     /// JSON Schema of its arguments object.
     pub schema: Json,
+    /// Whether the run's wall clock stands still while it answers; then it must end by itself. Default false.
+    pub stops_clock: bool,
+    bindings: BTreeMap<Language, &'static str>,
     handler: Arc<Handler>,
 }
 
@@ -31,8 +34,24 @@ impl Callback {
         Self {
             description: description.into(),
             schema,
+            stops_clock: false,
+            bindings: BTreeMap::new(),
             handler: Arc::new(move |arguments| Box::pin(handler(arguments))),
         }
+    }
+
+    /// The same, and the run's wall clock stands still while it answers.
+    #[must_use]
+    pub fn stopping_clock(self) -> Self {
+        Self { stops_clock: true, ..self }
+    }
+
+    /// The same with a name of its own in a language: `source` is run once in each interpreter before the first snippet that
+    /// has the callback, and again after it was reset or woken. It must leave no variables of the user's.
+    #[must_use]
+    pub fn bound(mut self, language: Language, source: &'static str) -> Self {
+        self.bindings.insert(language, source);
+        self
     }
 
     /// Calls it.
@@ -81,6 +100,13 @@ impl Callbacks {
     /// The function of that name.
     pub fn get(&self, name: &str) -> Option<&Callback> {
         self.by_name.get(name)
+    }
+
+    /// Those that have a name of their own in a language: their names, and what binds them.
+    pub fn bindings(&self, language: &Language) -> impl Iterator<Item = (&str, &'static str)> {
+        self.by_name
+            .iter()
+            .filter_map(move |(name, callback)| Some((name.as_str(), *callback.bindings.get(language)?)))
     }
 
     /// All names, sorted.

@@ -94,6 +94,12 @@ codes! {
     StateDamaged = "state_damaged", 1;
     /// Saved state cannot be written or read: the disk is full, read-only, or of another version.
     StateUnavailable = "state_unavailable", 1;
+    /// No language model can be reached, or it gave no answer that can be used.
+    ModelUnavailable = "model_unavailable", 1;
+    /// The language model takes no more calls for now.
+    ModelRateLimited = "model_rate_limited", 1;
+    /// What may be spent on a language model is used up.
+    BudgetExhausted = "budget_exhausted", 1;
     /// A fault of Dormouse.
     Internal = "internal", 1;
 }

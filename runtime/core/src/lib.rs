@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`] |
 //! | may it run | [`policy`], [`manager`] |
+//! | a language model, and what it may cost | [`model`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`capabilities`] |
 //! | doubles for tests (feature `testing`) | `testing` |
@@ -22,6 +23,7 @@ pub mod grants;
 pub mod language;
 pub mod limits;
 pub mod manager;
+pub mod model;
 pub mod outcome;
 pub mod output;
 pub mod policy;
@@ -42,6 +44,7 @@ pub use grants::{Access, Grants, GuestPath, Mount};
 pub use language::Language;
 pub use limits::{Bounds, Limits, MIB};
 pub use manager::Manager;
+pub use model::{MeteredModel, Model, ModelBudget, ModelTotals, ModelUsage, Prompt};
 pub use outcome::{Outcome, Recovery, Status, Usage};
 pub use output::{Captured, OutputSink, Stream};
 pub use policy::Policy;

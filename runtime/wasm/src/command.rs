@@ -50,7 +50,7 @@ pub(crate) async fn run(
     host.wasi = grants::context(&request.grants, &request.name, &stdout, &stderr)?;
     host.files.tree = Some(OwnTree::new(&OwnFiles::Fresh, request.grants.clock));
     host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
-    host.deadline = begin + limits.wall;
+    host.run_until(begin + limits.wall);
     let mut store = Store::new(&slot.engine, host);
     Instance::configure(&mut store, slot.metering);
     if let Some(fuel) = limits.fuel {

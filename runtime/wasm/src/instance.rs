@@ -1,5 +1,6 @@
 //! One live interpreter: a store and its exports. Gets its run's grants, runs, is thrown away.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use dormouse_core::{
@@ -33,6 +34,8 @@ pub(crate) struct Instance {
     granted: bool,
     /// Whether a call of it was cut off: nothing may enter it again.
     ended: bool,
+    /// Callbacks that have their names in the language.
+    bound: BTreeSet<String>,
 }
 
 impl Instance {
@@ -43,8 +46,12 @@ impl Instance {
         store.set_max_component_handles(MAX_HANDLES);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|context| {
-            let late = Instant::now() >= context.data().deadline;
-            Ok(if late { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
+            let host = context.data();
+            Ok(if host.pauses.is_past(host.deadline) {
+                UpdateDeadline::Interrupt
+            } else {
+                UpdateDeadline::Yield(1)
+            })
         });
         if metering == Metering::Fuel {
             // Instantiation runs no guest code; the run's own budget is set when it begins.
@@ -54,7 +61,7 @@ impl Instance {
 
     pub(crate) fn new(store: Store<Host>, guest: Guest, raw: wasmtime::component::Instance) -> Self {
         let (stdout, stderr) = (Output::new(Stream::Stdout), Output::new(Stream::Stderr));
-        Self { store, guest, raw, stdout, stderr, granted: false, ended: false }
+        Self { store, guest, raw, stdout, stderr, granted: false, ended: false, bound: BTreeSet::new() }
     }
 
     /// Runs one snippet to its outcome. Of the grants, those of the first run hold for the instance's life; limits,
@@ -70,7 +77,10 @@ impl Instance {
     ) -> Result<Outcome> {
         self.grant(request, own)?;
         let status = if self.arm(request, begin) {
-            self.eval(request, begin).await
+            match self.bind(request, begin).await {
+                Some(stopped) => stopped,
+                None => self.eval(request, &request.code, begin).await,
+            }
         } else {
             Status::Stopped(trap::memory(&request.limits))
         };
@@ -118,9 +128,9 @@ impl Instance {
         let status = if self.arm(request, begin) {
             let options = options(request);
             let interpreter = self.guest.dormouse_sandbox_interpreter();
+            let pauses = self.store.data().pauses.clone();
             let call = interpreter.call_get(&mut self.store, name, query, &options);
-            let deadline = tokio::time::Instant::from_std(begin + request.limits.wall);
-            let called = tokio::time::timeout_at(deadline, call).await;
+            let called = pauses.until(begin + request.limits.wall, call).await;
             self.came_to(called, &request.limits)
         } else {
             Status::Stopped(trap::memory(&request.limits))
@@ -128,17 +138,13 @@ impl Instance {
         Ok(self.outcome(status, &request.limits, begin))
     }
 
-    /// What a call came to.
-    fn came_to(
-        &mut self,
-        called: std::result::Result<wasmtime::Result<contract::Outcome>, tokio::time::error::Elapsed>,
-        limits: &Limits,
-    ) -> Status {
-        self.ended = !matches!(called, Ok(Ok(_)));
+    /// What a call came to; none: its time was over.
+    fn came_to(&mut self, called: Option<wasmtime::Result<contract::Outcome>>, limits: &Limits) -> Status {
+        self.ended = !matches!(called, Some(Ok(_)));
         match called {
-            Err(_) => Status::Stopped(trap::time(limits)),
-            Ok(Err(error)) => trap::status(error, self.store.data(), limits),
-            Ok(Ok(outcome)) => status(outcome),
+            None => Status::Stopped(trap::time(limits)),
+            Some(Err(error)) => trap::status(error, self.store.data(), limits),
+            Some(Ok(outcome)) => status(outcome),
         }
     }
 
@@ -152,7 +158,7 @@ impl Instance {
     /// # Errors
     /// `limit_time`, `guest_trap`: what ended it.
     pub(crate) async fn variables(&mut self, bounds: &Bounds, limits: &Limits) -> Result<String> {
-        self.store.data_mut().deadline = Instant::now() + limits.wall;
+        self.store.data_mut().run_until(Instant::now() + limits.wall);
         let interpreter = self.guest.dormouse_sandbox_interpreter();
         let listed = interpreter.call_vars(&mut self.store, self::bounds(bounds)).await;
         self.ended = listed.is_err();
@@ -187,7 +193,7 @@ impl Instance {
     /// # Errors
     /// `args_invalid` with what the guest says against it; `limit_time`, `limit_memory`, `guest_trap`: what ended it.
     pub(crate) async fn set(&mut self, name: &str, json: &str, limits: &Limits) -> Result<()> {
-        self.store.data_mut().deadline = Instant::now() + limits.wall;
+        self.store.data_mut().run_until(Instant::now() + limits.wall);
         let interpreter = self.guest.dormouse_sandbox_interpreter();
         let set = interpreter.call_set(&mut self.store, name, json).await;
         self.ended = set.is_err();
@@ -209,7 +215,7 @@ impl Instance {
         self.stderr.begin(limits.output, request.output.clone());
         let host = self.store.data_mut();
         host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
-        host.deadline = begin + limits.wall;
+        host.run_until(begin + limits.wall);
         host.callbacks = request.callbacks.clone();
         host.calls = 0;
         let fits = host.limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX));
@@ -220,13 +226,32 @@ impl Instance {
         fits
     }
 
-    async fn eval(&mut self, request: &EvalRequest, begin: Instant) -> Status {
+    /// Gives the run's callbacks the names that they have in the language, those that this instance does not have yet.
+    /// Answers how the run ended, if it did.
+    async fn bind(&mut self, request: &EvalRequest, begin: Instant) -> Option<Status> {
+        for (name, source) in request.callbacks.bindings(&request.language) {
+            if self.bound.contains(name) {
+                continue;
+            }
+            match self.eval(request, source, begin).await {
+                stopped @ Status::Stopped(_) => return Some(stopped),
+                Status::Returned(_) => {}
+                // An interpreter that earlier snippets have changed beyond that. `call_tool` may still do.
+                Status::Raised(_) | Status::Exited(_) => {
+                    tracing::debug!(name, "a callback could not be bound")
+                }
+            }
+            self.bound.insert(name.to_owned());
+        }
+        None
+    }
+
+    async fn eval(&mut self, request: &EvalRequest, code: &str, begin: Instant) -> Status {
         let options = options(request);
-        let call =
-            self.guest.dormouse_sandbox_interpreter().call_eval(&mut self.store, &request.code, &options);
+        let pauses = self.store.data().pauses.clone();
+        let call = self.guest.dormouse_sandbox_interpreter().call_eval(&mut self.store, code, &options);
         // The epoch ends what computes; this timer ends what waits in a host call.
-        let deadline = tokio::time::Instant::from_std(begin + request.limits.wall);
-        let called = tokio::time::timeout_at(deadline, call).await;
+        let called = pauses.until(begin + request.limits.wall, call).await;
         self.came_to(called, &request.limits)
     }
 

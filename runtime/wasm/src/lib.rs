@@ -31,6 +31,7 @@ mod limiter;
 mod linker;
 mod loaded;
 mod machine;
+mod pauses;
 mod preview1;
 mod private;
 mod project;

@@ -50,6 +50,7 @@ impl Host {
         self.calls += 1;
         let arguments = serde_json::from_str(arguments)
             .map_err(|error| format!("the arguments are not JSON: {error}"))?;
+        let _pause = callback.stops_clock.then(|| self.pauses.begin());
         let result = callback.call(arguments).await?.to_string();
         if result.len() > most {
             return Err(format!("the result has {} bytes, at most {most} are passed on", result.len()));

@@ -147,6 +147,6 @@ fn open(ready: &Ready, instance: &mut Instance) -> Result<Doors> {
     let (store, raw) = instance.parts();
     let raw = *raw;
     // The deadline of the last run has passed long ago; the next run sets it anew.
-    store.data_mut().deadline = Instant::now() + DOOR_TIME;
+    store.data_mut().run_until(Instant::now() + DOOR_TIME);
     indices.open(store, &raw)
 }

@@ -9,6 +9,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::disk::{DiskLimits, Files, FilesView};
 use crate::limiter::Limiter;
+use crate::pauses::Pauses;
 
 /// Host-side resources (open files, streams, pollables) that a run may hold at one time.
 const MAX_RESOURCES: usize = 4_096;
@@ -19,7 +20,9 @@ pub(crate) struct Host {
     pub(crate) table: ResourceTable,
     pub(crate) limiter: Limiter,
     pub(crate) files: Files,
+    /// When the run is to end; its pauses come on top.
     pub(crate) deadline: Instant,
+    pub(crate) pauses: Pauses,
     pub(crate) callbacks: Callbacks,
     pub(crate) calls: u32,
 }
@@ -35,6 +38,7 @@ impl Host {
             limiter: Limiter::new(memory),
             files: Files::new(DiskLimits::default(), true),
             deadline: Instant::now() + Duration::from_secs(60),
+            pauses: Pauses::default(),
             callbacks: Callbacks::default(),
             calls: 0,
         }
@@ -42,6 +46,11 @@ impl Host {
 }
 
 impl Host {
+    /// Sets the deadline of what begins.
+    pub(crate) fn run_until(&mut self, deadline: Instant) {
+        (self.deadline, self.pauses) = (deadline, Pauses::default());
+    }
+
     /// What `wasi:filesystem` works on.
     pub(crate) fn files(&mut self) -> FilesView<'_> {
         FilesView {

@@ -23,8 +23,11 @@ pub(crate) fn run(place: &PlaceArgs, arguments: &McpArgs) -> Result<u8, Failure>
     }
     let dormouse = builder.build()?;
     let sandboxes = meant.state.is_some().then(|| dormouse.sandboxes().cloned()).transpose()?;
-    let mut surface =
-        Surface::new(dormouse.manager().clone()).with_profile(meant.profile).with_grants(&meant.grants);
+    let (model, budget) = settings::model(&arguments.model)?;
+    let mut surface = Surface::new(dormouse.manager().clone())
+        .with_profile(meant.profile)
+        .with_grants(&meant.grants)
+        .with_model(model, budget);
     if let Some(sandboxes) = &sandboxes {
         surface = surface.with_sandboxes(sandboxes.clone(), meant.host);
     }

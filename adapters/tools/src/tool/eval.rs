@@ -21,28 +21,37 @@ use crate::decode::{Arguments, decode};
 use crate::encode;
 use crate::field::Field;
 use crate::fit::fit;
+use crate::models::{self, Models};
 use crate::surface::{CallContext, Reply, ToolSpec};
 
 /// Bytes of the value's JSON that the guest may send (64 KiB), so that an answer stays readable for a model.
 const VALUE_BYTES: u32 = 64 << 10;
+
+/// What the description says when there is a language model.
+const ASKS: &str = " In Python `llm_query(prompt)` asks a language model and `llm_query_batched(prompts)` asks it about several \
+texts; other languages call the tool `llm_query`.";
 
 pub(crate) struct Eval {
     manager: Manager,
     granted: Grants,
     /// Sandboxes that last, if there are any.
     kept: Option<Arc<Kept>>,
+    models: Models,
     fields: Vec<Field>,
     spec: ToolSpec,
 }
 
 impl Eval {
-    pub(crate) fn new(manager: Manager, granted: Grants, kept: Option<Arc<Kept>>) -> Self {
+    pub(crate) fn new(manager: Manager, granted: Grants, kept: Option<Arc<Kept>>, models: Models) -> Self {
         let mut fields = shape::fields(manager.policy());
         if kept.is_some() {
             fields.extend(shape::naming_fields());
         }
-        let spec = shape::spec(&fields, manager.policy(), &granted, kept.is_some());
-        Self { manager, granted, kept, fields, spec }
+        let mut spec = shape::spec(&fields, manager.policy(), &granted, kept.is_some());
+        if models.is_configured() {
+            spec.description += ASKS;
+        }
+        Self { manager, granted, kept, models, fields, spec }
     }
 
     async fn run(
@@ -54,6 +63,7 @@ impl Eval {
         let lasting = arguments.is_given("sandbox") || arguments.is_given("session_key");
         let (Some(kept), true) = (&self.kept, lasting) else {
             let mut request = self.request(&mut arguments)?;
+            self.offer(&mut request, &context)?;
             request.output = context.output;
             return Ok((None, self.manager.eval(request).await?));
         };
@@ -62,10 +72,19 @@ impl Eval {
         let mut request = self.request(&mut arguments)?;
         let Grants { stdin, seed, .. } = request.grants;
         request.grants = Grants { stdin, seed, ..Grants::default() };
+        self.offer(&mut request, &context)?;
         request.output = context.output;
         let id = kept.there_or_new(&mut arguments, &owner).await?;
         let (id, outcome) = kept.sandboxes.eval(&owner, &by_id(&id), request).await?;
         Ok((Some(id), outcome))
+    }
+
+    /// Lets a snippet ask the model, where there is one.
+    fn offer(&self, request: &mut EvalRequest, context: &CallContext) -> Result<()> {
+        match self.models.of_call(context) {
+            Some(model) => models::offer(Some(model), &mut request.callbacks),
+            None => Ok(()),
+        }
     }
 
     fn request(&self, arguments: &mut Arguments) -> Result<EvalRequest> {

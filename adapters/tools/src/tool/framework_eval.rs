@@ -10,6 +10,7 @@ use super::Tool;
 use super::eval::Eval;
 use crate::decode::{Arguments, decode};
 use crate::field::{Absent, Field, Kind};
+use crate::models::Models;
 use crate::schema;
 use crate::surface::{CallContext, Reply, ToolSpec};
 
@@ -27,7 +28,7 @@ pub(crate) struct FrameworkEval {
 impl FrameworkEval {
     pub(crate) fn new(manager: Manager, granted: Grants) -> Self {
         let fields = fields(&manager);
-        let eval = Eval::new(manager, granted, None);
+        let eval = Eval::new(manager, granted, None, Models::default());
         let mut output_schema = eval.spec().output_schema.clone();
         output_schema["properties"]["duration_ms"] =
             schema::integer(0, "Wall-clock time in milliseconds, rounded.");

@@ -11,6 +11,7 @@ mod rlm;
 mod shown;
 mod sprites;
 mod states;
+mod sub_agent;
 mod transfer;
 mod variables;
 mod verb;
@@ -25,6 +26,7 @@ use async_trait::async_trait;
 use dormouse_core::{Error, Grants, Manager};
 use serde_json::{Map, Value as Json};
 
+use crate::models::Models;
 use crate::schema::{self, Object};
 use crate::surface::{CallContext, Profile, Reply, ToolSpec};
 
@@ -63,13 +65,15 @@ pub(crate) fn all(
     profile: Profile,
     grants: &Grants,
     kept: Option<&Kept>,
+    models: &Models,
 ) -> Vec<Box<dyn Tool>> {
     let (manager, grants) = (manager.clone(), grants.clone());
-    let kept = kept.map(|kept| Arc::new(Kept { granted: grants.clone(), ..kept.clone() }));
+    let kept =
+        kept.map(|kept| Arc::new(Kept { granted: grants.clone(), models: models.clone(), ..kept.clone() }));
     let mut tools: Vec<Box<dyn Tool>> = match (profile, &kept) {
         (Profile::Sandbox, kept) => {
             let capabilities = capabilities::Capabilities::new(manager.clone(), grants.clone());
-            let eval = eval::Eval::new(manager, grants, kept.clone());
+            let eval = eval::Eval::new(manager, grants, kept.clone(), models.clone());
             let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(capabilities), Box::new(eval)];
             tools.extend(kept.iter().flat_map(verbs));
             tools
@@ -108,6 +112,7 @@ fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         states::list_checkpoints(),
         states::history(),
         states::fork(),
+        sub_agent::sub_agent(),
     ];
     all.into_iter().map(|verb| Box::new(verb::KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()
 }

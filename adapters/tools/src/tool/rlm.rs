@@ -8,16 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_core::sandbox::SandboxId;
-use dormouse_core::{Bounds, Error, ErrorCode, EvalRequest, Language, Result, Status};
+use dormouse_core::{Bounds, EvalRequest, Language, Outcome, Result, Status};
 use serde_json::{Map, Value as Json, json};
 
 use self::plain::plain;
 use super::verb::{Answer, CHANGES, Caller, Kept, KeptTool, LOOKS, REMOVES, Run, Verb, by_id};
-use super::{Tool, eval, variables};
+use super::{Tool, eval, sub_agent, variables};
 use crate::decode::Arguments;
 use crate::encode;
-use crate::field::{Absent, Field, Kind};
+use crate::field::{Absent, Field};
 use crate::fit::fit;
+use crate::models;
 use crate::schema::{self, Object};
 use crate::surface::Annotations;
 
@@ -30,7 +31,7 @@ const SESSION: &str = "rlm";
 /// The tools of the profile.
 pub(super) fn all(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
     let most = kept.sandboxes.manager().policy().ceiling.wall.as_secs().max(1);
-    let verbs = [exec(most), load(), get(), vars(), sub_agent(), reset()];
+    let verbs = [exec(most), load(), get(), vars(), sub_agent(), usage(), reset()];
     verbs.into_iter().map(|verb| Box::new(KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()
 }
 
@@ -56,7 +57,8 @@ fn exec(most: u64) -> Verb {
         ("rlm_exec", "rlm.exec"),
         "Executes Python code in the sandbox and returns what it printed. State lasts: variables, functions and imports are \
          there at the next call. When the last line is an expression, its value is shown after the output. Print only what \
-         is needed; long inputs stay in variables.",
+         is needed; long inputs stay in variables. `llm_query(prompt)` asks a language model, `llm_query_batched(prompts)` asks \
+         it about several texts at once.",
         vec![
             Field::text("code", EvalRequest::MAX_CODE, Absent::Refused, "Python source text."),
             Field::integer(
@@ -87,20 +89,27 @@ async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<A
     request.bounds = Bounds { total_bytes: VALUE_BYTES, ..Bounds::default() };
     request.allow_eval = policy.allow_eval;
     request.output = caller.output.clone();
+    models::offer(caller.model.clone(), &mut request.callbacks)?;
     let id = sandbox(kept, caller).await?;
     let (id, outcome) = kept.sandboxes.eval(&caller.owner, &by_id(&id), request).await?;
     let outcome = fit(outcome);
     let whole = encode::reply_in(&outcome, Some(&id));
-    let mut told = Map::new();
+    let mut fields = Map::new();
     for name in ["sandbox_id", "ok", "result", "exception", "stdout", "stderr", "recovery", "error"] {
         if let Some(value) = whole.structured.get(name) {
-            told.insert(name.into(), value.clone());
+            fields.insert(name.into(), value.clone());
         }
     }
-    let answer = Answer::from(Json::Object(told));
+    let answer = Answer::from(Json::Object(fields));
     if matches!(outcome.status, Status::Stopped(_)) {
         return Ok(answer.with_text(whole.text).failed());
     }
+    let text = told(&outcome);
+    Ok(answer.with_text(if text.is_empty() { "(no output)".into() } else { text }))
+}
+
+/// What a run printed, then its value or its traceback. Empty when there is nothing.
+pub(super) fn told(outcome: &Outcome) -> String {
     let mut text = outcome.stdout.text.clone();
     let mut part = |more: &str| {
         if !text.is_empty() && !text.ends_with('\n') {
@@ -124,7 +133,7 @@ async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<A
     if dropped > 0 {
         part(&format!("({dropped} bytes of output were left out)"));
     }
-    Ok(answer.with_text(if text.is_empty() { "(no output)".into() } else { text }))
+    text
 }
 
 fn load() -> Verb {
@@ -220,24 +229,55 @@ fn vars() -> Verb {
 }
 
 fn sub_agent() -> Verb {
-    let number = |name, default: u64, text| Field::integer(name, (1, 1_000), Absent::Default(default), text);
     verb(
         ("rlm_sub_agent", "rlm.sub_agent"),
-        "Runs a sub-agent on the host with a signature such as `question, context -> answer`, and keeps its results in \
-         variables of the sandbox. It needs a model, which this installation has not been given. It is refused with the \
-         code capability_unavailable.",
-        vec![
-            Field::text("signature", 64 << 10, Absent::Refused, "Inputs and outputs, as `a, b -> c`."),
-            Field::new("inputs", Kind::Object, "A value for each input of the signature."),
-            number("max_iterations", 10, "Most rounds of the sub-agent. Default 10."),
-            number("max_llm_calls", 30, "Most calls of the model. Default 30."),
-        ],
-        Object::new().optional("message", schema::text("What was done.")),
-        CHANGES,
-        |_, _, _| {
-            Box::pin(async {
-                let error = Error::new(ErrorCode::CapabilityUnavailable, "there is no model for sub-agents");
-                Err(error.with_hint("an endpoint of a language model must be configured"))
+        "Runs a sub-agent on the host with a signature such as `question, context -> answer`: a language model that works in \
+         the sandbox by writing Python. Its results are kept in variables of the sandbox, named as the outputs; the answer \
+         only sums them up. Inputs that are variables already need not be given. It needs a model: the operator's endpoint, \
+         or a client that can sample.",
+        sub_agent::fields(),
+        sub_agent::output(),
+        sub_agent::ASKS,
+        |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let task = sub_agent::task(&mut arguments, caller)?;
+                let id = sandbox(kept, caller).await?;
+                sub_agent::work(kept, caller, &id, task).await
+            })
+        },
+    )
+}
+
+fn usage() -> Verb {
+    verb(
+        ("rlm_usage", "rlm.usage"),
+        "Tells how often the language model was asked, and the tokens of its prompts and answers, since the server began. All \
+         calls are counted: those of sub-agents and those of llm_query in the sandbox. It also tells what one call may spend. \
+         It takes no arguments.",
+        Vec::new(),
+        Object::new()
+            .optional("calls", schema::integer(0, "Calls of the model."))
+            .optional("failed_calls", schema::integer(0, "Those of them that brought no answer."))
+            .optional("input_tokens", schema::integer(0, "Tokens of the prompts."))
+            .optional("output_tokens", schema::integer(0, "Tokens of the answers."))
+            .optional("total_tokens", schema::integer(0, "All tokens."))
+            .optional("max_calls", schema::integer(0, "Calls that one call of a tool may make."))
+            .optional("max_tokens", schema::integer(0, "Tokens that one call of a tool may use.")),
+        LOOKS,
+        |kept, _, caller| {
+            Box::pin(async move {
+                let (used, budget) = (kept.models.used(caller.owner.as_str()), kept.models.budget());
+                let answer = json!({
+                    "calls": used.calls,
+                    "failed_calls": used.failed_calls,
+                    "input_tokens": used.input_tokens,
+                    "output_tokens": used.output_tokens,
+                    "total_tokens": used.tokens(),
+                    "max_calls": budget.calls,
+                    "max_tokens": budget.tokens,
+                });
+                let text = answer.to_string();
+                Ok(Answer::from(answer).with_text(text))
             })
         },
     )

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dormouse_core::sandbox::{Handle, Owner, SandboxId, SessionKey};
 use dormouse_core::sandboxes::Asked;
-use dormouse_core::{Error, Grants, Language, OutputSink, Result, Sandboxes};
+use dormouse_core::{Error, Grants, Language, MeteredModel, OutputSink, Result, Sandboxes};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value as Json, json};
 
@@ -14,6 +14,7 @@ use crate::decode::{Arguments, decode};
 use crate::encode;
 use crate::field::{Absent, Field};
 use crate::host::HostFolders;
+use crate::models::Models;
 use crate::schema::{self, Object};
 use crate::surface::{Annotations, CallContext, Reply, ToolSpec};
 
@@ -29,6 +30,7 @@ pub(crate) struct Kept {
     pub(crate) host: HostFolders,
     /// The key of the one sandbox that the profile `rlm` works in, if it is not the usual one.
     pub(crate) session: Option<SessionKey>,
+    pub(crate) models: Models,
 }
 
 /// One such tool.
@@ -50,6 +52,8 @@ pub(crate) type Run = for<'a> fn(&'a Kept, Arguments, &'a Caller) -> BoxFuture<'
 pub(crate) struct Caller {
     pub(crate) owner: Owner,
     pub(crate) output: Option<Arc<dyn OutputSink>>,
+    /// The language model that the call may use, if there is one.
+    pub(crate) model: Option<MeteredModel>,
 }
 
 /// What a verb answers.
@@ -233,7 +237,8 @@ impl KeptTool {
 
     async fn answer(&self, arguments: Map<String, Json>, context: &CallContext) -> Result<Answer> {
         let arguments = decode(&self.fields, arguments)?;
-        let caller = Caller { owner: owner(context)?, output: context.output.clone() };
+        let model = self.kept.models.of_call(context);
+        let caller = Caller { owner: owner(context)?, output: context.output.clone(), model };
         (self.run)(&self.kept, arguments, &caller).await
     }
 }

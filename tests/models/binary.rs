@@ -1,0 +1,146 @@
+//! The binary with an endpoint: its options, and that the key goes nowhere but to the endpoint.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use dormouse_tests::wire::{PATIENCE, Wire};
+use dormouse_tests::{binary, sandbox};
+use serde_json::json;
+
+use super::{KEY, Say, Server};
+
+const VARIABLE: &str = "TEST_MODEL_KEY";
+
+/// Whether any file below a folder holds the bytes.
+fn holds(folder: &Path, bytes: &[u8]) -> bool {
+    fs::read_dir(folder).unwrap().flatten().any(|entry| {
+        let path = entry.path();
+        if path.is_dir() {
+            return holds(&path, bytes);
+        }
+        fs::read(&path).is_ok_and(|content| content.windows(bytes.len()).any(|window| window == bytes))
+    })
+}
+
+/// With everything logged that can be logged, with errors and without.
+#[test]
+fn llm_02_the_key_is_in_no_log_no_answer_and_no_file() {
+    let echoes = format!(r#"{{"error": {{"message": "bad key {KEY}", "type": "{KEY}"}}}}"#);
+    let says = [
+        Say::Status(401, None, echoes.clone()),
+        Say::Status(500, Some("0"), echoes.clone()),
+        Say::Status(429, Some("3600"), echoes),
+    ];
+    let server = sandbox::wait(Server::start(says));
+    let state = tempfile::tempdir().unwrap();
+    let arguments = [
+        "--profile",
+        "rlm",
+        "--state-dir",
+        state.path().to_str().unwrap(),
+        "--llm-endpoint",
+        &server.url,
+        "--llm-model",
+        "m",
+        "--llm-api",
+        "anthropic",
+        "--llm-key-env",
+        VARIABLE,
+    ];
+    let mut wire = Wire::start_with(&arguments, &[("DORMOUSE_LOG", "trace"), (VARIABLE, KEY)]);
+    wire.greet();
+    for id in 1..=2 {
+        let refused = wire.call(id, "rlm_exec", json!({"code": "llm_query('a')"}));
+        assert!(
+            refused["content"][0]["text"].as_str().is_some_and(|text| text.contains("LlmError")),
+            "{refused}"
+        );
+        assert!(!refused.to_string().contains(KEY), "{refused}");
+    }
+    let task = json!({"signature": "q -> n", "inputs": {"q": "?"}});
+    let refused = wire.call(3, "rlm_sub_agent", task);
+    assert!(refused["isError"] == true && !refused.to_string().contains(KEY), "{refused}");
+    let answered = wire.call(4, "rlm_exec", json!({"code": "llm_query('b')"}));
+    assert_eq!(answered["content"][0]["text"], "\"b\"");
+    let ran = wire.end(PATIENCE);
+    assert!(ran.complaint().contains("TRACE"), "everything was logged");
+    assert!(!ran.complaint().contains(KEY) && !ran.text().contains(KEY));
+    assert!(!holds(state.path(), KEY.as_bytes()));
+    let asked = server.asked();
+    assert!(asked.iter().all(|asked| asked.headers["x-api-key"] == KEY && asked.path == "/v1/messages"));
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused_without_showing_a_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty");
+    fs::write(&empty, "\n").unwrap();
+    let empty = empty.to_str().unwrap();
+    let url = "http://127.0.0.1:1";
+    for (arguments, told) in [
+        (vec!["--llm-endpoint", url], "--llm-model"),
+        (vec!["--llm-model", "m"], "--llm-endpoint"),
+        (vec!["--llm-endpoint", "no", "--llm-model", "m"], "no URL"),
+        (vec!["--llm-endpoint", url, "--llm-model", "m", "--llm-api", "x"], "openai"),
+        (vec!["--llm-endpoint", url, "--llm-model", "m", "--llm-key-env", "NO_SUCH_KEY"], "NO_SUCH_KEY"),
+        (vec!["--llm-endpoint", url, "--llm-model", "m", "--llm-key-file", empty], "does not hold a key"),
+        (vec!["--llm-endpoint", url, "--llm-model", "m", "--llm-timeout", "0s"], "--llm-timeout"),
+        (vec!["--llm-key-env", VARIABLE], "--llm-endpoint"),
+    ] {
+        let mut command = binary::command(&[&["mcp"], arguments.as_slice()].concat());
+        command.env(VARIABLE, KEY);
+        let ran = binary::finish(command, b"");
+        assert_eq!(ran.status, Some(2), "{arguments:?}: {}", ran.complaint());
+        assert!(ran.complaint().contains(told), "{arguments:?}: {}", ran.complaint());
+        assert!(!ran.complaint().contains(KEY));
+    }
+}
+
+#[test]
+fn the_operators_budget_holds() {
+    let server = sandbox::wait(Server::start([]));
+    let state = tempfile::tempdir().unwrap();
+    let file = state.path().join("key");
+    fs::write(&file, KEY).unwrap();
+    let folder = state.path().join("state");
+    let arguments = [
+        "--profile",
+        "rlm",
+        "--state-dir",
+        folder.to_str().unwrap(),
+        "--llm-endpoint",
+        &server.url,
+        "--llm-model",
+        "m",
+        "--llm-key-file",
+        file.to_str().unwrap(),
+        "--llm-max-calls",
+        "2",
+        "--llm-timeout",
+        "5s",
+    ];
+    let mut wire = Wire::greeted(&arguments);
+    let code = "n = 0\ntry:\n  while True: llm_query('a'); n += 1\nexcept LlmError as e: print(n, e.code)";
+    let answered = wire.call(1, "rlm_exec", json!({"code": code}));
+    assert_eq!(answered["content"][0]["text"], "2 budget_exhausted\n");
+    assert_eq!(wire.call(2, "rlm_usage", json!({}))["structuredContent"]["calls"], 2);
+    // Cancelling the request ends the run, and with it the call of the model.
+    drop(wire.end(PATIENCE));
+}
+
+#[test]
+fn a_cancelled_request_ends_the_models_call() {
+    let server = sandbox::wait(Server::start([Say::After(Duration::from_secs(60))]));
+    let state = tempfile::tempdir().unwrap();
+    let folder = state.path().to_str().unwrap();
+    let arguments =
+        ["--profile", "rlm", "--state-dir", folder, "--llm-endpoint", &server.url, "--llm-model", "m"];
+    let mut wire = Wire::greeted(&arguments);
+    let params = json!({"name": "rlm_exec", "arguments": {"code": "llm_query('a')"}});
+    wire.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+    sandbox::wait(super::until("the endpoint is asked", || server.under_way() == 1));
+    wire.tell("notifications/cancelled", json!({"requestId": 1}));
+    sandbox::wait(super::until("the endpoint still works for nobody", || server.under_way() == 0));
+    wire.still_serves(2);
+}
