@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 11] = [
+const OURS: [(&str, &[&str]); 12] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -17,14 +17,15 @@ const OURS: [(&str, &[&str]); 11] = [
     ("dormouse", &["dormouse-core", "dormouse-store", "dormouse-wasm"]),
     ("dormouse-tools", &["dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
-    ("dormouse-cli", &["dormouse", "dormouse-mcp", "dormouse-tools"]),
+    ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
+    ("dormouse-cli", &["dormouse", "dormouse-mcp", "dormouse-rest", "dormouse-tools"]),
     ("xtask", &["dormouse", "dormouse-wasm"]),
     ("dormouse-tests", &["dormouse", "dormouse-tools"]),
     ("dormouse-benches", &["dormouse"]),
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 12] = [
+const THEIRS: [(&str, &[&str]); 14] = [
     ("wasmtime", &["dormouse-wasm", "xtask"]),
     ("wasmtime-wasi", &["dormouse-wasm", "xtask"]),
     ("cap-std", &["dormouse-tools", "dormouse-wasm"]),
@@ -34,6 +35,8 @@ const THEIRS: [(&str, &[&str]); 12] = [
     ("zip", &["dormouse-tools"]),
     ("swc_ts_fast_strip", &["dormouse-wasm"]),
     ("rmcp", &["dormouse-mcp"]),
+    ("axum", &["dormouse-mcp", "dormouse-rest"]),
+    ("hyper", &["dormouse-rest"]),
     ("clap", &["dormouse-cli", "xtask", "dormouse-benches"]),
     ("tracing-subscriber", &["dormouse-cli"]),
     ("anyhow", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-benches"]),

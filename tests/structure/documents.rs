@@ -116,6 +116,7 @@ fn every_crate_is_named_in_the_architecture() {
         "runtime/dormouse",
         "adapters/tools",
         "adapters/mcp",
+        "adapters/rest",
         "adapters/cli",
         "xtask",
     ] {

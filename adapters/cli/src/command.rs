@@ -8,6 +8,8 @@ mod mcp;
 mod once;
 mod run;
 mod sandbox;
+mod serve;
+mod serving;
 
 use crate::args::{Arguments, Command};
 use crate::{exit, log};
@@ -15,7 +17,7 @@ use crate::{exit, log};
 /// Does what the command line says; the exit status.
 pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
     match command {
-        Command::Mcp(_) => log::full(),
+        Command::Mcp(_) | Command::Serve(_) => log::full(),
         _ => log::start(),
     }
     let done = match command {
@@ -23,6 +25,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
         Command::Sandbox { state, command } => sandbox::run(&place, &state, command),
         Command::Run(arguments) => run::run(&place, arguments),
         Command::Mcp(arguments) => mcp::run(&place, &arguments),
+        Command::Serve(arguments) => serve::run(&place, &arguments),
         Command::Guests { command } => guests::run(&place, &command),
         Command::Doctor { json } => doctor::run(&place, json),
         Command::Completions { shell } => completions::run(shell),

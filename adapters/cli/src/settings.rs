@@ -1,6 +1,7 @@
 //! The checked meaning of the command line: every option is read, every default decided, in this one place.
 
 mod grants;
+mod serve;
 pub(crate) mod source;
 mod units;
 
@@ -13,6 +14,8 @@ use dormouse::{
 };
 
 use dormouse_tools::{HostFolders, Profile, Toolset};
+
+pub(crate) use serve::serve;
 
 use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PlaceArgs, RunArgs, StateArgs};
 

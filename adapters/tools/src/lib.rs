@@ -11,6 +11,7 @@
 //! | an outcome or an error as structured content and text | [`encode`], [`fit`], [`time`] |
 //! | what tools may read and write on the host | [`host`] |
 //! | archives, checked before anything is written | `archive` |
+//! | what one owner may have in progress | [`places`] |
 //! | each tool | `tool/<verb>.rs` |
 //! | a tool over sandboxes that last: what all of them share | `tool/verb.rs` |
 //! | the words of seeds over the same work | `tool/framework_eval.rs`, `tool/sprites.rs`, `tool/rlm.rs` |
@@ -24,6 +25,7 @@ pub mod encode;
 pub mod field;
 pub mod fit;
 pub mod host;
+pub mod places;
 pub mod schema;
 pub mod surface;
 pub mod time;
@@ -31,5 +33,6 @@ mod tool;
 pub mod toolset;
 
 pub use host::HostFolders;
+pub use places::Owners;
 pub use surface::{Annotations, CallContext, Profile, Reply, Surface, ToolSpec};
 pub use toolset::Toolset;

@@ -94,6 +94,10 @@ codes! {
     StateDamaged = "state_damaged", 1;
     /// Saved state cannot be written or read: the disk is full, read-only, or of another version.
     StateUnavailable = "state_unavailable", 1;
+    /// The caller did not say who they are, or cannot be who they say.
+    Unauthorized = "unauthorized", 1;
+    /// The request came by a way that the operator does not allow: a foreign host name, or another site's page.
+    Forbidden = "forbidden", 1;
     /// A fault of Dormouse.
     Internal = "internal", 1;
 }
