@@ -67,7 +67,10 @@ fn play(door: &mut dyn Door) -> Vec<(String, Option<Json>)> {
         if let (Some(answer), "sandbox_checkpoint") = (&answer, tool) {
             checkpoint = answer["id"].as_str().unwrap().to_owned();
         }
-        answers.push((format!("{tool} {arguments}").replace(&checkpoint, "ID"), answer.map(|answer| steady.of(&answer))));
+        answers.push((
+            format!("{tool} {arguments}").replace(&checkpoint, "ID"),
+            answer.map(|answer| steady.of(&answer)),
+        ));
     }
     answers
 }

@@ -155,6 +155,7 @@ fn s2_25_files_go_in_and_come_out_as_they_are() {
     assert_eq!((put.status, put.code().as_str()), (413, "too_large"), "{}", put.json());
     let none = server.send("GET", "/api/sandboxes/work/files/content?path=/workspace/none", &[], b"");
     assert_eq!((none.status, none.code().as_str()), (404, "not_found"));
-    let out = server.send("GET", "/api/sandboxes/work/files/content?path=/workspace/../../etc/passwd", &[], b"");
+    let out =
+        server.send("GET", "/api/sandboxes/work/files/content?path=/workspace/../../etc/passwd", &[], b"");
     assert_eq!((out.status, out.code().as_str()), (400, "args_invalid"), "{}", out.json());
 }

@@ -33,8 +33,14 @@ fn guarded(folder: &TempDir) -> Served {
 #[test]
 fn mcp_03_pages_of_other_sites_and_other_names_are_refused_at_every_address() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Served::start(&["--state-dir", &state(&folder), "--allowed-host", "box.example",
-        "--allowed-origin", "https://app.example"]);
+    let server = Served::start(&[
+        "--state-dir",
+        &state(&folder),
+        "--allowed-host",
+        "box.example",
+        "--allowed-origin",
+        "https://app.example",
+    ]);
     let own = format!("http://{}", server.authority());
     for path in ["/mcp", "/api/sandboxes", "/health", "/openapi.json", "/", "/nothing"] {
         for (headers, allowed) in [

@@ -15,7 +15,7 @@ use dormouse::{
 
 use dormouse_tools::{HostFolders, Profile, Toolset};
 
-pub(crate) use serve::serve;
+pub(crate) use serve::{Serve, serve};
 
 use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PlaceArgs, RunArgs, StateArgs};
 

@@ -30,7 +30,10 @@ pub fn http(surface: Arc<Surface>, owners: Arc<Owners>, closing: &CancellationTo
         .with_cancellation_token(closing.clone())
         .disable_allowed_hosts()
         .disable_allowed_origins();
-    let service =
-        StreamableHttpService::new(move || Ok(handler.clone()), Arc::<NeverSessionManager>::default(), config);
+    let service = StreamableHttpService::new(
+        move || Ok(handler.clone()),
+        Arc::<NeverSessionManager>::default(),
+        config,
+    );
     Router::new().route_service(PATH, service)
 }

@@ -44,10 +44,7 @@ pub enum McpError {
 ///
 /// # Errors
 /// [`McpError`]; a client that leaves, at whatever moment, is no error.
-pub async fn serve_stdio(
-    surface: Arc<Surface>,
-    stop: impl Future<Output = ()>,
-) -> Result<(), McpError> {
+pub async fn serve_stdio(surface: Arc<Surface>, stop: impl Future<Output = ()>) -> Result<(), McpError> {
     let (reader, writer) = stdio_pipes();
     serve_until(surface, reader, writer, stop).await
 }

@@ -147,9 +147,7 @@ pub(crate) fn in_query(parts: &Parts) -> Result<Vec<(String, String)>> {
 /// A text of the query as the tool's schema wants it. What is not of its type stays text, which the tool refuses.
 fn typed(kind: &str, text: String) -> Json {
     match (kind, text.as_str()) {
-        ("integer", digits) => {
-            digits.parse::<u64>().map_or_else(|_| Json::String(text.clone()), Json::from)
-        }
+        ("integer", digits) => digits.parse::<u64>().map_or_else(|_| Json::String(text.clone()), Json::from),
         ("boolean", "true") => true.into(),
         ("boolean", "false") => false.into(),
         _ => text.into(),

@@ -79,7 +79,8 @@ fn operation(route: &Route, spec: &ToolSpec) -> Json {
             let is_required = !required.is_empty();
             let mut schema = json!({"type": "object", "properties": members, "additionalProperties": false});
             if let Some(required) = spec.input_schema["required"].as_array() {
-                let of_body = |name: &&Json| name.as_str().is_some_and(|name| route.source(name) == Source::Body);
+                let of_body =
+                    |name: &&Json| name.as_str().is_some_and(|name| route.source(name) == Source::Body);
                 schema["required"] = required.iter().filter(of_body).cloned().collect::<Vec<_>>().into();
             }
             operation["requestBody"] =
@@ -111,10 +112,6 @@ fn responses(route: &Route, spec: &ToolSpec) -> Json {
             "content": {"application/json": {"schema": spec.output_schema}},
         }),
     };
-    let refused = |what: &str| {
-        let schema = json!({"$ref": "#/components/schemas/Refusal"});
-        json!({"description": what, "content": {"application/json": {"schema": schema}}})
-    };
     let mut responses = Map::new();
     if spec.output_schema["properties"]["created"].is_object() {
         responses.insert("201".into(), done.clone());
@@ -123,6 +120,11 @@ fn responses(route: &Route, spec: &ToolSpec) -> Json {
     responses.insert("4XX".into(), refused("The request was refused."));
     responses.insert("5XX".into(), refused("The server cannot do it."));
     Json::Object(responses)
+}
+
+fn refused(what: &str) -> Json {
+    let schema = json!({"$ref": "#/components/schemas/Refusal"});
+    json!({"description": what, "content": {"application/json": {"schema": schema}}})
 }
 
 /// The schema of an answer to a refused request. A tool may add its other fields.
@@ -156,9 +158,9 @@ fn health() -> Json {
         "operationId": "health",
         "summary": "Whether the server answers",
         "security": [],
-        "responses": {"200": {
-            "description": "It does.",
-            "content": {"application/json": {"schema": schema}},
-        }},
+        "responses": {
+            "200": {"description": "It does.", "content": {"application/json": {"schema": schema}}},
+            "4XX": refused("The request was refused."),
+        },
     })
 }

@@ -98,7 +98,8 @@ fn the_document_has_every_route_and_only_those_of_offered_tools() {
 #[tokio::test]
 async fn a_sandbox_lives_behind_the_routes() {
     let routes = router(surface(), Arc::default(), false);
-    let (status, made) = ask(&routes, "POST", "/api/sandboxes", r#"{"name": "a b", "session_key": "k"}"#).await;
+    let (status, made) =
+        ask(&routes, "POST", "/api/sandboxes", r#"{"name": "a b", "session_key": "k"}"#).await;
     assert_eq!((status, &made["name"]), (201, &json!("a b")), "{made}");
     let again = ask(&routes, "POST", "/api/sandboxes", r#"{"session_key": "k"}"#).await;
     assert_eq!((again.0, &again.1["id"]), (200, &made["id"]));

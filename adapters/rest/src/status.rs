@@ -15,10 +15,9 @@ pub fn of(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::ArgsInvalid | ErrorCode::UnknownLanguage => StatusCode::BAD_REQUEST,
         ErrorCode::Unauthorized => StatusCode::UNAUTHORIZED,
-        ErrorCode::Forbidden
-        | ErrorCode::NetworkDenied
-        | ErrorCode::WriteDenied
-        | ErrorCode::PathDenied => StatusCode::FORBIDDEN,
+        ErrorCode::Forbidden | ErrorCode::NetworkDenied | ErrorCode::WriteDenied | ErrorCode::PathDenied => {
+            StatusCode::FORBIDDEN
+        }
         ErrorCode::NotFound | ErrorCode::UnknownSandbox | ErrorCode::UnknownCheckpoint => {
             StatusCode::NOT_FOUND
         }

@@ -102,7 +102,9 @@ impl Serving {
 pub(super) fn asked_to_end() -> impl Future<Output = ()> {
     let asked = |kind| {
         signal(kind)
-            .inspect_err(|error| tracing::warn!(%error, "a signal cannot be waited for; it ends the process at once"))
+            .inspect_err(
+                |error| tracing::warn!(%error, "a signal cannot be waited for; it ends the process at once"),
+            )
             .ok()
     };
     let (mut terminate, mut interrupt) = (asked(SignalKind::terminate()), asked(SignalKind::interrupt()));
@@ -123,8 +125,9 @@ async fn either(first: &mut Option<Signal>, second: &mut Option<Signal>) {
 }
 
 async fn told(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) if signal.recv().await.is_some() => {}
-        _ => pending().await,
+    if let Some(signal) = signal {
+        signal.recv().await;
+    } else {
+        pending::<()>().await;
     }
 }

@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn mcp_03_the_server_is_called_by_a_name_of_its_own() {
-        let hosts = Hosts::new("127.0.0.1:3008".parse().unwrap(), &["Box.example".into(), "b.example:8".into()]);
+        let hosts =
+            Hosts::new("127.0.0.1:3008".parse().unwrap(), &["Box.example".into(), "b.example:8".into()]);
         for (host, known) in [
             ("localhost", true),
             ("LOCALHOST:3008", true),

@@ -105,7 +105,9 @@ async fn mcp_05_a_byte_at_a_time_is_too_slow() {
     let server = server().await;
     let mut stream = server.send(b"").await;
     let begin = Instant::now();
-    for byte in b"GET /ok HTTP/1.1\r\nHost: localhost\r\nX: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n\r\n" {
+    for byte in
+        b"GET /ok HTTP/1.1\r\nHost: localhost\r\nX: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n\r\n"
+    {
         if stream.write_all(&[*byte]).await.is_err() {
             break;
         }
