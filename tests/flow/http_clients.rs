@@ -150,7 +150,7 @@ fn s2_25_files_go_in_and_come_out_as_they_are() {
         assert_eq!((got.status, got.body.as_slice()), (200, bytes), "{}", got.head);
         assert!(got.head.contains("content-type: application/octet-stream"), "{}", got.head);
     }
-    let large = vec![0_u8; (8 << 20) + 1];
+    let large = vec![0_u8; (8 << 20) + 16];
     let put = server.send("PUT", "/api/sandboxes/work/files/content?path=/workspace/l", &binary, &large);
     assert_eq!((put.status, put.code().as_str()), (413, "too_large"), "{}", put.json());
     let none = server.send("GET", "/api/sandboxes/work/files/content?path=/workspace/none", &[], b"");

@@ -26,7 +26,8 @@ fn tokens(folder: &TempDir) -> String {
 }
 
 fn guarded(folder: &TempDir) -> Served {
-    let arguments = ["--state-dir", &state(folder), "--token-file", &tokens(folder), "--tools", "all"];
+    let (state, tokens) = (state(folder), tokens(folder));
+    let arguments = ["--state-dir", &state, "--token-file", &tokens, "--tools", "all"];
     Served::start_with(&arguments, &[("DORMOUSE_LOG", "trace")])
 }
 
@@ -93,7 +94,8 @@ fn mcp_03_there_are_no_sessions_to_guess_to_take_or_to_end() {
 fn mcp_04_without_a_known_token_nothing_is_told_and_no_token_is_logged() {
     let folder = tempfile::tempdir().unwrap();
     let server = guarded(&folder);
-    let basic = format!("Basic {ANN}");
+    let (basic, cookie) = (format!("Basic {ANN}"), format!("token={ANN}"));
+    let hash = format!("Bearer sha256:{BOB_HASH}");
     let (bearer, longer) = (format!("Bearer {ANN}"), format!("Bearer {ANN}x"));
     for path in ["/mcp", "/api/sandboxes", "/api/capabilities", "/openapi.json", "/nothing"] {
         let with = |value| server.send("GET", path, &[("Authorization", value)], b"");
@@ -101,12 +103,12 @@ fn mcp_04_without_a_known_token_nothing_is_told_and_no_token_is_logged() {
         for told in [
             server.send("GET", path, &[], b""),
             server.send("GET", &in_query, &[], b""),
-            server.send("GET", path, &[("Cookie", &format!("token={ANN}"))], b""),
+            server.send("GET", path, &[("Cookie", &cookie)], b""),
             with("Bearer "),
             with(ANN),
             with(&basic),
             with(&longer),
-            with(&format!("Bearer sha256:{BOB_HASH}")),
+            with(&hash),
         ] {
             assert_eq!((told.status, told.code().as_str()), (401, "unauthorized"), "{path}: {}", told.head);
             assert!(told.head.contains("www-authenticate: bearer"), "{}", told.head);

@@ -15,7 +15,7 @@ answers with a 4xx or 5xx status and `error`, which has a stable code.";
 pub(crate) fn document(surface: &Surface, with_tokens: bool) -> Json {
     let mut paths: Map<String, Json> = Map::new();
     for route in ROUTES {
-        let Some(spec) = surface.get(route.tool) else { continue };
+        let Some(spec) = route.tool(surface) else { continue };
         paths.entry(route.path).or_insert_with(|| json!({}))[method(route.method)] = operation(route, spec);
     }
     paths.insert("/health".into(), json!({"get": health()}));

@@ -1,5 +1,7 @@
 //! The table of routes.
 
+use dormouse_tools::{Surface, ToolSpec};
+
 /// What a request may do, by its method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
@@ -97,6 +99,14 @@ pub const ROUTES: &[Route] = &[
 ];
 
 impl Route {
+    /// The tool, if it is offered and has every argument of the path: without sandboxes that last there are none to name.
+    pub(crate) fn tool<'a>(&self, surface: &'a Surface) -> Option<&'a ToolSpec> {
+        let spec = surface.get(self.tool)?;
+        let fields = spec.input_schema["properties"].as_object()?;
+        let mut named = self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+        named.all(|name| fields.contains_key(name)).then_some(spec)
+    }
+
     /// Where it takes this argument from.
     pub fn source(&self, argument: &str) -> Source {
         let in_path = |name: &str| self.path.split('/').any(|part| part == format!("{{{name}}}"));

@@ -29,7 +29,7 @@ pub fn router(surface: Arc<Surface>, owners: Arc<Owners>, with_tokens: bool) -> 
     let document = Arc::new(openapi::document(&surface, with_tokens));
     let shared = Arc::new(Shared { surface, owners });
     let mut paths: BTreeMap<&str, MethodRouter> = BTreeMap::new();
-    for route in ROUTES.iter().filter(|route| shared.surface.get(route.tool).is_some()) {
+    for route in ROUTES.iter().filter(|route| route.tool(&shared.surface).is_some()) {
         let known = paths.remove(route.path).unwrap_or_default();
         paths.insert(route.path, known.merge(method(route, &shared)));
     }

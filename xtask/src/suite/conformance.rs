@@ -51,7 +51,8 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
         report.skip(&cause, ERAS.len() as u64);
         return report.close("mcp-conformance", &mut expected, extent, |_| false);
     }
-    let server = server::Served::start(&server::dormouse()?)?;
+    let state = tempfile::tempdir()?;
+    let server = server::Served::start(&server::dormouse()?, &state.path().join("state"))?;
     let address = format!("{}/mcp", server.address());
     let node = node::node()?;
     let mut ran = BTreeSet::new();

@@ -6,7 +6,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use tempfile::TempDir;
 
 use super::program;
 use crate::process;
@@ -21,20 +20,18 @@ pub(super) fn dormouse() -> Result<PathBuf> {
     Ok(setup::binary())
 }
 
-/// A running `dormouse serve`, with a state folder of its own and all tools.
+/// A running `dormouse serve`, with all tools.
 pub(super) struct Served {
     child: Child,
     address: String,
-    _state: TempDir,
 }
 
 impl Served {
-    /// Starts it on a free port.
-    pub(super) fn start(program: &Path) -> Result<Self> {
-        let state = tempfile::tempdir()?;
+    /// Starts it on a free port, over a state folder.
+    pub(super) fn start(program: &Path, state: &Path) -> Result<Self> {
         let mut child = Command::new(program)
             .args(["serve", "--listen", "127.0.0.1:0", "--tools", "all", "--state-dir"])
-            .arg(state.path().join("state"))
+            .arg(state)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -43,7 +40,7 @@ impl Served {
         let mut address = String::new();
         BufReader::new(output).read_line(&mut address)?;
         ensure!(address.starts_with("http://"), "the server told no address");
-        Ok(Self { child, address: address.trim().to_owned(), _state: state })
+        Ok(Self { child, address: address.trim().to_owned() })
     }
 
     /// `http://`, address and port.
