@@ -29,7 +29,7 @@ fn ticks(process: u32) -> u64 {
 
 /// Waits until the process computes nothing for a while.
 #[track_caller]
-fn falls_idle(process: u32, patience: Duration) {
+pub(crate) fn falls_idle(process: u32, patience: Duration) {
     let end = Instant::now() + patience;
     loop {
         let before = ticks(process);
@@ -43,7 +43,7 @@ fn falls_idle(process: u32, patience: Duration) {
 
 /// Waits until the process computes.
 #[track_caller]
-fn becomes_busy(process: u32) {
+pub(crate) fn becomes_busy(process: u32) {
     let (begin, end) = (ticks(process), Instant::now() + Duration::from_secs(20));
     while ticks(process) < begin + 20 {
         assert!(Instant::now() < end, "the run did not begin");
@@ -143,6 +143,22 @@ fn mcp_05_leaving_in_the_middle_of_a_run_ends_the_process() {
         let begin = Instant::now();
         let ran = wire.end(Duration::from_secs(30));
         assert!(begin.elapsed() < PROMISE + NOISE, "{code}: {:?}", begin.elapsed());
+        assert_eq!(ran.status, Some(0), "{code}: {}", ran.complaint());
+    }
+}
+
+#[test]
+fn lif_05_asked_to_end_the_server_cancels_its_runs_and_ends_well() {
+    for code in [FOREVER, "import time; time.sleep(60)", "1"] {
+        let mut wire = Wire::greeted(&[]);
+        wire.call(1, "sandbox_eval", json!({"code": "1"}));
+        for id in 2..12 {
+            start(&mut wire, id, code);
+        }
+        let begin = Instant::now();
+        dormouse_tests::served::terminate(wire.process());
+        let ran = wire.wait(Duration::from_secs(30));
+        assert!(begin.elapsed() < 2 * PROMISE + NOISE, "{code}: {:?}", begin.elapsed());
         assert_eq!(ran.status, Some(0), "{code}: {}", ran.complaint());
     }
 }

@@ -1,4 +1,4 @@
-//! The same runs through every front door: the crate, the command line, and MCP over standard input and output.
+//! The same runs through every front door: the crate, the command line, and MCP over standard input and output and over HTTP, and REST.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
 
@@ -6,11 +6,15 @@ mod arguments;
 mod cancelling;
 mod command_line;
 mod framework_eval;
+mod front_doors;
 mod hostile_bytes;
 mod hostile_text;
+mod http_clients;
+mod http_guard;
 mod listing;
 mod no_eval;
 mod protocol_only;
 mod repl;
 mod results;
 mod same_answer;
+mod steady;

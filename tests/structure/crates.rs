@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 12] = [
+const OURS: [(&str, &[&str]); 13] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -18,14 +18,15 @@ const OURS: [(&str, &[&str]); 12] = [
     ("dormouse-tools", &["dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
     ("dormouse-models", &["dormouse-core"]),
-    ("dormouse-cli", &["dormouse", "dormouse-mcp", "dormouse-models", "dormouse-tools"]),
+    ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
+    ("dormouse-cli", &["dormouse", "dormouse-mcp", "dormouse-models", "dormouse-rest", "dormouse-tools"]),
     ("xtask", &["dormouse", "dormouse-wasm"]),
     ("dormouse-tests", &["dormouse", "dormouse-models", "dormouse-tools"]),
     ("dormouse-benches", &["dormouse"]),
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 13] = [
+const THEIRS: [(&str, &[&str]); 15] = [
     ("wasmtime", &["dormouse-wasm", "xtask"]),
     ("wasmtime-wasi", &["dormouse-wasm", "xtask"]),
     ("cap-std", &["dormouse-tools", "dormouse-wasm"]),
@@ -36,6 +37,8 @@ const THEIRS: [(&str, &[&str]); 13] = [
     ("swc_ts_fast_strip", &["dormouse-wasm"]),
     ("reqwest", &["dormouse-models"]),
     ("rmcp", &["dormouse-mcp"]),
+    ("axum", &["dormouse-mcp", "dormouse-rest"]),
+    ("hyper", &["dormouse-rest"]),
     ("clap", &["dormouse-cli", "xtask", "dormouse-benches"]),
     ("tracing-subscriber", &["dormouse-cli"]),
     ("anyhow", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-benches"]),

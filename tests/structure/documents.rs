@@ -117,6 +117,7 @@ fn every_crate_is_named_in_the_architecture() {
         "adapters/tools",
         "adapters/mcp",
         "adapters/models",
+        "adapters/rest",
         "adapters/cli",
         "xtask",
     ] {

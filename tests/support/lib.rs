@@ -7,7 +7,7 @@
 //! | say how it must have ended | [`ending`], [`attack`] |
 //! | hold a hostile case to "nothing remains" | [`case`], [`levels`], [`canary`], [`folders`] |
 //! | compare a whole answer with a recorded one | [`golden`] |
-//! | the real binary, on the command line and over stdio | [`binary`], [`wire`] |
+//! | the real binary, on the command line, over stdio and over HTTP | [`binary`], [`wire`], [`served`] |
 
 pub mod attack;
 pub mod binary;
@@ -19,6 +19,7 @@ pub mod golden;
 pub mod lasting;
 pub mod levels;
 pub mod sandbox;
+pub mod served;
 pub mod wire;
 
 /// Python.

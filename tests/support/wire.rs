@@ -184,6 +184,12 @@ impl Wire {
     #[track_caller]
     pub fn end(mut self, patience: Duration) -> Ran {
         drop(self.input.take());
+        self.wait(patience)
+    }
+
+    /// Waits for the server's end while its input stays open.
+    #[track_caller]
+    pub fn wait(mut self, patience: Duration) -> Ran {
         let status = binary::wait(&mut self.child, patience);
         let mut stdout = Vec::new();
         for line in self.lines.iter() {

@@ -33,7 +33,7 @@ pub(crate) enum Phase {
     Test262,
     /// PHP's own tests, in the guest
     Phpt,
-    /// The Python and TypeScript MCP clients
+    /// The Python and TypeScript MCP clients, and schemathesis on the REST routes
     Clients,
     /// The MCP inspector's strict schema check
     Inspector,

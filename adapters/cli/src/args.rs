@@ -63,6 +63,16 @@ Examples:
 
 Lines that begin with a dot are commands; `.help` lists them. Ctrl-C ends a run, Ctrl-D leaves.
 An empty line ends a block of Python. Without a name the sandbox vanishes at the end.";
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  dormouse serve
+  dormouse serve --listen 127.0.0.1:0 --state-dir ./state --tools all
+  dormouse serve --listen 0.0.0.0:3008 --token-file tokens --allowed-host box.example
+
+The address is printed to standard output once it listens. SIGTERM and SIGINT end it: calls in
+progress get 10 s, then every sandbox is saved.
+
+A token file has one `OWNER TOKEN` or `OWNER sha256:HEX` a line, and only its owner may read it.";
 
 /// Evaluate untrusted code in a sandbox that starts in under a millisecond
 #[derive(Debug, Parser)]
@@ -105,6 +115,9 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Serve the tools over MCP on standard input and output
     Mcp(McpArgs),
+    /// Serve the tools over HTTP: MCP at /mcp, REST at /api, its OpenAPI document at /openapi.json
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeArgs),
     /// List, locate and build the interpreters
     Guests {
         #[command(subcommand)]
@@ -302,7 +315,8 @@ pub(crate) struct McpArgs {
     /// Unused instances kept ready for each language that has run
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) ready: u16,
-    /// Keep sandboxes that last, in this folder; without it every run is fresh
+    /// Keep sandboxes that last, in this folder; without it every run of `mcp` is fresh, and `serve` takes
+    /// ~/.local/share/dormouse
     #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
     /// Which tools are offered: `usual`, `all`, or their names with commas between
@@ -316,6 +330,24 @@ pub(crate) struct McpArgs {
     pub(crate) downloads: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// Where to listen: an address and a port, 0 for a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3008")]
+    pub(crate) listen: String,
+    /// File of tokens: each names the owner whose sandboxes a caller sees; needed to listen beyond this machine
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// A further name by which the server may be called, with or without a port; can be repeated
+    #[arg(long = "allowed-host", value_name = "NAME")]
+    pub(crate) allowed_hosts: Vec<String>,
+    /// A site whose pages may call, such as https://app.example; can be repeated
+    #[arg(long = "allowed-origin", value_name = "ORIGIN")]
+    pub(crate) allowed_origins: Vec<String>,
+    #[command(flatten)]
+    pub(crate) tools: McpArgs,
 }
 
 #[derive(Debug, Subcommand)]

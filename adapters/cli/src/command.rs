@@ -9,6 +9,8 @@ mod once;
 mod repl;
 mod run;
 mod sandbox;
+mod serve;
+mod serving;
 
 use crate::args::{Arguments, Command};
 use crate::{exit, log};
@@ -16,7 +18,7 @@ use crate::{exit, log};
 /// Does what the command line says; the exit status.
 pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
     match command {
-        Command::Mcp(_) => log::full(),
+        Command::Mcp(_) | Command::Serve(_) => log::full(),
         _ => log::start(),
     }
     let done = match command {
@@ -25,6 +27,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
         Command::Repl(arguments) => repl::run(&place, arguments),
         Command::Run(arguments) => run::run(&place, arguments),
         Command::Mcp(arguments) => mcp::run(&place, &arguments),
+        Command::Serve(arguments) => serve::run(&place, &arguments),
         Command::Guests { command } => guests::run(&place, &command),
         Command::Doctor { json } => doctor::run(&place, json),
         Command::Completions { shell } => completions::run(shell),

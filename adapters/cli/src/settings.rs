@@ -2,6 +2,7 @@
 
 mod grants;
 mod model;
+mod serve;
 pub(crate) mod source;
 mod units;
 
@@ -10,12 +11,14 @@ use std::sync::Arc;
 
 use dormouse::wasm::Allocation;
 use dormouse::{
-    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Policy, Result,
+    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
+    ModelBudget, Policy, Result,
 };
 
 use dormouse_tools::{HostFolders, Profile, Toolset};
 
-pub(crate) use self::model::model;
+pub(crate) use serve::{Serve, serve};
+
 use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PlaceArgs, RunArgs, StateArgs};
 
 /// What `eval` shall do.
@@ -56,6 +59,8 @@ pub(crate) struct Mcp {
     pub(crate) toolset: Toolset,
     /// What tools may read and write on the host.
     pub(crate) host: HostFolders,
+    /// The language model that calls may use, if there is one, and what each may spend.
+    pub(crate) model: (Option<Arc<dyn Model>>, ModelBudget),
 }
 
 /// A runtime builder for this cache folder and these languages.
@@ -197,7 +202,8 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         host = host.downloads(folder)?;
     }
     let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));
-    Ok(Mcp { grants, profile, policy, ready, state, toolset, host })
+    let model = model::model(&arguments.model)?;
+    Ok(Mcp { grants, profile, policy, ready, state, toolset, host, model })
 }
 
 fn profile(name: &str) -> Result<Profile> {

@@ -70,6 +70,15 @@ fn failures_have_a_status_a_code_and_a_hint() {
         (&["mcp", "--mount", "./none:/a"], 1, "error[path_denied]: "),
         (&["mcp", "--timeout-max", "1ms"], 2, "error[args_invalid]: "),
         (&["mcp", "--memory-max", "1MiB"], 2, "error[args_invalid]: "),
+        (
+            &["serve", "--listen", "0.0.0.0:0"],
+            2,
+            "error[args_invalid]: `--listen 0.0.0.0:0` would let everybody on the network call",
+        ),
+        (&["serve", "--listen", "here"], 2, "error[args_invalid]: `--listen`: `here` is not an address"),
+        (&["serve", "--token-file", "none"], 1, "error[path_denied]: `--token-file`: `none` cannot be read"),
+        (&["serve", "--token-file", "."], 1, "error[path_denied]: `--token-file`: `.` is not a regular file"),
+        (&["serve", "--allowed-origin", "*"], 2, "error[args_invalid]: `*` is not an origin"),
     ] {
         let output = dormouse(words, b"");
         let stderr = text(&output.stderr);
@@ -224,4 +233,29 @@ fn s1_25_lifting_every_guard_needs_a_yes_and_is_recorded_each_time() {
     assert!(text(&unrecorded.stderr).contains("audit file"), "{}", text(&unrecorded.stderr));
     // After `--`, and in a file, it is source text.
     assert!(text(&run(&["eval", "--", "--unsafe"]).stderr).contains("guest_missing"));
+}
+
+#[test]
+fn mcp_04_a_token_file_that_others_can_read_is_refused_and_never_shown() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tokens");
+    let serve = |text: &str, mode: u32| {
+        std::fs::write(&file, text).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        let output = dormouse(&["serve", "--token-file", file.to_str().unwrap()], b"");
+        assert_eq!(text_of(&output).matches("0123456789abcdef").count(), 0);
+        (output.status.code(), text_of(&output))
+    };
+    fn text_of(output: &Output) -> String {
+        text(&output.stderr)
+    }
+    for mode in [0o640, 0o604, 0o620] {
+        let (status, told) = serve("ann 0123456789abcdef", mode);
+        assert!(status == Some(1) && told.contains("by others"), "{mode:o}: {told}");
+    }
+    let (status, told) = serve("ann 0123456789abcdef\nbob 0123456789abcdef", 0o600);
+    assert!(status == Some(2) && told.contains("line 2 of the token file"), "{told}");
+    let (status, told) = serve("", 0o600);
+    assert!(status == Some(2) && told.contains("has no token"), "{told}");
 }

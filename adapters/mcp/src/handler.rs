@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode};
-use dormouse_tools::{CallContext, Reply, Surface, ToolSpec};
+use dormouse_tools::{CallContext, Owners, Reply, Surface, ToolSpec};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorData, Implementation,
@@ -15,14 +16,11 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use crate::places::Places;
 use crate::progress::{self, Written};
 use crate::sampling;
 
 /// How long a client may keep the list of tools, in milliseconds: it never changes while the process lives.
 const LIST_TTL_MS: u64 = 300_000;
-/// Who pays for calls of a connection that names nobody.
-const OWNER: &str = "local";
 /// The methods that are served.
 const SERVED: &[&str] = &["initialize", "ping", "server/discover", "tools/call", "tools/list"];
 
@@ -37,14 +35,21 @@ An exception or an exit status is a normal result; `isError` means that the call
 #[derive(Clone)]
 pub struct Handler {
     surface: Arc<Surface>,
-    places: Arc<Places>,
+    owners: Arc<Owners>,
     closing: CancellationToken,
 }
 
 impl Handler {
     /// A handler over the surface. Starts nothing.
     pub fn new(surface: Arc<Surface>) -> Self {
-        Self { surface, places: Arc::new(Places::new()), closing: CancellationToken::new() }
+        Self { surface, owners: Arc::default(), closing: CancellationToken::new() }
+    }
+
+    /// Counts calls among those of other front doors.
+    #[must_use]
+    pub(crate) fn among(mut self, owners: Arc<Owners>) -> Self {
+        self.owners = owners;
+        self
     }
 
     /// Cancels every call in progress when `closing` is cancelled.
@@ -59,11 +64,13 @@ impl Handler {
         arguments: JsonObject,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Error> {
-        let _place = match self.places.enter(&arguments) {
+        let owner = owner(context).to_string();
+        let places = self.owners.of(&owner);
+        let _place = match places.enter(&arguments) {
             Ok(place) => place,
             Err(busy) => return self.surface.refuse(name, &busy),
         };
-        let (owner, model) = (OWNER.to_owned(), sampling::model(context));
+        let model = sampling::model(context);
         let Some(token) = context.meta.get_progress_token() else {
             return self.surface.call(name, arguments, CallContext { owner, output: None, model }).await;
         };
@@ -76,6 +83,12 @@ impl Handler {
             () = progress::notify(context.peer.clone(), token, total, written) => Err(cancelled()),
         }
     }
+}
+
+/// Who calls: whom the front door of the request found, or nobody in particular.
+fn owner(context: &RequestContext<RoleServer>) -> Owner {
+    let parts = context.extensions.get::<axum::http::request::Parts>();
+    parts.and_then(|parts| parts.extensions.get::<Owner>()).cloned().unwrap_or_else(Owner::local)
 }
 
 fn cancelled() -> Error {

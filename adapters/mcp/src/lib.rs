@@ -1,4 +1,4 @@
-//! The tools over the Model Context Protocol, on standard input and output.
+//! The tools over the Model Context Protocol, on standard input and output and over HTTP.
 //!
 //! A thin skin over [`dormouse_tools::Surface`]: this crate knows JSON-RPC, both eras of the protocol (`initialize`, up to
 //! revision 2025-11-25, and stateless requests of 2026-07-28), progress and cancellation, and nothing of sandboxes.
@@ -7,19 +7,21 @@
 //! | --- | --- |
 //! | bytes to lines, lines to messages, both bounded | `line`, `parse` |
 //! | messages in and out, in order, with back-pressure | `transport`, `outbox` |
-//! | requests to the surface, answers back | [`Handler`], `places`, `progress` |
+//! | requests to the surface, answers back | [`Handler`], `progress` |
 //! | the model that a client offers | `sampling` |
 //! | the life of a connection | [`serve()`] |
+//! | the same handler behind HTTP | [`http()`] |
 
 mod handler;
+mod http;
 mod line;
 mod outbox;
 mod parse;
-mod places;
 mod progress;
 mod sampling;
 mod serve;
 mod transport;
 
 pub use handler::Handler;
+pub use http::{PATH, http};
 pub use serve::{MAX_LINE, McpError, serve, serve_stdio};

@@ -1,5 +1,6 @@
 //! Serves a connection to its end.
 
+use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,16 +37,16 @@ pub enum McpError {
     Crashed(#[from] tokio::task::JoinError),
 }
 
-/// Serves standard input and output until the client closes them. Nothing else may write to standard output meanwhile.
+/// Serves standard input and output until the client closes them or `stop` is over. Nothing else may write to standard output meanwhile.
 ///
 /// Where standard input is no pipe, a thread may still wait for it after this has returned because the output was
 /// closed: end the runtime without waiting for it.
 ///
 /// # Errors
 /// [`McpError`]; a client that leaves, at whatever moment, is no error.
-pub async fn serve_stdio(surface: Arc<Surface>) -> Result<(), McpError> {
+pub async fn serve_stdio(surface: Arc<Surface>, stop: impl Future<Output = ()>) -> Result<(), McpError> {
     let (reader, writer) = stdio_pipes();
-    serve(surface, reader, writer).await
+    serve_until(surface, reader, writer, stop).await
 }
 
 /// Serves any pair of streams until the reader ends or the writer fails. Calls in progress are cancelled half a second
@@ -54,6 +55,19 @@ pub async fn serve_stdio(surface: Arc<Surface>) -> Result<(), McpError> {
 /// # Errors
 /// [`McpError`]; a client that leaves, at whatever moment, is no error.
 pub async fn serve<R, W>(surface: Arc<Surface>, reader: R, writer: W) -> Result<(), McpError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    serve_until(surface, reader, writer, pending()).await
+}
+
+async fn serve_until<R, W>(
+    surface: Arc<Surface>,
+    reader: R,
+    writer: W,
+    stop: impl Future<Output = ()>,
+) -> Result<(), McpError>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -71,7 +85,11 @@ where
         served
     };
     let wind_down = async {
-        ended.cancelled().await;
+        tokio::select! {
+            () = ended.cancelled() => {}
+            // What is in progress is treated as if the client had left.
+            () = stop => ended.cancel(),
+        }
         tokio::time::sleep(CALLS_GRACE).await;
         cancel_calls.cancel();
         tokio::time::sleep(WRITES_GRACE).await;

@@ -12,6 +12,7 @@
 //! | what tools may read and write on the host | [`host`] |
 //! | which language model a call may use, and how snippets reach it | `models` |
 //! | archives, checked before anything is written | `archive` |
+//! | what one owner may have in progress | [`places`] |
 //! | each tool | `tool/<verb>.rs` |
 //! | a tool over sandboxes that last: what all of them share | `tool/verb.rs` |
 //! | the words of seeds over the same work | `tool/framework_eval.rs`, `tool/sprites.rs`, `tool/rlm.rs` |
@@ -26,6 +27,7 @@ pub mod field;
 pub mod fit;
 pub mod host;
 mod models;
+pub mod places;
 pub mod schema;
 pub mod surface;
 pub mod time;
@@ -33,5 +35,6 @@ mod tool;
 pub mod toolset;
 
 pub use host::HostFolders;
+pub use places::Owners;
 pub use surface::{Annotations, CallContext, Profile, Reply, Surface, ToolSpec};
 pub use toolset::Toolset;

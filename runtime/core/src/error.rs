@@ -100,6 +100,10 @@ codes! {
     ModelRateLimited = "model_rate_limited", 1;
     /// What may be spent on a language model is used up.
     BudgetExhausted = "budget_exhausted", 1;
+    /// The caller did not say who they are, or cannot be who they say.
+    Unauthorized = "unauthorized", 1;
+    /// The request came by a way that the operator does not allow: a foreign host name, or another site's page.
+    Forbidden = "forbidden", 1;
     /// A fault of Dormouse.
     Internal = "internal", 1;
 }

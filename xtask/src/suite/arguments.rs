@@ -55,11 +55,11 @@ enum Suite {
     Test262,
     /// PHP's own tests, in the PHP guest
     Phpt,
-    /// The Python and TypeScript MCP clients, against `dormouse mcp`
+    /// The Python and TypeScript MCP clients against `dormouse mcp`, and schemathesis against `dormouse serve`
     Clients,
     /// The MCP inspector, against `dormouse mcp`
     Inspector,
-    /// The MCP conformance suite, against our handler behind HTTP
+    /// The MCP conformance suite, against `dormouse serve`
     McpConformance,
     /// Packages of PyPI, npm and Debian's PHP, used inside a project
     Packages,

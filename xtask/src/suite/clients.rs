@@ -1,8 +1,8 @@
-//! MCP clients that others wrote, each driving `dormouse mcp` over standard input and output through the same twelve
-//! steps (`tests/clients`).
+//! Clients that others wrote: MCP clients, each driving `dormouse mcp` over standard input and output through the same twelve
+//! steps (`tests/clients`), and schemathesis, which holds `dormouse serve` to its OpenAPI document.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -11,8 +11,7 @@ use anyhow::{Result, ensure};
 use super::arguments::Extent;
 use super::expected::Expected;
 use super::report::Report;
-use super::{folder, node, program, server};
-use crate::apt;
+use super::{node, program, python, schemathesis, server};
 use crate::guests::workspace;
 use crate::process::Totals;
 use crate::progress::Progress;
@@ -32,16 +31,17 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
     let mut report = Report::default();
     python(&server, extent, &mut report)?;
     typescript(&server, extent, &mut report)?;
+    schemathesis::run(&server, extent, &mut report)?;
     let mut expected = Expected::load("clients", "expected.txt")?;
     report.close("clients", &mut expected, extent, |_| true)
 }
 
 fn python(server: &Path, extent: &Extent, report: &mut Report) -> Result<()> {
-    if let Err(cause) = require_python() {
+    if let Err(cause) = python::require() {
         report.skip(&cause, 3 * STEPS as u64);
         return Ok(());
     }
-    let python = virtual_environment()?;
+    let python = python::environment("python-sdk", PYTHON)?.join("bin/python");
     for mode in ["legacy", "2026-07-28", "auto"] {
         let script = workspace().join("tests/clients/python_sdk.py");
         drive(
@@ -52,42 +52,6 @@ fn python(server: &Path, extent: &Extent, report: &mut Report) -> Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// Finds a Python that can make virtual environments, or installs it where that is possible. The error is the cause to
-/// skip what needs it.
-pub(super) fn require_python() -> Result<(), String> {
-    let is_here = || {
-        let mut python = Command::new("python3");
-        let told = program::run(python.args(["-c", "import venv, ensurepip"]), Duration::from_secs(30));
-        told.is_ok_and(|said| said.succeeded())
-    };
-    if is_here() {
-        return Ok(());
-    }
-    let packages = ["python3", "python3-venv"];
-    let installed = apt::install(&Progress::new("clients"), &packages, "apt-get cannot install it here");
-    let cause = match installed {
-        Ok(()) if is_here() => return Ok(()),
-        Ok(()) => "its packages were installed".to_owned(),
-        Err(error) => format!("{error:#}"),
-    };
-    Err(format!("this machine has no python3 with venv ({cause})"))
-}
-
-/// The interpreter of a virtual environment with the SDK in it.
-fn virtual_environment() -> Result<PathBuf> {
-    let folder = folder::provide("python-sdk", PYTHON, |into: &Path| {
-        let _step = Progress::new("clients").step(&format!("installing {PYTHON} (pip)"));
-        program::install(Command::new("python3").args(["-m", "venv"]).arg(into))?;
-        let pip = || {
-            let mut pip = Command::new(into.join("bin/pip"));
-            pip.args(["install", "--quiet", "--disable-pip-version-check", PYTHON]);
-            pip
-        };
-        program::fetch(pip).map(drop)
-    })?;
-    Ok(folder.join("bin/python"))
 }
 
 fn typescript(server: &Path, extent: &Extent, report: &mut Report) -> Result<()> {

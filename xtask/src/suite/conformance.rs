@@ -1,13 +1,11 @@
-//! The MCP conformance suite. It speaks HTTP only, so the server's handler stands behind a small HTTP fixture
-//! (`adapters/mcp/examples/http_fixture.rs`). Scenarios that call tools, resources or prompts of the suite's own fixture
-//! server are skipped by name.
+//! The MCP conformance suite, against `dormouse serve`. Scenarios that call tools, resources or prompts of the suite's own
+//! fixture server are skipped by name.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -53,13 +51,15 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
         report.skip(&cause, ERAS.len() as u64);
         return report.close("mcp-conformance", &mut expected, extent, |_| false);
     }
-    let fixture = Fixture::start(&server::http_fixture()?)?;
+    let state = tempfile::tempdir()?;
+    let server = server::Served::start(&server::dormouse()?, &state.path().join("state"))?;
+    let address = format!("{}/mcp", server.address());
     let node = node::node()?;
     let mut ran = BTreeSet::new();
     for era in ERAS.iter().filter(|era| extent.wants(era.revision)) {
         Progress::new("mcp-conformance").say(&format!("{} with {}", era.revision, era.package));
         let results = tempfile::tempdir()?;
-        examine(era, &node, &fixture.address, results.path())?;
+        examine(era, &node, &address, results.path())?;
         for entry in fs::read_dir(results.path())? {
             let entry = entry?;
             let folder = entry.file_name().to_string_lossy().into_owned();
@@ -76,7 +76,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
             ran.insert(name);
         }
     }
-    fixture.stop()?;
+    server.stop()?;
     let of_run = |name: &str| name.split_once(": ").is_some_and(|(scenario, _)| ran.contains(scenario));
     report.close("mcp-conformance", &mut expected, extent, of_run)
 }
@@ -111,39 +111,4 @@ fn count(scenario: &str, checks: &Json, report: &mut Report) {
         }
     }
     report.passed += passed.difference(&failed).count() as u64;
-}
-
-/// The running fixture.
-struct Fixture {
-    child: Child,
-    address: String,
-}
-
-impl Fixture {
-    fn start(program: &Path) -> Result<Self> {
-        let mut child = Command::new(program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let output = child.stdout.take().context("a pipe was asked for")?;
-        let mut address = String::new();
-        BufReader::new(output).read_line(&mut address)?;
-        ensure!(address.starts_with("http://"), "the fixture told no address");
-        Ok(Self { child, address: address.trim().to_owned() })
-    }
-
-    /// It ends with its standard input.
-    fn stop(mut self) -> Result<()> {
-        drop(self.child.stdin.take());
-        let status = self.child.wait()?;
-        ensure!(status.success(), "the fixture ended with {status}");
-        Ok(())
-    }
-}
-
-impl Drop for Fixture {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-    }
 }

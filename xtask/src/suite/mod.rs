@@ -14,8 +14,10 @@ mod node;
 mod packages;
 mod phpt;
 mod program;
+mod python;
 mod report;
 mod sandbox;
+mod schemathesis;
 mod server;
 mod test262;
 

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use super::arguments::Extent;
 use super::expected::Expected;
 use super::report::Report;
-use super::{clients, folder, node, program, server};
+use super::{folder, node, program, python, server};
 use crate::process::Totals;
 use crate::progress::Progress;
 
@@ -230,7 +230,7 @@ fn check(
 }
 
 fn python() -> Result<Result<PathBuf, String>> {
-    if let Err(cause) = clients::require_python() {
+    if let Err(cause) = python::require() {
         return Ok(Err(cause));
     }
     let folder = folder::provide("packages-python", &PYTHON_PACKAGES.join(" "), |into| {

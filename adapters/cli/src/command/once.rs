@@ -13,7 +13,7 @@ use crate::print::{self, Live, View};
 use crate::settings;
 
 /// How the outcome is shown.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// One line of JSON; the output of the run stands in it.
     Json,

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use dormouse::sandbox::{Handle, Owner};
 use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, GuestPath, Language, Result};
-use dormouse_tools::{CallContext, HostFolders, Reply, Surface, Toolset};
+use dormouse_tools::{CallContext, HostFolders, Reply, Surface, Toolset, encode};
 use serde_json::{Map, Value as Json, json};
 
 use super::once::{self, Form};
@@ -62,8 +62,14 @@ fn eval(
     request.output = live.clone().map(|live| live as std::sync::Arc<dyn dormouse::OutputSink>);
     let run = async {
         let (sandboxes, handle) = (dormouse.sandboxes()?, Handle::IdOrName(name));
-        Ok(sandboxes.eval(&Owner::local(), &handle, request).await?.1)
+        sandboxes.eval(&Owner::local(), &handle, request).await
     };
+    if form == Form::Json {
+        let (id, outcome) = once::wait(run)?;
+        print::out(&format!("{}\n", encode::reply_in(&outcome, Some(&id)).structured))?;
+        return Ok(u8::try_from(outcome.exit_code()).unwrap_or(1));
+    }
+    let run = async { Ok(run.await?.1) };
     let outcome = once::wait(once::watch(run, live.as_deref()));
     once::show(outcome, form, live.as_deref(), ("<snippet>", &code, 0))
 }

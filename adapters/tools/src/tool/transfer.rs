@@ -11,7 +11,7 @@ use super::read::{path, path_field};
 use super::verb::{Answer, CHANGES, Kept, Verb, by_id, naming};
 use crate::archive::{self, MAX_PACKED, unpack};
 use crate::decode::Arguments;
-use crate::field::{Absent, Field};
+use crate::field::{Absent, Field, Kind};
 use crate::schema::{self, Object};
 
 /// Largest file of the host that is uploaded as it is, in bytes (256 MiB).
@@ -29,10 +29,9 @@ pub(crate) fn upload() -> Verb {
             refused as a whole.",
         fields: naming([
             path_field(),
-            Field::text(
+            Field::new(
                 "content_base64",
-                MAX_BASE64,
-                Absent::None,
+                Kind::Text { min: 0, max: MAX_BASE64, absent: Absent::None },
                 "The bytes as base64, at most 8 MiB. Or `host_path`.",
             ),
             Field::text(

@@ -1,0 +1,39 @@
+//! `dormouse serve`: the tools over HTTP, as MCP and as REST.
+
+use std::sync::Arc;
+
+use dormouse::Error;
+use dormouse_rest::Door;
+use dormouse_rest::door::{Hosts, Times};
+use dormouse_tools::Owners;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::serving::{Serving, asked_to_end};
+use crate::args::{PlaceArgs, ServeArgs};
+use crate::exit::Failure;
+use crate::print;
+use crate::settings::{self, Serve};
+
+/// Serves until the process is asked to end.
+pub(crate) fn run(place: &PlaceArgs, arguments: &ServeArgs) -> Result<u8, Failure> {
+    let Serve { tools, listen, tokens, hosts, origins } = settings::serve(arguments)?;
+    let serving = Serving::new(place, tools)?;
+    let (surface, behind_routes) = (serving.surface()?, serving.routes()?);
+    let served = async {
+        let ended = asked_to_end();
+        let unreachable =
+            |error| Error::internal(format!("`--listen`: `{listen}` cannot be listened on"), error);
+        let listener = TcpListener::bind(listen).await.map_err(unreachable)?;
+        let address = listener.local_addr().map_err(unreachable)?;
+        let (owners, closing) = (Arc::<Owners>::default(), CancellationToken::new());
+        let routes = dormouse_rest::router(behind_routes, owners.clone(), tokens.is_some())
+            .merge(dormouse_mcp::http(surface, owners.clone(), &closing));
+        let hosts = Hosts::new(address, &hosts);
+        let door = Door { hosts, origins, tokens, owners, body_time: Door::BODY_TIME };
+        print::out(&format!("http://{address}\n"))?;
+        dormouse_rest::serve(listener, door.before(routes), Times::default(), ended, &closing).await;
+        Ok(0)
+    };
+    serving.run(served)?
+}

@@ -1,0 +1,135 @@
+//! What the servers share: the tools over one runtime, upkeep while they are served, and what is saved at the end.
+
+use std::future::{Future, pending};
+use std::num::NonZero;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dormouse::{Dormouse, Error, Result, Sandboxes};
+use dormouse_tools::{Profile, Surface, Toolset};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::args::PlaceArgs;
+use crate::exit;
+use crate::settings::{self, Mcp};
+
+/// How long the end waits for what cannot be cancelled.
+const SHUTDOWN: Duration = Duration::from_millis(100);
+
+/// A runtime that is to be served.
+pub(super) struct Serving {
+    dormouse: Dormouse,
+    sandboxes: Option<Sandboxes>,
+    meant: Mcp,
+}
+
+impl Serving {
+    /// Sets it up. Starts nothing.
+    ///
+    /// # Errors
+    /// As [`dormouse::Builder::build`].
+    pub(super) fn new(place: &PlaceArgs, meant: Mcp) -> Result<Self> {
+        let mut builder = settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready);
+        if let Some(folder) = &meant.state {
+            builder = builder.state(folder);
+        }
+        let dormouse = builder.build()?;
+        let sandboxes = meant.state.is_some().then(|| dormouse.sandboxes().cloned()).transpose()?;
+        Ok(Self { dormouse, sandboxes, meant })
+    }
+
+    /// The tools that were chosen.
+    ///
+    /// # Errors
+    /// `args_invalid` for a tool that the profile does not have.
+    pub(super) fn surface(&self) -> Result<Arc<Surface>> {
+        self.surface_of(self.meant.profile, self.meant.toolset.clone())
+    }
+
+    /// The tools behind routes: those that were named, else all of the profile `sandbox`.
+    ///
+    /// # Errors
+    /// As [`Serving::surface`].
+    pub(super) fn routes(&self) -> Result<Arc<Surface>> {
+        let toolset = match (&self.meant.toolset, self.meant.profile) {
+            (named @ Toolset::Named(_), Profile::Sandbox) => named.clone(),
+            _ => Toolset::All,
+        };
+        self.surface_of(Profile::Sandbox, toolset)
+    }
+
+    fn surface_of(&self, profile: Profile, toolset: Toolset) -> Result<Arc<Surface>> {
+        let (model, budget) = self.meant.model.clone();
+        let surface = Surface::new(self.dormouse.manager().clone())
+            .with_profile(profile)
+            .with_grants(&self.meant.grants)
+            .with_model(model, budget);
+        let surface = match &self.sandboxes {
+            Some(sandboxes) => surface.with_sandboxes(sandboxes.clone(), self.meant.host.clone()),
+            None => surface,
+        };
+        Ok(Arc::new(surface.with_tools(toolset)?))
+    }
+
+    /// Serves to the end, then saves every sandbox.
+    ///
+    /// # Errors
+    /// `internal` when the event loop cannot be started.
+    pub(super) fn run<T>(&self, serve: impl Future<Output = T>) -> Result<T> {
+        let workers = std::thread::available_parallelism().map_or(2, NonZero::get).max(2);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(workers)
+            .enable_all()
+            .build()
+            .map_err(|error| Error::internal("the event loop cannot be started", error))?;
+        let served = runtime.block_on(async {
+            let upkeep = self.sandboxes.as_ref().map(Sandboxes::keep_up);
+            let served = serve.await;
+            upkeep.inspect(tokio::task::JoinHandle::abort);
+            if let Some(sandboxes) = &self.sandboxes
+                && let Err(error) = sandboxes.close().await
+            {
+                tracing::error!(%error, "not everything could be saved");
+            }
+            served
+        });
+        // Runs that are in progress end here; a thread that waits for standard input cannot be asked to.
+        runtime.shutdown_timeout(SHUTDOWN);
+        Ok(served)
+    }
+}
+
+/// From now on SIGTERM and SIGINT do not end the process; the future is over when one came. When one more comes the process
+/// ends at once. Is to be called within the event loop.
+pub(super) fn asked_to_end() -> impl Future<Output = ()> {
+    let asked = |kind| {
+        signal(kind)
+            .inspect_err(
+                |error| tracing::warn!(%error, "a signal cannot be waited for; it ends the process at once"),
+            )
+            .ok()
+    };
+    let (mut terminate, mut interrupt) = (asked(SignalKind::terminate()), asked(SignalKind::interrupt()));
+    async move {
+        either(&mut terminate, &mut interrupt).await;
+        tokio::spawn(async move {
+            either(&mut terminate, &mut interrupt).await;
+            exit::end(1)
+        });
+    }
+}
+
+async fn either(first: &mut Option<Signal>, second: &mut Option<Signal>) {
+    tokio::select! {
+        () = told(first) => {}
+        () = told(second) => {}
+    }
+}
+
+async fn told(signal: &mut Option<Signal>) {
+    if let Some(signal) = signal {
+        signal.recv().await;
+    } else {
+        pending::<()>().await;
+    }
+}

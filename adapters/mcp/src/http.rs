@@ -1,0 +1,39 @@
+//! The same handler behind Streamable HTTP: one POST is one message and its answer.
+//!
+//! There are no sessions in either era. A client of before 2026 that says `initialize` gets an answer and no session id, so
+//! there is none to guess, to take over or to keep; state is a sandbox's handle, never the connection. GET and DELETE, which
+//! only sessions have, are answered with 405. A client that leaves in the middle of a call ends it.
+
+use std::sync::Arc;
+
+use axum::Router;
+use dormouse_tools::{Owners, Surface};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Handler, MAX_LINE};
+
+/// Where the protocol is spoken.
+pub const PATH: &str = "/mcp";
+
+/// The protocol at [`PATH`]. Cancelling `closing` ends every call in progress.
+///
+/// It asks nobody who they are and does not look at `Host` and `Origin`: the front door does, and puts the caller's
+/// [`Owner`](dormouse_core::sandbox::Owner) into the request's extensions. Without one it is the local owner.
+pub fn http(surface: Arc<Surface>, owners: Arc<Owners>, closing: &CancellationToken) -> Router {
+    let handler = Handler::new(surface).among(owners).ending_with(closing.clone());
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(MAX_LINE)
+        .with_cancellation_token(closing.clone())
+        .disable_allowed_hosts()
+        .disable_allowed_origins();
+    let service = StreamableHttpService::new(
+        move || Ok(handler.clone()),
+        Arc::<NeverSessionManager>::default(),
+        config,
+    );
+    Router::new().route_service(PATH, service)
+}

@@ -1,0 +1,170 @@
+//! One request as one call of a tool.
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{FromRequestParts as _, RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use data_encoding::BASE64;
+use dormouse_core::sandbox::Owner;
+use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_tools::{CallContext, Reply};
+use serde_json::{Map, Value as Json};
+
+use crate::door::MAX_BODY;
+use crate::route::{Form, Route, Source};
+use crate::router::Shared;
+use crate::status;
+
+/// Calls the tool of the route.
+pub(crate) async fn answer(shared: &Shared, route: &Route, request: Request) -> Response {
+    let (mut parts, body) = request.into_parts();
+    if let Err(response) = is_of_form(route, &parts) {
+        return *response;
+    }
+    let arguments = match gathered(shared, route, &mut parts, body).await {
+        Ok(arguments) => arguments,
+        Err(error) => return refused(shared, route, &error),
+    };
+    match call(shared, route.tool, arguments, &owner(&parts)).await {
+        Ok(reply) => status::answer(&reply),
+        Err(error) => status::refusal(&error),
+    }
+}
+
+/// Who calls.
+pub(crate) fn owner(parts: &Parts) -> Owner {
+    parts.extensions.get::<Owner>().cloned().unwrap_or_else(Owner::local)
+}
+
+/// Calls a tool in one of the owner's places.
+pub(crate) async fn call(
+    shared: &Shared,
+    tool: &str,
+    arguments: Map<String, Json>,
+    owner: &Owner,
+) -> Result<Reply> {
+    let places = shared.owners.of(owner.as_str());
+    let _place = match places.enter(&arguments) {
+        Ok(place) => place,
+        Err(busy) => return shared.surface.refuse(tool, &busy),
+    };
+    let context = CallContext { owner: owner.to_string(), ..CallContext::default() };
+    shared.surface.call(tool, arguments, context).await
+}
+
+/// The answer of a tool that is not even tried, in its own form.
+pub(crate) fn refused(shared: &Shared, route: &Route, error: &Error) -> Response {
+    match shared.surface.refuse(route.tool, error) {
+        Ok(reply) => status::answer(&reply),
+        Err(error) => status::refusal(&error),
+    }
+}
+
+/// A body of JSON says so: a form of a web page cannot.
+fn is_of_form(route: &Route, parts: &Parts) -> std::result::Result<(), Box<Response>> {
+    let wanted = match route.form {
+        Form::Json => "application/json",
+        Form::BytesIn => "application/octet-stream",
+        Form::BytesOut => return Ok(()),
+    };
+    let Some(given) = parts.headers.get(header::CONTENT_TYPE) else { return Ok(()) };
+    let essence = given.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case(wanted) {
+        return Ok(());
+    }
+    let error = Error::args_invalid("the body is of another type than this address takes")
+        .with_hint(format!("send `Content-Type: {wanted}`"));
+    Err(Box::new(status::refusal_as(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error)))
+}
+
+/// The arguments of a request, each from its place. What the tool does not know is passed on, so that it says so.
+async fn gathered(
+    shared: &Shared,
+    route: &Route,
+    parts: &mut Parts,
+    body: Body,
+) -> Result<Map<String, Json>> {
+    let schema = shared.surface.get(route.tool).map(|spec| &spec.input_schema["properties"]);
+    let mut arguments = in_path(parts).await?;
+    for (name, text) in in_query(parts)? {
+        match route.source(&name) {
+            Source::Query => {}
+            Source::Path | Source::Body | Source::Nowhere => return Err(out_of_place(&name, "query")),
+        }
+        let kind = schema.and_then(|schema| schema[&name]["type"].as_str()).unwrap_or_default();
+        arguments.insert(name, typed(kind, text));
+    }
+    let bytes = to_bytes(body, MAX_BODY)
+        .await
+        .map_err(|_| Error::new(ErrorCode::TooLarge, "the body is too large or broke off"))?;
+    match route.form {
+        Form::BytesIn => {
+            arguments.insert("content_base64".into(), BASE64.encode(&bytes).into());
+        }
+        _ if bytes.is_empty() => {}
+        Form::Json if route.source("") == Source::Body => {
+            for (name, value) in object(parts, &bytes)? {
+                if route.source(&name) == Source::Path {
+                    return Err(out_of_place(&name, "body"));
+                }
+                arguments.insert(name, value);
+            }
+        }
+        Form::Json | Form::BytesOut => {
+            return Err(Error::args_invalid("a request with this method has no body")
+                .with_hint("give arguments in the query"));
+        }
+    }
+    Ok(arguments)
+}
+
+fn out_of_place(name: &str, place: &str) -> Error {
+    let shown: String = name.escape_debug().take(64).collect();
+    Error::args_invalid(format!("the field `{shown}` is not taken from the {place} here"))
+        .with_hint("look at `/openapi.json`")
+}
+
+pub(crate) async fn in_path(parts: &mut Parts) -> Result<Map<String, Json>> {
+    let found = RawPathParams::from_request_parts(parts, &()).await;
+    let found = found.map_err(|_| {
+        Error::args_invalid("the path is not UTF-8").with_hint("write it in UTF-8, then as `%XX`")
+    })?;
+    Ok(found.iter().map(|(name, text)| (name.to_owned(), text.into())).collect())
+}
+
+pub(crate) fn in_query(parts: &Parts) -> Result<Vec<(String, String)>> {
+    let query = parts.uri.query().unwrap_or_default();
+    let pairs: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    for (at, (name, _)) in pairs.iter().enumerate() {
+        if pairs[..at].iter().any(|(before, _)| before == name) {
+            return Err(Error::args_invalid("the query has a field twice").with_hint("give each field once"));
+        }
+    }
+    Ok(pairs)
+}
+
+/// A text of the query as the tool's schema wants it. What is not of its type stays text, which the tool refuses.
+fn typed(kind: &str, text: String) -> Json {
+    match (kind, text.as_str()) {
+        ("integer", digits) => digits.parse::<u64>().map_or_else(|_| Json::String(text.clone()), Json::from),
+        ("boolean", "true") => true.into(),
+        ("boolean", "false") => false.into(),
+        _ => text.into(),
+    }
+}
+
+fn object(parts: &Parts, bytes: &Bytes) -> Result<Map<String, Json>> {
+    if !parts.headers.contains_key(header::CONTENT_TYPE) {
+        return Err(Error::args_invalid("the body does not say what it is")
+            .with_hint("send `Content-Type: application/json`"));
+    }
+    serde_json::from_slice(bytes).map_err(|error| {
+        Error::args_invalid(format!(
+            "the body is not a JSON object (line {}, column {})",
+            error.line(),
+            error.column()
+        ))
+        .with_hint("send the arguments as one JSON object")
+    })
+}

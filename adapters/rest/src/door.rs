@@ -1,0 +1,116 @@
+//! The door that every request comes through: by which name, from where, who, and how much.
+
+mod guard;
+mod listen;
+mod tokens;
+
+pub use guard::{Hosts, Origins};
+pub use listen::{MAX_CONNECTIONS, Times, serve};
+pub use tokens::Tokens;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody as _};
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use dormouse_core::sandbox::Owner;
+use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_tools::Owners;
+use http_body_util::{BodyExt as _, Limited};
+
+use crate::status::{self, set};
+
+/// Largest body of a request, in bytes (64 MiB).
+pub const MAX_BODY: usize = 64 << 20;
+
+/// Addresses that need no token: they tell nothing.
+const OPEN: [&str; 2] = ["/", "/health"];
+
+/// What the operator decided about requests.
+pub struct Door {
+    /// Names by which the server may be called.
+    pub hosts: Hosts,
+    /// Other sites whose pages may call it.
+    pub origins: Origins,
+    /// Who has which token. None: every caller is the local owner.
+    pub tokens: Option<Tokens>,
+    /// Counts what each owner has in progress.
+    pub owners: Arc<Owners>,
+    /// How long the body of a request may take. Default 60 s.
+    pub body_time: Duration,
+}
+
+impl Door {
+    /// How long the body of a request may take unless something else is said.
+    pub const BODY_TIME: Duration = Duration::from_secs(60);
+
+    /// Puts the door before the routes.
+    pub fn before(self, routes: Router) -> Router {
+        routes.layer(from_fn_with_state(Arc::new(self), enter))
+    }
+
+    /// Who calls, if they may.
+    fn admit(&self, request: &Request) -> Result<Owner> {
+        self.hosts.check(request)?;
+        self.origins.check(request)?;
+        match &self.tokens {
+            Some(tokens) if !OPEN.contains(&request.uri().path()) => tokens.owner(request.headers()).cloned(),
+            _ => Ok(Owner::local()),
+        }
+    }
+}
+
+/// One request. The log has its method, path and status; never its query, its headers and its body.
+async fn enter(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let begin = Instant::now();
+    let mut response = match pass(&door, request, next).await {
+        Ok(response) => response,
+        Err(error) => status::refusal(&error),
+    };
+    set(&mut response, header::CACHE_CONTROL, "no-store");
+    set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    let (status, ms) = (response.status().as_u16(), begin.elapsed().as_millis());
+    tracing::info!(%method, path, status, ms, "answered");
+    response
+}
+
+async fn pass(door: &Door, mut request: Request, next: Next) -> Result<Response> {
+    let owner = door.admit(&request)?;
+    request.headers_mut().remove(header::AUTHORIZATION);
+    let (parts, body) = request.into_parts();
+    let hint = body.size_hint();
+    let size = hint.upper().map_or(MAX_BODY, |most| usize::try_from(most).unwrap_or(usize::MAX));
+    if hint.lower() > MAX_BODY as u64 {
+        return Err(too_large());
+    }
+    let places = door.owners.of(owner.as_str());
+    let _room = places.room(size)?;
+    let bytes = received(body, door.body_time).await?;
+    let mut request = Request::from_parts(parts, Body::from(bytes));
+    request.extensions_mut().insert(owner);
+    Ok(next.run(request).await)
+}
+
+/// The whole body, of bounded size and in bounded time, so that a slow sender holds nothing but a connection.
+async fn received(body: Body, time: Duration) -> Result<Bytes> {
+    match tokio::time::timeout(time, Limited::new(body, MAX_BODY).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Error::args_invalid("the body broke off")),
+        Err(_) => Err(Error::new(
+            ErrorCode::Cancelled,
+            format!("the body did not come within {} s", time.as_secs()),
+        )
+        .with_hint("send it faster, or in smaller parts")),
+    }
+}
+
+fn too_large() -> Error {
+    Error::new(ErrorCode::TooLarge, format!("the body is larger than {MAX_BODY} bytes"))
+        .with_hint("put large files into a folder that the operator allows, and use `host_path`")
+}

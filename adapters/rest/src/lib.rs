@@ -1,0 +1,25 @@
+//! The tools over HTTP: REST routes, the OpenAPI document of them, and the door that every request comes through.
+//!
+//! A thin skin over [`dormouse_tools::Surface`]. A route is one row of a table: a method, a path, a tool. Where each argument
+//! comes from follows from the row and the tool's own schema, and so does the OpenAPI document, so that there is no second
+//! description.
+//!
+//! | step | room |
+//! | --- | --- |
+//! | connections, bounded; the end | [`door::serve`] |
+//! | host, origin, token, body: who calls, and may they | [`Door`] |
+//! | which route, which tool | [`route`], `router` |
+//! | path, query and body to arguments; the answer back | `call`, `raw` |
+//! | the status of an answer | [`status`] |
+//! | the routes as a document | `openapi` |
+
+mod call;
+pub mod door;
+mod openapi;
+mod raw;
+pub mod route;
+mod router;
+pub mod status;
+
+pub use door::{Door, Tokens, serve};
+pub use router::router;

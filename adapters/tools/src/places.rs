@@ -1,0 +1,118 @@
+//! Bounds what one owner may have in progress: calls, the bytes of their arguments, and what is being received for them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dormouse_core::{Error, ErrorCode, Result};
+use serde_json::{Map, Value as Json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+
+/// Calls in progress at one time; more are answered with `busy`.
+pub const MAX_CALLS: usize = 64;
+/// Mebibytes of text in the arguments of all calls in progress; more are answered with `busy`.
+const MAX_MIB: u32 = 256;
+/// Kibibytes of all messages that are being received and answered; more are answered with `busy` (256 MiB).
+const MAX_KIB: u32 = 256 << 10;
+
+/// The places of each owner, made when an owner first calls. Owners are those that the operator names, so they are few.
+#[derive(Default)]
+pub struct Owners(Mutex<HashMap<String, Arc<Places>>>);
+
+impl Owners {
+    /// The places of this owner.
+    pub fn of(&self, owner: &str) -> Arc<Places> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(places) = all.get(owner) {
+            return places.clone();
+        }
+        all.entry(owner.to_owned()).or_default().clone()
+    }
+}
+
+/// The places of one owner.
+pub struct Places {
+    calls: Semaphore,
+    mebibytes: Semaphore,
+    kibibytes: Arc<Semaphore>,
+}
+
+/// One call's place. Dropping it gives the place back.
+pub struct Place<'a> {
+    _call: SemaphorePermit<'a>,
+    _mebibytes: SemaphorePermit<'a>,
+}
+
+/// Room for one message. Dropping it gives the room back.
+pub struct Room(#[expect(dead_code, reason = "held, not read")] OwnedSemaphorePermit);
+
+impl Default for Places {
+    fn default() -> Self {
+        Self {
+            calls: Semaphore::new(MAX_CALLS),
+            mebibytes: Semaphore::new(MAX_MIB as usize),
+            kibibytes: Arc::new(Semaphore::new(MAX_KIB as usize)),
+        }
+    }
+}
+
+impl Places {
+    /// A place for a call with these arguments.
+    ///
+    /// # Errors
+    /// `busy` when there is none; the caller is not made to wait.
+    pub fn enter(&self, arguments: &Map<String, Json>) -> Result<Place<'_>> {
+        let Ok(call) = self.calls.try_acquire() else {
+            return Err(busy(format!("{MAX_CALLS} calls are in progress already")));
+        };
+        let bytes: usize = arguments.values().filter_map(Json::as_str).map(str::len).sum();
+        let mebibytes = u32::try_from(bytes >> 20).unwrap_or(MAX_MIB).min(MAX_MIB);
+        match self.mebibytes.try_acquire_many(mebibytes) {
+            Ok(mebibytes) => Ok(Place { _call: call, _mebibytes: mebibytes }),
+            Err(_) => Err(busy(format!("the calls in progress hold {MAX_MIB} MiB of arguments already"))),
+        }
+    }
+
+    /// Room for a message of at most so many bytes, before any of them is read.
+    ///
+    /// # Errors
+    /// `busy` when there is none.
+    pub fn room(&self, bytes: usize) -> Result<Room> {
+        let kibibytes = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(MAX_KIB).min(MAX_KIB);
+        match self.kibibytes.clone().try_acquire_many_owned(kibibytes) {
+            Ok(permit) => Ok(Room(permit)),
+            Err(_) => {
+                Err(busy(format!("the requests in progress have {} MiB of bodies already", MAX_KIB >> 10)))
+            }
+        }
+    }
+}
+
+fn busy(problem: String) -> Error {
+    Error::new(ErrorCode::Busy, problem).with_hint("wait for a call to end, then try again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_owner_has_places_of_its_own() {
+        let (owners, nothing) = (Owners::default(), Map::new());
+        let first = owners.of("a");
+        let held: Vec<_> = (0..MAX_CALLS).map(|_| first.enter(&nothing).unwrap()).collect();
+        assert_eq!(owners.of("a").enter(&nothing).err().unwrap().code(), ErrorCode::Busy);
+        assert!(owners.of("b").enter(&nothing).is_ok());
+        drop(held);
+        assert!(owners.of("a").enter(&nothing).is_ok());
+    }
+
+    #[test]
+    fn room_is_bounded_and_given_back() {
+        let places = Places::default();
+        let held: Vec<_> = (0..4).map(|_| places.room(64 << 20).unwrap()).collect();
+        assert_eq!(places.room(1).err().unwrap().code(), ErrorCode::Busy);
+        assert!(places.room(0).is_ok());
+        drop(held);
+        assert!(places.room(usize::MAX).is_ok(), "as much as there is");
+    }
+}
