@@ -20,6 +20,8 @@ impl Steady {
                 fields
                     .iter()
                     .filter(|(name, _)| !VARYING.contains(&name.as_str()))
+                    // What a state takes depends on what ran before, and how often it was put down.
+                    .filter(|(name, _)| *name != "size_bytes" || !fields.contains_key("include"))
                     .map(|(name, value)| (name.clone(), self.of(value)))
                     .collect(),
             ),
