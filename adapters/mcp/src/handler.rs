@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode};
+use dormouse_tools::resource::{Resource, TEMPLATE};
 use dormouse_tools::{CallContext, Owners, Reply, Surface, ToolSpec};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorData, Implementation,
     JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Resource as Link, ResourceContents, ResourceTemplate, ServerCapabilities,
+    ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -23,13 +28,8 @@ use crate::sampling;
 const LIST_TTL_MS: u64 = 300_000;
 /// The methods that are served.
 const SERVED: &[&str] = &["initialize", "ping", "server/discover", "tools/call", "tools/list"];
-
-const INSTRUCTIONS: &str = "Run untrusted Python, JavaScript, TypeScript or PHP in a sandbox that starts in under a millisecond. \
-Call `sandbox_eval` with `code` and `language`: the value of the last expression comes back typed, with stdout, stderr and any exception. \
-Every call has a fresh interpreter: nothing is kept between calls, so send all the code that belongs together. \
-There is no network and no process; `/tmp` is writable and vanishes. The whole standard library of CPython 3.14 is there; packages cannot be installed. \
-Default limits: 5 s, 128 MiB, 16 KiB of each output stream; raise them by argument up to the ceilings that `sandbox_capabilities` tells. \
-An exception or an exit status is a normal result; `isError` means that the call was refused or that a limit ended it, and `error.code` says which.";
+/// Those that are served besides where files are resources.
+const RESOURCES: &[&str] = &["resources/list", "resources/read", "resources/templates/list"];
 
 /// The server of one connection. It keeps nothing between requests.
 #[derive(Clone)]
@@ -103,11 +103,12 @@ fn time_limit(spec: &ToolSpec, arguments: &JsonObject) -> Option<f64> {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(
-                Implementation::new("dormouse", env!("CARGO_PKG_VERSION")).with_title("Dormouse sandbox"),
-            )
-            .with_instructions(INSTRUCTIONS)
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        capabilities.resources = self.surface.has_resources().then(Default::default);
+        let (name, version) = self.surface.identity();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new(name, version).with_title("Dormouse sandbox"))
+            .with_instructions(self.surface.instructions())
     }
 
     async fn list_tools(
@@ -162,6 +163,10 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        // Files become resources when a call tells their address.
+        if self.surface.has_resources() {
+            return Ok(ListResourcesResult::with_all_items(Vec::new()));
+        }
         Err(no_method("resources/list"))
     }
 
@@ -170,7 +175,33 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        if self.surface.has_resources() {
+            let template = ResourceTemplate::new(TEMPLATE, "file of a sandbox");
+            return Ok(ListResourceTemplatesResult::with_all_items(vec![template]));
+        }
         Err(no_method("resources/templates/list"))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        if !self.surface.has_resources() {
+            return Err(no_method("resources/read"));
+        }
+        let owner = owner(&context);
+        let places = self.owners.of(owner.as_str());
+        let read = async {
+            let _place = places.enter(&JsonObject::new())?;
+            self.surface.read_resource(&owner, &request.uri).await
+        };
+        let Resource { mime_type, bytes } = read.await.map_err(|error| refusal(&error))?;
+        let contents = match String::from_utf8(bytes) {
+            Ok(text) => ResourceContents::text(text, request.uri),
+            Err(error) => ResourceContents::blob(BASE64.encode(error.as_bytes()), request.uri),
+        };
+        Ok(ReadResourceResult::new(vec![contents.with_mime_type(mime_type)]).into())
     }
 
     async fn complete(
@@ -189,7 +220,9 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method.as_str();
-        Err(if SERVED.contains(&method) {
+        let served =
+            SERVED.contains(&method) || (self.surface.has_resources() && RESOURCES.contains(&method));
+        Err(if served {
             ErrorData::invalid_params(format!("the parameters of `{method}` do not have its form"), None)
         } else {
             no_method(method)
@@ -208,13 +241,22 @@ fn no_method(method: &str) -> ErrorData {
 }
 
 fn result(reply: Reply) -> CallToolResult {
-    let text = vec![ContentBlock::text(reply.text)];
-    let mut result = if reply.is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
+    let mut content = vec![ContentBlock::text(reply.text)];
+    content.extend(link(&reply.structured["resource"]).map(ContentBlock::resource_link));
+    let mut result =
+        if reply.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = Some(reply.structured);
     result
 }
 
-/// A request that names no tool, or that nobody waits for any more.
+/// A file that an answer names.
+fn link(told: &Json) -> Option<Link> {
+    let link =
+        Link::new(told["uri"].as_str()?, told["name"].as_str()?).with_mime_type(told["mime_type"].as_str()?);
+    Some(link.with_size(told["size_bytes"].as_u64()?))
+}
+
+/// A request that names no tool and no file, or that nobody waits for any more.
 fn refusal(error: &Error) -> ErrorData {
     let message = match error.hint() {
         Some(hint) => format!("{error}; {hint}"),
@@ -222,7 +264,9 @@ fn refusal(error: &Error) -> ErrorData {
     };
     let data = serde_json::to_value(error).ok();
     match error.code() {
-        ErrorCode::NotFound => ErrorData::invalid_params(message, data),
+        ErrorCode::NotFound | ErrorCode::UnknownSandbox | ErrorCode::InvalidState | ErrorCode::TooLarge => {
+            ErrorData::invalid_params(message, data)
+        }
         _ => ErrorData::internal_error(message, data),
     }
 }

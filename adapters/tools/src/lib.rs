@@ -11,6 +11,8 @@
 //! | an outcome or an error as structured content and text | [`encode`], [`fit`], [`time`] |
 //! | what tools may read and write on the host | [`host`] |
 //! | which language model a call may use, and how snippets reach it | `models` |
+//! | files of sandboxes as resources | [`resource`] |
+//! | what a model is told about all of them | `instructions` |
 //! | archives, checked before anything is written | `archive` |
 //! | what one owner may have in progress | [`places`] |
 //! | each tool | `tool/<verb>.rs` |
@@ -26,8 +28,10 @@ pub mod encode;
 pub mod field;
 pub mod fit;
 pub mod host;
+mod instructions;
 mod models;
 pub mod places;
+pub mod resource;
 pub mod schema;
 pub mod surface;
 pub mod time;

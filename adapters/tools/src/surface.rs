@@ -4,14 +4,16 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
-use dormouse_core::sandbox::SessionKey;
+use dormouse_core::sandbox::{Owner, SessionKey};
 use dormouse_core::{Error, ErrorCode, Grants, Manager, Model, ModelBudget, OutputSink, Result, Sandboxes};
 use futures::FutureExt;
 use serde_json::{Map, Value as Json};
 
 use crate::decode::nearest;
 use crate::host::HostFolders;
+use crate::instructions;
 use crate::models::Models;
+use crate::resource::{self, Resource};
 use crate::tool::{self, Kept, Tool};
 use crate::toolset::Toolset;
 
@@ -182,6 +184,32 @@ impl Surface {
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<&ToolSpec> {
         self.tools.iter().map(|tool| tool.spec()).find(|spec| spec.name == name)
+    }
+
+    /// What a model is told once about the tools as a whole.
+    pub fn instructions(&self) -> String {
+        instructions::of(self.profile, self.kept.is_some())
+    }
+
+    /// The name and version under which they are offered.
+    pub fn identity(&self) -> (&'static str, &'static str) {
+        instructions::identity(self.profile)
+    }
+
+    /// Whether files can be read by the addresses that `sandbox_download` tells.
+    pub fn has_resources(&self) -> bool {
+        self.profile == Profile::Sandbox && self.kept.is_some()
+    }
+
+    /// Reads a file by its address.
+    ///
+    /// # Errors
+    /// `not_found` for what is no address of a file, or when there are none; `unknown_sandbox`, `too_large` past 8 MiB.
+    pub async fn read_resource(&self, owner: &Owner, uri: &str) -> Result<Resource> {
+        match &self.kept {
+            Some(kept) if self.has_resources() => resource::read(&kept.sandboxes, owner, uri).await,
+            _ => Err(Error::new(ErrorCode::NotFound, "there are no resources here")),
+        }
     }
 
     /// Calls a tool. Dropping the future cancels what it runs. Arguments that do not fit are an answer with `is_error`.

@@ -12,6 +12,7 @@ use super::verb::{Answer, CHANGES, Kept, Verb, by_id, naming};
 use crate::archive::{self, MAX_PACKED, unpack};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field, Kind};
+use crate::resource;
 use crate::schema::{self, Object};
 
 /// Largest file of the host that is uploaded as it is, in bytes (256 MiB).
@@ -89,7 +90,7 @@ async fn take(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
 }
 
 pub(crate) fn download() -> Verb {
-    let resource = Object::new()
+    let named = Object::new()
         .description("A name for the file, for front doors that hand out resources.")
         .required("uri", schema::text("Its address."))
         .required("name", schema::text("Its name. Untrusted text."))
@@ -113,7 +114,7 @@ pub(crate) fn download() -> Verb {
             .optional("sha256", schema::text("SHA-256 of it, in hexadecimal."))
             .optional("content_base64", schema::text("The file; only when it is small and not saved."))
             .optional("host_path", schema::text("Where it was saved; only when it was."))
-            .optional("resource", resource),
+            .optional("resource", named),
         annotations: CHANGES,
         run: |kept, arguments, caller| Box::pin(give(kept, arguments, &caller.owner)),
     }
@@ -134,9 +135,9 @@ async fn give(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
         "size_bytes": size,
         "sha256": HEXLOWER.encode(&Sha256::digest(&bytes)),
         "resource": {
-            "uri": uri(id.as_str(), &path),
+            "uri": resource::uri(&id, &path),
             "name": name,
-            "mime_type": mime(&name),
+            "mime_type": resource::mime(&name),
             "size_bytes": size,
         },
     });
@@ -148,36 +149,4 @@ async fn give(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
         answer["content_base64"] = BASE64.encode(&bytes).into();
     }
     Ok(answer.into())
-}
-
-/// The address of a file: what is not plain in its path is written as `%XX`.
-fn uri(sandbox: &str, path: &GuestPath) -> String {
-    let mut uri = format!("dormouse://sandbox/{sandbox}/files");
-    for byte in path.as_str().bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b'~' => {
-                uri.push(byte.into())
-            }
-            other => uri.push_str(&format!("%{other:02X}")),
-        }
-    }
-    uri
-}
-
-/// What a file holds, as far as its name says.
-fn mime(name: &str) -> &'static str {
-    match name.rsplit_once('.').map(|(_, extension)| extension) {
-        Some("txt" | "log" | "md") => "text/plain",
-        Some("csv") => "text/csv",
-        Some("html" | "htm") => "text/html",
-        Some("json") => "application/json",
-        Some("pdf") => "application/pdf",
-        Some("zip") => "application/zip",
-        Some("png") => "image/png",
-        Some("jpg" | "jpeg") => "image/jpeg",
-        Some("gif") => "image/gif",
-        Some("svg") => "image/svg+xml",
-        Some("webp") => "image/webp",
-        _ => "application/octet-stream",
-    }
 }

@@ -1,0 +1,45 @@
+//! What a model is told once about the tools as a whole, and under which name they are offered.
+
+use crate::surface::Profile;
+
+const SANDBOX: &str = "Run untrusted Python, JavaScript, TypeScript or PHP in a sandbox that starts in under a millisecond. \
+Call `sandbox_eval` with `code` and `language`: the value of the last expression comes back typed, with stdout, stderr and any exception. ";
+
+const FRESH: &str = "Every call has a fresh interpreter: nothing is kept between calls, so send all the code that belongs together. \
+`/tmp` is writable and vanishes. ";
+
+const LASTING: &str = "Without a sandbox every call has a fresh interpreter. To keep variables, imports and files between calls, pass the same `session_key` \
+(any word of your own) or make a sandbox with `sandbox_create` and pass its name as `sandbox`; files are under `/workspace`. \
+Before something risky call `sandbox_checkpoint`, and go back with `sandbox_restore`; to try several ways from one state, `sandbox_fork`. \
+A sandbox sleeps by itself and wakes at the next call; `sandbox_destroy` ends it. ";
+
+const COMMON: &str = "There is no network and no process. The whole standard library of CPython 3.14 is there; packages cannot be installed. \
+Default limits: 5 s, 128 MiB, 16 KiB of each output stream; raise them by argument up to the ceilings that `sandbox_capabilities` tells. \
+An exception or an exit status is a normal result; `isError` means that the call was refused or that a limit ended it, and `error.code` says which.";
+
+const EVAL: &str = "Call `framework__eval` with a PHP snippet to try something in the operator's project: its packages load and `container()` gives its services. \
+Every call is fresh; the value that the snippet returns comes back typed. There is no network and no process.";
+
+const SPRITES: &str = "Named sandboxes that last: `sprite_create` makes one, `sprite_checkpoint` saves its state, `sprite_restore` goes back to it. \
+`sprite_shutdown` puts it to sleep, and any call wakes it.";
+
+const RLM: &str = "One Python REPL that lasts: `rlm_exec` runs code, variables stay. Load long inputs with `rlm_load`, which shows nothing of them, look at parts with \
+`rlm_get`, and print little. `llm_query(prompt)` asks a language model from within the code, where one is there.";
+
+/// For this profile, with sandboxes that last or without.
+pub(crate) fn of(profile: Profile, lasting: bool) -> String {
+    match profile {
+        Profile::Sandbox => [SANDBOX, if lasting { LASTING } else { FRESH }, COMMON].concat(),
+        Profile::Eval => EVAL.into(),
+        Profile::Sprites => SPRITES.into(),
+        Profile::Rlm => RLM.into(),
+    }
+}
+
+/// The name and version under which this profile is offered; S4-01 fixes those of `sprites`.
+pub(crate) fn identity(profile: Profile) -> (&'static str, &'static str) {
+    match profile {
+        Profile::Sprites => ("automaker-sprites", "1.0.0"),
+        _ => ("dormouse", env!("CARGO_PKG_VERSION")),
+    }
+}
