@@ -20,6 +20,7 @@ fn s3_13_a_snippet_asks_the_model() {
     assert_eq!(asked.headers["authorization"], format!("Bearer {KEY}").as_str());
     assert_eq!(desk.text("rlm_vars", json!({})), "[]", "what is bound is not a variable of the user's");
     let used = desk.call("rlm_usage", json!({})).structured;
+    assert_eq!(used["model"], "m");
     assert_eq!(
         (
             &used["calls"],

@@ -57,7 +57,7 @@ impl Desk {
     fn with(setup: Setup, says: impl IntoIterator<Item = Say>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let server = sandbox::wait(Server::start(says));
-        let (dormouse, surface) = surface_over(&setup, &server, folder.path());
+        let (dormouse, surface) = surface_over(setup, &server, folder.path());
         Self { surface: Arc::new(surface), dormouse, server, folder }
     }
 
@@ -66,7 +66,7 @@ impl Desk {
         let Self { surface, dormouse, server, folder } = self;
         sandbox::wait(dormouse.sandboxes().unwrap().close()).unwrap();
         drop((surface, dormouse));
-        let (dormouse, surface) = surface_over(&Setup::default(), &server, folder.path());
+        let (dormouse, surface) = surface_over(Setup::default(), &server, folder.path());
         Self { surface: Arc::new(surface), dormouse, server, folder }
     }
 
@@ -93,13 +93,9 @@ impl Desk {
     }
 }
 
-fn surface_over(setup: &Setup, server: &Server, folder: &std::path::Path) -> (Dormouse, Surface) {
-    let dormouse = Dormouse::builder()
-        .unwrap()
-        .policy(setup.policy.clone())
-        .state(folder.join("state"))
-        .build()
-        .unwrap();
+fn surface_over(setup: Setup, server: &Server, folder: &std::path::Path) -> (Dormouse, Surface) {
+    let dormouse =
+        Dormouse::builder().unwrap().policy(setup.policy).state(folder.join("state")).build().unwrap();
     let file = folder.join("key");
     std::fs::write(&file, KEY).unwrap();
     let endpoint =
@@ -109,7 +105,7 @@ fn surface_over(setup: &Setup, server: &Server, folder: &std::path::Path) -> (Do
     let surface = Surface::new(dormouse.manager().clone())
         .with_profile(setup.profile)
         .with_sandboxes(dormouse.sandboxes().unwrap().clone(), host)
-        .with_model(setup.configured.then_some(model), setup.budget.clone())
+        .with_model(setup.configured.then_some(model), setup.budget)
         .with_tools(Toolset::All)
         .unwrap();
     (dormouse, surface)

@@ -14,7 +14,9 @@ fn code(text: &str) -> Say {
 }
 
 fn task(signature: &str, inputs: Json) -> Json {
-    json!({"signature": signature, "inputs": inputs})
+    let mut arguments = json!({"signature": signature});
+    arguments["inputs"] = inputs;
+    arguments
 }
 
 /// The last message of a request, and all of its messages as one text.

@@ -45,6 +45,11 @@ impl Models {
         self.own.is_some()
     }
 
+    /// What the operator's is called; empty when there is none.
+    pub(crate) fn name(&self) -> &str {
+        self.own.as_ref().map_or("", |model| model.name())
+    }
+
     /// The model of a call, if there is one, with a budget that has not been touched.
     pub(crate) fn of_call(&self, context: &CallContext) -> Option<MeteredModel> {
         let model = self.own.clone().or_else(|| context.model.clone())?;

@@ -256,6 +256,10 @@ fn usage() -> Verb {
          It takes no arguments.",
         Vec::new(),
         Object::new()
+            .optional(
+                "model",
+                schema::text("The operator's model; empty when only the client's can be asked."),
+            )
             .optional("calls", schema::integer(0, "Calls of the model."))
             .optional("failed_calls", schema::integer(0, "Those of them that brought no answer."))
             .optional("input_tokens", schema::integer(0, "Tokens of the prompts."))
@@ -268,6 +272,7 @@ fn usage() -> Verb {
             Box::pin(async move {
                 let (used, budget) = (kept.models.used(caller.owner.as_str()), kept.models.budget());
                 let answer = json!({
+                    "model": kept.models.name(),
                     "calls": used.calls,
                     "failed_calls": used.failed_calls,
                     "input_tokens": used.input_tokens,
