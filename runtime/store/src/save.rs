@@ -4,7 +4,8 @@
 //! and keeps them in memory; nobody waits for it. The second is one transaction with the record: it adds the packed
 //! chunks and looks once more for those that the first half found. If a sweep has taken one of these in between, the
 //! transaction is given up and the first half is done again for what is missing. What was packed once is kept, so each
-//! round has less to ask for, and the rounds come to an end.
+//! round has less to ask for, and the rounds come to an end. But what was packed in an earlier round may name what is
+//! missing, so it counts as there only when this round has asked for it again.
 //!
 //! A large state is not held in memory as a whole: beyond [`SPILL`] bytes the packed chunks are written ahead, without
 //! a record. No record reaches them, so a sweep may take them, and the second half sees to that as to any other.
@@ -64,7 +65,9 @@ struct Draft<'a> {
     packer: Packer,
     /// Packed, and not there when it was looked for.
     waiting: HashMap<ChunkId, Packed>,
-    /// Bytes of these.
+    /// Those of them that were asked for in this round. Another may name what a sweep took after it was packed.
+    asked: HashSet<ChunkId>,
+    /// Bytes of what is packed.
     bytes: usize,
     /// There when it was looked for, or written ahead.
     found: HashSet<ChunkId>,
@@ -78,6 +81,7 @@ impl<'a> Draft<'a> {
             database,
             packer: Packer::new()?,
             waiting: HashMap::new(),
+            asked: HashSet::new(),
             bytes: 0,
             found: HashSet::new(),
             spills: true,
@@ -99,11 +103,16 @@ impl<'a> Draft<'a> {
         for id in missing {
             self.found.remove(id);
         }
+        self.asked.clear();
         self.spills = false;
     }
 
+    /// Whether the chunk will be there with all that it names.
     fn knows(&mut self, id: &ChunkId) -> Answer<bool> {
-        if self.waiting.contains_key(id) || self.found.contains(id) {
+        if self.waiting.contains_key(id) {
+            return Ok(self.asked.contains(id));
+        }
+        if self.found.contains(id) {
             return Ok(true);
         }
         let there = self.database.read(|reader| chunks::has(&reader.connection, id))?;
@@ -127,6 +136,7 @@ impl<'a> Draft<'a> {
             return Ok(());
         }
         self.found.extend(self.waiting.drain().map(|(id, _)| id));
+        self.asked.clear();
         self.bytes = 0;
         Ok(())
     }
@@ -135,6 +145,10 @@ impl<'a> Draft<'a> {
 impl ChunkSink for Draft<'_> {
     fn put(&mut self, id: &ChunkId, bytes: &[u8]) -> Result<()> {
         if self.knows(id)? {
+            return Ok(());
+        }
+        self.asked.insert(*id);
+        if self.waiting.contains_key(id) {
             return Ok(());
         }
         let packed = self.packer.pack(*id, bytes)?;
