@@ -2,7 +2,7 @@
 
 use data_encoding::{BASE64, HEXLOWER};
 use dormouse_core::sandbox::Owner;
-use dormouse_core::{Error, ErrorCode, GuestPath, Result};
+use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
