@@ -19,6 +19,7 @@ pub fn open(folder: &Path) -> Dormouse {
 /// What an installation does when its process ends in peace.
 pub fn close(dormouse: Dormouse) {
     sandbox::wait(sandboxes(&dormouse).close()).expect("everything can be saved");
+    drop(dormouse);
 }
 
 /// Its sandboxes.

@@ -162,8 +162,9 @@ impl Wire {
 
     /// Asks, and returns the answer's result if it comes before the server has gone.
     pub fn try_call(&mut self, id: i64, tool: &str, arguments: Json) -> Option<Json> {
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
-            "params": {"name": tool, "arguments": arguments}}));
+        let mut call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool}});
+        call["params"]["arguments"] = arguments;
+        self.send(&call);
         loop {
             // A line that the server's end has cut says nothing.
             let line = self.lines.recv_timeout(PATIENCE).ok().filter(|line| line.ends_with(b"\n"))?;

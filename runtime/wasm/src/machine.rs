@@ -197,8 +197,7 @@ impl Machine for WasmMachine {
         (limits, bounds): (&Limits, &Bounds),
     ) -> Result<Outcome> {
         let mut request = self.adopt(EvalRequest::new(language.clone(), ""));
-        (request.limits, request.bounds) =
-            (Limits { memory: self.spec.memory, ..limits.clone() }, bounds.clone());
+        (request.limits, request.bounds) = (Limits { memory: self.spec.memory, ..limits.clone() }, *bounds);
         let mut run = self.begin(language).await?;
         let _running = run.ready.loaded().slot.ticker.running();
         let done = run.instance.get(&request, name, query, &self.own()).await;

@@ -256,8 +256,8 @@ fn manifest(state: &SavedState, source: &dyn ChunkSource) -> Result<Manifest> {
         .map_err(|error| damaged("its root has another form").with_source(error))?;
     for (count, (head, index)) in manifest.interpreters.iter().flatten().enumerate() {
         let fits = head.memory <= MAX_MEMORY && head.memory.is_multiple_of(PAGE as u64);
-        let most = MAX_MEMORY as usize / (REGION as usize * PAGE * LISTED) + 1;
-        if !fits || index.len() > most || count >= MAX_INTERPRETERS {
+        let most = MAX_MEMORY / (u64::from(REGION) * (PAGE * LISTED) as u64) + 1;
+        if !fits || index.len() as u64 > most || count >= MAX_INTERPRETERS {
             return Err(damaged("an interpreter has impossible sizes"));
         }
     }
