@@ -84,6 +84,10 @@ impl dormouse_core::sandbox::Snapshot for Trusting<'_> {
         self.0.save(sink)
     }
 
+    fn bytes(&self) -> u64 {
+        0
+    }
+
     fn closed_files(&self) -> Vec<String> {
         Vec::new()
     }
