@@ -37,7 +37,7 @@ const THEIRS: [(&str, &[&str]); 15] = [
     ("swc_ts_fast_strip", &["dormouse-wasm"]),
     ("reqwest", &["dormouse-models"]),
     ("rmcp", &["dormouse-mcp"]),
-    ("axum", &["dormouse-mcp", "dormouse-rest"]),
+    ("axum", &["dormouse-mcp", "dormouse-rest", "dormouse-tests"]),
     ("hyper", &["dormouse-rest"]),
     ("clap", &["dormouse-cli", "xtask", "dormouse-benches"]),
     ("tracing-subscriber", &["dormouse-cli"]),

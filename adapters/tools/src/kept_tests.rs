@@ -64,7 +64,7 @@ impl Desk {
 }
 
 /// Tools that take nothing but a sandbox, or can do with these arguments.
-const WITH_A_SANDBOX: [(&str, &str); 20] = [
+const WITH_A_SANDBOX: [(&str, &str); 21] = [
     ("sandbox_get", "{}"),
     ("sandbox_stop", "{}"),
     ("sandbox_resume", "{}"),
@@ -83,6 +83,7 @@ const WITH_A_SANDBOX: [(&str, &str); 20] = [
     ("sandbox_checkpoint", "{}"),
     ("sandbox_restore", r#"{"checkpoint_id":"ckpt-1"}"#),
     ("sandbox_list_checkpoints", "{}"),
+    ("sandbox_history", "{}"),
     ("sandbox_fork", "{}"),
     ("sandbox_destroy", "{}"),
 ];
