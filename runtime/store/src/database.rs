@@ -21,6 +21,8 @@ const PAGE: u64 = 4096;
 const LONGEST_ROW: i32 = 8 << 20;
 /// Bytes of the write-ahead log that are kept when it has been worked off.
 const KEPT_LOG: i64 = 4 << 20;
+/// Pages of the log (16 MiB) after which a commit brings them into the database: rarely in the middle of one state.
+const LOG_PAGES: i64 = 4_096;
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 64;
 /// Waits for another process's transaction, about 8 ms each: half a minute.
@@ -113,6 +115,7 @@ fn connect(path: &Path) -> Answer<Connection> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update_and_check(None, "journal_size_limit", KEPT_LOG, |_| Ok(()))?;
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(()))?;
     Ok(connection)
 }
 

@@ -71,6 +71,8 @@ struct Draft<'a> {
     bytes: usize,
     /// There when it was looked for, or written ahead.
     found: HashSet<ChunkId>,
+    /// Not there when it was looked for. One that has come since is added once more, which changes nothing.
+    absent: HashSet<ChunkId>,
     /// Whether the packed chunks may be written ahead: not in later rounds, so that each has less to ask for.
     spills: bool,
 }
@@ -84,6 +86,7 @@ impl<'a> Draft<'a> {
             asked: HashSet::new(),
             bytes: 0,
             found: HashSet::new(),
+            absent: HashSet::new(),
             spills: true,
         })
     }
@@ -115,10 +118,15 @@ impl<'a> Draft<'a> {
         if self.found.contains(id) {
             return Ok(true);
         }
+        if self.absent.contains(id) {
+            return Ok(false);
+        }
         let there = self.database.read(|reader| chunks::has(&reader.connection, id))?;
         if there {
-            self.found.insert(*id);
-        }
+            self.found.insert(*id)
+        } else {
+            self.absent.insert(*id)
+        };
         Ok(there)
     }
 

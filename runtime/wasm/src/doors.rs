@@ -1,6 +1,7 @@
 //! The state doors: reads and writes the memory of an instance at rest (wit/state.wit).
 
 use dormouse_core::{Error, ErrorCode, Result};
+use rustix::mm::{Advice, madvise};
 use wasmtime::Store;
 use wasmtime::component::{Component, ComponentExportIndex, Instance, TypedFunc, WasmList};
 
@@ -12,6 +13,8 @@ use crate::state::Host;
 pub(crate) const PAGE: usize = 4096;
 /// Granularity of growth, in bytes.
 const WASM_PAGE: usize = 64 << 10;
+/// Pages in a row from which on they are mapped together.
+const TOGETHER: usize = 4;
 
 /// Where a component's doors are.
 pub(crate) struct DoorIndices {
@@ -98,28 +101,30 @@ impl Doors {
     pub(crate) async fn apply(&self, store: &mut Store<Host>, pages: &[(u32, Page)]) -> Result<()> {
         let memory = self.memory(store).await?;
         let (base, len) = (memory.as_ptr().cast_mut(), memory.len());
-        let mut written = Vec::with_capacity(pages.len());
-        for (number, difference) in pages {
-            let start = *number as usize * PAGE;
-            let Some(image) = memory.get(start..).and_then(|rest| rest.first_chunk::<PAGE>()) else {
-                return Err(Error::new(
-                    ErrorCode::Internal,
-                    format!("page {number} lies outside the memory"),
-                ));
-            };
-            let mut bytes = **difference;
-            bytes.iter_mut().zip(image).for_each(|(byte, image)| *byte ^= image);
-            written.push((start, bytes));
+        let end = |number: u32| (number as usize + 1) * PAGE;
+        if let Some((number, _)) = pages.iter().find(|(number, _)| end(*number) > len) {
+            return Err(Error::new(ErrorCode::Internal, format!("page {number} lies outside the memory")));
         }
-        for (start, bytes) in written {
-            debug_assert!(start + PAGE <= len, "looked at above");
+        for run in pages.chunk_by(|(one, _), (other, _)| one + 1 == *other) {
+            let Some((first, _)) = run.first() else { continue };
             #[allow(unsafe_code, reason = "the engine has no safe way to write a component's memory")]
             // SAFETY: `base..base + len` is the instance's linear memory, as the `memory` door has just returned it. It is
             // mapped writable and does not move while `store` is borrowed mutably here, and no guest code runs and no
-            // reference to the memory lives during the copy: the last use of `memory` is above. The page lies inside,
-            // because its bytes were read from there.
+            // reference to the memory lives during the copies: the last use of `memory` is above. The pages of the run
+            // lie inside, as was looked at above, one after the other.
             unsafe {
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), base.add(start), PAGE);
+                let start = base.add(*first as usize * PAGE);
+                if run.len() >= TOGETHER {
+                    // One call in the place of a fault for each page. Where the kernel cannot, they come one by one.
+                    let _ = madvise(start.cast(), run.len() * PAGE, Advice::LinuxPopulateWrite);
+                }
+                for (place, (_, difference)) in run.iter().enumerate() {
+                    let place = start.add(place * PAGE);
+                    let mut bytes = [0; PAGE];
+                    std::ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), PAGE);
+                    bytes.iter_mut().zip(difference.iter()).for_each(|(byte, other)| *byte ^= other);
+                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, PAGE);
+                }
             }
         }
         Ok(())
