@@ -20,8 +20,11 @@ const PARKED: usize = 1_000;
 /// Bytes of data in a sandbox that is forked.
 const DATA: usize = 100_000;
 
+/// Measures one row.
+type Measure = fn(&Bench) -> Result<Row>;
+
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
-    let groups: [(&str, fn(&Bench) -> Result<Row>); 4] = [
+    let groups: [(&str, Measure); 4] = [
         ("life-fork-100", forks),
         ("life-fork-memory", held),
         ("life-process", process),
