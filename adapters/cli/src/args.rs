@@ -452,7 +452,7 @@ pub(crate) enum SandboxCommand {
     Restore {
         /// Its name or id
         name: String,
-        /// The checkpoint's id
+        /// The checkpoint's id or label
         checkpoint: String,
     },
     /// Make sandboxes that begin where it is
@@ -462,7 +462,7 @@ pub(crate) enum SandboxCommand {
         /// How many
         #[arg(short = 'n', long, default_value_t = 1)]
         count: u32,
-        /// Begin at this checkpoint instead
+        /// Begin at this checkpoint instead, by its id or label
         #[arg(long, value_name = "ID")]
         checkpoint: Option<String>,
     },

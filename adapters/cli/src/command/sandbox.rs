@@ -2,6 +2,8 @@
 //!
 //! Each command is one call of a tool, in a process of its own: the sandbox is woken, called, saved and put down.
 
+mod answer;
+
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
@@ -116,6 +118,7 @@ pub(super) fn call(
     let surface = Surface::new(dormouse.manager().clone())
         .with_sandboxes(dormouse.sandboxes()?.clone(), HostFolders::default())
         .with_tools(Toolset::All)?;
+    let whole = matches!(command, SandboxCommand::Show { .. });
     let (tool, arguments) = meant(command);
     // What was not said is not sent.
     let arguments: Map<String, Json> = match arguments {
@@ -137,7 +140,7 @@ pub(super) fn call(
             None => error.into(),
         });
     }
-    print::out(&lines(&reply.structured))?;
+    print::out(&answer::lines(&reply.structured, whole))?;
     Ok(0)
 }
 
@@ -164,37 +167,6 @@ fn ask(surface: &Surface, tool: &str, mut arguments: Map<String, Json>) -> Resul
     Ok(reply)
 }
 
-/// An answer for people: a list as one line an entry, a thing as one line a field.
-fn lines(answer: &Json) -> String {
-    let text = |value: &Json| match value {
-        Json::String(text) => text.clone(),
-        Json::Null => "-".into(),
-        other => other.to_string(),
-    };
-    let Json::Object(fields) = answer else { return format!("{answer}\n") };
-    if let Some(message) = fields.get("message").and_then(Json::as_str) {
-        return format!("{message}\n");
-    }
-    let list = fields.values().find_map(Json::as_array);
-    let told = |name: &str| !matches!(name, "error" | "owner" | "resource_limits" | "spec");
-    match list.filter(|_| !fields.contains_key("name") && !fields.contains_key("created_at")) {
-        Some(entries) => entries
-            .iter()
-            .map(|entry| match entry {
-                Json::Object(fields) => {
-                    let shown = fields.iter().filter(|(name, _)| told(name)).map(|(_, value)| text(value));
-                    shown.collect::<Vec<_>>().join("\t") + "\n"
-                }
-                other => text(other) + "\n",
-            })
-            .collect(),
-        None => {
-            let shown = fields.iter().filter(|(name, value)| told(name) && !value.is_null());
-            shown.map(|(name, value)| format!("{name}: {}\n", text(value))).collect()
-        }
-    }
-}
-
 /// `NAME:PATH` of a sandbox.
 fn inside(text: &str) -> Option<(&str, Result<GuestPath>)> {
     let (name, path) = text.split_once(':')?;
@@ -207,6 +179,7 @@ fn copy(dormouse: &Dormouse, from: &str, to: &str) -> Result<()> {
     match (inside(from), inside(to)) {
         (Some((name, path)), None) => {
             let (handle, path) = (Handle::IdOrName(name), path?);
+            let file_name = path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
             let (bytes, size) = once::wait(sandboxes.read(&owner, &handle, path, 0, MAX_COPY))?;
             if size > MAX_COPY {
                 return Err(Error::new(
@@ -214,7 +187,12 @@ fn copy(dormouse: &Dormouse, from: &str, to: &str) -> Result<()> {
                     format!("`{from}` has {size} bytes, more than {MAX_COPY}"),
                 ));
             }
-            fs::write(Path::new(to), bytes).map_err(|error| failed(to, error))
+            // Into a folder it goes by its own name.
+            let target = match Path::new(to) {
+                folder if folder.is_dir() => folder.join(file_name),
+                file => file.to_owned(),
+            };
+            fs::write(target, bytes).map_err(|error| failed(to, error))
         }
         (None, Some((name, path))) => {
             let mut bytes = Vec::new();

@@ -74,7 +74,7 @@ pub(crate) fn restore() -> Verb {
             "checkpoint_id",
             MAX_ID,
             Absent::Refused,
-            "The checkpoint, as sandbox_checkpoint or sandbox_list_checkpoints tells it; or a step of sandbox_history.",
+            "Id or name of a checkpoint, as sandbox_list_checkpoints tells it; or a step of sandbox_history.",
         )]),
         output: Object::new()
             .optional("sandbox_id", schema::text("The sandbox."))
@@ -182,7 +182,7 @@ pub(crate) fn fork() -> Verb {
                 "checkpoint_id",
                 MAX_ID,
                 Absent::None,
-                "One of your checkpoints to begin from. Default: the state of now.",
+                "Id of one of your checkpoints, or name of one of this sandbox's, to begin from. Default: the state of now.",
             ),
         ]),
         output: Object::new()

@@ -56,7 +56,7 @@ impl Sandboxes {
         self.inner.ledger.checkpoints(&self.find(owner, handle)?.id)
     }
 
-    /// Puts a sandbox back to one of its checkpoints: later changes are gone.
+    /// Puts a sandbox back to one of its checkpoints, by its id or its name; of one name the latest. Later changes are gone.
     ///
     /// # Errors
     /// `unknown_sandbox`, `unknown_checkpoint`, `checkpoint_of_other_sandbox`, `state_damaged`, `guest_mismatch`; the
@@ -68,7 +68,7 @@ impl Sandboxes {
         checkpoint: &str,
     ) -> Result<(Sandbox, Checkpoint)> {
         let record = self.find(owner, handle)?;
-        let checkpoint = self.known(owner, checkpoint)?;
+        let checkpoint = self.known(owner, &record, checkpoint)?;
         if checkpoint.label.sandbox != record.id {
             return Err(Error::new(
                 ErrorCode::CheckpointOfOtherSandbox,
@@ -87,7 +87,7 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_checkpoint`.
     pub fn remove_checkpoint(&self, owner: &Owner, checkpoint: &str) -> Result<()> {
-        self.inner.ledger.remove_checkpoint(&self.known(owner, checkpoint)?.label.id)
+        self.inner.ledger.remove_checkpoint(&self.by_id(owner, checkpoint)?.label.id)
     }
 
     /// New sandboxes that begin where this one is, or where one of its checkpoints was. They share what they do not change.
@@ -108,7 +108,7 @@ impl Sandboxes {
         let (origin, state, saved, visit) = match checkpoint {
             Some(id) => {
                 let record = self.find(owner, handle)?;
-                let checkpoint = self.known(owner, id)?;
+                let checkpoint = self.known(owner, &record, id)?;
                 (record, self.load(&checkpoint)?, Some(checkpoint.state), None)
             }
             None => {
@@ -162,16 +162,29 @@ impl Sandboxes {
         })
     }
 
-    fn known(&self, owner: &Owner, id: &str) -> Result<Checkpoint> {
-        let unknown = || {
-            let shown: String = id.escape_debug().take(64).collect();
-            Error::new(ErrorCode::UnknownCheckpoint, format!("there is no checkpoint `{shown}`"))
-                .with_hint("sandbox_list_checkpoints names those that there are")
-        };
-        self.inner.ledger.checkpoint(owner, &CheckpointId::parse(id).ok_or_else(unknown)?)
+    /// The owner's checkpoint of that id, or the sandbox's latest one of that name.
+    fn known(&self, owner: &Owner, record: &Sandbox, text: &str) -> Result<Checkpoint> {
+        if CheckpointId::parse(text).is_some() {
+            return self.by_id(owner, text);
+        }
+        let is_named =
+            |found: &Checkpoint| found.label.name.as_ref().is_some_and(|name| name.as_str() == text);
+        let all = self.inner.ledger.checkpoints(&record.id)?;
+        all.into_iter().rfind(is_named).ok_or_else(|| unknown_checkpoint(text))
+    }
+
+    fn by_id(&self, owner: &Owner, text: &str) -> Result<Checkpoint> {
+        let id = CheckpointId::parse(text).ok_or_else(|| unknown_checkpoint(text))?;
+        self.inner.ledger.checkpoint(owner, &id)
     }
 
     fn load(&self, checkpoint: &Checkpoint) -> Result<Arc<dyn Snapshot>> {
         self.inner.provider.load(&checkpoint.state, self.inner.ledger.chunks())
     }
+}
+
+fn unknown_checkpoint(text: &str) -> Error {
+    let shown: String = text.escape_debug().take(64).collect();
+    Error::new(ErrorCode::UnknownCheckpoint, format!("there is no checkpoint `{shown}`"))
+        .with_hint("sandbox_list_checkpoints names those that there are")
 }

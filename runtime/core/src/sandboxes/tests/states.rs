@@ -24,6 +24,9 @@ async fn a_restore_goes_back_and_each_refusal_has_its_code() {
     world.eval("a", "set v 2").await.unwrap();
     sandboxes.restore(owner, &A, id).await.unwrap();
     assert_eq!(world.variable("a", "v").await, "1");
+    world.eval("a", "set v 3").await.unwrap();
+    sandboxes.restore(owner, &A, "before").await.unwrap();
+    assert_eq!(world.variable("a", "v").await, "1", "a name does as well");
 
     let other = sandboxes.restore(owner, &Handle::IdOrName("b"), id).await;
     assert_eq!(code(other), Some(ErrorCode::CheckpointOfOtherSandbox));
