@@ -15,6 +15,7 @@ mod listing;
 mod no_eval;
 mod protocol_only;
 mod repl;
+mod resources;
 mod results;
 mod same_answer;
 mod steady;

@@ -417,6 +417,13 @@ pub(crate) enum SandboxCommand {
         #[arg(short, long, value_name = "TIME")]
         timeout: Option<String>,
     },
+    /// Run a shell command in a sandbox (not part of this build)
+    Exec {
+        /// Its name or id
+        name: String,
+        /// The command
+        command: String,
+    },
     /// List its files
     Files {
         /// Its name or id

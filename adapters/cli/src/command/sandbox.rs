@@ -84,6 +84,9 @@ fn meant(command: SandboxCommand) -> (&'static str, Json) {
         }
         SandboxCommand::List => ("sandbox_list", json!({"limit": PAGE})),
         SandboxCommand::Show { name } => ("sandbox_get", json!({"sandbox": name})),
+        SandboxCommand::Exec { name, command } => {
+            ("sandbox_exec", json!({"sandbox": name, "command": command}))
+        }
         SandboxCommand::Files { name, path, recursive } => {
             ("sandbox_files", json!({"sandbox": name, "path": path, "recursive": recursive}))
         }

@@ -1,0 +1,108 @@
+//! What a client of MCP gets besides answers: files as resources, and who the server says it is.
+
+use dormouse_tests::wire::{PATIENCE, Wire};
+use serde_json::{Value as Json, json};
+
+#[test]
+fn a_download_links_a_resource_that_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut wire = Wire::greeted(&["--state-dir", folder.path().to_str().unwrap(), "--tools", "all"]);
+    let key = "k";
+    wire.call(
+        1,
+        "sandbox_write",
+        json!({"session_key": key, "path": "/workspace/a b.txt", "content": "h\u{e9}"}),
+    );
+    let bytes =
+        json!({"session_key": key, "path": "/workspace/x.png", "content": "AP8=", "encoding": "base64"});
+    wire.call(2, "sandbox_write", bytes);
+    let mut link = |id, path: &str| -> Json {
+        let answer = wire.call(id, "sandbox_download", json!({"session_key": key, "path": path}));
+        let link = answer["content"][1].clone();
+        assert_eq!(link["type"], "resource_link", "{answer}");
+        wire.ask(id + 1, "resources/read", json!({"uri": link["uri"]}))["result"]["contents"][0].take()
+    };
+    let text = link(3, "/workspace/a b.txt");
+    assert_eq!(
+        (text["text"].as_str(), text["mimeType"].as_str()),
+        (Some("h\u{e9}"), Some("text/plain")),
+        "{text}"
+    );
+    let blob = link(5, "/workspace/x.png");
+    assert_eq!(
+        (blob["blob"].as_str(), blob["mimeType"].as_str()),
+        (Some("AP8="), Some("image/png")),
+        "{blob}"
+    );
+
+    let uri = text["uri"].as_str().unwrap();
+    for (id, bad) in [
+        (10, "file:///etc/passwd".to_owned()),
+        (11, uri.replace("a%20b", "none")),
+        (12, uri.replace("sb-", "sb-a")),
+        (13, format!("{uri}/../../x")),
+        (14, "x".repeat(100_000)),
+    ] {
+        let answer = wire.ask(id, "resources/read", json!({"uri": bad}));
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
+    assert_eq!(wire.ask(20, "resources/list", json!({}))["result"]["resources"], json!([]));
+    let templates = wire.ask(21, "resources/templates/list", json!({}));
+    assert!(
+        templates["result"]["resourceTemplates"][0]["uriTemplate"].as_str().unwrap().contains("{sandbox}")
+    );
+    assert_eq!(wire.end(PATIENCE).status, Some(0));
+
+    let mut fresh = Wire::greeted(&[]);
+    assert_eq!(fresh.ask(1, "resources/read", json!({"uri": uri}))["error"]["code"], -32601);
+}
+
+/// S4-01, and what a model is told about the tools as a whole.
+#[test]
+fn each_profile_says_who_it_is_and_how_it_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    for (arguments, name, version, told) in [
+        (&[][..], "dormouse", env!("CARGO_PKG_VERSION"), "nothing is kept between calls"),
+        (&["--state-dir", state], "dormouse", env!("CARGO_PKG_VERSION"), "`sandbox_checkpoint`"),
+        (&["--state-dir", state, "--profile", "sprites"], "automaker-sprites", "1.0.0", "`sprite_create`"),
+        (&["--state-dir", state, "--profile", "rlm"], "dormouse", env!("CARGO_PKG_VERSION"), "`rlm_exec`"),
+    ] {
+        let mut wire = Wire::start(arguments);
+        let hello = wire.greet();
+        let result = &hello["result"];
+        assert_eq!(
+            (&result["serverInfo"]["name"], &result["serverInfo"]["version"]),
+            (&name.into(), &version.into())
+        );
+        assert!(result["instructions"].as_str().unwrap().contains(told), "{hello}");
+    }
+}
+
+/// S3-05: a file of bytes is bytes in every language, all of them in one sandbox.
+#[test]
+fn bytes_are_loaded_as_bytes_in_every_language() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_str().unwrap();
+    std::fs::write(folder.path().join("in.bin"), b"\x00\xff\x01abc").unwrap();
+    let state = folder.path().join("state");
+    let mut wire = Wire::greeted(&["--state-dir", state.to_str().unwrap(), "--tools", "all", "--root", root]);
+    let file = format!("{root}/in.bin");
+    for (id, language, code) in [
+        (1, "python", "[len(b), b[1]]"),
+        (3, "php", "[strlen($b), ord($b[1])]"),
+        (5, "javascript", "[b.length, b[1]]"),
+    ] {
+        let load = json!({"session_key": "k", "path": file, "var": "b", "as": "bytes", "language": language});
+        let loaded = wire.call(id, "sandbox_load", load);
+        assert_eq!(loaded["structuredContent"]["bytes"], 6, "{loaded}");
+        let eval = json!({"session_key": "k", "language": language, "code": code});
+        let seen = wire.call(id + 1, "sandbox_eval", eval);
+        let values = &seen["structuredContent"]["result"]["value"];
+        assert_eq!(
+            (&values[0]["value"], &values[1]["value"]),
+            (&json!(6), &json!(255)),
+            "{language}: {seen}"
+        );
+    }
+}
