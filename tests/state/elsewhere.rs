@@ -191,6 +191,18 @@ fn an_empty_session_is_small_and_data_counts() {
     }
 }
 
+/// It has no folders before its first run, so saving it must not be the moment in which it looks for them.
+#[test]
+fn a_session_that_has_never_run_is_saved_and_finds_its_folders_later() {
+    let write = "open('/tmp/x', 'w').write('ab')";
+    let mut kept = Kept::new(PYTHON);
+    let checkpoint = kept.checkpoint();
+    assert_eq!(value(&kept.call(write))["value"], 2);
+    let mut restored = Kept::restored(&checkpoint).unwrap();
+    restored.checkpoint();
+    assert_eq!(value(&restored.call(write))["value"], 2);
+}
+
 #[test]
 fn open_files_are_closed_and_named() {
     let mut kept = Kept::new(PYTHON);

@@ -343,7 +343,7 @@ pub(crate) struct ServeArgs {
     /// A further name by which the server may be called, with or without a port; can be repeated
     #[arg(long = "allowed-host", value_name = "NAME")]
     pub(crate) allowed_hosts: Vec<String>,
-    /// A site whose pages may call, such as https://app.example; can be repeated
+    /// A site whose pages may call, such as `https://app.example`; can be repeated
     #[arg(long = "allowed-origin", value_name = "ORIGIN")]
     pub(crate) allowed_origins: Vec<String>,
     #[command(flatten)]

@@ -148,6 +148,11 @@ impl Instance {
         }
     }
 
+    /// Whether it has its grants, those of its first run.
+    pub(crate) fn is_granted(&self) -> bool {
+        self.granted
+    }
+
     /// Whether it can be called again: no call of it was cut off by a limit, a crash or the end of its program.
     pub(crate) fn is_whole(&self) -> bool {
         !self.ended

@@ -77,8 +77,10 @@ pub(crate) async fn save(
     before: Option<&SavedInterpreter>,
 ) -> Result<SavedInterpreter> {
     let doors = open(ready, instance)?;
+    // Without its grants it has nothing open; asked for it, it would take what it sees now, nothing, for all it will ever have.
+    let is_granted = instance.is_granted();
     let (store, _) = instance.parts();
-    let closed = doors.quiesce(store).await?;
+    let closed = if is_granted { doors.quiesce(store).await? } else { Vec::new() };
     let stack_pointer = doors.stack_pointer(store).await?;
     let memory = doors.memory(store).await?;
     let mut base = ready.base().await?;
