@@ -196,7 +196,8 @@ impl ServerHandler for Handler {
             let _place = places.enter(&JsonObject::new())?;
             self.surface.read_resource(&owner, &request.uri).await
         };
-        let Resource { mime_type, bytes } = read.await.map_err(|error| refusal(&error))?;
+        let Resource { mime_type, bytes } =
+            read.await.map_err(|error| about(&request.uri, refusal(&error)))?;
         let contents = match String::from_utf8(bytes) {
             Ok(text) => ResourceContents::text(text, request.uri),
             Err(error) => ResourceContents::blob(BASE64.encode(error.as_bytes()), request.uri),
@@ -254,6 +255,15 @@ fn link(told: &Json) -> Option<Link> {
     let link =
         Link::new(told["uri"].as_str()?, told["name"].as_str()?).with_mime_type(told["mime_type"].as_str()?);
     Some(link.with_size(told["size_bytes"].as_u64()?))
+}
+
+/// An error that says which resource it speaks of, as the protocol asks.
+fn about(uri: &str, mut error: ErrorData) -> ErrorData {
+    if let Some(Json::Object(data)) = &mut error.data {
+        let shown: String = uri.chars().take(4_096).collect();
+        data.insert("uri".into(), shown.into());
+    }
+    error
 }
 
 /// A request that names no tool and no file, or that nobody waits for any more.
