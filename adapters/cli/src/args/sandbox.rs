@@ -1,0 +1,133 @@
+//! The command line of sandboxes that last.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Where sandboxes are kept.
+#[derive(Args, Debug, Default)]
+pub(crate) struct StateArgs {
+    /// Folder in which sandboxes are kept [default: ~/.local/share/dormouse]
+    #[arg(long, global = true, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Print the whole answer as one line of JSON
+    #[arg(long = "json", global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SandboxCommand {
+    /// Make a sandbox
+    Create {
+        /// Its name [default: one is made up]
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+        /// A key of your own: the same key gives the same sandbox
+        #[arg(long, value_name = "KEY")]
+        session_key: Option<String>,
+    },
+    /// List the sandboxes, stopped ones as well
+    List,
+    /// Show one
+    Show {
+        /// Its name or id
+        name: String,
+    },
+    /// Run a snippet in a sandbox; it is woken, and saved afterwards
+    Eval {
+        /// Its name or id
+        name: String,
+        /// The code; `-`: read it from standard input
+        code: String,
+        /// Language
+        #[arg(short, long, value_name = "LANG", default_value = "python")]
+        language: String,
+        /// Wall-clock time, such as 500ms or 10s, at most 60s [default: 5s]
+        #[arg(short, long, value_name = "TIME")]
+        timeout: Option<String>,
+    },
+    /// Run a shell command in a sandbox (not part of this build)
+    Exec {
+        /// Its name or id
+        name: String,
+        /// The command
+        command: String,
+    },
+    /// List its files
+    Files {
+        /// Its name or id
+        name: String,
+        /// The folder
+        #[arg(default_value = "/workspace")]
+        path: String,
+        /// What lies below as well
+        #[arg(short, long)]
+        recursive: bool,
+    },
+    /// Copy a file out of or into a sandbox: one of the two is NAME:PATH
+    Cp {
+        /// From where
+        from: String,
+        /// To where
+        to: String,
+    },
+    /// Save its state
+    Checkpoint {
+        /// Its name or id
+        name: String,
+        /// What to call the checkpoint
+        #[arg(long, value_name = "LABEL")]
+        label: Option<String>,
+    },
+    /// List its checkpoints
+    Checkpoints {
+        /// Its name or id
+        name: String,
+    },
+    /// Put it back to a checkpoint; later changes are gone
+    Restore {
+        /// Its name or id
+        name: String,
+        /// The checkpoint's id or label
+        checkpoint: String,
+    },
+    /// Make sandboxes that begin where it is
+    Fork {
+        /// Its name or id
+        name: String,
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 1)]
+        count: u32,
+        /// Begin at this checkpoint instead, by its id or label
+        #[arg(long, value_name = "ID")]
+        checkpoint: Option<String>,
+    },
+    /// List the variables of a language
+    Vars {
+        /// Its name or id
+        name: String,
+        /// Language
+        #[arg(short, long, value_name = "LANG", default_value = "python")]
+        language: String,
+    },
+    /// Fresh interpreters; the files stay
+    Reset {
+        /// Its name or id
+        name: String,
+    },
+    /// Put it away; any call wakes it
+    Stop {
+        /// Its name or id
+        name: String,
+    },
+    /// Let it take calls again
+    Resume {
+        /// Its name or id
+        name: String,
+    },
+    /// End it for good, with its files and checkpoints
+    Rm {
+        /// Its name or id
+        name: String,
+    },
+}
