@@ -2,7 +2,7 @@
 //!
 //! A [`Tree`] is a value: the files as they were at one moment. Cloning it takes constant time, and that is what a fork
 //! and a checkpoint in memory are. [`Files`] is a tree in use: interpreters hold [`Handle`]s on it, tools call it by
-//! path. [`save`] writes a tree to a store of chunks, [`load`] reads it back.
+//! path. [`save()`] writes a tree to a store of chunks, [`load()`] reads it back.
 //!
 //! ```
 //! use dormouse_core::{Access, GuestPath};

@@ -13,7 +13,7 @@ use crate::{Errno, Quota, Stat, Times, Usage};
 /// A sandbox's files as they were at one moment.
 ///
 /// A clone is a fork: it takes constant time, shares what neither changes, and a change of one is never seen in another.
-/// A tree is looked at and changed through [`Files`](crate::Files); kept through [`save`](crate::save).
+/// A tree is looked at and changed through [`Files`](crate::Files); kept through [`save`](crate::save()).
 #[derive(Clone, Debug)]
 pub struct Tree {
     pub(crate) nodes: Map<Ino, Node>,
