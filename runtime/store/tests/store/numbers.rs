@@ -19,7 +19,7 @@ fn median(mut what: impl FnMut(u64), times: u64) -> f64 {
 }
 
 #[test]
-#[ignore = "figures, no test"]
+#[ignore = "figures, no test: the first line of this file has the command"]
 fn numbers() {
     let place = tempfile::tempdir().unwrap();
     let base = store(place.path());
