@@ -70,6 +70,7 @@ pub const ROUTES: &[Route] = &[
     row(Delete, "/api/sandboxes/{sandbox}", "sandbox_destroy"),
     row(Post, "/api/sandboxes/{sandbox}/eval", "sandbox_eval"),
     row(Post, "/api/sandboxes/{sandbox}/exec", "sandbox_exec"),
+    row(Post, "/api/sandboxes/{sandbox}/jobs", "sandbox_job"),
     row(Post, "/api/sandboxes/{sandbox}/stop", "sandbox_stop"),
     row(Post, "/api/sandboxes/{sandbox}/resume", "sandbox_resume"),
     row(Post, "/api/sandboxes/{sandbox}/reset", "sandbox_reset"),

@@ -111,7 +111,7 @@ fn head(ok: bool, value: Option<&Value>, exception: Option<&Exception>) -> Map<S
 }
 
 /// Milliseconds with three decimals.
-fn milliseconds(wall: std::time::Duration) -> f64 {
+pub(crate) fn milliseconds(wall: std::time::Duration) -> f64 {
     (wall.as_secs_f64() * 1e6).round() / 1e3
 }
 

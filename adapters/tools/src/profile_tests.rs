@@ -126,7 +126,6 @@ fn sprites_refuse_in_the_seeds_form() {
             json!({"name": "c", "repoUrl": "https://example.com/a.git"}),
             "capability_unavailable",
         ),
-        ("sprite_exec", json!({"name": "a", "command": "ls", "timeout": 60000}), "capability_unavailable"),
         ("sprite_exec", json!({"name": "none", "command": "ls"}), "unknown_sandbox"),
         ("sprite_exec", json!({"name": "a"}), "args_invalid"),
         ("sprite_restore", json!({"name": "a", "checkpointId": "ckpt-xyz789"}), "unknown_checkpoint"),

@@ -12,6 +12,8 @@ use serde_json::json;
 
 use super::*;
 
+#[path = "exec_tests.rs"]
+mod exec;
 #[path = "kept_tests.rs"]
 mod kept;
 #[path = "profile_tests.rs"]

@@ -156,6 +156,8 @@
 
   // Modules that have been required, by path.
   const cache = Object.create(null);
+  // The file that the program began with, if it is one, and its module, if that is of the older kind.
+  let mainPath, mainModule;
 
   // What neither its name nor its package tells is of the older kind if it has no statement of a module: a function is
   // compiled and thrown away to see that, as Node does. A file that is imported must also use one of the older kind's
@@ -184,6 +186,7 @@
       fail('ERR_REQUIRE_ESM', `require() of the ES module ${path} is not possible; use import() instead`);
     }
     const module = { id: path, filename: path, path: dirname(path), exports: {}, parent, children: [], loaded: false };
+    if (path === mainPath) mainModule = module;
     cache[path] = module;
     parent?.children.push(module);
     try {
@@ -216,6 +219,7 @@
     };
     require.resolve = find;
     require.cache = cache;
+    Object.defineProperty(require, 'main', { get: () => mainModule, enumerable: true, configurable: true });
     return require;
   }
 
@@ -225,6 +229,14 @@
     createRequire(from) {
       const path = from instanceof URL || `${from}`.startsWith('file:') ? modules.url.fileURLToPath(from) : `${from}`;
       return requireFor(() => path + (path.endsWith('/') ? '.' : ''));
+    },
+    // Runs a file as a program is run.
+    async runMain(main = globalThis.process.argv[1]) {
+      const path = resolve(main, here(''), requiring);
+      mainPath = path;
+      globalThis.process.argv[1] = path;
+      if (path.endsWith('.json') || isCommonJs(path, textOf(path), false)) load(path);
+      else await import(path);
     },
   };
 

@@ -141,6 +141,8 @@ pub struct Grants {
     pub project: Option<Project>,
     /// Environment variables; the host's own are never seen.
     pub environment: Vec<(String, String)>,
+    /// The program's name, its argument 0. Default: the snippet's name, where there are arguments.
+    pub program: Option<String>,
     /// Program arguments after the program's name.
     pub arguments: Vec<String>,
     /// Working directory; none: the project's folder, else `/`.

@@ -38,6 +38,11 @@ impl Language {
         Self("php".into())
     }
 
+    /// The command language, which sandboxes run command lines in. It is no language of snippets.
+    pub fn shell() -> Self {
+        Self("shell".into())
+    }
+
     /// Reads a name. Common short forms (`py`, `js`, `ts`, `node`) are understood.
     ///
     /// # Errors

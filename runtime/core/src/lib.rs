@@ -7,7 +7,7 @@
 //!
 //! | step | room |
 //! | --- | --- |
-//! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`] |
+//! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`], [`program`] |
 //! | may it run | [`policy`], [`manager`] |
 //! | a language model, and what it may cost | [`model`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
@@ -27,6 +27,7 @@ pub mod model;
 pub mod outcome;
 pub mod output;
 pub mod policy;
+pub mod program;
 pub mod project;
 pub mod provider;
 pub mod request;
@@ -48,6 +49,7 @@ pub use model::{MeteredModel, Model, ModelBudget, ModelTotals, ModelUsage, Promp
 pub use outcome::{Outcome, Recovery, Status, Usage};
 pub use output::{Captured, OutputSink, Stream};
 pub use policy::Policy;
+pub use program::{ProgramCall, ProgramEnd, Programs};
 pub use project::Project;
 pub use provider::Provider;
 pub use request::{CommandRequest, EvalRequest};

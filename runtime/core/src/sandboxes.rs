@@ -6,6 +6,7 @@
 //! | a call's way in: record, queue, lease, wake | [`seat`] |
 //! | create, look at, stop, resume, destroy | [`life`] |
 //! | evaluate, variables, files | [`calls`] |
+//! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
 //! | checkpoint, restore, fork | [`states`] |
 //! | the last steps, and back to before one | [`history`] |
 //! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`] |
@@ -15,7 +16,9 @@
 //! comes next, in this process or another, finds what was saved. Only this room changes phases.
 
 mod calls;
+mod commands;
 mod history;
+mod jobs;
 mod life;
 mod rules;
 mod seat;
@@ -25,14 +28,17 @@ mod tests;
 mod upkeep;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+pub use self::commands::CommandLine;
 pub use self::history::Step;
+use self::jobs::Jobs;
+pub use self::jobs::{Job, JobId, Part};
 pub use self::life::{Asked, View};
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::seat::Seat;
 use crate::sandbox::{Ledger, SandboxId};
-use crate::{Manager, Provider};
+use crate::{Manager, Programs, Provider};
 
 /// The sandboxes of one installation. Cheap to clone.
 #[derive(Clone)]
@@ -47,6 +53,9 @@ struct Inner {
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     rules: Rules,
+    /// What command lines can start besides guests.
+    programs: OnceLock<Arc<dyn Programs>>,
+    jobs: Jobs,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
 }
@@ -55,7 +64,16 @@ impl Sandboxes {
     /// The sandboxes that a ledger knows, run by a provider. Starts nothing; call [`Sandboxes::keep_up`] in a server.
     pub fn new(manager: Manager, ledger: Arc<dyn Ledger>, rules: Rules, clock: Arc<dyn Clock>) -> Self {
         let provider = manager.provider().clone();
-        let inner = Inner { manager, provider, ledger, clock, rules, seats: Mutex::default() };
+        let inner = Inner {
+            manager,
+            provider,
+            ledger,
+            clock,
+            rules,
+            programs: OnceLock::new(),
+            jobs: Jobs::default(),
+            seats: Mutex::default(),
+        };
         Self { inner: Arc::new(inner) }
     }
 

@@ -31,8 +31,8 @@ pub(crate) fn context(grants: &Grants, program: &str, stdout: &Output, stderr: &
     if !grants.environment.is_empty() {
         wasi.envs(&grants.environment);
     }
-    if !grants.arguments.is_empty() {
-        wasi.arg(program).args(&grants.arguments);
+    if !grants.arguments.is_empty() || grants.program.is_some() {
+        wasi.arg(grants.program.as_deref().unwrap_or(program)).args(&grants.arguments);
     }
     if let Some(seed) = grants.seed {
         wasi.secure_random(ChaCha12Rng::seed_from_u64(seed))

@@ -14,6 +14,7 @@ use crate::bindings::Guest;
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
 use crate::disk::{DiskLimits, OwnFiles, OwnTree, Trace};
 use crate::engine::Metering;
+use crate::programs::Programs;
 use crate::state::Host;
 use crate::stdio::Output;
 use crate::{grants, trap};
@@ -96,6 +97,16 @@ impl Instance {
             provider: crate::PROVIDER,
             recovery: None,
         }
+    }
+
+    /// What the last run's streams kept, in bytes. They are empty afterwards.
+    pub(crate) fn streams(&self) -> [Vec<u8>; 2] {
+        [self.stdout.take(), self.stderr.take()]
+    }
+
+    /// What the next runs can start; none: nothing.
+    pub(crate) fn offer(&mut self, programs: Option<Programs>) {
+        self.store.data_mut().programs = programs;
     }
 
     /// Gives an instance that has none its grants and its files; they hold for its life.
@@ -283,7 +294,9 @@ fn options(request: &EvalRequest) -> contract::Options {
     contract::Options {
         name: request.name.clone(),
         bounds: bounds(&request.bounds),
-        refresh_environment: !grants.environment.is_empty() || !grants.arguments.is_empty(),
+        refresh_environment: !grants.environment.is_empty()
+            || !grants.arguments.is_empty()
+            || grants.program.is_some(),
         directory: match (&grants.directory, &grants.project) {
             (Some(path), _) => Some(path.to_string()),
             (None, Some(_)) => Some(Project::TARGET.into()),

@@ -10,6 +10,7 @@
 //! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`] |
 //! | the project it happens in | [`project`] |
 //! | the call | [`instance`], over the contract in [`bindings`], with the host functions of [`linker`] |
+//! | what a command line starts | [`programs`] |
 //! | what came of it | [`stdio`], [`trap`] |
 //!
 //! A user's own program takes the same way through [`command`] instead of a guest, a preview1
@@ -34,6 +35,7 @@ mod machine;
 mod pauses;
 mod preview1;
 mod private;
+mod programs;
 mod project;
 mod provider;
 mod ready;

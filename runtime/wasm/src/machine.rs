@@ -4,6 +4,7 @@
 //! changed since the last time and has no open files (they would have to be closed); a run that is stopped loses the
 //! instance, and the next run starts from that state.
 
+mod commands;
 mod files;
 mod interpreter;
 
@@ -12,14 +13,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{Files as FilesPort, Include, Machine, SandboxSpec, Snapshot, Variable};
+use dormouse_core::sandbox::{
+    Executed, Files as FilesPort, Include, Job, Machine, SandboxSpec, Snapshot, Variable,
+};
 use dormouse_core::{
-    Bounds, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, Outcome, Recovery, Result,
-    Status,
+    Bounds, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, Outcome, Programs, Recovery,
+    Result, Status,
 };
 use dormouse_files::{Files, Quota, Tree};
 
-use self::files::TreeFiles;
+pub(crate) use self::files::TreeFiles;
 use self::interpreter::Interpreter;
 use crate::disk::OwnFiles;
 use crate::engine::Metering;
@@ -187,6 +190,14 @@ impl Machine for WasmMachine {
         let done = run.instance.run(&request, begin, &self.own()).await;
         let recovery = self.end(&language, run);
         done.map(|outcome| Outcome { recovery, ..outcome })
+    }
+
+    async fn exec(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Executed> {
+        self.run_line(request, programs).await
+    }
+
+    async fn job(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Job> {
+        self.line_beside(request, programs).await
     }
 
     async fn get(

@@ -10,6 +10,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use crate::disk::{DiskLimits, Files, FilesView};
 use crate::limiter::Limiter;
 use crate::pauses::Pauses;
+use crate::programs::Programs;
 
 /// Host-side resources (open files, streams, pollables) that a run may hold at one time.
 const MAX_RESOURCES: usize = 4_096;
@@ -25,6 +26,8 @@ pub(crate) struct Host {
     pub(crate) pauses: Pauses,
     pub(crate) callbacks: Callbacks,
     pub(crate) calls: u32,
+    /// What a command line can start; none outside of command lines.
+    pub(crate) programs: Option<Programs>,
 }
 
 impl Host {
@@ -41,6 +44,7 @@ impl Host {
             pauses: Pauses::default(),
             callbacks: Callbacks::default(),
             calls: 0,
+            programs: None,
         }
     }
 }

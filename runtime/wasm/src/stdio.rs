@@ -47,6 +47,11 @@ impl Output {
         Captured::from_bytes(&written.kept, written.total)
     }
 
+    /// The bytes that were kept.
+    pub(crate) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.lock().kept)
+    }
+
     fn append(&self, bytes: &[u8]) {
         let (fresh, sink) = {
             let mut written = self.lock();

@@ -53,7 +53,7 @@ pub(crate) struct Job<'a> {
     pub(crate) scratch: PathBuf,
     pub(crate) toolchain: &'a Toolchain,
     pub(crate) progress: Progress,
-    cache: &'a Cache,
+    pub(crate) cache: &'a Cache,
     sources: RefCell<Vec<String>>,
 }
 
@@ -95,7 +95,12 @@ impl<'a> Job<'a> {
 
     /// The folder of a Rust package whose C sources are wanted.
     pub(crate) fn crate_sources(&self, name: &str) -> Result<PathBuf> {
-        let folder = source::crate_sources(&self.workspace, &self.progress, name)?;
+        self.package("sources/Cargo.toml", name)
+    }
+
+    /// The folder of a Rust package that a manifest below `guests` depends on.
+    pub(crate) fn package(&self, manifest: &str, name: &str) -> Result<PathBuf> {
+        let folder = source::crate_sources(&self.workspace, &self.progress, manifest, name)?;
         self.used(folder.file_name().unwrap_or_default().to_string_lossy().into_owned());
         Ok(folder)
     }

@@ -10,6 +10,8 @@ mod php;
 mod precompile;
 mod python;
 mod recipe;
+mod rust;
+mod shell;
 mod source;
 mod toolchain;
 mod tree;
@@ -23,7 +25,7 @@ pub(crate) use source::{DebianFile, crate_sources, debian};
 pub(crate) use toolchain::on_path;
 
 /// Every guest that can be built.
-const RECIPES: [&recipe::Recipe; 3] = [&python::RECIPE, &javascript::RECIPE, &php::RECIPE];
+const RECIPES: [&recipe::Recipe; 4] = [&python::RECIPE, &javascript::RECIPE, &php::RECIPE, &shell::RECIPE];
 
 /// The pinned source archives of a guest's interpreter, for suites that run the interpreter's own tests.
 pub(crate) fn debian_sources(package: &str) -> &'static [DebianFile] {

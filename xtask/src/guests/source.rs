@@ -97,13 +97,18 @@ fn mirrors() -> Vec<String> {
     sites
 }
 
-/// The folder of a Rust package of `guests/sources/Cargo.toml`, which cargo downloads and verifies.
-pub(crate) fn crate_sources(workspace: &Path, progress: &Progress, name: &str) -> Result<PathBuf> {
+/// The folder of a Rust package that a manifest below `guests` depends on; cargo downloads and verifies it.
+pub(crate) fn crate_sources(
+    workspace: &Path,
+    progress: &Progress,
+    manifest: &str,
+    name: &str,
+) -> Result<PathBuf> {
     let _step = progress.step(&format!("finding the sources in package {name} (cargo)"));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let told = Command::new(cargo)
         .args(["metadata", "--locked", "--format-version", "1", "--manifest-path"])
-        .arg(workspace.join("guests/sources/Cargo.toml"))
+        .arg(workspace.join("guests").join(manifest))
         .output()
         .context("cannot run cargo")?;
     ensure!(
@@ -114,11 +119,9 @@ pub(crate) fn crate_sources(workspace: &Path, progress: &Progress, name: &str) -
     let metadata: Value = serde_json::from_slice(&told.stdout)?;
     let packages = metadata["packages"].as_array().context("cargo metadata names no packages")?;
     let package = packages.iter().find(|package| package["name"] == name);
-    let manifest = package.and_then(|package| package["manifest_path"].as_str());
-    let folder = manifest.and_then(|path| Path::new(path).parent());
-    Ok(folder
-        .with_context(|| format!("`guests/sources/Cargo.toml` does not depend on `{name}`"))?
-        .to_path_buf())
+    let own = package.and_then(|package| package["manifest_path"].as_str());
+    let folder = own.and_then(|path| Path::new(path).parent());
+    Ok(folder.with_context(|| format!("`guests/{manifest}` does not depend on `{name}`"))?.to_path_buf())
 }
 
 /// The checksum that `guests/sources/Cargo.lock` pins for a package.

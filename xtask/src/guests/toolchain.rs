@@ -79,6 +79,11 @@ impl Toolchain {
         vec![format!("--target={TARGET}").into(), sysroot]
     }
 
+    /// The sysroot's start files and libraries.
+    pub(crate) fn library_folder(&self) -> PathBuf {
+        self.sysroot.join("lib").join(TARGET)
+    }
+
     /// Another tool of the same installation, such as `llvm-ar`, `llvm-ranlib`, `wasm-ld` or `clang++`.
     pub(crate) fn tool(&self, name: &str) -> PathBuf {
         self.clang.with_file_name(format!("{name}{}", self.suffix))

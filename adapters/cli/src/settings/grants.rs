@@ -27,6 +27,7 @@ pub(super) fn grants(arguments: &GrantArgs) -> Result<(Grants, Policy)> {
         mounts,
         project,
         environment,
+        program: None,
         arguments: Vec::new(),
         directory,
         stdin,

@@ -2,11 +2,11 @@
 //! `sandbox_resume`, `sandbox_reset`, `sandbox_destroy`.
 
 use dormouse_core::sandbox::{Owner, Phase, SandboxId, StopReason, Timestamp};
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_core::{Error, Result};
 use serde_json::{Value as Json, json};
 
 use super::shown;
-use super::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id, naming};
+use super::verb::{Answer, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id, naming};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field, Kind};
 use crate::schema::{self, Object};
@@ -168,45 +168,6 @@ pub(crate) fn destroy() -> Verb {
             })
         },
     }
-}
-
-/// `sandbox_exec`: for commands, which nothing here can run yet.
-pub(crate) fn exec() -> Verb {
-    Verb {
-        name: "sandbox_exec",
-        title: "Run a shell command in a sandbox",
-        description: "Runs a shell command in a sandbox. This installation has no shell, so it is refused with the code \
-            capability_unavailable. Use sandbox_eval with Python, JavaScript, TypeScript or PHP instead.",
-        fields: naming([
-            Field::text("command", 64 << 10, Absent::Refused, "The command line."),
-            Field::integer(
-                "timeout_ms",
-                (100, 60_000),
-                Absent::Default(30_000),
-                "Wall-clock limit in milliseconds. Default 30000.",
-            ),
-        ]),
-        output: Object::new()
-            .optional("sandbox_id", schema::text("The sandbox."))
-            .optional("stdout", schema::text("Standard output."))
-            .optional("stderr", schema::text("Standard error."))
-            .optional("exit_code", schema::integer(0, "Exit status."))
-            .optional("duration_ms", schema::number("Wall-clock time in milliseconds.")),
-        annotations: CHANGES,
-        run: |kept, mut arguments, caller| {
-            Box::pin(async move {
-                let owner = &caller.owner;
-                kept.there(&mut arguments, owner)?;
-                Err(no_shell())
-            })
-        },
-    }
-}
-
-/// The error for every command.
-pub(crate) fn no_shell() -> Error {
-    Error::new(ErrorCode::CapabilityUnavailable, "there is no shell in this sandbox")
-        .with_hint("use sandbox_eval with Python, JavaScript, TypeScript or PHP")
 }
 
 /// The schema of [`told`].

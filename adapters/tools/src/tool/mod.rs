@@ -3,6 +3,7 @@
 mod capabilities;
 mod create;
 mod eval;
+mod exec;
 mod files;
 mod framework_eval;
 mod life;
@@ -45,12 +46,13 @@ pub(crate) trait Tool: Send + Sync {
 
 /// The tools that are listed when nobody chooses: what it takes to run code, to keep it and its files, and to go back or
 /// several ways. A list costs its readers attention, so what snippets can do themselves and what is rare is left out.
-pub(crate) const USUAL: [&str; 11] = [
+pub(crate) const USUAL: [&str; 12] = [
     "sandbox_capabilities",
     "sandbox_checkpoint",
     "sandbox_create",
     "sandbox_destroy",
     "sandbox_eval",
+    "sandbox_exec",
     "sandbox_files",
     "sandbox_fork",
     "sandbox_list",
@@ -97,7 +99,8 @@ fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         life::resume(),
         life::reset(),
         life::destroy(),
-        life::exec(),
+        exec::exec(),
+        exec::job::job(),
         read::read(),
         files::write(),
         files::edit(),

@@ -8,7 +8,7 @@ import random
 import sys
 import tempfile
 
-from _dormouse import absent, digests, errors, importlib_bootstrap, loop, session, world, zones
+from _dormouse import absent, digests, errors, importlib_bootstrap, loop, packages, program, session, world, zones
 
 # What snippets commonly import is loaded; an import statement then costs a dictionary lookup.
 _LOADED = """
@@ -43,13 +43,13 @@ def prepare(stdlib, zone_folder):
     importlib_bootstrap.collect(stdlib)
     importlib_bootstrap.adopt()
     # Before `Absent`, which is the last resort.
-    sys.meta_path[-1:-1] = [importlib_bootstrap.Library, zones.Zones]
+    sys.meta_path[-1:-1] = [importlib_bootstrap.Library, zones.Zones, packages.Installed]
     session.reset()
 
 
 def finish():
     """The last step in Python: forgets the folders that were there for the build only."""
-    sys.path.clear()
+    sys.path[:] = [packages.FOLDER]
     sys.path_importer_cache.clear()
     linecache.clearcache()
     importlib.invalidate_caches()

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::chunk::{ChunkId, ChunkSink};
 use super::record::SavedState;
-use crate::{Bounds, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
+use crate::{Bounds, EvalRequest, GuestPath, Language, Limits, Outcome, Programs, Result};
 
 /// What of a sandbox's state is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,6 +34,18 @@ pub struct Variable {
     /// The beginning of how it would be shown, at most 100 characters.
     pub summary: String,
 }
+
+/// What came of a command line.
+#[derive(Debug)]
+pub struct Executed {
+    /// How it ended, and what it wrote.
+    pub outcome: Outcome,
+    /// Commands that it named and nobody here has, sorted, at most 16.
+    pub missing: Vec<String>,
+}
+
+/// A command line that runs beside a sandbox's calls. Dropping it cancels it.
+pub type Job = BoxFuture<'static, Result<Executed>>;
 
 /// What a name of the file tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +100,20 @@ pub trait Machine: Send {
     /// # Errors
     /// Only what kept it from running.
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome>;
+
+    /// Runs a command line in the sandbox's shell, which is started on first use. Its working folder and variables last.
+    /// The request's language is [`Language::shell`]; a granted directory holds for this command line alone.
+    ///
+    /// # Errors
+    /// Only what kept it from running; `capability_unavailable` where there is no shell.
+    async fn exec(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Executed>;
+
+    /// A command line to be run beside the sandbox's calls, on the same files: it begins with the shell's working folder and
+    /// variables, and changes neither. Nothing runs before the answer is polled.
+    ///
+    /// # Errors
+    /// As [`Machine::exec`].
+    async fn job(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Job>;
 
     /// The value of a global, or of an expression in which `value` is that global's value (S3-08).
     ///

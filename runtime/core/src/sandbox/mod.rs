@@ -22,6 +22,6 @@ pub use chunk::{ChunkId, ChunkSink, ChunkSource};
 pub use id::{CheckpointId, Name, Owner, SandboxId, SessionKey};
 pub use ledger::{Created, Handle, Lease, Ledger, Quota, Swept};
 pub use lifecycle::{Event, Phase, StopReason};
-pub use machine::{Entry, EntryKind, Files, Include, Machine, Reach, Snapshot, Variable};
+pub use machine::{Entry, EntryKind, Executed, Files, Include, Job, Machine, Reach, Snapshot, Variable};
 pub use record::{Checkpoint, NewCheckpoint, Sandbox, SavedState, Timestamp};
 pub use spec::{SandboxSpec, SpecMount};

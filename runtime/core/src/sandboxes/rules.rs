@@ -32,6 +32,10 @@ pub struct Rules {
     pub history_bytes: u64,
     /// A sandbox that was never called is destroyed after this. Default 24 hours.
     pub unused: Duration,
+    /// The longest wall-clock limit of a command line. Default 10 minutes.
+    pub command: Duration,
+    /// Jobs that may run beside the calls of one sandbox. Default 4.
+    pub jobs: usize,
 }
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -56,6 +60,8 @@ impl Default for Rules {
             history: 16,
             history_bytes: 32 << 20,
             unused: 24 * HOUR,
+            command: HOUR / 6,
+            jobs: 4,
         }
     }
 }

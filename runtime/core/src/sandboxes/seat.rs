@@ -9,6 +9,7 @@ use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
 use super::history::History;
+use super::jobs::Running;
 use super::{Inner, Sandboxes};
 use crate::sandbox::{
     Event, Handle, Include, Lease, Machine, Name, Owner, Phase, Sandbox, SandboxId, SessionKey, Snapshot,
@@ -42,6 +43,8 @@ pub(super) struct Live {
     pub(super) changed: bool,
     /// The last runs, while it is awake.
     pub(super) history: History,
+    /// The jobs that run on `machine`.
+    pub(super) jobs: Running,
     /// When it was last called.
     pub(super) called_at: Timestamp,
     /// Since when there is something to save.
@@ -78,6 +81,7 @@ impl Drop for Ending {
 impl Live {
     /// Forgets what is in memory.
     pub(super) fn forget(&mut self) {
+        self.jobs.end();
         (self.machine, self.asleep, self.changed) = (None, None, false);
         self.history = History::default();
     }
@@ -250,6 +254,7 @@ impl Visit {
             };
             let mut machine = self.inner.provider.machine(&self.record.spec, rest).await?;
             machine.restore(state.as_ref()).await?;
+            self.live.jobs.end();
             let before = (self.live.machine.replace(machine), self.live.changed, self.live.called_at);
             let now = self.inner.clock.now();
             (self.live.changed, self.live.called_at, self.live.changed_at) = (true, now, now);
@@ -278,7 +283,8 @@ impl Visit {
             .await
             .map_err(|error| Error::internal("saving did not end", error))??;
         self.live.generation = saved.generation;
-        self.live.changed = false;
+        // What jobs write meanwhile has still to be saved.
+        self.live.changed = self.live.jobs.any();
         if gone {
             self.live.forget();
         } else if let Some(state) = state {

@@ -76,8 +76,10 @@ impl Sandboxes {
             // Saving closes open files: who has some keeps them until it hibernates.
             let open = live.machine.as_ref().is_some_and(|machine| machine.open_files() > 0);
             let unsaved = live.changed_at.after(rules.save_after * LATEST) <= now;
-            let due = entirely || (live.changed && !open && (unsaved || quiet(rules.save_after)));
-            awake += usize::from(live.machine.is_some() && !entirely);
+            // Its files are not at rest, and it must stay this process's own.
+            let works = live.jobs.any();
+            let due = !works && (entirely || (live.changed && !open && (unsaved || quiet(rules.save_after))));
+            awake += usize::from(live.machine.is_some() && (works || !entirely));
             drop(live);
             if due {
                 resting.push((id, seat, entirely));
@@ -95,7 +97,13 @@ impl Sandboxes {
         let until = tokio::time::Instant::now() + self.inner.rules.patience;
         let mut failed = Ok(());
         for (id, seat) in self.seats() {
-            let free = tokio::time::timeout_at(until, seat.live.lock()).await.is_ok();
+            let free = match tokio::time::timeout_at(until, seat.live.lock()).await {
+                Ok(mut live) => {
+                    live.jobs.end();
+                    true
+                }
+                Err(_) => false,
+            };
             let done = if free { self.put_down(&id, seat, true).await } else { Err(still_called()) };
             if let Err(error) = done {
                 tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved");
@@ -145,6 +153,7 @@ impl Sandboxes {
         let seat = self.inner.seats().get(id).cloned();
         let ours = match seat.as_ref().map(|seat| seat.live.try_lock()) {
             Some(Err(_)) => return true,
+            Some(Ok(live)) if live.jobs.any() => return true,
             Some(Ok(live)) => live.lease.is_some(),
             None => false,
         };

@@ -11,7 +11,7 @@ const COUNTED: usize = 1_000_000;
 const DEEP: u32 = 4_096;
 
 /// The tree of a sandbox.
-pub(super) struct TreeFiles(pub(super) Files);
+pub(crate) struct TreeFiles(pub(crate) Files);
 
 fn entry(path: String, stat: &Stat) -> Entry {
     let kind = match stat.kind {

@@ -25,7 +25,8 @@ const PLATFORM: (&str, &str) = ("import * as os from \"qjs:os\";", "const os = {
 
 /// Runs them in the JavaScript guest.
 pub(super) fn run(extent: &Extent) -> Result<Totals> {
-    let root = crate_sources(&workspace(), &Progress::new("quickjs"), "rquickjs-sys")?.join("quickjs/tests");
+    let root = crate_sources(&workspace(), &Progress::new("quickjs"), "sources/Cargo.toml", "rquickjs-sys")?
+        .join("quickjs/tests");
     let host = harness::own("host.js")?;
     let mut expected = Expected::load("quickjs", "expected.txt")?;
     let (mut report, skips) = (Report::default(), Skips::read("quickjs")?);

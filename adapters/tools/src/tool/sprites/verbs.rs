@@ -1,9 +1,10 @@
 //! The seven tools of the seed and the two that it lacks, each one call.
 
 use dormouse_core::sandbox::{Include, Name, Owner, Phase, StopReason};
-use dormouse_core::sandboxes::Asked;
-use dormouse_core::{Error, ErrorCode, Result};
-use serde_json::json;
+use dormouse_core::sandboxes::{Asked, CommandLine};
+use dormouse_core::{Error, ErrorCode, Limits, Result};
+use serde_json::{Value as Json, json};
+use std::time::Duration;
 
 use super::{MAX_TEXT, verb};
 use super::{
@@ -13,7 +14,7 @@ use crate::decode::Arguments;
 use crate::field::{Absent, Field};
 use crate::schema::{self, Object};
 use crate::tool::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id};
-use crate::tool::{create as canonical, life};
+use crate::tool::{create as canonical, exec};
 
 /// Sandboxes of a list.
 const MAX_LISTED: usize = 1_000;
@@ -82,11 +83,30 @@ pub(super) fn exec() -> Verb {
         CHANGES,
         |kept, mut arguments, caller| {
             Box::pin(async move {
-                named(kept, &mut arguments, &caller.owner)?;
-                Err(life::no_shell())
+                let (id, _) = named(kept, &mut arguments, &caller.owner)?;
+                let mut line = CommandLine::new(arguments.take_text("command").unwrap_or_default());
+                let asked = Duration::from_millis(arguments.integer("timeout").unwrap_or_default());
+                line.wall = asked.max(Limits::MIN_WALL).min(kept.sandboxes.rules().command);
+                line.sink = caller.output.clone();
+                let done = exec::run_line(kept, &caller.owner, &id, line).await?;
+                if let Some(error) = done.stopped() {
+                    let text = format!("Error: {error}\n{}{}", done.stdout(), done.stderr());
+                    return Ok(shown(answer(&done)).with_text(text).failed());
+                }
+                Ok(shown(answer(&done)))
             })
         },
     )
+}
+
+/// What came of a command, in the seed's words.
+fn answer(done: &exec::Shown) -> Json {
+    json!({
+        "stdout": done.stdout(),
+        "stderr": done.stderr(),
+        "exitCode": done.exit_code(),
+        "durationMs": done.milliseconds().round() as u64,
+    })
 }
 
 pub(super) fn save() -> Verb {

@@ -1,0 +1,178 @@
+//! What came of a command line, short enough for every client: the middle of long output goes, the whole of it into a file.
+
+use dormouse_core::sandbox::{Executed, Owner, SandboxId};
+use dormouse_core::{Captured, Error, ErrorCode, GuestPath, Result, Status};
+use serde_json::{Map, Value as Json, json};
+
+use crate::encode;
+use crate::schema::{self, Object};
+use crate::tool::error_schema;
+use crate::tool::verb::{Kept, by_id};
+
+/// Bytes of each stream that are shown whole (16 KiB).
+const WHOLE: usize = 16 << 10;
+/// Bytes of the beginning, and again of the end, that are shown of a longer one (6 KiB).
+const PART: usize = 6 << 10;
+
+/// What an answer holds.
+pub(crate) fn fields() -> Object {
+    Object::new()
+        .optional("sandbox_id", schema::text("The sandbox."))
+        .optional("stdout", schema::text("Standard output; beginning and end of it when it is long."))
+        .optional("stderr", schema::text("Standard error; beginning and end of it when it is long."))
+        .optional(
+            "exit_code",
+            schema::integer(0, "Exit status; 124 after the time limit, 137 after another."),
+        )
+        .optional("duration_ms", schema::number("Wall-clock time in milliseconds."))
+        .optional("timed_out", schema::flag("Whether the time limit ended it."))
+        .optional("stdout_bytes", schema::integer(0, "Bytes written to standard output."))
+        .optional("stderr_bytes", schema::integer(0, "Bytes written to standard error."))
+        .optional("stdout_file", schema::text("Where the whole of standard output is; only when it was cut."))
+        .optional("stderr_file", schema::text("Where the whole of standard error is; only when it was cut."))
+        .optional(
+            "missing",
+            schema::list(
+                &schema::text("Its name."),
+                "Commands that it called and that are not here; only when there are any.",
+            ),
+        )
+        .optional(
+            "unavailable",
+            error_schema("What would have the missing commands; only when there are any."),
+        )
+        .optional("recovery", schema::text("What the shell is now, after it was stopped."))
+}
+
+/// What came of a command line, as it is shown.
+pub(crate) struct Shown {
+    executed: Executed,
+    stdout: Stream,
+    stderr: Stream,
+}
+
+struct Stream {
+    text: String,
+    total: u64,
+    file: Option<String>,
+}
+
+/// Cuts what is long, and puts the whole of it into files of the sandbox.
+pub(super) async fn shorten(kept: &Kept, owner: &Owner, id: &SandboxId, executed: Executed) -> Result<Shown> {
+    let mut streams = Vec::with_capacity(2);
+    for (name, stream) in [("stdout", &executed.outcome.stdout), ("stderr", &executed.outcome.stderr)] {
+        streams.push(cut(kept, owner, id, name, stream).await?);
+    }
+    let (stderr, stdout) = (streams.pop(), streams.pop());
+    match (stdout, stderr) {
+        (Some(stdout), Some(stderr)) => Ok(Shown { executed, stdout, stderr }),
+        _ => Err(Error::new(ErrorCode::Internal, "a stream is gone")),
+    }
+}
+
+async fn cut(kept: &Kept, owner: &Owner, id: &SandboxId, name: &str, stream: &Captured) -> Result<Stream> {
+    let (text, total) = (&stream.text, stream.total_bytes);
+    if text.len() <= WHOLE && !stream.is_truncated() {
+        return Ok(Stream { text: text.clone(), total, file: None });
+    }
+    let head = &text[..text.floor_char_boundary(PART.min(text.len()))];
+    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(PART)).max(head.len())..];
+    let path = GuestPath::parse(&format!("/tmp/output-{}.{name}", serial()))?;
+    let saved = kept.sandboxes.write(owner, &by_id(id), path.clone(), text.clone().into_bytes()).await;
+    let file = saved.is_ok().then(|| path.to_string());
+    let place = match &file {
+        Some(path) if stream.is_truncated() => format!("the first {} bytes are in {path}", text.len()),
+        Some(path) => format!("all of it is in {path}"),
+        None => "there is no room for all of it in the sandbox".into(),
+    };
+    let left_out = total.saturating_sub((head.len() + tail.len()) as u64);
+    Ok(Stream { text: format!("{head}\n[... {left_out} bytes left out; {place} ...]\n{tail}"), total, file })
+}
+
+/// A number that no other output of this process has.
+fn serial() -> u128 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    since.as_micros()
+}
+
+impl Shown {
+    /// Its exit status.
+    pub(crate) fn exit_code(&self) -> i32 {
+        self.executed.outcome.exit_code()
+    }
+
+    /// Standard output as it is shown.
+    pub(crate) fn stdout(&self) -> &str {
+        &self.stdout.text
+    }
+
+    /// Standard error as it is shown.
+    pub(crate) fn stderr(&self) -> &str {
+        &self.stderr.text
+    }
+
+    /// Wall-clock time, in milliseconds.
+    pub(crate) fn milliseconds(&self) -> f64 {
+        encode::milliseconds(self.executed.outcome.usage.wall)
+    }
+
+    /// The limit or crash that ended it, if one did.
+    pub(crate) fn stopped(&self) -> Option<&Error> {
+        self.executed.outcome.stopped()
+    }
+
+    /// The answer's fields.
+    pub(crate) fn fields(&self, id: &SandboxId) -> Json {
+        let mut fields = executed(&self.executed);
+        fields.insert("sandbox_id".into(), id.as_str().into());
+        for (name, stream) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            fields.insert(name.into(), stream.text.as_str().into());
+            fields.insert(format!("{name}_bytes"), stream.total.into());
+            if let Some(file) = &stream.file {
+                fields.insert(format!("{name}_file"), file.as_str().into());
+            }
+        }
+        Json::Object(fields)
+    }
+
+    /// What is said of one that was stopped: why, and the output until then.
+    pub(crate) fn stopped_text(&self) -> Option<String> {
+        let mut text = encode::error_text(self.stopped()?);
+        for (name, stream) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            if !stream.text.is_empty() {
+                text.push_str(&format!("\n{name}: {}", Json::from(stream.text.as_str())));
+            }
+        }
+        Some(text)
+    }
+}
+
+/// The fields of a command line that has ended, without its output.
+pub(crate) fn executed(executed: &Executed) -> Map<String, Json> {
+    let outcome = &executed.outcome;
+    let mut fields = Map::new();
+    fields.insert("exit_code".into(), outcome.exit_code().into());
+    fields.insert("duration_ms".into(), encode::milliseconds(outcome.usage.wall).into());
+    fields.insert("timed_out".into(), outcome.timed_out().into());
+    if !executed.missing.is_empty() {
+        fields.insert("missing".into(), executed.missing.clone().into());
+        fields.insert("unavailable".into(), encode::error(&unavailable(&executed.missing)));
+    }
+    if let Some(recovery) = outcome.recovery {
+        fields.insert("recovery".into(), recovery.as_str().into());
+    }
+    fields.insert(
+        "error".into(),
+        match &outcome.status {
+            Status::Stopped(error) => encode::error(error),
+            _ => json!(null),
+        },
+    );
+    fields
+}
+
+fn unavailable(missing: &[String]) -> Error {
+    let names = missing.join("`, `");
+    Error::new(ErrorCode::CapabilityUnavailable, format!("there is no command `{names}` in this sandbox"))
+        .with_hint("`compgen -c` lists the commands that there are; a sandbox on a full OS image would have it (Docker provider)")
+}

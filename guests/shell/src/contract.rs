@@ -1,0 +1,90 @@
+//! The C side of `wit/programs.wit`, as Rust: the layout of the canonical ABI on wasm32.
+
+use std::mem::ManuallyDrop;
+
+/// A list or a string: its first element and how many there are.
+#[repr(C)]
+struct List<T> {
+    first: *mut T,
+    count: usize,
+}
+
+type Text = List<u8>;
+
+/// An environment variable.
+#[repr(C)]
+struct Pair {
+    name: Text,
+    value: Text,
+}
+
+#[repr(C)]
+struct Command {
+    program: Text,
+    arguments: List<Text>,
+    environment: List<Pair>,
+    directory: Text,
+    input: Text,
+}
+
+#[repr(C)]
+struct Ended {
+    status: u8,
+    output: Text,
+    errors: Text,
+}
+
+unsafe extern "C" {
+    /// Generated from the contract; false: there is no such program.
+    fn dormouse_sandbox_programs_run(command: *const Command, ended: *mut Ended) -> bool;
+}
+
+/// What a program is told.
+pub(crate) struct Call<'a> {
+    pub(crate) program: &'a str,
+    pub(crate) arguments: &'a [String],
+    pub(crate) environment: Vec<(&'a str, &'a str)>,
+    pub(crate) directory: &'a str,
+    pub(crate) input: &'a [u8],
+}
+
+/// What came of it.
+pub(crate) struct Answer {
+    pub(crate) status: u8,
+    pub(crate) output: Vec<u8>,
+    pub(crate) errors: Vec<u8>,
+}
+
+/// Runs a program of the host's. None: it has none of that name.
+pub(crate) fn run(call: &Call<'_>) -> Option<Answer> {
+    let mut arguments: Vec<Text> = call.arguments.iter().map(|argument| lend(argument.as_bytes())).collect();
+    let pair = |(name, value): &(&str, &str)| Pair { name: lend(name.as_bytes()), value: lend(value.as_bytes()) };
+    let mut environment: Vec<Pair> = call.environment.iter().map(pair).collect();
+    let command = Command {
+        program: lend(call.program.as_bytes()),
+        arguments: List { first: arguments.as_mut_ptr(), count: arguments.len() },
+        environment: List { first: environment.as_mut_ptr(), count: environment.len() },
+        directory: lend(call.directory.as_bytes()),
+        input: lend(call.input),
+    };
+    let none = || List { first: std::ptr::null_mut(), count: 0 };
+    let mut ended = Ended { status: 0, output: none(), errors: none() };
+    // SAFETY: the generated function reads the command, which outlives the call, and fills `ended` when it says so.
+    let ran = unsafe { dormouse_sandbox_programs_run(&command, &mut ended) };
+    ran.then(|| Answer { status: ended.status, output: own(ended.output), errors: own(ended.errors) })
+}
+
+/// Bytes as the callee reads them; it neither keeps nor changes them.
+fn lend(bytes: &[u8]) -> Text {
+    List { first: bytes.as_ptr().cast_mut(), count: bytes.len() }
+}
+
+/// Bytes that the callee made with `cabi_realloc`, which is the allocator of this library too.
+fn own(list: Text) -> Vec<u8> {
+    if list.count == 0 {
+        return Vec::new();
+    }
+    let list = ManuallyDrop::new(list);
+    // SAFETY: `first` is the start of an allocation of `count` bytes of the C allocator, which Rust's is on this target.
+    unsafe { Vec::from_raw_parts(list.first, list.count, list.count) }
+}

@@ -1,0 +1,195 @@
+//! The shell's files are the instance's: its folders as WASI shows them, through the standard library.
+//!
+//! Owns: permission bits, which WASI does not have. They are the session's own: kept with its memory, unknown to interpreters.
+//! Does not own: links that lead on (bashkit follows them), `/etc`, `/proc`, `/dev` and `/usr/bin` (bashkit's own).
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::wasi::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use bashkit::{DirEntry, FileType, FsBackend, Metadata, Result, async_trait};
+
+/// Folders whose files are programs without being made so.
+const PROGRAMS: [&str; 2] = ["/workspace/.local/bin", "/workspace/node_modules/.bin"];
+/// The folders that are the sandbox's own; all others are mounts or the shell's.
+const OWN: [&str; 2] = ["/workspace", "/tmp"];
+
+/// The instance's files.
+#[derive(Default)]
+pub(crate) struct OwnFiles {
+    modes: Mutex<HashMap<PathBuf, u32>>,
+}
+
+impl OwnFiles {
+    fn modes(&self) -> MutexGuard<'_, HashMap<PathBuf, u32>> {
+        self.modes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn describe(&self, path: &Path, found: &fs::Metadata) -> Metadata {
+        let kind = found.file_type();
+        let (file_type, usual) = if kind.is_dir() {
+            (FileType::Directory, 0o755)
+        } else if kind.is_symlink() {
+            (FileType::Symlink, 0o777)
+        } else if is_program(path) {
+            (FileType::File, 0o755)
+        } else {
+            (FileType::File, 0o644)
+        };
+        let modified = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let mode = self.modes().get(path).copied().unwrap_or(usual);
+        let size = if kind.is_dir() { 4096 } else { found.len() };
+        Metadata { file_type, size, mode, modified, created: modified }
+    }
+
+    /// A name is gone, with all below it.
+    fn forget(&self, path: &Path) {
+        self.modes().retain(|known, _| !known.starts_with(path));
+    }
+
+    fn moved(&self, from: &Path, to: &Path) {
+        let mut modes = self.modes();
+        modes.retain(|known, _| !known.starts_with(to));
+        let moved: Vec<(PathBuf, u32)> = modes
+            .iter()
+            .filter_map(|(known, mode)| Some((to.join(known.strip_prefix(from).ok()?), *mode)))
+            .collect();
+        modes.retain(|known, _| !known.starts_with(from));
+        // Joining an empty rest leaves a slash at the end, which compares as nothing.
+        modes.extend(moved.into_iter().map(|(path, mode)| (path.components().collect(), mode)));
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    PROGRAMS.iter().any(|folder| path.parent() == Some(Path::new(folder)))
+        || !OWN.iter().any(|folder| path.starts_with(folder))
+}
+
+#[async_trait]
+impl FsBackend for OwnFiles {
+    async fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        Ok(fs::read(path)?)
+    }
+
+    /// A file that does not fit stays as it was: room is made before anything is written.
+    async fn write(&self, path: &Path, content: &[u8]) -> Result<()> {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        let (before, after) = (file.metadata()?.len(), content.len() as u64);
+        if after > before {
+            let made = file.set_len(after);
+            if let Err(error) = made {
+                let _ = file.set_len(before);
+                return Err(error.into());
+            }
+        }
+        file.write_all(content)?;
+        if after < before {
+            file.set_len(after)?;
+        }
+        Ok(())
+    }
+
+    async fn append(&self, path: &Path, content: &[u8]) -> Result<()> {
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        Ok(file.write_all(content)?)
+    }
+
+    async fn mkdir(&self, path: &Path, recursive: bool) -> Result<()> {
+        Ok(if recursive { fs::create_dir_all(path) } else { fs::create_dir(path) }?)
+    }
+
+    async fn remove(&self, path: &Path, recursive: bool) -> Result<()> {
+        let folder = fs::symlink_metadata(path)?.is_dir();
+        match (folder, recursive) {
+            (false, _) => fs::remove_file(path)?,
+            (true, false) => fs::remove_dir(path)?,
+            (true, true) => fs::remove_dir_all(path)?,
+        }
+        self.forget(path);
+        Ok(())
+    }
+
+    async fn stat(&self, path: &Path) -> Result<Metadata> {
+        Ok(self.describe(path, &fs::symlink_metadata(path)?))
+    }
+
+    async fn read_dir(&self, path: &Path) -> Result<Vec<DirEntry>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            // What vanishes while it is listed is not there.
+            let Ok(found) = entry.metadata() else { continue };
+            let metadata = self.describe(&entry.path(), &found);
+            entries.push(DirEntry { name, metadata });
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    async fn exists(&self, path: &Path) -> Result<bool> {
+        Ok(fs::symlink_metadata(path).is_ok())
+    }
+
+    async fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        fs::rename(from, to)?;
+        self.moved(from, to);
+        Ok(())
+    }
+
+    async fn copy(&self, from: &Path, to: &Path) -> Result<()> {
+        if fs::symlink_metadata(from)?.is_symlink() {
+            return self.symlink(&fs::read_link(from)?, to).await;
+        }
+        let content = fs::read(from)?;
+        self.write(to, &content).await?;
+        let mode = self.modes().get(from).copied();
+        match mode {
+            Some(mode) => drop(self.modes().insert(to.to_path_buf(), mode)),
+            None => drop(self.modes().remove(to)),
+        }
+        Ok(())
+    }
+
+    async fn symlink(&self, target: &Path, link: &Path) -> Result<()> {
+        let (target, link) = (c_path(target)?, c_path(link)?);
+        // SAFETY: both are strings that end with NUL and outlive the call.
+        match unsafe { libc::symlink(target.as_ptr(), link.as_ptr()) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error().into()),
+        }
+    }
+
+    async fn read_link(&self, path: &Path) -> Result<PathBuf> {
+        Ok(fs::read_link(path)?)
+    }
+
+    async fn chmod(&self, path: &Path, mode: u32) -> Result<()> {
+        fs::symlink_metadata(path)?;
+        self.modes().insert(path.to_path_buf(), mode & 0o7777);
+        Ok(())
+    }
+
+    async fn set_modified_time(&self, path: &Path, time: SystemTime) -> Result<()> {
+        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let modified = libc::timespec {
+            tv_sec: since.as_secs() as libc::time_t,
+            tv_nsec: since.subsec_nanos() as libc::c_long,
+        };
+        let path = c_path(path)?;
+        // SAFETY: the path ends with NUL, and there are two times.
+        match unsafe { libc::utimensat(libc::AT_FDCWD, path.as_ptr(), [modified, modified].as_ptr(), 0) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error().into()),
+        }
+    }
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| ErrorKind::InvalidInput.into())
+}

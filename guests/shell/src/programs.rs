@@ -1,0 +1,45 @@
+//! Commands that the host runs: interpreters and tools that are guests of their own, and whatever the shell does not know.
+
+use std::sync::Arc;
+
+use bashkit::{Builtin, BuiltinContext, CommandResolver, ExecResult, Result, async_trait};
+
+use crate::contract::{self, Call};
+
+/// The commands that are known to be the host's, so that `type` and `command -v` find them.
+pub(crate) const NAMES: [&str; 8] = ["python", "python3", "node", "js", "php", "pip", "npm", "git"];
+
+/// One of them.
+pub(crate) struct Program(pub(crate) String);
+
+#[async_trait]
+impl Builtin for Program {
+    async fn execute(&self, context: BuiltinContext<'_>) -> Result<ExecResult> {
+        let directory = context.cwd.to_string_lossy().into_owned();
+        let call = Call {
+            program: &self.0,
+            arguments: context.args,
+            environment: context.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+            directory: &directory,
+            input: context.stdin.map(|input| input.as_bytes()).unwrap_or_default(),
+        };
+        Ok(match contract::run(&call) {
+            Some(answer) => ExecResult {
+                stdout: answer.output.into(),
+                stderr: answer.errors.into(),
+                exit_code: answer.status.into(),
+                ..ExecResult::default()
+            },
+            None => ExecResult::err(format!("bash: {}: command not found\n", self.0), 127),
+        })
+    }
+}
+
+/// Every other name: the host may know it.
+pub(crate) struct Others;
+
+impl CommandResolver for Others {
+    fn resolve(&self, name: &str) -> Option<Arc<dyn Builtin>> {
+        Some(Arc::new(Program(name.to_owned())))
+    }
+}

@@ -1,0 +1,69 @@
+//! Programs that a sandbox's command line can start and that are neither the shell's own nor a guest: `pip`, `npm`.
+
+use async_trait::async_trait;
+
+use crate::sandbox::Files;
+
+/// A program as a command line starts it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramCall {
+    /// Its name, without a folder.
+    pub name: String,
+    /// Its arguments, without argument 0.
+    pub arguments: Vec<String>,
+    /// Its environment variables.
+    pub environment: Vec<(String, String)>,
+    /// The folder it starts in.
+    pub directory: String,
+    /// All of its standard input.
+    pub input: Vec<u8>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramEnd {
+    /// Its exit status.
+    pub status: u8,
+    /// Its standard output.
+    pub output: Vec<u8>,
+    /// Its standard error.
+    pub errors: Vec<u8>,
+}
+
+impl ProgramEnd {
+    /// The exit status of a program that was cut off by the time limit, as of coreutils' `timeout`.
+    pub const TIMED_OUT: u8 = 124;
+    /// The exit status of a program that was ended by another limit, as after SIGKILL.
+    pub const KILLED: u8 = 137;
+
+    /// A program that says something on standard output.
+    pub fn said(output: impl Into<Vec<u8>>) -> Self {
+        Self { output: output.into(), ..Self::default() }
+    }
+
+    /// A program that fails, and why.
+    pub fn failed(status: u8, errors: impl Into<Vec<u8>>) -> Self {
+        Self { status, errors: errors.into(), output: Vec::new() }
+    }
+}
+
+/// The operator's programs. They run on the host, work on nothing but the sandbox's files and never run what lies in them.
+#[async_trait]
+pub trait Programs: Send + Sync {
+    /// Runs a program to its end. None: there is none of that name. Dropping the future cancels it.
+    async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd>;
+}
+
+/// No programs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoPrograms;
+
+#[async_trait]
+impl Programs for NoPrograms {
+    async fn run(&self, _: &ProgramCall, _: &mut dyn Files) -> Option<ProgramEnd> {
+        None
+    }
+}
+
+/// Bytes that each stream of a program may carry from one command to the next (16 MiB); the rest is dropped, and said to be.
+pub const MAX_STREAM: u64 = 16 << 20;

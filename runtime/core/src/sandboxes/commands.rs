@@ -1,0 +1,188 @@
+//! Command lines in a sandbox: one at a time like every call, or as jobs beside them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Sandboxes;
+use super::history::Begun;
+use super::jobs::{Job, JobId};
+use super::seat::Visit;
+use crate::program::{NoPrograms, Programs};
+use crate::sandbox::{Executed, Handle, Owner, SandboxId};
+use crate::{Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, OutputSink, Result};
+
+/// A command line, and what it may use.
+#[derive(Clone)]
+pub struct CommandLine {
+    /// Its text, at most 1 MiB.
+    pub text: String,
+    /// The folder it runs in, for this command line alone. Default: where the last one ended, `/workspace` at first.
+    pub directory: Option<GuestPath>,
+    /// What its standard input yields.
+    pub stdin: Vec<u8>,
+    /// Wall-clock time of all it starts together. Default 30 s (S4-06), from 10 ms to [`Rules::command`](super::Rules::command).
+    pub wall: Duration,
+    /// Bytes kept of each of standard output and standard error; the rest is drained and counted. Default 8 MiB.
+    pub output: u64,
+    /// Receives output while it runs.
+    pub sink: Option<Arc<dyn OutputSink>>,
+}
+
+impl CommandLine {
+    /// Largest text, in bytes (1 MiB).
+    pub const MAX_TEXT: usize = 1 << 20;
+
+    /// A command line with the defaults.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            directory: None,
+            stdin: Vec::new(),
+            wall: Duration::from_secs(30),
+            output: 8 << 20,
+            sink: None,
+        }
+    }
+}
+
+impl Sandboxes {
+    /// Lets command lines start the operator's programs, such as `pip`. Only the first call counts.
+    pub fn offer(&self, programs: Arc<dyn Programs>) {
+        let _ = self.inner.programs.set(programs);
+    }
+
+    /// Runs a command line in a sandbox (S4-06). Its files, working folder and variables last. Dropping the future cancels it
+    /// and all it has started; the shell then is as it was before.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::eval`]; `capability_unavailable` where there is no shell. An exit status is no error.
+    pub async fn exec(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        line: CommandLine,
+    ) -> Result<(SandboxId, Executed)> {
+        let request = self.request(line)?;
+        let programs = self.programs();
+        let mut visit = self.visit(owner, handle).await?;
+        let _place = self.inner.manager.place().await?;
+        let begun = Begun::new(&mut visit, &request).await?;
+        let executed = visit.run(|machine| machine.exec(request, programs)).await?;
+        if let Some(begun) = begun {
+            visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
+        }
+        Ok((visit.record.id.clone(), executed))
+    }
+
+    /// Starts a command line that runs beside the sandbox's calls, on the same files. It begins with the shell's working
+    /// folder and variables and changes neither. It ends with the sandbox's stop, restore or end.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::exec`]; `busy` when as many run as may ([`Rules::jobs`](super::Rules::jobs)).
+    pub async fn start_job(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        line: CommandLine,
+    ) -> Result<(SandboxId, Arc<Job>)> {
+        let text = line.text.clone();
+        let mut request = self.request(line)?;
+        let programs = self.programs();
+        let mut visit = self.visit(owner, handle).await?;
+        let id = visit.record.id.clone();
+        let job = self.inner.jobs.admit(&id, &text, self.inner.clock.now(), &self.inner.rules)?;
+        request.output = Some(job.clone());
+        let running = match visit.run(|machine| machine.job(request, programs)).await {
+            Ok(running) => running,
+            Err(error) => {
+                self.inner.jobs.forget(&id, job.id());
+                return Err(error);
+            }
+        };
+        self.let_run(&mut visit, job.clone(), running);
+        Ok((id, job))
+    }
+
+    fn let_run(&self, visit: &mut Visit, job: Arc<Job>, running: crate::sandbox::Job) {
+        // As long as it runs the sandbox stays awake and this process's own.
+        let stay = visit.live.jobs.enter();
+        let (inner, ended) = (self.inner.clone(), job.clone());
+        tokio::spawn(async move {
+            let placed = async {
+                let _place = inner.manager.place().await?;
+                running.await
+            };
+            let done = tokio::select! {
+                biased;
+                () = stay.ended() => Err(Error::new(ErrorCode::Cancelled, "the sandbox was stopped, restored or destroyed")),
+                () = job.cancelled() => Err(Error::new(ErrorCode::Cancelled, "the job was cancelled")),
+                done = placed => done,
+            };
+            ended.end(done, inner.clock.now());
+        });
+    }
+
+    /// The jobs of a sandbox that this process knows, oldest first.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`.
+    pub fn jobs(&self, owner: &Owner, handle: &Handle<'_>) -> Result<(SandboxId, Vec<Arc<Job>>)> {
+        let record = self.find(owner, handle)?;
+        let jobs = self.inner.jobs.of(&record.id);
+        Ok((record.id, jobs))
+    }
+
+    /// One job of a sandbox.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`; `not_found` for a job that this process does not know.
+    pub fn job(&self, owner: &Owner, handle: &Handle<'_>, id: &str) -> Result<(SandboxId, Arc<Job>)> {
+        let (sandbox, jobs) = self.jobs(owner, handle)?;
+        let wanted = JobId::parse(id);
+        let found = jobs.into_iter().find(|job| Some(job.id()) == wanted.as_ref());
+        match found {
+            Some(job) => Ok((sandbox, job)),
+            None => {
+                let shown: String = id.escape_debug().take(64).collect();
+                Err(Error::new(ErrorCode::NotFound, format!("there is no job `{shown}`")).with_hint(
+                    "jobs are known to the process that started them, the last 32 of each sandbox",
+                ))
+            }
+        }
+    }
+
+    fn programs(&self) -> Arc<dyn Programs> {
+        self.inner.programs.get().cloned().unwrap_or_else(|| Arc::new(NoPrograms))
+    }
+
+    /// The request for a command line, within what the operator allows.
+    fn request(&self, line: CommandLine) -> Result<EvalRequest> {
+        let CommandLine { text, directory, stdin, wall, output, sink } = line;
+        if text.len() > CommandLine::MAX_TEXT {
+            let most = CommandLine::MAX_TEXT;
+            let message = format!("the command line has {} bytes, at most {most} are taken", text.len());
+            return Err(
+                Error::new(ErrorCode::TooLarge, message).with_hint("write a script into a file and run that")
+            );
+        }
+        let (policy, most) = (self.inner.manager.policy(), self.inner.rules.command);
+        if wall < Limits::MIN_WALL || wall > most {
+            let ms = |time: Duration| time.as_millis();
+            return Err(Error::args_invalid(format!(
+                "the wall-clock limit of {} ms is outside {} to {} ms",
+                ms(wall),
+                ms(Limits::MIN_WALL),
+                ms(most)
+            ))
+            .with_hint("start it as a job and ask for its output, or split the work"));
+        }
+        let mut request = EvalRequest::new(Language::shell(), text);
+        request.name = "bash".into();
+        request.limits =
+            Limits { wall, output: output.min(policy.ceiling.output), ..policy.defaults.clone() };
+        request.grants = Grants { stdin, directory, ..Grants::default() };
+        request.output = sink;
+        request.check()?;
+        Ok(request)
+    }
+}

@@ -1,0 +1,82 @@
+//! Command lines: the shell is an interpreter like the others, and what it starts works on the same files.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use dormouse_core::sandbox::{Executed, Job};
+use dormouse_core::{ErrorCode, EvalRequest, Grants, Language, Limits, Programs as Operators, Result};
+
+use super::WasmMachine;
+use super::interpreter::Interpreter;
+use crate::programs::Programs;
+
+impl WasmMachine {
+    /// Runs a command line in the shell that lasts.
+    pub(super) async fn run_line(
+        &mut self,
+        request: EvalRequest,
+        operators: Arc<dyn Operators>,
+    ) -> Result<Executed> {
+        let begin = Instant::now();
+        let (request, programs) = self.line(request, operators);
+        let shell = Language::shell();
+        if !self.spec.keeps_memory {
+            self.interpreters.remove(&shell);
+        }
+        let mut run = self.begin(&shell).await.map_err(no_shell)?;
+        let _running = run.ready.loaded().slot.ticker.running();
+        run.instance.offer(Some(programs.clone()));
+        let done = run.instance.run(&request, begin, &self.own()).await;
+        run.instance.offer(None);
+        let recovery = self.end(&shell, run);
+        let mut outcome = done?;
+        outcome.recovery = recovery;
+        Ok(Executed { outcome, missing: programs.missing() })
+    }
+
+    /// A command line in a copy of the shell.
+    pub(super) async fn line_beside(
+        &mut self,
+        request: EvalRequest,
+        operators: Arc<dyn Operators>,
+    ) -> Result<Job> {
+        let (request, programs) = self.line(request, operators);
+        let shell = Language::shell();
+        self.interpreters.entry(shell.clone()).or_default().settle().await?;
+        let kept = self.interpreters.get(&shell).and_then(Interpreter::kept);
+        let mut copy = kept.map(Interpreter::of).unwrap_or_default();
+        copy.wake(&self.provider, &shell).await.map_err(no_shell)?;
+        let (ready, mut instance) = copy.take()?;
+        let own = self.own();
+        Ok(Box::pin(async move {
+            let _running = ready.loaded().slot.ticker.running();
+            instance.offer(Some(programs.clone()));
+            let outcome = instance.run(&request, Instant::now(), &own).await?;
+            Ok(Executed { outcome, missing: programs.missing() })
+        }))
+    }
+
+    /// The request with the sandbox's own grants, and what it can start.
+    fn line(&self, request: EvalRequest, operators: Arc<dyn Operators>) -> (EvalRequest, Programs) {
+        let limits = Limits { memory: self.spec.memory, fuel: None, ..request.limits };
+        // Without a folder of its own the line runs where the last one ended.
+        let directory = request.grants.directory;
+        let grants = Grants { stdin: request.grants.stdin, directory, ..self.grants.clone() };
+        let request = EvalRequest { limits, grants, ..request };
+        let programs = Programs::new(self.provider.clone(), self.files.0.clone(), &request, operators);
+        (request, programs)
+    }
+}
+
+/// Without its guest there is no shell, which is something else than a language that nobody knows.
+fn no_shell(error: dormouse_core::Error) -> dormouse_core::Error {
+    match error.code() {
+        ErrorCode::GuestMissing | ErrorCode::UnknownLanguage => {
+            dormouse_core::Error::new(ErrorCode::CapabilityUnavailable, "there is no shell in this sandbox")
+                .with_hint(
+                    "build it with `dormouse guests build shell` in a source checkout, or use sandbox_eval",
+                )
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,194 @@
+//! Programs that a command line starts: interpreters, each in a fresh instance on the sandbox's own files, and the
+//! operator's (`pip`, `npm`).
+//!
+//! Owns: which names there are, what each of them may use, what its end means to a shell. Does not own: how an interpreter
+//! reads its command line ([`launch`]).
+
+mod launch;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use dormouse_core::program::MAX_STREAM;
+use dormouse_core::{
+    Callbacks, Error, EvalRequest, Exception, Grants, GuestPath, Language, Limits, Outcome, ProgramCall,
+    ProgramEnd, Programs as Operators, Status,
+};
+
+use self::launch::Launch;
+use crate::bindings::dormouse::sandbox::programs as contract;
+use crate::disk::OwnFiles;
+use crate::engine::Metering;
+use crate::machine::TreeFiles;
+use crate::provider::WasmProvider;
+use crate::state::Host;
+
+/// Names of commands that nobody has, kept of one command line.
+const MAX_MISSING: usize = 16;
+/// Longest name of a command that is looked for, in bytes.
+const MAX_NAME: usize = 255;
+/// Shortest time that a program is started with.
+const LEAST: Duration = Duration::from_millis(1);
+
+/// What the command lines of one run can start.
+#[derive(Clone)]
+pub(crate) struct Programs {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    provider: WasmProvider,
+    files: dormouse_files::Files,
+    /// The sandbox's own: mounts and the clock.
+    grants: Grants,
+    limits: Limits,
+    callbacks: Callbacks,
+    operators: Arc<dyn Operators>,
+    missing: Mutex<BTreeSet<String>>,
+}
+
+impl Programs {
+    pub(crate) fn new(
+        provider: WasmProvider,
+        files: dormouse_files::Files,
+        request: &EvalRequest,
+        operators: Arc<dyn Operators>,
+    ) -> Self {
+        let inner = Inner {
+            provider,
+            files,
+            grants: Grants { stdin: Vec::new(), arguments: Vec::new(), ..request.grants.clone() },
+            limits: Limits { output: MAX_STREAM, ..request.limits.clone() },
+            callbacks: request.callbacks.clone(),
+            operators,
+            missing: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Commands that were called and that nobody has.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        self.inner.missing.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Runs a program to its end, at most until `deadline`. None: there is none of that name.
+    async fn run(&self, call: ProgramCall, deadline: Instant) -> Option<ProgramEnd> {
+        if let Some(launch) = launch::of(&call) {
+            return Some(match launch {
+                Ok(launch) => self.interpret(&call, launch, deadline).await,
+                Err(refused) => refused,
+            });
+        }
+        let mut files = TreeFiles(self.inner.files.clone());
+        let ended = self.inner.operators.run(&call, &mut files).await;
+        if ended.is_none() {
+            self.note_missing(call.name);
+        }
+        ended
+    }
+
+    fn note_missing(&self, name: String) {
+        let mut missing = self.inner.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        if missing.len() < MAX_MISSING && name.len() <= MAX_NAME {
+            missing.insert(name);
+        }
+    }
+
+    async fn interpret(&self, call: &ProgramCall, launch: Launch, deadline: Instant) -> ProgramEnd {
+        let (name, language) = (call.name.as_str(), launch.language.clone());
+        match self.evaluate(call, launch, deadline).await {
+            Ok((outcome, [output, errors])) => ended(name, &language, &outcome, output, errors),
+            Err(error) => ProgramEnd::failed(126, format!("{name}: {error}\n")),
+        }
+    }
+
+    /// Runs the interpreter in a fresh instance: a program begins with nothing of what another had in memory.
+    async fn evaluate(
+        &self,
+        call: &ProgramCall,
+        launch: Launch,
+        deadline: Instant,
+    ) -> Result<(Outcome, [Vec<u8>; 2]), Error> {
+        let inner = &self.inner;
+        let begin = Instant::now();
+        let mut request = EvalRequest::new(launch.language, launch.code);
+        request.limits =
+            Limits { wall: deadline.saturating_duration_since(begin).max(LEAST), ..inner.limits.clone() };
+        request.callbacks = inner.callbacks.clone();
+        request.grants = Grants {
+            stdin: launch.stdin,
+            environment: call.environment.clone(),
+            arguments: launch.arguments,
+            program: Some(launch.program.clone()),
+            directory: Some(GuestPath::parse(&call.directory)?),
+            ..inner.grants.clone()
+        };
+        request.name = launch.name;
+        request.check()?;
+        let ready = inner.provider.ready(&request.language, Metering::Epoch).await?;
+        let mut instance = ready.take().await?;
+        let _running = ready.loaded().slot.ticker.running();
+        let outcome = instance.run(&request, begin, &OwnFiles::Kept(inner.files.clone())).await?;
+        let streams = instance.streams();
+        Ok((outcome, streams))
+    }
+}
+
+/// An interpreter's outcome as a shell sees it.
+fn ended(
+    name: &str,
+    language: &Language,
+    outcome: &Outcome,
+    output: Vec<u8>,
+    mut errors: Vec<u8>,
+) -> ProgramEnd {
+    let status = match &outcome.status {
+        Status::Raised(exception) => {
+            errors.extend_from_slice(uncaught(language, exception).as_bytes());
+            if *language == Language::php() { 255 } else { 1 }
+        }
+        Status::Stopped(error) => {
+            errors.extend_from_slice(format!("{name}: {error}\n").as_bytes());
+            error.code().exit_status()
+        }
+        _ => u8::try_from(outcome.exit_code()).unwrap_or(1),
+    };
+    for (what, stream) in [("output", &outcome.stdout), ("errors", &outcome.stderr)] {
+        if stream.is_truncated() {
+            let dropped = stream.dropped_bytes;
+            errors.extend_from_slice(
+                format!("{name}: {dropped} bytes of its {what} past {MAX_STREAM} were dropped\n").as_bytes(),
+            );
+        }
+    }
+    ProgramEnd { status, output, errors }
+}
+
+/// What an interpreter says of an exception that nobody caught.
+fn uncaught(language: &Language, exception: &Exception) -> String {
+    let Exception { class, message, stack_trace, traceback, .. } = exception;
+    let own = match traceback {
+        Some(text) => text.trim_end().to_owned(),
+        None => {
+            let steps: String = stack_trace.iter().map(|step| format!("\n    at {step}")).collect();
+            format!("{class}: {message}{steps}")
+        }
+    };
+    if *language == Language::php() {
+        format!("PHP Fatal error:  Uncaught {own}\n")
+    } else {
+        format!("Uncaught {own}\n")
+    }
+}
+
+impl contract::Host for Host {
+    async fn run(&mut self, command: contract::Command) -> wasmtime::Result<Option<contract::Ended>> {
+        let Some(programs) = self.programs.clone() else { return Ok(None) };
+        let contract::Command { program, arguments, environment, directory, input } = command;
+        let call = ProgramCall { name: program, arguments, environment, directory, input };
+        // The future of a run within a run has the size of itself.
+        let ended = Box::pin(programs.run(call, self.deadline)).await;
+        Ok(ended.map(|ProgramEnd { status, output, errors }| contract::Ended { status, output, errors }))
+    }
+}
