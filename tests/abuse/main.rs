@@ -13,3 +13,4 @@ mod files;
 mod lasting;
 mod memory;
 mod output;
+mod shell;

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::model::ModelArgs;
-pub(crate) use self::sandbox::{SandboxCommand, StateArgs};
+pub(crate) use self::sandbox::{ExecArgs, SandboxCommand, StateArgs};
 
 /// `0.1.0 (engine, contract)`.
 fn version() -> &'static str {

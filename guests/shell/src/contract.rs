@@ -25,6 +25,14 @@ struct Command {
     environment: List<Pair>,
     directory: Text,
     input: Text,
+    milliseconds: Milliseconds,
+}
+
+/// An optional number.
+#[repr(C)]
+struct Milliseconds {
+    is_some: bool,
+    value: u32,
 }
 
 #[repr(C)]
@@ -46,6 +54,7 @@ pub(crate) struct Call<'a> {
     pub(crate) environment: Vec<(&'a str, &'a str)>,
     pub(crate) directory: &'a str,
     pub(crate) input: &'a [u8],
+    pub(crate) milliseconds: Option<u32>,
 }
 
 /// What came of it.
@@ -66,6 +75,10 @@ pub(crate) fn run(call: &Call<'_>) -> Option<Answer> {
         environment: List { first: environment.as_mut_ptr(), count: environment.len() },
         directory: lend(call.directory.as_bytes()),
         input: lend(call.input),
+        milliseconds: Milliseconds {
+            is_some: call.milliseconds.is_some(),
+            value: call.milliseconds.unwrap_or_default(),
+        },
     };
     let none = || List { first: std::ptr::null_mut(), count: 0 };
     let mut ended = Ended { status: 0, output: none(), errors: none() };

@@ -1,7 +1,7 @@
 //! The shell's files are the instance's: its folders as WASI shows them, through the standard library.
 //!
 //! Owns: permission bits, which WASI does not have. They are the session's own: kept with its memory, unknown to interpreters.
-//! Does not own: links that lead on (bashkit follows them), `/etc`, `/proc`, `/dev` and `/usr/bin` (bashkit's own).
+//! Does not own: links that lead on (bashkit follows them), `/etc`, `/proc`, `/dev/zero` and `/usr/bin` (bashkit's own).
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -18,6 +18,29 @@ use bashkit::{DirEntry, FileType, FsBackend, Metadata, Result, async_trait};
 const PROGRAMS: [&str; 2] = ["/workspace/.local/bin", "/workspace/node_modules/.bin"];
 /// The folders that are the sandbox's own; all others are mounts or the shell's.
 const OWN: [&str; 2] = ["/workspace", "/tmp"];
+
+/// Bytes that one read of `/dev/urandom` yields (1 MiB): files are read whole.
+const RANDOM: usize = 1 << 20;
+
+/// A device: what it reads as; none: it is none.
+fn device(path: &Path) -> Option<fn() -> io::Result<Vec<u8>>> {
+    match path.to_str()? {
+        "/dev/null" => Some(|| Ok(Vec::new())),
+        "/dev/urandom" | "/dev/random" => Some(|| {
+            let mut bytes = vec![0; RANDOM];
+            // SAFETY: the buffer has the length that is given; more than 256 bytes in one call are refused.
+            let filled = bytes.chunks_mut(256).all(|part| unsafe { libc::getentropy(part.as_mut_ptr().cast(), part.len()) } == 0);
+            if filled { Ok(bytes) } else { Err(io::Error::last_os_error()) }
+        }),
+        _ => None,
+    }
+}
+
+/// How a device is described.
+fn of_device() -> Metadata {
+    let (modified, created) = (SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH);
+    Metadata { file_type: FileType::File, size: 0, mode: 0o666, modified, created }
+}
 
 /// The instance's files.
 #[derive(Default)]
@@ -73,11 +96,17 @@ fn is_program(path: &Path) -> bool {
 #[async_trait]
 impl FsBackend for OwnFiles {
     async fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        if let Some(read) = device(path) {
+            return Ok(read()?);
+        }
         Ok(fs::read(path)?)
     }
 
     /// A file that does not fit stays as it was: room is made before anything is written.
     async fn write(&self, path: &Path, content: &[u8]) -> Result<()> {
+        if device(path).is_some() {
+            return Ok(());
+        }
         let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
         let (before, after) = (file.metadata()?.len(), content.len() as u64);
         if after > before {
@@ -95,6 +124,9 @@ impl FsBackend for OwnFiles {
     }
 
     async fn append(&self, path: &Path, content: &[u8]) -> Result<()> {
+        if device(path).is_some() {
+            return Ok(());
+        }
         let mut file = OpenOptions::new().append(true).create(true).open(path)?;
         Ok(file.write_all(content)?)
     }
@@ -115,6 +147,9 @@ impl FsBackend for OwnFiles {
     }
 
     async fn stat(&self, path: &Path) -> Result<Metadata> {
+        if device(path).is_some() {
+            return Ok(of_device());
+        }
         Ok(self.describe(path, &fs::symlink_metadata(path)?))
     }
 
@@ -133,7 +168,7 @@ impl FsBackend for OwnFiles {
     }
 
     async fn exists(&self, path: &Path) -> Result<bool> {
-        Ok(fs::symlink_metadata(path).is_ok())
+        Ok(device(path).is_some() || fs::symlink_metadata(path).is_ok())
     }
 
     async fn rename(&self, from: &Path, to: &Path) -> Result<()> {
@@ -143,10 +178,13 @@ impl FsBackend for OwnFiles {
     }
 
     async fn copy(&self, from: &Path, to: &Path) -> Result<()> {
+        if from == to {
+            return Err(io::Error::other("they are the same file").into());
+        }
         if fs::symlink_metadata(from)?.is_symlink() {
             return self.symlink(&fs::read_link(from)?, to).await;
         }
-        let content = fs::read(from)?;
+        let content = self.read(from).await?;
         self.write(to, &content).await?;
         let mode = self.modes().get(from).copied();
         match mode {

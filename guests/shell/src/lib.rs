@@ -8,6 +8,8 @@
 //! | the session that lasts from call to call | [`session`] |
 //! | files and folders, which are the instance's own | [`files`] |
 //! | programs that are no part of the shell | [`programs`], over the contract in [`contract`] |
+//! | scripts of a `package.json` | [`npm`] |
+//! | time limits within a command line | [`timeout`] |
 //! | variables as the contract lists them | [`variables`] |
 //!
 //! Nothing in here guards the host: the limits of the instance do.
@@ -15,6 +17,8 @@
 mod contract;
 mod entry;
 mod files;
+mod npm;
 mod programs;
 mod session;
+mod timeout;
 mod variables;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use bashkit::{Builtin, BuiltinContext, CommandResolver, ExecResult, Result, async_trait};
 
 use crate::contract::{self, Call};
+use crate::timeout;
 
 /// The commands that are known to be the host's, so that `type` and `command -v` find them.
-pub(crate) const NAMES: [&str; 8] = ["python", "python3", "node", "js", "php", "pip", "npm", "git"];
+pub(crate) const NAMES: [&str; 8] = ["python", "python3", "node", "js", "php", "pip", "pip3", "git"];
 
 /// One of them.
 pub(crate) struct Program(pub(crate) String);
@@ -19,9 +20,10 @@ impl Builtin for Program {
         let call = Call {
             program: &self.0,
             arguments: context.args,
-            environment: context.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+            environment: timeout::exported(context.env),
             directory: &directory,
             input: context.stdin.map(|input| input.as_bytes()).unwrap_or_default(),
+            milliseconds: timeout::left(context.env),
         };
         Ok(match contract::run(&call) {
             Some(answer) => ExecResult {

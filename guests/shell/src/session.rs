@@ -11,7 +11,9 @@ use bashkit::{
 use tokio::runtime::{Builder, Runtime};
 
 use crate::files::OwnFiles;
+use crate::npm::{Npm, Npx};
 use crate::programs::{NAMES, Others, Program};
+use crate::timeout::Timeout;
 
 /// Where a session starts, and its `HOME`.
 const HOME: &str = "/workspace";
@@ -56,6 +58,10 @@ impl Session {
         for name in NAMES {
             builder = builder.builtin(name, Box::new(Program(name.to_owned())));
         }
+        let builder = builder
+            .builtin("npm", Box::new(Npm))
+            .builtin("npx", Box::new(Npx))
+            .builtin("timeout", Box::new(Timeout));
         let bash = builder.build();
         let own = bash.shell_state_view().variables.keys().cloned().collect();
         Self { bash, own }

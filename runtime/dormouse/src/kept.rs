@@ -1,7 +1,9 @@
 //! A sandbox with a life, for embedders: made, used, saved, forked, woken.
 
-use dormouse_core::sandbox::{Checkpoint, Handle, Include, Name, Owner, SandboxId, StopReason};
-use dormouse_core::sandboxes::{Asked, Step, View};
+use std::sync::Arc;
+
+use dormouse_core::sandbox::{Checkpoint, Executed, Handle, Include, Name, Owner, SandboxId, StopReason};
+use dormouse_core::sandboxes::{Asked, CommandLine, Job, Step, View};
 use dormouse_core::{Error, ErrorCode, EvalRequest, GuestPath, Language, Outcome, Result, Sandboxes};
 
 use crate::Dormouse;
@@ -64,6 +66,30 @@ impl KeptSandbox {
     /// `unknown_sandbox` once it is destroyed; this goes for every call.
     pub fn view(&self) -> Result<View> {
         self.sandboxes.get(&self.owner, &self.handle())
+    }
+
+    /// Runs a command line with default limits; what it writes, and its exit status, are in the answer's outcome.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::exec`].
+    pub async fn exec(&self, line: impl Into<String>) -> Result<Executed> {
+        self.exec_line(CommandLine::new(line)).await
+    }
+
+    /// Runs a command line.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::exec`].
+    pub async fn exec_line(&self, line: CommandLine) -> Result<Executed> {
+        Ok(self.sandboxes.exec(&self.owner, &self.handle(), line).await?.1)
+    }
+
+    /// Starts a command line that runs beside the sandbox's calls.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::start_job`].
+    pub async fn start_job(&self, line: CommandLine) -> Result<Arc<Job>> {
+        Ok(self.sandboxes.start_job(&self.owner, &self.handle(), line).await?.1)
     }
 
     /// Runs a snippet with default limits.

@@ -46,13 +46,8 @@ pub(crate) enum SandboxCommand {
         #[arg(short, long, value_name = "TIME")]
         timeout: Option<String>,
     },
-    /// Run a shell command in a sandbox (not part of this build)
-    Exec {
-        /// Its name or id
-        name: String,
-        /// The command
-        command: String,
-    },
+    /// Run a shell command in a sandbox, with these streams and its exit status
+    Exec(ExecArgs),
     /// List its files
     Files {
         /// Its name or id
@@ -130,4 +125,23 @@ pub(crate) enum SandboxCommand {
         /// Its name or id
         name: String,
     },
+}
+
+/// A command line.
+#[derive(Args, Debug)]
+pub(crate) struct ExecArgs {
+    /// The sandbox's name or id
+    pub(crate) name: String,
+    /// The command line; several words are a program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<String>,
+    /// Stop it after this time, such as 500ms, 2m; default 30s, at most 10m
+    #[arg(short, long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+    /// The folder to run it in, for this call alone
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) cwd: Option<String>,
+    /// Pass standard input on, to its end
+    #[arg(short = 'i', long)]
+    pub(crate) stdin: bool,
 }

@@ -3,6 +3,7 @@
 //! Each command is one call of a tool, in a process of its own: the sandbox is woken, called, saved and put down.
 
 mod answer;
+mod exec;
 
 use std::fs;
 use std::io::Read as _;
@@ -14,7 +15,7 @@ use dormouse_tools::{CallContext, HostFolders, Reply, Surface, Toolset, encode};
 use serde_json::{Map, Value as Json, json};
 
 use super::once::{self, Form};
-use crate::args::{PlaceArgs, SandboxCommand, StateArgs};
+use crate::args::{ExecArgs, PlaceArgs, SandboxCommand, StateArgs};
 use crate::exit::Failure;
 use crate::print;
 use crate::settings;
@@ -37,6 +38,7 @@ pub(crate) fn run(
         SandboxCommand::Eval { name, code, language, timeout } => {
             eval(&dormouse, &name, code, (&language, timeout.as_deref()), form)
         }
+        SandboxCommand::Exec(arguments) => exec::run(&dormouse, arguments, form),
         SandboxCommand::Cp { from, to } => copy(&dormouse, &from, &to).map(|()| 0).map_err(Failure::from),
         other => call(&dormouse, other, state.json),
     };
@@ -84,9 +86,7 @@ fn meant(command: SandboxCommand) -> (&'static str, Json) {
         }
         SandboxCommand::List => ("sandbox_list", json!({"limit": PAGE})),
         SandboxCommand::Show { name } => ("sandbox_get", json!({"sandbox": name})),
-        SandboxCommand::Exec { name, command } => {
-            ("sandbox_exec", json!({"sandbox": name, "command": command}))
-        }
+        SandboxCommand::Exec(ExecArgs { name, .. }) => ("sandbox_exec", json!({"sandbox": name})),
         SandboxCommand::Files { name, path, recursive } => {
             ("sandbox_files", json!({"sandbox": name, "path": path, "recursive": recursive}))
         }

@@ -84,8 +84,9 @@ def run_file(path):
         print(f"python3: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] {error.strerror}",
               file=sys.stderr)
         raise SystemExit(2) from None
-    session.main.update(__file__=path, __cached__=None)
-    run_text(source, path, os.path.dirname(os.path.abspath(path)))
+    whole = os.path.abspath(path)
+    session.main.update(__file__=whole, __cached__=None)
+    run_text(source, whole, os.path.dirname(whole))
 
 
 def show(error):

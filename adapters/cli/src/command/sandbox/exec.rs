@@ -1,0 +1,67 @@
+//! `dormouse sandbox exec`: a command line, with our own streams and its exit status.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use dormouse::sandbox::{Handle, Owner};
+use dormouse::sandboxes::CommandLine;
+use dormouse::{Dormouse, Error, ErrorCode, GuestPath, OutputSink};
+use dormouse_tools::encode;
+use serde_json::json;
+
+use super::super::once::{self, Form};
+use crate::args::ExecArgs;
+use crate::exit::Failure;
+use crate::print;
+use crate::settings;
+
+/// Largest standard input that is passed on, in bytes (8 MiB).
+const MAX_STDIN: u64 = 8 << 20;
+
+/// Runs it; its exit status.
+pub(super) fn run(dormouse: &Dormouse, arguments: ExecArgs, form: Form) -> Result<u8, Failure> {
+    let mut line = line(&arguments)?;
+    let live = form.live();
+    line.sink = live.clone().map(|live| live as Arc<dyn OutputSink>);
+    let run = async {
+        let (sandboxes, handle) = (dormouse.sandboxes()?, Handle::IdOrName(&arguments.name));
+        sandboxes.exec(&Owner::local(), &handle, line).await
+    };
+    if form == Form::Json {
+        let (id, executed) = once::wait(run)?;
+        let mut answer = encode::outcome(&executed.outcome);
+        answer["sandbox_id"] = json!(id.as_str());
+        answer["missing"] = json!(executed.missing);
+        print::out(&format!("{answer}\n"))?;
+        return Ok(u8::try_from(executed.outcome.exit_code()).unwrap_or(1));
+    }
+    let run = async { Ok(run.await?.1.outcome) };
+    let outcome = once::wait(once::watch(run, live.as_deref()));
+    once::show(outcome, form, live.as_deref(), ("bash", "", 0))
+}
+
+fn line(arguments: &ExecArgs) -> Result<CommandLine, Error> {
+    let text = match arguments.command.as_slice() {
+        [line] => line.clone(),
+        // Several words are a program and its arguments, as a shell of the caller's has split them.
+        words => shlex::try_join(words.iter().map(String::as_str))
+            .map_err(|_| Error::args_invalid("an argument of the command holds a NUL byte"))?,
+    };
+    let mut line = CommandLine::new(text);
+    if let Some(text) = &arguments.timeout {
+        line.wall = settings::duration("--timeout", text)?;
+    }
+    line.directory = arguments.cwd.as_deref().map(GuestPath::parse).transpose()?;
+    if arguments.stdin {
+        let unread = |error| Error::internal("standard input cannot be read", error);
+        std::io::stdin().take(MAX_STDIN + 1).read_to_end(&mut line.stdin).map_err(unread)?;
+        if line.stdin.len() as u64 > MAX_STDIN {
+            return Err(Error::new(
+                ErrorCode::TooLarge,
+                format!("standard input has more than {MAX_STDIN} bytes"),
+            )
+            .with_hint("copy it into a file of the sandbox with `dormouse sandbox cp`"));
+        }
+    }
+    Ok(line)
+}

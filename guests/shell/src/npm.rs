@@ -1,0 +1,129 @@
+//! `npm run`, `npm test` and `npx`: scripts of a package are the shell's to run; all else of npm is the host's.
+
+use std::path::Path;
+
+use bashkit::{Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileSystem, Result, SubCommand, async_trait};
+use serde_json::Value;
+
+use crate::programs::Program;
+
+/// Options that change nothing here.
+const QUIET: [&str; 4] = ["-s", "--silent", "--if-present", "--no-audit"];
+
+/// `npm`.
+pub(crate) struct Npm;
+
+/// `npx`.
+pub(crate) struct Npx;
+
+/// A script that is to be run.
+struct Script {
+    name: String,
+    arguments: Vec<String>,
+    quiet: bool,
+    if_present: bool,
+}
+
+#[async_trait]
+impl Builtin for Npm {
+    async fn execute(&self, context: BuiltinContext<'_>) -> Result<ExecResult> {
+        let Some(script) = script(context.args) else {
+            return Program("npm".into()).execute(context).await;
+        };
+        let package = package(context.fs.as_ref(), context.cwd).await;
+        Ok(match package {
+            None => ExecResult::err("npm error code ENOENT\nnpm error no package.json in this folder\n", 254),
+            Some(_) if script.if_present => ExecResult::ok(""),
+            Some(package) if script.name.is_empty() => ExecResult::ok(listed(&package)),
+            Some(_) => ExecResult::err(format!("npm error Missing script: \"{}\"\n", script.name), 1),
+        })
+    }
+
+    async fn execution_plan(&self, context: &BuiltinContext<'_>) -> Result<Option<ExecutionPlan>> {
+        let Some(script) = script(context.args) else { return Ok(None) };
+        let Some(package) = package(context.fs.as_ref(), context.cwd).await else { return Ok(None) };
+        let text = |name: &str| package["scripts"][name].as_str();
+        let own = match text(&script.name) {
+            Some(line) => line,
+            None if script.name == "start" => "node server.js",
+            None => return Ok(None),
+        };
+        let around = [format!("pre{}", script.name), script.name.clone(), format!("post{}", script.name)];
+        let mut lines = Vec::new();
+        for name in &around {
+            match text(name) {
+                _ if *name == script.name => lines.push(format!("{{ {own} \"$@\"\n}}")),
+                Some(line) => lines.push(format!("{{ {line}\n}}")),
+                None => {}
+            }
+        }
+        let mut commands = Vec::new();
+        if !script.quiet {
+            let of = |name: &str| package[name].as_str().unwrap_or_default().to_owned();
+            let args = vec!["\\n> %s@%s %s\\n> %s\\n\\n".into(), of("name"), of("version"), script.name.clone(), own.to_owned()];
+            commands.push(SubCommand { name: "printf".into(), args, stdin: None, assignments: Vec::new() });
+        }
+        let bin = format!("{}/node_modules/.bin", context.cwd.display());
+        let path = context.env.get("PATH").map_or_else(|| bin.clone(), |path| format!("{bin}:{path}"));
+        let mut args = vec!["-c".to_owned(), lines.join(" && "), "npm".to_owned()];
+        args.extend(script.arguments);
+        let assignments = vec![("PATH".into(), path), ("npm_lifecycle_event".into(), script.name)];
+        commands.push(SubCommand { name: "bash".into(), args, stdin: context.stdin.cloned(), assignments });
+        Ok(Some(ExecutionPlan::Batch { commands }))
+    }
+}
+
+#[async_trait]
+impl Builtin for Npx {
+    async fn execute(&self, context: BuiltinContext<'_>) -> Result<ExecResult> {
+        let name = binary(context.args).and_then(|words| words.first()).cloned().unwrap_or_default();
+        Ok(ExecResult::err(
+            format!("npx: `{name}` is not installed in node_modules; npm install it first\n"),
+            127,
+        ))
+    }
+
+    async fn execution_plan(&self, context: &BuiltinContext<'_>) -> Result<Option<ExecutionPlan>> {
+        let Some([name, arguments @ ..]) = binary(context.args) else { return Ok(None) };
+        let path = context.cwd.join("node_modules/.bin").join(name);
+        if !context.fs.exists(&path).await? {
+            return Ok(None);
+        }
+        let name = path.to_string_lossy().into_owned();
+        let stdin = context.stdin.cloned();
+        let command = SubCommand { name, args: arguments.to_vec(), stdin, assignments: Vec::new() };
+        Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
+    }
+}
+
+/// What `npx` is to run: its words after the options.
+fn binary(words: &[String]) -> Option<&[String]> {
+    let at = words.iter().position(|word| !word.starts_with('-'))?;
+    Some(&words[at..])
+}
+
+/// The script that a command line of npm means; none: it means something else.
+fn script(words: &[String]) -> Option<Script> {
+    let quiet = words.iter().take_while(|word| *word != "--").any(|word| matches!(word.as_str(), "-s" | "--silent"));
+    let if_present = words.iter().any(|word| word == "--if-present");
+    let mut rest = words.iter().filter(|word| !QUIET.contains(&word.as_str()));
+    let name = match rest.next()?.as_str() {
+        "test" | "t" | "tst" => "test".to_owned(),
+        "start" => "start".to_owned(),
+        "run" | "run-script" => rest.next().cloned().unwrap_or_default(),
+        _ => return None,
+    };
+    let arguments = rest.skip_while(|word| *word == "--").cloned().collect();
+    Some(Script { name, arguments, quiet, if_present })
+}
+
+async fn package(files: &dyn FileSystem, folder: &Path) -> Option<Value> {
+    let bytes = files.read_file(&folder.join("package.json")).await.ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// The scripts that there are.
+fn listed(package: &Value) -> String {
+    let scripts = package["scripts"].as_object().into_iter().flatten();
+    scripts.map(|(name, line)| format!("  {name}\n    {}\n", line.as_str().unwrap_or_default())).collect()
+}
