@@ -40,7 +40,7 @@ print("starting")
 sys.stderr.write("boom\n")
 sys.exit(3)
 EOF
-python3 fail.py > out.log 2>&1; code=$?; echo "exit $code"; cat out.log; [ $code -ne 0 ] && tail -1 out.log
+python3 -u fail.py > out.log 2>&1; code=$?; echo "exit $code"; cat out.log; [ $code -ne 0 ] && tail -1 out.log
 
 ## test-loop
 cat > m.py <<'EOF'
@@ -187,7 +187,7 @@ grep -n ERROR logs/app.log | tail -2 | cut -d: -f1 | while read -r n; do sed -n 
 jq -S . package.json > a; jq -S '.version = "9.9.9"' package.json > b; diff a b; [ "$(jq -S . package.json | sha256sum)" = "$(cat a | sha256sum)" ] && echo stable
 
 ## safe-temporary-work
-tmp=$(mktemp -d -p "$PWD"); trap 'rm -rf "$tmp"' EXIT; (cd "$tmp" && echo x > f && tar cf ../t.tar f); tar tf t.tar
+tmp=$(mktemp -d -p "$PWD"); trap 'rm -rf "$tmp"' EXIT; (cd "$tmp" && echo x > f && tar cf ../t.tar f); tar tf t.tar; rm t.tar
 
 ## ls-and-python-chain
 printf 'print(42)\nprint("x1")\n' > script.py; ls -la > /dev/null && python3 script.py | grep x > out.txt; cat out.txt

@@ -25,10 +25,10 @@ printf 'a\nb\n' > x; printf 'a\nc\n' > y; diff -y -W 30 x y; diff --suppress-com
 seq 20 > x; sed 's/^10$/ten/' x > y; diff -U1 --label a --label b x y; diff -c x y | tail -n +3 | wc -l
 
 ## patch-apply-reverse
-printf 'a\nb\nc\n' > f; cp f g; sed -i s/b/B/ g; diff -u f g > p; patch f < p; cat f; patch -R f < p; cat f
+printf 'a\nb\nc\n' > f; cp f g; sed -i s/b/B/ g; diff -u --label f --label g f g > p; patch f < p; cat f; patch -R f < p; cat f
 
 ## patch-p1
-mkdir -p a b src; printf '1\n2\n' > a/f; printf '1\n3\n' > b/f; diff -u a/f b/f > p; cp a/f src/f; (cd src && patch -p1 -s < ../p); cat src/f
+mkdir -p a b src; printf '1\n2\n' > a/f; printf '1\n3\n' > b/f; diff -u --label a/f --label b/f a/f b/f > p; cp a/f src/f; (cd src && patch -p1 -s < ../p); cat src/f
 
 ## patch-dry-run-and-failure
 printf 'x\n' > f; cat > p <<'EOF'

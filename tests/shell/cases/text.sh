@@ -161,7 +161,7 @@ seq 7 | split -l 3 - part_; ls part_*; cat part_ac
 seq 4 > n; split -n l/2 n s. && wc -l < s.aa; split -b 2 -d n b. ; ls b.* | wc -l
 
 ## shuf-of-one
-echo only | shuf; shuf -n 0 /dev/null; shuf -i 5-5
+echo only | shuf; shuf -n 0 <<< x; shuf -i 5-5
 
 ## tsort-order
 printf 'a b\nb c\n' | tsort

@@ -33,8 +33,7 @@ pub(crate) struct Case {
 ///
 /// A folder or file that cannot be read, a name that is used twice, and a case without a script.
 pub(crate) fn load(folder: &Path) -> Result<Vec<Case>> {
-    let mut paths: Vec<_> =
-        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    let mut paths: Vec<_> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "sh"));
     paths.sort();
     let mut cases: Vec<Case> = Vec::new();

@@ -34,7 +34,10 @@ pub(crate) fn run(case: &Case, inputs: &Path) -> Result<Outcome> {
         bash.env(name, value);
     }
     let said = program::run(bash.env("HOME", &folder), LIMIT)?;
-    let code = said.status.and_then(|status| status.code()).with_context(|| format!("`{}` does not end", case.name))?;
+    let code = said
+        .status
+        .and_then(|status| status.code())
+        .with_context(|| format!("`{}` does not end", case.name))?;
     let here = folder.display().to_string();
     Ok(Outcome {
         stdout: said.stdout.replace(&here, WORKSPACE),

@@ -96,7 +96,8 @@ mod tests {
         assert_eq!(outcome("a\n", "", &[("f", "1"), ("g", "2")]).difference(&real, &case(false)), None);
         let other = outcome("b\n", "", &[("f", "3"), ("h", "2")]);
         let said = other.difference(&real, &case(false)).unwrap();
-        for part in ["stdout \"b\\n\" instead of \"a\\n\"", "no file `g`", "`f` holds", "one file more: `h`"] {
+        for part in ["stdout \"b\\n\" instead of \"a\\n\"", "no file `g`", "`f` holds", "one file more: `h`"]
+        {
             assert!(said.contains(part), "{said}");
         }
     }
