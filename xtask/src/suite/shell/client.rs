@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value as Json, json};
 
 /// A running server and both ends of its pipes.
-pub(super) struct Client {
+pub(crate) struct Client {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -17,7 +17,7 @@ pub(super) struct Client {
 
 impl Client {
     /// Starts the server over a state folder of its own and shakes hands.
-    pub(super) fn start(program: &Path, state: &Path) -> Result<Self> {
+    pub(crate) fn start(program: &Path, state: &Path) -> Result<Self> {
         let mut child = Command::new(program)
             .args(["mcp", "--tools", "all", "--state-dir"])
             .arg(state)
@@ -40,7 +40,7 @@ impl Client {
     /// # Errors
     ///
     /// What the server answered instead of a result, and a server that has gone.
-    pub(super) fn call(&mut self, tool: &str, arguments: &Json) -> Result<Json> {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Json) -> Result<Json> {
         let mut result = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         if result["isError"] == true {
             bail!("{tool}: {}", result["content"][0]["text"].as_str().unwrap_or_default());

@@ -20,7 +20,7 @@ const TIMEOUT_MS: u64 = 20_000;
 const PART: usize = 64 << 10;
 
 /// Runs a case; `inputs` is the folder that its files are taken from.
-pub(super) fn run(client: &mut Client, case: &Case, inputs: &Path) -> Result<Outcome> {
+pub(crate) fn run(client: &mut Client, case: &Case, inputs: &Path) -> Result<Outcome> {
     let made = client.call("sandbox_create", &json!({}))?;
     let id = made["id"].as_str().context("a sandbox without an id")?.to_owned();
     let outcome = ran(client, &id, case, inputs);
@@ -46,7 +46,7 @@ fn ran(client: &mut Client, id: &str, case: &Case, inputs: &Path) -> Result<Outc
     })
 }
 
-fn tree(client: &mut Client, id: &str) -> Result<BTreeMap<String, Entry>> {
+pub(crate) fn tree(client: &mut Client, id: &str) -> Result<BTreeMap<String, Entry>> {
     let listed = client.call("sandbox_files", &json!({"sandbox": id, "recursive": true}))?;
     ensure!(listed["truncated"] != true, "more files than one list shows");
     let mut found = BTreeMap::new();
