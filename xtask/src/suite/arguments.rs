@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use super::{clients, conformance, cpython, inspector, packages, phpt, test262};
+use super::{clients, conformance, cpython, inspector, packages, phpt, shell, test262};
 use crate::process::Totals;
 use crate::progress::complain;
 
@@ -46,7 +46,7 @@ impl Extent {
     }
 }
 
-/// Tests that others wrote.
+/// Tests that others wrote, and programs of others to compare with.
 #[derive(Clone, Copy, ValueEnum)]
 enum Suite {
     /// CPython's own tests, in the Python guest
@@ -63,6 +63,8 @@ enum Suite {
     McpConformance,
     /// Packages of PyPI, npm and Debian's PHP, used inside a project
     Packages,
+    /// One-liners and scripts in the shell of a sandbox, compared with Debian's bash
+    Shell,
 }
 
 /// Runs the suite; prints every unexpected result and the counts to standard output.
@@ -81,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Totals> {
         Suite::Inspector => inspector::run(extent)?,
         Suite::McpConformance => conformance::run(extent)?,
         Suite::Packages => packages::run(extent)?,
+        Suite::Shell => shell::run(extent)?,
     };
     complain(&format!("took {:.1} s", started.elapsed().as_secs_f64()));
     writeln!(std::io::stdout().lock(), "{totals}")?;

@@ -60,7 +60,11 @@ pub(crate) struct Verdict {
 impl Expected {
     /// Reads `tests/conformance/<suite>/<file>`.
     pub(crate) fn load(suite: &str, file: &str) -> Result<Self> {
-        let path = workspace().join("tests/conformance").join(suite).join(file);
+        Self::at(workspace().join("tests/conformance").join(suite).join(file))
+    }
+
+    /// Reads a list that lies elsewhere.
+    pub(crate) fn at(path: PathBuf) -> Result<Self> {
         let text = if path.exists() { fs::read_to_string(&path)? } else { String::new() };
         Self::parse(path, &text)
     }

@@ -1,4 +1,5 @@
-//! `cargo xtask suite`: tests that no one here wrote, run against the guests and the MCP server.
+//! `cargo xtask suite`: tests that no one here wrote, run against the guests and the MCP server, and
+//! commands that are compared with the real programs.
 //!
 //! Every suite fetches what it needs by package name into `<cache>/suites`, and holds itself to a list of expected
 //! failures that is strict both ways ([`expected`]).
@@ -19,6 +20,7 @@ mod report;
 mod sandbox;
 mod schemathesis;
 mod server;
+mod shell;
 mod test262;
 
 pub(crate) use arguments::{Arguments, run};
