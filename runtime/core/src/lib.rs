@@ -10,6 +10,7 @@
 //! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`] |
 //! | may it run | [`policy`], [`manager`] |
 //! | a language model, and what it may cost | [`model`] |
+//! | packages for a sandbox | [`packages`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`capabilities`] |
 //! | doubles for tests (feature `testing`) | `testing` |
@@ -26,6 +27,7 @@ pub mod manager;
 pub mod model;
 pub mod outcome;
 pub mod output;
+pub mod packages;
 pub mod policy;
 pub mod project;
 pub mod provider;
@@ -47,6 +49,7 @@ pub use manager::Manager;
 pub use model::{MeteredModel, Model, ModelBudget, ModelTotals, ModelUsage, Prompt};
 pub use outcome::{Outcome, Recovery, Status, Usage};
 pub use output::{Captured, OutputSink, Stream};
+pub use packages::{PackageManager, Packages};
 pub use policy::Policy;
 pub use project::Project;
 pub use provider::Provider;
