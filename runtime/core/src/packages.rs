@@ -13,8 +13,6 @@
 mod install;
 mod lists;
 mod present;
-#[cfg(test)]
-mod tests;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ mod resolve;
 mod wheel;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dormouse_core::packages::{
     Fetched, Package, PackageEvent, PackageManager, PackageProgress, PackageRequest, Present,
@@ -48,6 +48,14 @@ struct Call<'a> {
     environment: Environment,
     wanted: Wanted,
     notes: Notes,
+    kept: Mutex<Kept>,
+}
+
+/// Wheels that were fetched for their description, until they are unpacked.
+#[derive(Default)]
+struct Kept {
+    wheels: HashMap<String, Vec<u8>>,
+    bytes: u64,
 }
 
 pub(crate) async fn fetch(
@@ -62,7 +70,8 @@ pub(crate) async fn fetch(
     for requirement in &wanted.requirements {
         allowed(settings, &requirement.name)?;
     }
-    let call = Call { source, settings, index, progress, environment, wanted, notes: Notes::default() };
+    let (notes, kept) = (Notes::default(), Mutex::default());
+    let call = Call { source, settings, index, progress, environment, wanted, notes, kept };
     let (known, solution) = call.solve(request).await?;
     if solution.len() > settings.bounds.packages {
         let (count, most) = (solution.len(), settings.bounds.packages);
@@ -164,8 +173,14 @@ impl Call<'_> {
             }
             None => {
                 let packed = self.packed(wheel).await?;
-                let label = label.clone();
-                blocking(move || archive::wheel_file(&label, &packed, ".dist-info/METADATA", MAX_TEXT)).await??
+                let (name, room) = (label.clone(), self.settings.bounds.unpacked);
+                let (text, packed) = blocking(move || {
+                    let text = archive::wheel_file(&name, &packed, ".dist-info/METADATA", MAX_TEXT);
+                    (text, packed)
+                })
+                .await?;
+                self.kept().keep(label, packed, room);
+                text?
             }
         };
         if text.len() as u64 > MAX_TEXT {
@@ -174,7 +189,14 @@ impl Call<'_> {
         Ok(Metadata::read(&text, name, version, &self.environment))
     }
 
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn packed(&self, wheel: &Wheel) -> Result<Vec<u8>> {
+        if let Some(packed) = self.kept().wheels.remove(&wheel.filename) {
+            return Ok(packed);
+        }
         self.source.file(self.index, &wheel.url, &wheel.digest, &wheel.filename, self.progress).await
     }
 
@@ -224,6 +246,17 @@ impl Call<'_> {
         }
         fetched.notes = self.notes.take();
         Ok(fetched)
+    }
+}
+
+impl Kept {
+    /// Keeps a wheel if there is room; else it is fetched again.
+    fn keep(&mut self, name: &str, packed: Vec<u8>, room: u64) {
+        let bytes = self.bytes + packed.len() as u64;
+        if bytes <= room {
+            self.bytes = bytes;
+            self.wheels.insert(name.to_owned(), packed);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writes packages into a tree: all of them, or none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -76,6 +76,9 @@ struct Change {
     kept: BTreeMap<GuestPath, Vec<u8>>,
     bytes: u64,
     written: Vec<GuestPath>,
+    root: Option<GuestPath>,
+    /// Whether the root was made here.
+    made: bool,
 }
 
 impl Change {
@@ -87,6 +90,8 @@ impl Change {
         present: &[Present],
         packages: &[Package],
     ) -> Result<Vec<Installed>> {
+        self.root = Some(root.clone());
+        self.made = files.stat(root).await.is_err_and(|error| missing(&error));
         let mut installed = Vec::new();
         let old: Vec<Option<&Present>> =
             packages.iter().map(|package| replaced(manager, package, present)).collect();
@@ -108,11 +113,10 @@ impl Change {
     }
 
     async fn write(&mut self, files: &mut dyn Files, path: &GuestPath, bytes: &[u8]) -> Result<()> {
-        match files.read(path, 0, 1).await {
+        match files.stat(path).await {
             Err(error) if error.code() == ErrorCode::NotFound => {}
-            Ok(_) => return Err(in_the_way(path)),
-            Err(error) if error.code() == ErrorCode::InvalidState => return Err(in_the_way(path)),
-            Err(error) => return Err(error),
+            Err(error) if !missing(&error) => return Err(error),
+            _ => return Err(in_the_way(path)),
         }
         files.write(path, bytes).await?;
         self.written.push(path.clone());
@@ -129,10 +133,13 @@ impl Change {
     ) -> Result<()> {
         match manager {
             PackageManager::Pip => {
-                for path in recorded(files, root, present).await? {
-                    self.take(files, &path).await?;
+                let recorded = recorded(files, root, present).await?;
+                for path in &recorded {
+                    self.take(files, path).await?;
                 }
-                self.take_folder(files, &below(root, &present.path)?).await
+                self.take_folder(files, &below(root, &present.path)?).await?;
+                tidy(files, root, &recorded).await;
+                Ok(())
             }
             PackageManager::Npm => {
                 let programs = programs(files, root, present).await?;
@@ -180,10 +187,38 @@ impl Change {
         for path in self.written.iter().rev() {
             let _ = files.remove(path).await;
         }
+        if let Some(root) = &self.root {
+            tidy(files, root, &self.written).await;
+            if self.made
+                && let Ok((_, 0)) = files.list(root, false, 1).await
+            {
+                let _ = files.remove(root).await;
+            }
+        }
         for (path, bytes) in &self.kept {
             if let Err(error) = files.write(path, bytes).await {
                 tracing::error!(%path, %error, "a file of a package could not be put back");
             }
+        }
+    }
+}
+
+/// Removes the folders of these files, as far as they are empty now.
+async fn tidy(files: &mut dyn Files, root: &GuestPath, paths: &[GuestPath]) {
+    let mut folders = BTreeSet::new();
+    for path in paths {
+        let mut path = path.as_str();
+        while let Some((folder, _)) = path.rsplit_once('/').filter(|(folder, _)| folder.len() > root.as_str().len())
+        {
+            folders.insert(folder);
+            path = folder;
+        }
+    }
+    // From the deepest up: what lies in a folder sorts after it.
+    for folder in folders.iter().rev() {
+        let Ok(folder) = GuestPath::parse(folder) else { continue };
+        if let Ok((_, 0)) = files.list(&folder, false, 1).await {
+            let _ = files.remove(&folder).await;
         }
     }
 }

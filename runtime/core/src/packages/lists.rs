@@ -93,3 +93,35 @@ fn counted(count: usize) -> Result<()> {
     }
     Err(Error::new(ErrorCode::TooLarge, format!("a list has more than {most} requirements")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_requirements_txt_is_read_as_pip_reads_it() {
+        let text = "\u{feff}# all\nrequests>=2,<3  # why\n\n flask[async]==3.0 \\\n  --hash=sha256:00\nx; python_version < '3'\na#b\n";
+        let found = requirements_txt(text).unwrap();
+        assert_eq!(
+            found,
+            ["requests>=2,<3", "flask[async]==3.0   --hash=sha256:00", "x; python_version < '3'", "a#b"]
+        );
+        for bad in ["-r other.txt", "-e .", "x\n--index-url https://h", "x --pre", "-c c.txt"] {
+            let error = requirements_txt(bad).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::ArgsInvalid, "{bad}");
+        }
+        assert_eq!(requirements_txt(&"x\n".repeat(501)).unwrap_err().code(), ErrorCode::TooLarge);
+        assert_eq!(requirements_txt(&" ".repeat(MAX + 1)).unwrap_err().code(), ErrorCode::TooLarge);
+    }
+
+    #[test]
+    fn a_package_json_gives_its_three_lists() {
+        let text = r#"{"dependencies": {"a": "^1"}, "devDependencies": {"b": ""}, "optionalDependencies": {"@s/c": "2"}}"#;
+        assert_eq!(package_json(text, false).unwrap(), ["a@^1", "@s/c@2", "b@*"]);
+        assert_eq!(package_json(text, true).unwrap(), ["a@^1", "@s/c@2"]);
+        assert!(package_json("{}", false).unwrap().is_empty());
+        for bad in ["", "[]", r#"{"dependencies": []}"#, r#"{"dependencies": {"a": 1}}"#] {
+            assert_eq!(package_json(bad, false).unwrap_err().code(), ErrorCode::ArgsInvalid, "{bad}");
+        }
+    }
+}

@@ -136,7 +136,7 @@ pub(super) async fn whole(files: &mut dyn Files, path: &GuestPath, most: u64) ->
     }
 }
 
-/// Whether an error says that there is no such thing.
+/// Whether an error says that there is no such thing, or one of another kind.
 pub(super) fn missing(error: &Error) -> bool {
-    matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidState)
+    matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidState | ErrorCode::ArgsInvalid)
 }
