@@ -20,7 +20,17 @@ const OURS: [(&str, &[&str]); 14] = [
     ("dormouse-models", &["dormouse-core"]),
     ("dormouse-packages", &["dormouse-core"]),
     ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
-    ("dormouse-cli", &["dormouse", "dormouse-mcp", "dormouse-models", "dormouse-packages", "dormouse-rest", "dormouse-tools"]),
+    (
+        "dormouse-cli",
+        &[
+            "dormouse",
+            "dormouse-mcp",
+            "dormouse-models",
+            "dormouse-packages",
+            "dormouse-rest",
+            "dormouse-tools",
+        ],
+    ),
     ("xtask", &["dormouse", "dormouse-wasm"]),
     ("dormouse-tests", &["dormouse", "dormouse-models", "dormouse-tools"]),
     ("dormouse-benches", &["dormouse"]),

@@ -143,7 +143,8 @@ impl<'a> Collector<'a> {
     /// Only names that stay below and mean the same everywhere.
     fn plain(&self, path: &str) -> Result<()> {
         let below = GuestPath::parse(&format!("/{path}")).is_ok();
-        let taken = below && path.len() <= 1024 && !path.contains('\\') && !path.chars().any(char::is_control);
+        let taken =
+            below && path.len() <= 1024 && !path.contains('\\') && !path.chars().any(char::is_control);
         if taken { Ok(()) } else { Err(self.refused(path, "has a path that is not taken")) }
     }
 
@@ -159,8 +160,9 @@ impl<'a> Collector<'a> {
     }
 
     fn text(&self, name: &[u8]) -> Result<String> {
-        String::from_utf8(name.to_vec())
-            .map_err(|error| self.refused(&String::from_utf8_lossy(error.as_bytes()), "has a name that is not UTF-8"))
+        String::from_utf8(name.to_vec()).map_err(|error| {
+            self.refused(&String::from_utf8_lossy(error.as_bytes()), "has a name that is not UTF-8")
+        })
     }
 
     fn refused(&self, path: &str, why: &str) -> Error {
@@ -182,7 +184,8 @@ impl<'a> Collector<'a> {
 
     fn too_large(&self) -> Error {
         let message = format!("`{}` unpacks to more than what is left of the bound", self.archive);
-        Error::new(ErrorCode::TooLarge, message)
-            .with_hint("nothing was installed; install fewer packages at a time, or have the operator raise the bound")
+        Error::new(ErrorCode::TooLarge, message).with_hint(
+            "nothing was installed; install fewer packages at a time, or have the operator raise the bound",
+        )
     }
 }

@@ -149,7 +149,10 @@ mod tests {
         let cache = Cache::new(folder.path(), 1 << 20).unwrap();
         cache.keep_page("a", "text/html", "http://h/", b"body\nmore");
         let page = cache.page("a").unwrap();
-        assert_eq!((page.kind.as_str(), page.url.as_str(), &page.body[..]), ("text/html", "http://h/", &b"body\nmore"[..]));
+        assert_eq!(
+            (page.kind.as_str(), page.url.as_str(), &page.body[..]),
+            ("text/html", "http://h/", &b"body\nmore"[..])
+        );
         assert!(cache.page("b").is_none());
     }
 }

@@ -41,8 +41,18 @@ impl Indexes {
     /// Connects to nothing yet.
     ///
     /// # Errors
-    /// `internal` when the system's certificates cannot be used, or the folder of the cache cannot be made.
-    pub fn new(settings: Settings) -> Result<Self> {
+    /// `internal` when the system's certificates cannot be used, or the folder of the cache cannot be made;
+    /// `args_invalid` when the machine's own configuration is asked for and names no address that can be one.
+    pub fn new(mut settings: Settings) -> Result<Self> {
+        if settings.mode == Mode::System {
+            for (index, manager) in
+                [(&mut settings.pip, PackageManager::Pip), (&mut settings.npm, PackageManager::Npm)]
+            {
+                if index.is_none() {
+                    *index = system_index(manager)?;
+                }
+            }
+        }
         let source = source::Source::new(&settings)?;
         Ok(Self { settings, source })
     }

@@ -81,7 +81,8 @@ impl Source {
             .referer(false)
             .connect_timeout(settings.stall)
             .user_agent(concat!("dormouse/", env!("CARGO_PKG_VERSION")));
-        let local = [&settings.pip, &settings.npm].into_iter().flatten().all(|index| on_this_machine(&index.base));
+        let local =
+            [&settings.pip, &settings.npm].into_iter().flatten().all(|index| on_this_machine(&index.base));
         let builder = if local { builder.no_proxy() } else { builder };
         let client = builder
             .build()
@@ -105,7 +106,8 @@ impl Source {
         accept: &'static str,
         notes: &Notes,
     ) -> Result<Option<Page>> {
-        let url = index.base.join(path).map_err(|_| Error::args_invalid("a name cannot be part of an address"))?;
+        let url =
+            index.base.join(path).map_err(|_| Error::args_invalid("a name cannot be part of an address"))?;
         let asked = format!("{accept} {url}");
         let kept = self.cached(move |cache| cache.page(&asked)).await;
         if let Some(kept) = &kept
@@ -117,7 +119,9 @@ impl Source {
         let ask = Ask { index, accept, most: self.page, home: true, name: path, progress: None };
         let fresh = match self.tries(&ask, &url).await {
             Err(error) if error.code() == ErrorCode::IndexUnavailable => {
-                let Some((kept, url)) = kept.and_then(|kept| Url::parse(&kept.url).ok().map(|url| (kept, url))) else {
+                let Some((kept, url)) =
+                    kept.and_then(|kept| Url::parse(&kept.url).ok().map(|url| (kept, url)))
+                else {
                     return Err(error);
                 };
                 notes.add(format!(
@@ -150,7 +154,8 @@ impl Source {
             return Ok(bytes);
         }
         reachable(index, &index.base, url)?;
-        let ask = Ask { index, accept: "*/*", most: self.archive, home: false, name, progress: Some(progress) };
+        let ask =
+            Ask { index, accept: "*/*", most: self.archive, home: false, name, progress: Some(progress) };
         let Some(page) = self.tries(&ask, url).await? else {
             return Err(unavailable(format!("the index does not have its own file `{name}`")));
         };
@@ -167,7 +172,9 @@ impl Source {
 
     /// Removes what the cache has no room for.
     pub(crate) async fn tidy(&self) {
-        let _: Option<()> = self.cached(|cache| Some(cache.tidy())).await;
+        if let Some(cache) = self.cache.clone() {
+            let _ = blocking(move || cache.tidy()).await;
+        }
     }
 
     async fn cached<T: Send + 'static>(
@@ -229,7 +236,8 @@ impl Source {
                 let told = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
                 let host = ask.index.host();
                 Err(Failed::Passing(
-                    unavailable(format!("the package index at {host} {told}")).with_source(error.without_url()),
+                    unavailable(format!("the package index at {host} {told}"))
+                        .with_source(error.without_url()),
                 ))
             }
             Err(_) => Err(Failed::Final(self.silent(ask.index))),
@@ -304,7 +312,9 @@ fn elsewhere(index: &Index) -> Error {
 fn refused(index: &Index, status: StatusCode) -> Failed {
     let error = unavailable(format!("the package index at {} answered {}", index.host(), status.as_u16()));
     match status.as_u16() {
-        401 | 403 => Failed::Final(error.with_hint("have the operator look at the index's user, password or token")),
+        401 | 403 => {
+            Failed::Final(error.with_hint("have the operator look at the index's user, password or token"))
+        }
         408 | 429 | 500.. => Failed::Passing(error),
         _ => Failed::Final(error),
     }

@@ -63,9 +63,7 @@ fn npm(variable: Variable<'_>, texts: &[String]) -> Result<Option<Index>> {
 fn setting(text: &str, wanted: &str) -> Option<String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';']));
     let mut named = lines.filter_map(|line| line.split_once('='));
-    named
-        .find(|(name, _)| name.trim() == wanted)
-        .map(|(_, value)| value.trim().trim_matches('"').to_owned())
+    named.find(|(name, _)| name.trim() == wanted).map(|(_, value)| value.trim().trim_matches('"').to_owned())
 }
 
 /// `${NAME}` as the whole value is an environment variable.
@@ -97,9 +95,8 @@ fn variable(name: &str) -> Option<String> {
 
 /// The texts of those that can be read.
 fn files(paths: &[PathBuf]) -> Vec<String> {
-    let small = |path: &&PathBuf| {
-        std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() <= MAX)
-    };
+    let small =
+        |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() <= MAX);
     paths.iter().filter(small).filter_map(|path| std::fs::read_to_string(path).ok()).collect()
 }
 

@@ -43,7 +43,8 @@ impl Document {
     pub(crate) fn read(text: &[u8], base: &Url) -> Option<Self> {
         let mut whole: Map<String, Json> = serde_json::from_slice(text).ok()?;
         let Some(Json::Object(versions)) = whole.remove("versions") else { return None };
-        let versions = versions.into_iter().filter_map(|(version, about)| Some((Version::parse(version).ok()?, about)));
+        let versions =
+            versions.into_iter().filter_map(|(version, about)| Some((Version::parse(version).ok()?, about)));
         Some(Self {
             name: whole.get("name")?.as_str()?.to_owned(),
             tags: texts(whole.get("dist-tags").unwrap_or(&Json::Null)),
@@ -70,8 +71,10 @@ impl Document {
                 None => self.newest(spec).ok_or_else(|| {
                     let message = format!("no version of `{}` fits `{}`", self.name, spec.text);
                     let newest = self.versions.keys().next_back();
-                    let newest = newest.map_or_else(String::new, |newest| format!("; the newest is {newest}"));
-                    Error::new(ErrorCode::Unsatisfiable, message).with_hint(format!("ask for another range{newest}"))
+                    let newest =
+                        newest.map_or_else(String::new, |newest| format!("; the newest is {newest}"));
+                    Error::new(ErrorCode::Unsatisfiable, message)
+                        .with_hint(format!("ask for another range{newest}"))
                 })?,
             },
         };
@@ -81,7 +84,8 @@ impl Document {
         let manifest = self.manifest(version, about);
         for (field, own) in [("os", &SYSTEMS[..]), ("cpu", &PROCESSORS[..])] {
             if !runs(&about[field], own) {
-                let message = format!("`{}` {} is for other machines: {}", self.name, manifest.version, about[field]);
+                let message =
+                    format!("`{}` {} is for other machines: {}", self.name, manifest.version, about[field]);
                 return Err(Error::new(ErrorCode::CapabilityUnavailable, message)
                     .with_hint("packages with native code need the Docker provider"));
             }
@@ -181,11 +185,15 @@ mod tests {
     #[test]
     fn versions_are_picked_as_npm_picks_them() {
         let about = |text: &str| json!({"dist": {}, "deprecated": if text == "1.3.0" { json!("bad") } else { json!(null) }});
-        let versions: Map<String, Json> =
-            ["1.0.0", "1.2.0", "1.3.0", "2.0.0", "3.0.0-rc.1"].into_iter().map(|text| (text.to_owned(), about(text))).collect();
+        let versions: Map<String, Json> = ["1.0.0", "1.2.0", "1.3.0", "2.0.0", "3.0.0-rc.1"]
+            .into_iter()
+            .map(|text| (text.to_owned(), about(text)))
+            .collect();
         let text = json!({"name": "x", "dist-tags": {"latest": "1.2.0", "next": "3.0.0-rc.1"}, "versions": versions});
-        let document = Document::read(text.to_string().as_bytes(), &Url::parse("http://h/x").unwrap()).unwrap();
-        let pick = |spec: &str| document.pick(&Spec::parse(spec).unwrap()).map(|found| found.version.to_string());
+        let document =
+            Document::read(text.to_string().as_bytes(), &Url::parse("http://h/x").unwrap()).unwrap();
+        let pick =
+            |spec: &str| document.pick(&Spec::parse(spec).unwrap()).map(|found| found.version.to_string());
         assert_eq!(pick("x").unwrap(), "1.2.0");
         assert_eq!(pick("x@>=1.2").unwrap(), "1.2.0");
         assert_eq!(pick("x@2").unwrap(), "2.0.0");

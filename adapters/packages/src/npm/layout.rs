@@ -42,7 +42,8 @@ fn placed(path: &str, unpacked: &[Unpacked], own: &Json) -> Vec<PackageFile> {
     };
     let mut files: Vec<PackageFile> = unpacked.iter().map(file).collect();
     // Programs of what lies deeper are nobody's to start.
-    let Some(name) = path.strip_prefix("node_modules/").filter(|name| !name.contains("/node_modules/")) else {
+    let Some(name) = path.strip_prefix("node_modules/").filter(|name| !name.contains("/node_modules/"))
+    else {
         return files;
     };
     for (program, target) in programs(name, own) {
@@ -66,9 +67,10 @@ fn programs(name: &str, own: &Json) -> Vec<(String, String)> {
     let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
     let found: Vec<(String, String)> = match &own["bin"] {
         Json::String(target) => vec![(last(own["name"].as_str().unwrap_or(name)), target.clone())],
-        Json::Object(named) => {
-            named.iter().filter_map(|(name, target)| Some((last(name), target.as_str()?.to_owned()))).collect()
-        }
+        Json::Object(named) => named
+            .iter()
+            .filter_map(|(name, target)| Some((last(name), target.as_str()?.to_owned())))
+            .collect(),
         _ => Vec::new(),
     };
     found.into_iter().filter(|(name, _)| plain(name)).collect()
@@ -101,7 +103,9 @@ pub(crate) fn one_program_a_name(packages: &mut [Package], notes: &Notes) {
             let Some(program) = file.path.strip_prefix("node_modules/.bin/") else { return true };
             let first = seen.insert(program.to_owned());
             if !first {
-                notes.add(format!("the program `{program}` of `{name}` was left out: another package has one"));
+                notes.add(format!(
+                    "the program `{program}` of `{name}` was left out: another package has one"
+                ));
             }
             first
         });

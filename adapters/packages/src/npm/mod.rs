@@ -8,7 +8,9 @@ mod tree;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use dormouse_core::packages::{Fetched, Package, PackageEvent, PackageManager, PackageProgress, PackageRequest};
+use dormouse_core::packages::{
+    Fetched, Package, PackageEvent, PackageManager, PackageProgress, PackageRequest,
+};
 use dormouse_core::{Error, ErrorCode, Result};
 use futures::stream::{StreamExt as _, TryStreamExt as _};
 
@@ -26,6 +28,9 @@ const AT_ONCE: usize = 6;
 
 /// What is known of a name: its document, or why there is none.
 type Known = HashMap<String, Result<Arc<Document>, Arc<Error>>>;
+
+/// Where an archive is needed, and whether only optional packages need it there.
+type Places = Vec<(String, bool)>;
 
 /// Everything one call works with.
 struct Call<'a> {
@@ -96,8 +101,11 @@ impl Call<'_> {
         }
         let path = format!("./{}", name.replace('/', "%2f"));
         let Some(page) = self.source.page(self.index, &path, ACCEPT, &self.notes).await? else {
-            return Err(Error::new(ErrorCode::NotFound, format!("the registry has no JavaScript package `{name}`"))
-                .with_hint("look at the spelling of the name"));
+            return Err(Error::new(
+                ErrorCode::NotFound,
+                format!("the registry has no JavaScript package `{name}`"),
+            )
+            .with_hint("look at the spelling of the name"));
         };
         let base = page.url.clone();
         let read = blocking(move || Document::read(&page.body, &base)).await?;
@@ -109,7 +117,7 @@ impl Call<'_> {
 
     /// Fetches every archive once, and lays it out wherever it is needed.
     async fn collect(&self, request: &PackageRequest, tree: &Tree) -> Result<Fetched> {
-        let mut places: BTreeMap<(String, String), (Arc<Manifest>, Vec<(String, bool)>)> = BTreeMap::new();
+        let mut places: BTreeMap<(String, String), (Arc<Manifest>, Places)> = BTreeMap::new();
         for (path, manifest, optional) in tree.new_nodes() {
             let key = (manifest.name.clone(), manifest.version.to_string());
             let entry = places.entry(key).or_insert_with(|| (manifest.clone(), Vec::new()));
@@ -120,7 +128,9 @@ impl Call<'_> {
         let archives = places.into_values().map(|(manifest, paths)| async move {
             let label = format!("{}-{}.tgz", manifest.name, manifest.version);
             let packed = match &manifest.archive {
-                Some((url, digest)) => self.source.file(self.index, url, digest, &label, self.progress).await?,
+                Some((url, digest)) => {
+                    self.source.file(self.index, url, digest, &label, self.progress).await?
+                }
                 None => return Err(unhashed(&manifest)),
             };
             Ok((manifest, paths, packed))
@@ -144,7 +154,7 @@ impl Call<'_> {
     async fn lay_out(
         &self,
         manifest: &Arc<Manifest>,
-        paths: Vec<(String, bool)>,
+        paths: Places,
         packed: Vec<u8>,
         left: &mut u64,
     ) -> Result<Vec<Package>> {

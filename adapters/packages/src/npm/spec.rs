@@ -55,7 +55,10 @@ impl Spec {
             None => (name, versions),
         };
         if !is_name(package) {
-            return Err(Error::args_invalid(format!("`{}` is no name of a JavaScript package", shown(package))));
+            return Err(Error::args_invalid(format!(
+                "`{}` is no name of a JavaScript package",
+                shown(package)
+            )));
         }
         if is_address(versions) {
             return Err(address(versions));
@@ -130,14 +133,17 @@ mod tests {
             let spec = Spec::parse(text).unwrap();
             assert_eq!((&*spec.name, &*spec.package, &*spec.text), (name, package, versions));
         }
-        let takes = |text: &str, version: &str| Spec::parse(text).unwrap().takes(&Version::parse(version).unwrap());
+        let takes =
+            |text: &str, version: &str| Spec::parse(text).unwrap().takes(&Version::parse(version).unwrap());
         assert!(takes("x@^1.2", "1.9.0") && !takes("x@^1.2", "2.0.0") && !takes("x@^1", "1.5.0-beta.1"));
         assert!(takes("x", "0.0.1-pre") && takes("x@~1.2.3", "1.2.9") && takes("x@1 - 2", "2.9.9"));
     }
 
     #[test]
     fn names_that_lead_elsewhere_are_refused() {
-        for bad in ["", "../x", "a/b", ".x", "_x", "node_modules", "@a", "@a/..", "@../x", "a\\b", "a b", "@a/b/c"] {
+        for bad in
+            ["", "../x", "a/b", ".x", "_x", "node_modules", "@a", "@a/..", "@../x", "a\\b", "a b", "@a/b/c"]
+        {
             assert!(Spec::parse(bad).is_err(), "{bad:?}");
         }
         for bad in ["x@https://h/x.tgz", "x@git+ssh://h/x", "x@file:../x", "x@user/repo", "https://h/x.tgz"] {

@@ -77,7 +77,8 @@ impl Tree {
     /// Whether nothing has to be asked for it.
     pub(crate) fn is_satisfied(&self, work: &Work) -> bool {
         let renewed = work.need == Need::Asked && self.upgrade;
-        !renewed && self.find(&work.from, &work.spec.name).is_some_and(|(_, node)| work.spec.takes(&node.version))
+        !renewed
+            && self.find(&work.from, &work.spec.name).is_some_and(|(_, node)| work.spec.takes(&node.version))
     }
 
     /// Places what is needed, and says what that needs in turn.
@@ -141,14 +142,17 @@ impl Tree {
         let count = self.new_nodes().count();
         if count > self.bounds.packages {
             let message = format!("more than {} packages are needed", self.bounds.packages);
-            return Err(Error::new(ErrorCode::TooLarge, message).with_hint("install fewer packages at a time"));
+            return Err(
+                Error::new(ErrorCode::TooLarge, message).with_hint("install fewer packages at a time")
+            );
         }
         Ok(next)
     }
 
     /// What is found is needed by one more.
     fn used(&mut self, work: &Work) {
-        let Some(path) = self.find(&work.from, &work.spec.name).map(|(at, _)| joined(&at, &work.spec.name)) else {
+        let Some(path) = self.find(&work.from, &work.spec.name).map(|(at, _)| joined(&at, &work.spec.name))
+        else {
             return;
         };
         if let Some(node) = self.nodes.get_mut(&path) {
@@ -175,8 +179,10 @@ impl Tree {
 
     fn conflict(&self, work: &Work, node: &Node) -> Error {
         let Work { spec, by, .. } = work;
-        let message =
-            format!("{by} needs `{}` {}, and {} must lie in the same place", spec.name, spec.text, node.version);
+        let message = format!(
+            "{by} needs `{}` {}, and {} must lie in the same place",
+            spec.name, spec.text, node.version
+        );
         Error::new(ErrorCode::Unsatisfiable, message).with_hint("name versions that go together")
     }
 
@@ -232,7 +238,8 @@ impl Tree {
         for found in stays {
             for text in &found.requires {
                 let Ok(spec) = Spec::parse(text) else { continue };
-                if let Some((_, Node { version, what: What::New { .. } })) = self.find(&found.path, &spec.name)
+                if let Some((_, Node { version, what: What::New { .. } })) =
+                    self.find(&found.path, &spec.name)
                     && !spec.takes(version)
                 {
                     let Present { name, version: own, .. } = found;

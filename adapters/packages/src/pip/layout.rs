@@ -28,7 +28,8 @@ pub(crate) fn lay_out(plan: &Plan, packed: &[u8], room: u64) -> Result<Package> 
     let programs = entry_points(&info, &unpacked);
     let mut files: Vec<PackageFile> = Vec::new();
     for file in unpacked {
-        let of_record = [format!("{info}/RECORD"), format!("{info}/RECORD.jws"), format!("{info}/RECORD.p7s")];
+        let of_record =
+            [format!("{info}/RECORD"), format!("{info}/RECORD.jws"), format!("{info}/RECORD.p7s")];
         if of_record.contains(&file.path) {
             continue;
         }
@@ -83,7 +84,8 @@ fn check_format(plan: &Plan, info: &str, files: &[Unpacked]) -> Result<()> {
     if find("METADATA").is_none() {
         return Err(refused(plan, "has no METADATA"));
     }
-    let about = find("WHEEL").map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).unwrap_or_default();
+    let about =
+        find("WHEEL").map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).unwrap_or_default();
     let version = about.lines().find_map(|line| line.strip_prefix("Wheel-Version:")).map(str::trim);
     if version.is_some_and(|version| version.starts_with("1.")) {
         return Ok(());
@@ -101,7 +103,9 @@ fn placed(file: Unpacked, site: &str, data: &str) -> Option<PackageFile> {
     match scheme {
         "purelib" | "platlib" => Some(PackageFile { path: format!("{site}/{below}"), bytes, executable }),
         "data" => Some(PackageFile { path: below.to_owned(), bytes, executable }),
-        "scripts" => Some(PackageFile { path: format!("bin/{below}"), bytes: script(bytes), executable: true }),
+        "scripts" => {
+            Some(PackageFile { path: format!("bin/{below}"), bytes: script(bytes), executable: true })
+        }
         _ => None,
     }
 }

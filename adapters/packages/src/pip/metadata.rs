@@ -14,7 +14,12 @@ pub(crate) struct Metadata {
 
 impl Metadata {
     /// Reads a `METADATA` file. What cannot be taken is told to the resolution, which may know another version.
-    pub(crate) fn read(text: &[u8], name: &PackageName, version: &Version, environment: &Environment) -> Self {
+    pub(crate) fn read(
+        text: &[u8],
+        name: &PackageName,
+        version: &Version,
+        environment: &Environment,
+    ) -> Self {
         let unusable = |why: String| Self { requires: Vec::new(), unusable: Some(why) };
         let text = String::from_utf8_lossy(text);
         let mut requires = Vec::new();

@@ -75,8 +75,11 @@ pub(crate) async fn fetch(
     let (known, solution) = call.solve(request).await?;
     if solution.len() > settings.bounds.packages {
         let (count, most) = (solution.len(), settings.bounds.packages);
-        return Err(Error::new(ErrorCode::TooLarge, format!("{count} packages are needed, more than {most}"))
-            .with_hint("install fewer packages at a time"));
+        return Err(Error::new(
+            ErrorCode::TooLarge,
+            format!("{count} packages are needed, more than {most}"),
+        )
+        .with_hint("install fewer packages at a time"));
     }
     call.collect(request, &known, &solution).await
 }
@@ -211,13 +214,16 @@ impl Call<'_> {
         let mut new = Vec::new();
         for (name, version) in solution {
             match known.present.get(name) {
-                Some(present) if present.version == *version => fetched.satisfied.push(present.as_found.clone()),
+                Some(present) if present.version == *version => {
+                    fetched.satisfied.push(present.as_found.clone())
+                }
                 _ => new.push((name.clone(), version.clone())),
             }
         }
         new.sort();
         let mut left = self.settings.bounds.unpacked;
-        let found = |(name, version): &(PackageName, Version)| known.projects.get(name)?.wheels.get(version).cloned();
+        let found =
+            |(name, version): &(PackageName, Version)| known.projects.get(name)?.wheels.get(version).cloned();
         let wheels: Vec<Wheel> = new.iter().filter_map(found).collect();
         // In order, a few ahead: so that no more lie in memory than are on their way.
         let archives = wheels.into_iter().map(|wheel| async move {
@@ -226,7 +232,8 @@ impl Call<'_> {
         });
         let mut archives = futures::stream::iter(archives).buffered(AT_ONCE / 2);
         let mut order = new.iter();
-        while let (Some((wheel, packed)), Some((name, version))) = (archives.try_next().await?, order.next()) {
+        while let (Some((wheel, packed)), Some((name, version))) = (archives.try_next().await?, order.next())
+        {
             (self.progress)(PackageEvent::Unpacking { name: name.to_string() });
             let plan = layout::Plan {
                 name: name.clone(),

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use dormouse_core::{Error, ErrorCode, Result};
 use pep440_rs::{Version, VersionSpecifiers};
 use pep508_rs::{
-    ExtraName, MarkerEnvironment, MarkerEnvironmentBuilder, MarkerTree, PackageName, Requirement, VersionOrUrl,
+    ExtraName, MarkerEnvironment, MarkerEnvironmentBuilder, MarkerTree, PackageName, Requirement,
+    VersionOrUrl,
 };
 use pubgrub::Ranges;
 
@@ -64,9 +65,9 @@ impl Wanted {
     pub(crate) fn parse(texts: &[String], environment: &Environment) -> Result<Self> {
         let mut wanted = Self { requirements: Vec::new(), hashes: HashMap::new() };
         for text in texts {
-            let (plain, hashes) = text.split_once(" --hash").map_or((text.as_str(), None), |(plain, _)| {
-                (plain, Some(&text[plain.len()..]))
-            });
+            let (plain, hashes) = text
+                .split_once(" --hash")
+                .map_or((text.as_str(), None), |(plain, _)| (plain, Some(&text[plain.len()..])));
             let requirement = parse(plain.trim())?;
             if !environment.applies(&requirement.marker, &[]) {
                 continue;
@@ -74,8 +75,11 @@ impl Wanted {
             for part in hashes.unwrap_or_default().split_whitespace() {
                 let digest = part.strip_prefix("--hash=sha256:").and_then(Digest::sha256);
                 let Some(digest) = digest else {
-                    return Err(Error::args_invalid(format!("`{}` has a hash that is not read", shown(text)))
-                        .with_hint("write `--hash=sha256:` and 64 hexadecimal digits"));
+                    return Err(Error::args_invalid(format!(
+                        "`{}` has a hash that is not read",
+                        shown(text)
+                    ))
+                    .with_hint("write `--hash=sha256:` and 64 hexadecimal digits"));
                 };
                 wanted.hashes.entry(requirement.name.clone()).or_default().push(digest);
             }
@@ -136,10 +140,14 @@ mod tests {
         ] {
             assert!(applies(yes), "{yes}");
         }
-        for no in ["python_version < '3.11'", "sys_platform == 'linux'", "extra == 'other'", "os_name == 'nt'"] {
+        for no in
+            ["python_version < '3.11'", "sys_platform == 'linux'", "extra == 'other'", "os_name == 'nt'"]
+        {
             assert!(!applies(no), "{no}");
         }
-        assert!(environment.fits(Some(">=3.9, <4")) && environment.fits(None) && environment.fits(Some("~~")));
+        assert!(
+            environment.fits(Some(">=3.9, <4")) && environment.fits(None) && environment.fits(Some("~~"))
+        );
         assert!(!environment.fits(Some("<3.14")) && !environment.fits(Some(">=3.15")));
         assert!(Environment::new("2.7").is_err() && Environment::new("x").is_err());
     }

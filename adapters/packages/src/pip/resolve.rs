@@ -213,7 +213,11 @@ impl DependencyProvider for Run {
         Ok(last.or(newest))
     }
 
-    fn get_dependencies(&self, id: &Id, version: &Version) -> Result<Dependencies<Id, Versions, String>, Left> {
+    fn get_dependencies(
+        &self,
+        id: &Id,
+        version: &Version,
+    ) -> Result<Dependencies<Id, Versions, String>, Left> {
         let mut needs: BTreeMap<Id, Versions> = BTreeMap::new();
         let (requires, extra) = match id {
             Id::Asked => (&self.known.asked, None),
@@ -237,7 +241,9 @@ impl DependencyProvider for Run {
             let with = requirement.extras.iter().map(|extra| Some(extra.clone()));
             for extra in with.chain([None]) {
                 let id = Id::Project(requirement.name.clone(), extra);
-                let both = needs.get(&id).map_or_else(|| bound.clone(), |other: &Versions| other.intersection(&bound));
+                let both = needs
+                    .get(&id)
+                    .map_or_else(|| bound.clone(), |other: &Versions| other.intersection(&bound));
                 needs.insert(id, both);
             }
         }

@@ -55,10 +55,10 @@ impl Project {
             let pure = parsed.pure(environment.minor) && !file.yanked;
             match file.digest.filter(|digest| pure && pinned(digest)) {
                 Some(digest) if environment.fits(file.requires_python.as_deref()) => {
-                    let metadata = file.metadata.and_then(|digest| {
+                    let metadata = file.metadata.map(|digest| {
                         let mut url = file.url.clone();
                         url.set_path(&format!("{}.metadata", url.path()));
-                        Some((url, digest))
+                        (url, digest)
                     });
                     let wheel = Wheel { filename: file.filename, url: file.url, digest, metadata };
                     project.wheels.insert(parsed.version, wheel);
@@ -89,7 +89,8 @@ struct Name {
 impl Name {
     fn parse(filename: &str) -> Option<Self> {
         let parts: Vec<&str> = filename.strip_suffix(".whl")?.split('-').collect();
-        let ([name, version, python, abi, platform] | [name, version, _, python, abi, platform]) = parts[..] else {
+        let ([name, version, python, abi, platform] | [name, version, _, python, abi, platform]) = parts[..]
+        else {
             return None;
         };
         Some(Self {
@@ -108,7 +109,8 @@ impl Name {
             Some(older) => older.parse::<u64>().is_ok_and(|older| older <= minor),
             None => tag == format!("cp3{minor}"),
         });
-        let any = self.abi.split('.').any(|tag| tag == "none") && self.platform.split('.').any(|tag| tag == "any");
+        let any =
+            self.abi.split('.').any(|tag| tag == "none") && self.platform.split('.').any(|tag| tag == "any");
         python && any
     }
 }

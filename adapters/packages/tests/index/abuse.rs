@@ -14,9 +14,11 @@ const WHEEL: &str = "/files/lib-1.0-py3-none-any.whl";
 /// An index whose only wheel is these bytes, with their right hash.
 async fn with_wheel(bytes: Vec<u8>) -> Server {
     let server = Server::start().await;
-    project(&server, Form::JsonMetadata, &[
-        Wheel::new("lib", "1.0").listed("hashes", json!({"sha256": sha256(&bytes)})),
-    ]);
+    project(
+        &server,
+        Form::JsonMetadata,
+        &[Wheel::new("lib", "1.0").listed("hashes", json!({"sha256": sha256(&bytes)}))],
+    );
     server.put(WHEEL, Say::Body("application/octet-stream", bytes));
     server
 }
@@ -36,7 +38,8 @@ fn info(files: &[(&str, &[u8])]) -> Vec<u8> {
     zip(&all.collect::<Vec<_>>())
 }
 
-const BAD_NAMES: [&str; 8] = ["../up", "/etc/x", "a/../../up", "a//b", "./a/./b", "a\\..\\b", "a\nb", "a/../b"];
+const BAD_NAMES: [&str; 8] =
+    ["../up", "/etc/x", "a/../../up", "a//b", "./a/./b", "a\\..\\b", "a\nb", "a/../b"];
 
 #[tokio::test]
 async fn names_that_lead_out_of_a_wheel_are_refused() {
@@ -73,10 +76,13 @@ async fn wheels_that_are_none_are_refused() {
     for bytes in [
         b"no zip".to_vec(),
         Vec::new(),
-        zip(&[about.clone()]),
+        zip(std::slice::from_ref(&about)),
         zip(&[about.clone(), file("lib-1.0.dist-info/WHEEL", "Wheel-Version: 2.0\n")]),
         zip(&[file("lib-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\n")]),
-        zip(&[file("other-1.0.dist-info/METADATA", ""), file("other-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\n")]),
+        zip(&[
+            file("other-1.0.dist-info/METADATA", ""),
+            file("other-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\n"),
+        ]),
         info(&[])[..80].to_vec(),
     ] {
         let server = with_wheel(bytes).await;
@@ -174,7 +180,8 @@ async fn bodies_without_an_end_are_read_to_their_bound() {
         registered(&server, &[(json!({"name": "lib", "version": "1.0.0"}), Vec::new())]);
         server.put(path, Say::Endless);
         let bounds = Bounds { page: 1 << 20, archive: 1 << 20, ..Bounds::default() };
-        let manager = if path == "/simple/lib/" || path == WHEEL { PackageManager::Pip } else { PackageManager::Npm };
+        let manager =
+            if path == "/simple/lib/" || path == WHEEL { PackageManager::Pip } else { PackageManager::Npm };
         let small = Settings { bounds, ..settings(&server) };
         let error = fetch(small, request(manager, &["lib"])).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::TooLarge, "{path}: {error}");
@@ -186,7 +193,11 @@ async fn a_wheel_that_says_it_is_another_is_not_taken() {
     let server = Server::start().await;
     project(&server, Form::Json, &[Wheel::new("other", "1.0")]);
     let bytes = server.bytes("/files/other-1.0-py3-none-any.whl");
-    project(&server, Form::Json, &[Wheel::new("lib", "1.0").listed("hashes", json!({"sha256": sha256(&bytes)}))]);
+    project(
+        &server,
+        Form::Json,
+        &[Wheel::new("lib", "1.0").listed("hashes", json!({"sha256": sha256(&bytes)}))],
+    );
     server.put(WHEEL, Say::Body("application/octet-stream", bytes));
     let error = pip(&server, &["lib"]).await.unwrap_err();
     assert!(error.message().contains("another package"), "{error}");

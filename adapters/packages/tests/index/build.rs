@@ -119,7 +119,8 @@ pub(crate) fn project(server: &Server, form: Form, wheels: &[Wheel]) {
             }
         }
         let hash = about["hashes"]["sha256"].as_str().unwrap_or_default().to_owned();
-        anchors.push_str(&format!("<a href=\"../../files/{file}#sha256={hash}\"{attributes}>{file}</a><br>\n"));
+        anchors
+            .push_str(&format!("<a href=\"../../files/{file}#sha256={hash}\"{attributes}>{file}</a><br>\n"));
         files.push(about);
         server.put(format!("/files/{file}"), Say::Body("application/octet-stream", bytes));
     }

@@ -115,7 +115,9 @@ async fn redirects_stay_with_the_index() {
     assert_eq!(names(&pip(&server, &["lib"]).await.unwrap()), ["lib 1.0"]);
     let port = other.url.rsplit(':').next().unwrap().to_owned();
     other.asked();
-    for target in [format!("http://localhost:{port}"), format!("http://127.0.0.2:{port}"), "file:///etc".into()] {
+    for target in
+        [format!("http://localhost:{port}"), format!("http://127.0.0.2:{port}"), "file:///etc".into()]
+    {
         server.put(WHEEL, Say::Redirect(format!("{target}{WHEEL}")));
         let error = pip(&server, &["lib"]).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::IndexUnavailable, "{target}");

@@ -89,7 +89,12 @@ impl Sandbox {
     }
 
     /// What a front door does.
-    async fn install(&mut self, server: &Server, manager: PackageManager, wanted: &[&str]) -> Result<Vec<Installed>> {
+    async fn install(
+        &mut self,
+        server: &Server,
+        manager: PackageManager,
+        wanted: &[&str],
+    ) -> Result<Vec<Installed>> {
         let mut request = request(manager, wanted);
         request.present = self.present(manager).await;
         let fetched = fetch(settings(server), request.clone()).await?;
@@ -107,10 +112,11 @@ async fn pip_index() -> Server {
         let points = format!("tool-{version}.dist-info/entry_points.txt");
         Wheel::new("tool", version).requires("lib").file(&points, b"[console_scripts]\ntool = tool:main\n")
     };
-    project(&server, Form::Json, &[
-        tool("1.0").file("tool_old/deep/er.py", b"old"),
-        tool("2.0").file("big.bin", &vec![7; 100_000]),
-    ]);
+    project(
+        &server,
+        Form::Json,
+        &[tool("1.0").file("tool_old/deep/er.py", b"old"), tool("2.0").file("big.bin", &vec![7; 100_000])],
+    );
     project(&server, Form::Json, &[Wheel::new("lib", "1.0")]);
     server
 }
@@ -162,7 +168,11 @@ async fn files_of_the_user_are_not_overwritten() {
     for (mine, folder) in [("tool.py", false), ("tool.py", true), ("tool_old", false)] {
         let mut sandbox = Sandbox::new(1 << 20);
         let place = path(&format!("/workspace/.local/lib/python3.14/site-packages/{mine}"));
-        if folder { sandbox.0.make_folder(&place).unwrap() } else { sandbox.0.write(&place, b"mine").unwrap() }
+        if folder {
+            sandbox.0.make_folder(&place).unwrap()
+        } else {
+            sandbox.0.write(&place, b"mine").unwrap()
+        }
         let before = sandbox.all();
         let error = sandbox.install(&server, pip, &["tool==1.0"]).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidState, "{mine} {folder}");

@@ -25,7 +25,10 @@ async fn packages_lie_high_and_deeper_where_versions_conflict() {
         "node_modules/ms 1.9.0",
     ];
     assert_eq!(places(&fetched), wanted);
-    assert_eq!(text(&fetched.packages[2], "node_modules/leaf/node_modules/ms/index.js"), "module.exports = '2.1.0';\n");
+    assert_eq!(
+        text(&fetched.packages[2], "node_modules/leaf/node_modules/ms/index.js"),
+        "module.exports = '2.1.0';\n"
+    );
     let downloads = server.asked().iter().filter(|asked| asked.path.contains("ms-2.1.0")).count();
     assert_eq!(downloads, 1, "an archive is fetched once for all of its places");
 }
@@ -34,21 +37,25 @@ async fn packages_lie_high_and_deeper_where_versions_conflict() {
 async fn scopes_aliases_and_circles() {
     let server = Server::start().await;
     package(&server, &[Tarball::new("@a/b", "1.0.0").needs(json!({"c": "1", "old": "npm:c@0.9.0"}))]);
-    package(&server, &[
-        Tarball::new("c", "0.9.0"),
-        Tarball::new("c", "1.0.0").needs(json!({"@a/b": "^1"})),
-    ]);
+    package(&server, &[Tarball::new("c", "0.9.0"), Tarball::new("c", "1.0.0").needs(json!({"@a/b": "^1"}))]);
     let fetched = npm(&server, &["@a/b@^1"]).await.unwrap();
-    assert_eq!(places(&fetched), ["node_modules/@a/b 1.0.0", "node_modules/c 1.0.0", "node_modules/old 0.9.0"]);
+    assert_eq!(
+        places(&fetched),
+        ["node_modules/@a/b 1.0.0", "node_modules/c 1.0.0", "node_modules/old 0.9.0"]
+    );
     assert!(server.asked().iter().any(|asked| asked.path == "/npm/@a%2fb"));
 }
 
 #[tokio::test]
 async fn peers_are_installed_beside_and_conflicts_told() {
     let server = Server::start().await;
-    let plugin = Tarball::new("plugin", "1.0.0").says("peerDependencies", json!({"core": "^2", "extra": "*"}));
+    let plugin =
+        Tarball::new("plugin", "1.0.0").says("peerDependencies", json!({"core": "^2", "extra": "*"}));
     package(&server, &[plugin.says("peerDependenciesMeta", json!({"extra": {"optional": true}}))]);
-    package(&server, &[Tarball::new("core", "1.0.0"), Tarball::new("core", "2.0.0"), Tarball::new("core", "3.0.0")]);
+    package(
+        &server,
+        &[Tarball::new("core", "1.0.0"), Tarball::new("core", "2.0.0"), Tarball::new("core", "3.0.0")],
+    );
     let fetched = npm(&server, &["plugin"]).await.unwrap();
     assert_eq!(places(&fetched), ["node_modules/core 2.0.0", "node_modules/plugin 1.0.0"]);
     let error = npm(&server, &["plugin", "core@3"]).await.unwrap_err();
@@ -90,7 +97,10 @@ async fn scripts_are_not_run_and_programs_are_made() {
     let cli = "#!/usr/bin/env node\nrequire(\"../tool/cli.js\");\n";
     assert_eq!(text(package, "node_modules/.bin/tool"), cli);
     assert_eq!(text(package, "node_modules/.bin/up"), cli);
-    assert_eq!(text(package, "node_modules/.bin/modern"), "#!/usr/bin/env node\nimport(\"../tool/m.mjs\");\n");
+    assert_eq!(
+        text(package, "node_modules/.bin/modern"),
+        "#!/usr/bin/env node\nimport(\"../tool/m.mjs\");\n"
+    );
     assert!(!package.files.iter().any(|file| file.path.contains(".bin/gone") || file.path.contains("..")));
 }
 

@@ -13,10 +13,14 @@ const SITE: &str = "lib/python3.14/site-packages";
 
 /// `app` needs `lib` and `util`; its newest version wants a `lib` that `util` does not bear.
 fn conflicting(server: &Server, form: Form) {
-    project(server, form, &[
-        Wheel::new("app", "1.0").requires("lib>=1").requires("util"),
-        Wheel::new("app", "2.0").requires("lib>=2").requires("util"),
-    ]);
+    project(
+        server,
+        form,
+        &[
+            Wheel::new("app", "1.0").requires("lib>=1").requires("util"),
+            Wheel::new("app", "2.0").requires("lib>=2").requires("util"),
+        ],
+    );
     project(server, form, &[Wheel::new("lib", "1.5"), Wheel::new("lib", "2.1")]);
     project(server, form, &[Wheel::new("util", "1.0").requires("lib<2")]);
 }
@@ -59,11 +63,15 @@ async fn a_contradiction_names_both_sides() {
 #[tokio::test]
 async fn extras_and_markers_bring_what_they_name() {
     let server = Server::start().await;
-    project(&server, Form::Json, &[Wheel::new("app", "1.0")
-        .requires("socks>=1; extra == 'socks'")
-        .requires("old; python_version < '3.11'")
-        .requires("windows; sys_platform == 'win32'")
-        .requires("here; sys_platform == 'wasi'")]);
+    project(
+        &server,
+        Form::Json,
+        &[Wheel::new("app", "1.0")
+            .requires("socks>=1; extra == 'socks'")
+            .requires("old; python_version < '3.11'")
+            .requires("windows; sys_platform == 'win32'")
+            .requires("here; sys_platform == 'wasi'")],
+    );
     for name in ["socks", "old", "windows", "here"] {
         project(&server, Form::Json, &[Wheel::new(name, "1.0")]);
     }
@@ -77,13 +85,17 @@ async fn extras_and_markers_bring_what_they_name() {
 async fn yanked_early_and_unfitting_versions_are_passed_over() {
     let server = Server::start().await;
     for form in [Form::Json, Form::Html] {
-        project(&server, form, &[
-            Wheel::new("app", "1.0"),
-            Wheel::new("app", "1.1").listed("yanked", json!("broken")),
-            Wheel::new("app", "1.2").listed("requires-python", json!(">=3.15")),
-            Wheel::new("app", "1.3").tag("cp314-cp314-manylinux_2_17_x86_64"),
-            Wheel::new("app", "2.0rc1"),
-        ]);
+        project(
+            &server,
+            form,
+            &[
+                Wheel::new("app", "1.0"),
+                Wheel::new("app", "1.1").listed("yanked", json!("broken")),
+                Wheel::new("app", "1.2").listed("requires-python", json!(">=3.15")),
+                Wheel::new("app", "1.3").tag("cp314-cp314-manylinux_2_17_x86_64"),
+                Wheel::new("app", "2.0rc1"),
+            ],
+        );
         assert_eq!(names(&pip(&server, &["app"]).await.unwrap()), ["app 1.0"]);
         assert_eq!(names(&pip(&server, &["app>=2.0rc1"]).await.unwrap()), ["app 2.0rc1"]);
     }
@@ -118,7 +130,10 @@ async fn native_code_is_a_clear_error() {
         let error = pip(&server, &[name]).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::CapabilityUnavailable);
         let told = told(&error);
-        assert!(told.contains("`fast` 1.0") && told.contains("manylinux") && told.contains("Docker"), "{told}");
+        assert!(
+            told.contains("`fast` 1.0") && told.contains("manylinux") && told.contains("Docker"),
+            "{told}"
+        );
     }
 }
 
@@ -126,17 +141,24 @@ async fn native_code_is_a_clear_error() {
 async fn files_lie_where_python_looks_for_them() {
     let server = Server::start().await;
     let points = b"[console_scripts]\ntool = tool.cli:main [x]\nbad/name = tool:x\nodd = not python\n[other]\nx = y:z\n";
-    project(&server, Form::Json, &[Wheel::new("tool", "1.0")
-        .file("tool-1.0.dist-info/entry_points.txt", points)
-        .file("tool-1.0.data/scripts/helper", b"#!python -E\nprint(1)\n")
-        .file("tool-1.0.data/data/share/tool/x.txt", b"data")
-        .file("tool-1.0.data/purelib/more.py", b"")
-        .file("tool-1.0.data/headers/tool.h", b"")
-        .file("tool/with, comma.txt", b"")]);
+    project(
+        &server,
+        Form::Json,
+        &[Wheel::new("tool", "1.0")
+            .file("tool-1.0.dist-info/entry_points.txt", points)
+            .file("tool-1.0.data/scripts/helper", b"#!python -E\nprint(1)\n")
+            .file("tool-1.0.data/data/share/tool/x.txt", b"data")
+            .file("tool-1.0.data/purelib/more.py", b"")
+            .file("tool-1.0.data/headers/tool.h", b"")
+            .file("tool/with, comma.txt", b"")],
+    );
     let fetched = pip(&server, &["tool"]).await.unwrap();
     let package = &fetched.packages[0];
     let script = text(package, "bin/tool");
-    assert!(script.starts_with("#!/usr/bin/env python3\n") && script.contains("from tool.cli import main"), "{script}");
+    assert!(
+        script.starts_with("#!/usr/bin/env python3\n") && script.contains("from tool.cli import main"),
+        "{script}"
+    );
     assert_eq!(text(package, "bin/helper"), "#!/usr/bin/env python3\nprint(1)\n");
     let programs: Vec<&str> =
         package.files.iter().filter(|file| file.executable).map(|file| file.path.as_str()).collect();
@@ -148,7 +170,9 @@ async fn files_lie_where_python_looks_for_them() {
     assert_eq!(text(package, &format!("{SITE}/tool-1.0.dist-info/REQUESTED")), "");
     let record = text(package, &format!("{SITE}/tool-1.0.dist-info/RECORD"));
     assert_eq!(record.lines().count(), package.files.len());
-    for line in ["../../../bin/tool,sha256=", "\"tool/with, comma.txt\",sha256=", "tool-1.0.dist-info/RECORD,,"] {
+    for line in
+        ["../../../bin/tool,sha256=", "\"tool/with, comma.txt\",sha256=", "tool-1.0.dist-info/RECORD,,"]
+    {
         assert!(record.contains(line), "{line}: {record}");
     }
     assert!(!package.files.iter().any(|file| file.path.ends_with(".h")));
@@ -178,5 +202,8 @@ async fn what_goes_on_is_told() {
     assert_eq!(events.last(), Some(&PackageEvent::Unpacking { name: "lib".into() }));
     let size = server.bytes("/files/lib-1.0-py3-none-any.whl").len() as u64;
     let name = "lib-1.0-py3-none-any.whl".to_owned();
-    assert!(events.contains(&PackageEvent::Downloading { name, bytes: size, total: Some(size) }), "{events:?}");
+    assert!(
+        events.contains(&PackageEvent::Downloading { name, bytes: size, total: Some(size) }),
+        "{events:?}"
+    );
 }

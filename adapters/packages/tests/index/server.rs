@@ -108,7 +108,8 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, uri: Uri, headers: Hea
         }
         Say::Endless => {
             let chunk = || Some((Ok::<_, std::io::Error>(Bytes::from(vec![b' '; 64 << 10])), ()));
-            *response.body_mut() = Body::from_stream(futures::stream::unfold((), move |()| async move { chunk() }));
+            *response.body_mut() =
+                Body::from_stream(futures::stream::unfold((), move |()| async move { chunk() }));
         }
         Say::Stalled => {
             let first = futures::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"{"))]);

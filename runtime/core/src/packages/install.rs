@@ -208,7 +208,8 @@ async fn tidy(files: &mut dyn Files, root: &GuestPath, paths: &[GuestPath]) {
     let mut folders = BTreeSet::new();
     for path in paths {
         let mut path = path.as_str();
-        while let Some((folder, _)) = path.rsplit_once('/').filter(|(folder, _)| folder.len() > root.as_str().len())
+        while let Some((folder, _)) =
+            path.rsplit_once('/').filter(|(folder, _)| folder.len() > root.as_str().len())
         {
             folders.insert(folder);
             path = folder;
@@ -237,11 +238,7 @@ fn ordered(manager: PackageManager, package: &Package) -> Vec<&super::PackageFil
 }
 
 /// What lies where a package is to lie.
-fn replaced<'a>(
-    manager: PackageManager,
-    package: &Package,
-    present: &'a [Present],
-) -> Option<&'a Present> {
+fn replaced<'a>(manager: PackageManager, package: &Package, present: &'a [Present]) -> Option<&'a Present> {
     present.iter().find(|old| match manager {
         PackageManager::Pip => normal(&old.name) == normal(&package.name),
         PackageManager::Npm => old.path == package.path,
