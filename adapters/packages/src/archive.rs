@@ -31,11 +31,7 @@ struct Collector<'a> {
 /// Reads a wheel. `room` is how many bytes it may unpack to.
 pub(crate) fn wheel(name: &str, packed: &[u8], room: u64) -> Result<Vec<Unpacked>> {
     let mut collector = Collector::new(name, room);
-    let entries = packed.windows(ZIP_ENTRY.len()).filter(|window| *window == ZIP_ENTRY).count();
-    if entries > MAX_ENTRIES {
-        return Err(collector.too_many());
-    }
-    let mut archive = zip::ZipArchive::new(Cursor::new(packed)).map_err(|error| collector.damaged(error))?;
+    let mut archive = collector.open(packed)?;
     for index in 0..archive.len() {
         let mut entry = archive.by_index(index).map_err(|error| collector.damaged(error))?;
         let raw = entry.name_raw().to_vec();
@@ -59,7 +55,7 @@ pub(crate) fn wheel(name: &str, packed: &[u8], room: u64) -> Result<Vec<Unpacked
 /// Reads one file of a wheel, by the end of its name.
 pub(crate) fn wheel_file(name: &str, packed: &[u8], wanted: &str, most: u64) -> Result<Vec<u8>> {
     let collector = Collector::new(name, most);
-    let mut archive = zip::ZipArchive::new(Cursor::new(packed)).map_err(|error| collector.damaged(error))?;
+    let mut archive = collector.open(packed)?;
     let found = archive
         .file_names()
         .flatten()
@@ -106,6 +102,15 @@ impl<'a> Collector<'a> {
     fn new(archive: &'a str, room: u64) -> Self {
         let (names, folded) = (BTreeSet::new(), BTreeSet::new());
         Self { archive, files: Vec::new(), names, folded, entries: 0, left: room }
+    }
+
+    fn open<'b>(&self, packed: &'b [u8]) -> Result<zip::ZipArchive<Cursor<&'b [u8]>>> {
+        // Before a table of any size is read.
+        let entries = packed.windows(ZIP_ENTRY.len()).filter(|window| *window == ZIP_ENTRY).count();
+        if entries > MAX_ENTRIES {
+            return Err(self.too_many());
+        }
+        zip::ZipArchive::new(Cursor::new(packed)).map_err(|error| self.damaged(error))
     }
 
     fn count(&mut self) -> Result<()> {

@@ -52,13 +52,13 @@ pub struct Bounds {
     pub packages: usize,
     /// Folders of `node_modules` in one another. Default 32.
     pub depth: usize,
-    /// Bytes of an index's page about one package. Default 64 MiB.
+    /// Bytes of an index's page about one package. Default 32 MiB.
     pub page: u64,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { archive: 64 << 20, unpacked: 256 << 20, packages: 200, depth: 32, page: 64 << 20 }
+        Self { archive: 64 << 20, unpacked: 256 << 20, packages: 200, depth: 32, page: 32 << 20 }
     }
 }
 

@@ -41,13 +41,16 @@ pub(crate) struct Page {
     pub(crate) body: Vec<u8>,
 }
 
-/// Notes for the user, without repetition.
+/// Notes for the user, without repetition: at most 100 of 500 characters.
 #[derive(Debug, Default)]
 pub(crate) struct Notes(Mutex<BTreeSet<String>>);
 
 impl Notes {
-    pub(crate) fn add(&self, note: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
+    pub(crate) fn add(&self, note: &str) {
+        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if notes.len() < 100 {
+            notes.insert(note.chars().filter(|letter| !letter.is_control()).take(500).collect());
+        }
     }
 
     pub(crate) fn take(&self) -> Vec<String> {
@@ -124,7 +127,7 @@ impl Source {
                 else {
                     return Err(error);
                 };
-                notes.add(format!(
+                notes.add(&format!(
                     "the index cannot be reached; what it said {} min ago was used",
                     kept.age.as_secs() / 60
                 ));
@@ -300,7 +303,8 @@ fn reachable(index: &Index, from: &Url, target: &Url) -> Result<()> {
     let web = matches!(target.scheme(), "http" | "https") && target.has_host();
     let lower = from.scheme() == "https" && target.scheme() == "http";
     let own = target.host_str() == index.base.host_str();
-    let named = target.domain().is_some_and(|name| name.contains('.') && !name.ends_with(".localhost"));
+    let named = target.domain().map(|name| name.trim_end_matches('.'));
+    let named = named.is_some_and(|name| name.contains('.') && !name.ends_with(".localhost"));
     if web && !lower && (own || named) { Ok(()) } else { Err(elsewhere(index)) }
 }
 

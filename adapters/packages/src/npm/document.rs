@@ -40,13 +40,13 @@ pub(crate) struct Manifest {
 
 impl Document {
     /// Reads a document; none when it has another form.
-    pub(crate) fn read(text: &[u8], base: &Url) -> Option<Self> {
+    pub(crate) fn read(name: &str, text: &[u8], base: &Url) -> Option<Self> {
         let mut whole: Map<String, Json> = serde_json::from_slice(text).ok()?;
         let Some(Json::Object(versions)) = whole.remove("versions") else { return None };
         let versions =
             versions.into_iter().filter_map(|(version, about)| Some((Version::parse(version).ok()?, about)));
         Some(Self {
-            name: whole.get("name")?.as_str()?.to_owned(),
+            name: name.to_owned(),
             tags: texts(whole.get("dist-tags").unwrap_or(&Json::Null)),
             versions: versions.collect(),
             base: base.clone(),
@@ -84,8 +84,9 @@ impl Document {
         let manifest = self.manifest(version, about);
         for (field, own) in [("os", &SYSTEMS[..]), ("cpu", &PROCESSORS[..])] {
             if !runs(&about[field], own) {
+                let machines: String = about[field].to_string().chars().take(100).collect();
                 let message =
-                    format!("`{}` {} is for other machines: {}", self.name, manifest.version, about[field]);
+                    format!("`{}` {} is for other machines: {machines}", self.name, manifest.version);
                 return Err(Error::new(ErrorCode::CapabilityUnavailable, message)
                     .with_hint("packages with native code need the Docker provider"));
             }
@@ -100,7 +101,12 @@ impl Document {
     }
 
     fn told_tags(&self) -> String {
-        let tags: Vec<String> = self.tags.keys().take(10).map(|tag| format!("`{tag}`")).collect();
+        let tags: Vec<String> = self
+            .tags
+            .keys()
+            .take(10)
+            .map(|tag| format!("`{}`", tag.chars().take(50).collect::<String>()))
+            .collect();
         if tags.is_empty() { "none".into() } else { tags.join(", ") }
     }
 
@@ -191,7 +197,7 @@ mod tests {
             .collect();
         let text = json!({"name": "x", "dist-tags": {"latest": "1.2.0", "next": "3.0.0-rc.1"}, "versions": versions});
         let document =
-            Document::read(text.to_string().as_bytes(), &Url::parse("http://h/x").unwrap()).unwrap();
+            Document::read("x", text.to_string().as_bytes(), &Url::parse("http://h/x").unwrap()).unwrap();
         let pick =
             |spec: &str| document.pick(&Spec::parse(spec).unwrap()).map(|found| found.version.to_string());
         assert_eq!(pick("x").unwrap(), "1.2.0");

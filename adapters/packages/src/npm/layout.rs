@@ -103,7 +103,7 @@ pub(crate) fn one_program_a_name(packages: &mut [Package], notes: &Notes) {
             let Some(program) = file.path.strip_prefix("node_modules/.bin/") else { return true };
             let first = seen.insert(program.to_owned());
             if !first {
-                notes.add(format!(
+                notes.add(&format!(
                     "the program `{program}` of `{name}` was left out: another package has one"
                 ));
             }

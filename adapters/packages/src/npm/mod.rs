@@ -23,6 +23,8 @@ use crate::source::{Notes, Source, blocking, unavailable};
 
 /// The short form of a package's document, else the whole one.
 const ACCEPT: &str = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8";
+/// Most packages that the registry is asked about in one call.
+const MAX_DOCUMENTS: usize = 1_000;
 /// Requests at one time.
 const AT_ONCE: usize = 6;
 
@@ -64,6 +66,12 @@ pub(crate) async fn fetch(
             .map(|work| work.spec.package.clone())
             .filter(|name| !known.contains_key(name))
             .collect();
+        if known.len() + names.len() > MAX_DOCUMENTS {
+            let message = format!("more than {MAX_DOCUMENTS} packages would have to be asked about");
+            return Err(
+                Error::new(ErrorCode::TooLarge, message).with_hint("install fewer packages at a time")
+            );
+        }
         call.documents(&mut known, names).await?;
         let mut next = Vec::new();
         for work in &level {
@@ -108,7 +116,8 @@ impl Call<'_> {
             .with_hint("look at the spelling of the name"));
         };
         let base = page.url.clone();
-        let read = blocking(move || Document::read(&page.body, &base)).await?;
+        let asked = name.to_owned();
+        let read = blocking(move || Document::read(&asked, &page.body, &base)).await?;
         read.ok_or_else(|| {
             unavailable(format!("the package index at {} answered in an unknown form", self.index.host()))
                 .with_hint("the index must be a registry of npm packages")
@@ -144,8 +153,8 @@ impl Call<'_> {
         fetched.packages.sort_by(|a, b| a.path.cmp(&b.path));
         layout::one_program_a_name(&mut fetched.packages, &self.notes);
         fetched.satisfied = tree.satisfied();
-        for note in tree.broken(&request.present) {
-            self.notes.add(note);
+        for note in tree.broken(&request.present).into_iter().chain(tree.for_other_machines()) {
+            self.notes.add(&note);
         }
         fetched.notes = self.notes.take();
         Ok(fetched)
@@ -168,7 +177,7 @@ impl Call<'_> {
         .await?;
         let packages = match laid {
             Err(error) if all_optional && error.code() == ErrorCode::CapabilityUnavailable => {
-                self.notes.add(format!("the optional package `{}` was left out: {error}", manifest.name));
+                self.notes.add(&format!("the optional package `{}` was left out: {error}", manifest.name));
                 return Ok(Vec::new());
             }
             laid => laid?,
@@ -176,11 +185,11 @@ impl Call<'_> {
         let files = packages.iter().flat_map(|package| &package.files);
         *left = left.saturating_sub(files.map(|file| file.bytes.len() as u64).sum());
         if manifest.scripts || layout::has_scripts(&packages) {
-            self.notes.add(format!("the install scripts of `{}` were not run", manifest.name));
+            self.notes.add(&format!("the install scripts of `{}` were not run", manifest.name));
         }
         if let Some(why) = &manifest.deprecated {
             let why: String = why.chars().filter(|letter| !letter.is_control()).take(200).collect();
-            self.notes.add(format!("`{}` {} is deprecated: {why}", manifest.name, manifest.version));
+            self.notes.add(&format!("`{}` {} is deprecated: {why}", manifest.name, manifest.version));
         }
         Ok(packages)
     }

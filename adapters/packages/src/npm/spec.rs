@@ -6,6 +6,9 @@ use nodejs_semver::{Range, Version};
 /// Longest name of a package, in bytes.
 const MAX_NAME: usize = 214;
 
+/// Longest text of versions, in bytes.
+const MAX_VERSIONS: usize = 512;
+
 /// Which versions are meant.
 #[derive(Clone, Debug)]
 pub(crate) enum Versions {
@@ -47,6 +50,9 @@ impl Spec {
                 .with_hint("write `NAME`, `@SCOPE/NAME` or `NAME@RANGE`"));
         }
         let versions = versions.trim();
+        if versions.len() > MAX_VERSIONS || versions.chars().any(char::is_control) {
+            return Err(Error::args_invalid(format!("the versions of `{name}` are no range")));
+        }
         let (package, versions) = match versions.strip_prefix("npm:") {
             Some(real) => {
                 let at = real.get(1..).and_then(|rest| rest.find('@')).map(|at| at + 1);

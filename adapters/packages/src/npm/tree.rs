@@ -63,6 +63,8 @@ pub(crate) struct Tree {
     nodes: BTreeMap<String, Node>,
     bounds: Bounds,
     upgrade: bool,
+    /// How many optional packages for other machines were left out, by who named them.
+    machines: BTreeMap<String, usize>,
 }
 
 impl Tree {
@@ -71,7 +73,7 @@ impl Tree {
             let version = Version::parse(&found.version).ok()?;
             Some((found.path.clone(), Node { version, what: What::Present(found.clone(), false) }))
         });
-        Self { nodes: nodes.collect(), bounds, upgrade }
+        Self { nodes: nodes.collect(), bounds, upgrade, machines: BTreeMap::new() }
     }
 
     /// Whether nothing has to be asked for it.
@@ -88,9 +90,17 @@ impl Tree {
             return Ok(Vec::new());
         }
         match self.placed(work, known) {
-            // What only an optional package needs can be left out with it.
+            // Packages with native code name one for each machine.
+            Err(error)
+                if work.need == Need::Optional
+                    && error.code() == ErrorCode::CapabilityUnavailable
+                    && known.get(&work.spec.package).is_some_and(Result::is_ok) =>
+            {
+                *self.machines.entry(work.by.clone()).or_default() += 1;
+                Ok(Vec::new())
+            }
             Err(error) if work.need == Need::Optional && error.code() != ErrorCode::TooLarge => {
-                notes.add(format!("the optional package `{}` was left out: {error}", work.spec.name));
+                notes.add(&format!("the optional package `{}` was left out: {error}", work.spec.name));
                 Ok(Vec::new())
             }
             // It goes with the package that cannot do without it.
@@ -99,7 +109,7 @@ impl Tree {
                     let below = format!("{}/", work.from);
                     self.nodes.retain(|path, _| *path != work.from && !path.starts_with(&below));
                 }
-                notes.add(format!("the optional package {} was left out: {error}", work.by));
+                notes.add(&format!("the optional package {} was left out: {error}", work.by));
                 Ok(Vec::new())
             }
             placed => placed,
@@ -227,6 +237,13 @@ impl Tree {
 
     fn is_optional(&self, path: &str) -> bool {
         matches!(self.nodes.get(path), Some(Node { what: What::New { optional: true, .. }, .. }))
+    }
+
+    /// What was left out because it is for other machines.
+    pub(crate) fn for_other_machines(&self) -> impl Iterator<Item = String> {
+        self.machines.iter().map(|(by, count)| {
+            format!("{by} has native code in optional packages; {count} for other machines were left out")
+        })
     }
 
     /// What of the packages that stay no longer fits.

@@ -5,6 +5,9 @@ use pep508_rs::{PackageName, Requirement};
 
 use super::requirement::{self, Environment};
 
+/// Most dependencies of a version, those of its extras included.
+const MAX_REQUIRES: usize = 2_000;
+
 /// Its dependencies, or why it cannot be taken.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Metadata {
@@ -31,6 +34,9 @@ impl Metadata {
                 "requires-python" if !environment.fits(Some(value)) => {
                     return unusable(format!("it requires Python {value}"));
                 }
+                "requires-dist" if requires.len() >= MAX_REQUIRES => {
+                    return unusable(format!("it has more than {MAX_REQUIRES} dependencies"));
+                }
                 "requires-dist" => match requirement::parse(value) {
                     Ok(requirement) => requires.push(requirement),
                     Err(error) => return unusable(error.message().to_owned()),
@@ -46,7 +52,8 @@ impl Metadata {
 
     /// Reads the requirements of what lies in the tree; what cannot be read is left out.
     pub(crate) fn present(requires: &[String]) -> Self {
-        let requires = requires.iter().filter_map(|text| requirement::parse(text).ok()).collect();
+        let requires =
+            requires.iter().take(MAX_REQUIRES).filter_map(|text| requirement::parse(text).ok()).collect();
         Self { requires, unusable: None }
     }
 }

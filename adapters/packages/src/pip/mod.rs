@@ -106,14 +106,16 @@ impl Call<'_> {
                 Step::Missing(missing) => missing,
             };
             known = Arc::try_unwrap(shared).unwrap_or_else(|shared| (*shared).clone());
+            if known.projects.len() + missing.projects.len() > MAX_PROJECTS
+                || known.metadata.len() + missing.metadata.len() > MAX_METADATA
+            {
+                let message = "too many versions had to be looked at to find some that fit together";
+                return Err(Error::new(ErrorCode::TooLarge, message).with_hint("name exact versions"));
+            }
             let projects = self.projects(&known, missing.projects).await?;
             known.projects.extend(projects);
             let metadata = self.metadata(&known, missing.metadata).await?;
             known.metadata.extend(metadata);
-            if known.projects.len() > MAX_PROJECTS || known.metadata.len() > MAX_METADATA {
-                let message = "too many versions had to be looked at to find some that fit together";
-                return Err(Error::new(ErrorCode::TooLarge, message).with_hint("name exact versions"));
-            }
         }
     }
 
@@ -249,7 +251,7 @@ impl Call<'_> {
         fetched.packages.sort_by(|a, b| a.path.cmp(&b.path));
         fetched.satisfied.sort_by(|a, b| a.path.cmp(&b.path));
         for note in broken(&request.present, &fetched.packages, &self.environment) {
-            self.notes.add(note);
+            self.notes.add(&note);
         }
         fetched.notes = self.notes.take();
         Ok(fetched)

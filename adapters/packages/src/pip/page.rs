@@ -8,6 +8,9 @@ use serde_json::Value as Json;
 use crate::digest::Digest;
 use crate::source::Page;
 
+/// Longest name of a file, in bytes.
+const MAX_NAME: usize = 255;
+
 /// A file of a project.
 #[derive(Debug)]
 pub(crate) struct File {
@@ -23,13 +26,15 @@ pub(crate) struct File {
 /// Reads a page; none when it has another form.
 pub(crate) fn read(page: &Page) -> Option<Vec<File>> {
     let kind = page.kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if kind.ends_with("json") {
-        json(page)
+    let mut files = if kind.ends_with("json") {
+        json(page)?
     } else if kind.ends_with("html") || kind.is_empty() {
-        Some(html(page))
+        html(page)
     } else {
-        None
-    }
+        return None;
+    };
+    files.retain(|file| file.filename.len() <= MAX_NAME && !file.filename.contains(char::is_control));
+    Some(files)
 }
 
 #[derive(Deserialize)]

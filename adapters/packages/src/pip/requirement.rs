@@ -12,6 +12,13 @@ use pubgrub::Ranges;
 
 use crate::digest::Digest;
 
+/// Longest requirement, in bytes (8 KiB).
+const MAX_BYTES: usize = 8 << 10;
+/// Most `and`, `or` and brackets of a requirement.
+const MAX_JOINS: usize = 64;
+/// Most `in` and `extra` of a requirement.
+const MAX_SWITCHES: usize = 16;
+
 /// The sandbox's Python, as markers and tags see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Environment {
@@ -89,8 +96,13 @@ impl Wanted {
     }
 }
 
-/// Reads one requirement. Addresses are not taken.
+/// Reads one requirement. Addresses are not taken, nor markers that would take long to read: brackets are read by
+/// recursion, and each `extra` and `in` can double what is kept of a marker.
 pub(crate) fn parse(text: &str) -> Result<Requirement> {
+    if text.len() > MAX_BYTES || !is_simple(text) {
+        return Err(Error::args_invalid(format!("`{}` is too long or too complicated", shown(text)))
+            .with_hint("write several shorter requirements"));
+    }
     let before = text.split(';').next().unwrap_or_default();
     // Asked first: an address would be read with the host's environment variables in it.
     if before.contains('@') || before.contains("://") || before.starts_with(['.', '/']) {
@@ -111,6 +123,31 @@ pub(crate) fn range(requirement: &Requirement) -> Ranges<Version> {
         Some(VersionOrUrl::VersionSpecifier(specifiers)) => Ranges::from(specifiers.clone()),
         _ => Ranges::full(),
     }
+}
+
+/// Whether a requirement has few enough parts; what stands in quotes is none.
+fn is_simple(text: &str) -> bool {
+    let (mut joins, mut switches, mut quote) = (0, 0, None);
+    let mut word = String::new();
+    for letter in text.chars().chain([' ']) {
+        if quote.is_none() && (letter.is_alphanumeric() || letter == '_') {
+            word.push(letter);
+            continue;
+        }
+        match word.as_str() {
+            "and" | "or" => joins += 1,
+            "in" | "extra" => switches += 1,
+            _ => {}
+        }
+        word.clear();
+        match (quote, letter) {
+            (Some(open), letter) if open == letter => quote = None,
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, '(' | '[') => joins += 1,
+            _ => {}
+        }
+    }
+    joins <= MAX_JOINS && switches <= MAX_SWITCHES
 }
 
 fn shown(text: &str) -> String {
@@ -165,6 +202,12 @@ mod tests {
         ] {
             assert_eq!(parse(bad).unwrap_err().code(), code, "{bad}");
         }
+        let nested = format!("x; {}os_name == 'a'{}", "(".repeat(5_000 / 2), ")".repeat(5_000 / 2));
+        let many: Vec<String> = (0..20).map(|index| format!("extra == 'e{index}'")).collect();
+        for hard in [nested, format!("x; {}", many.join(" or ")), "x".repeat(MAX_BYTES + 1)] {
+            assert_eq!(parse(&hard).unwrap_err().code(), ErrorCode::ArgsInvalid);
+        }
+        assert!(parse("x; 'in and or (((' == sys_platform and (os_name == 'in' or 'a' in os_name)").is_ok());
         let environment = Environment::new("3.14.0").unwrap();
         assert!(Wanted::parse(&["x --hash=md5:00".into()], &environment).is_err());
         let digest = "0".repeat(64);
