@@ -25,16 +25,21 @@ mod system;
 use async_trait::async_trait;
 use dormouse_core::packages::{Fetched, PackageManager, PackageProgress, PackageRequest, Packages};
 use dormouse_core::{Error, ErrorCode, Result};
+use tokio::sync::Semaphore;
 
 pub use allow::AllowList;
 pub use settings::{Bounds, Index, Mode, Settings};
 pub use system::system_index;
+
+/// Calls at one time: each may hold all its unpacked files in memory. Others wait, in their own time.
+const CALLS: usize = 2;
 
 /// Packages from the operator's indexes. Cheap to share; connections and the cache are kept.
 #[derive(Debug)]
 pub struct Indexes {
     settings: Settings,
     source: source::Source,
+    places: Semaphore,
 }
 
 impl Indexes {
@@ -54,10 +59,13 @@ impl Indexes {
             }
         }
         let source = source::Source::new(&settings)?;
-        Ok(Self { settings, source })
+        Ok(Self { settings, source, places: Semaphore::new(CALLS) })
     }
 
     async fn resolved(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched> {
+        let place = self.places.acquire().await;
+        let _place =
+            place.map_err(|error| Error::internal("the places of package calls are closed", error))?;
         // First too: calls that end early leave their downloads.
         self.source.tidy().await;
         let fetched = match request.manager {

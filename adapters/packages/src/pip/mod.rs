@@ -95,10 +95,11 @@ impl Call<'_> {
     /// Resolves as far as is known, fetches what is missing, and begins again, until all is known.
     async fn solve(&self, request: &PackageRequest) -> Result<(Arc<Known>, HashMap<PackageName, Version>)> {
         let mut known = Known::new(&self.wanted, &request.present, request.upgrade, self.environment.clone());
+        let caller = Arc::new(());
         loop {
             (self.progress)(PackageEvent::Resolving { packages: known.projects.len() });
             let shared = Arc::new(known);
-            let run = resolve::Run::new(shared.clone());
+            let run = resolve::Run::new(shared.clone(), Arc::downgrade(&caller));
             let step = blocking(move || run.solve()).await?;
             let missing = match step {
                 Step::Solved(solution) => return Ok((shared, solution)),

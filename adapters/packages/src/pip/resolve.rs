@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use dormouse_core::packages::Present;
@@ -108,13 +108,15 @@ pub(crate) struct Run {
     known: Arc<Known>,
     missing: RefCell<Missing>,
     end: Instant,
+    /// Gone when the caller is.
+    caller: Weak<()>,
 }
 
 type Versions = Ranges<Version>;
 
 impl Run {
-    pub(crate) fn new(known: Arc<Known>) -> Self {
-        Self { known, missing: RefCell::default(), end: Instant::now() + TIME }
+    pub(crate) fn new(known: Arc<Known>, caller: Weak<()>) -> Self {
+        Self { known, missing: RefCell::default(), end: Instant::now() + TIME, caller }
     }
 
     pub(crate) fn solve(self) -> Step {
@@ -255,7 +257,8 @@ impl DependencyProvider for Run {
     }
 
     fn should_cancel(&self) -> Result<(), Left> {
-        if Instant::now() > self.end { Err(Left::Time) } else { Ok(()) }
+        let gone = self.caller.strong_count() == 0;
+        if gone || Instant::now() > self.end { Err(Left::Time) } else { Ok(()) }
     }
 }
 
@@ -280,6 +283,12 @@ impl Known {
         if let Some(why) = projects().find_map(|(_, project)| project.refused.as_ref()) {
             return Error::new(ErrorCode::CapabilityUnavailable, why.clone())
                 .with_hint("have the operator add it to `--package-allow` (`DORMOUSE_PACKAGE_ALLOW`)");
+        }
+        if let Some((name, _)) = projects().find(|(_, project)| project.unpinned && project.wheels.is_empty())
+        {
+            let message = format!("no wheel of `{name}` has one of the hashes that were asked for");
+            return Error::new(ErrorCode::PackageRefused, message)
+                .with_hint("nothing was installed; look at the `--hash` options");
         }
         let native = projects().find_map(|(name, project)| {
             let (version, files) = project.others.as_ref()?;

@@ -29,6 +29,8 @@ pub(crate) struct Project {
     pub(crate) wheels: BTreeMap<Version, Wheel>,
     /// Files of the newest version that has no usable wheel.
     pub(crate) others: Option<(Version, Vec<String>)>,
+    /// Wheels were left out because they have another hash than was asked for.
+    pub(crate) unpinned: bool,
     /// The index has no such project.
     pub(crate) missing: bool,
     /// Why it is not asked about.
@@ -51,25 +53,38 @@ impl Project {
                 }
                 continue;
             };
-            let pinned = |digest: &Digest| pins.is_none_or(|pins| pins.contains(digest));
-            let pure = parsed.pure(environment.minor) && !file.yanked;
-            match file.digest.filter(|digest| pure && pinned(digest)) {
-                Some(digest) if environment.fits(file.requires_python.as_deref()) => {
+            if file.yanked {
+                continue;
+            }
+            let unusable = match &file.digest {
+                _ if !parsed.pure(environment.minor) => String::new(),
+                None => " (without a SHA-256)".into(),
+                Some(digest) if pins.is_some_and(|pins| !pins.contains(digest)) => {
+                    project.unpinned = true;
+                    continue;
+                }
+                Some(_) if !environment.fits(file.requires_python.as_deref()) => {
+                    let python = file.requires_python.unwrap_or_default();
+                    format!(" (for Python {})", python.chars().take(40).collect::<String>())
+                }
+                Some(digest) => {
                     let metadata = file.metadata.map(|digest| {
                         let mut url = file.url.clone();
                         url.set_path(&format!("{}.metadata", url.path()));
                         (url, digest)
                     });
-                    let wheel = Wheel { filename: file.filename, url: file.url, digest, metadata };
-                    project.wheels.insert(parsed.version, wheel);
+                    let (filename, digest) = (file.filename, digest.clone());
+                    project
+                        .wheels
+                        .insert(parsed.version, Wheel { filename, url: file.url, digest, metadata });
+                    continue;
                 }
-                _ if !file.yanked => others.entry(parsed.version).or_default().push(file.filename),
-                _ => {}
-            }
+            };
+            others.entry(parsed.version).or_default().push(format!("{}{unusable}", file.filename));
         }
         others.retain(|version, _| !project.wheels.contains_key(version));
         project.others = others.pop_last().map(|(version, mut files)| {
-            files.sort_by_key(|name| !name.ends_with(".whl"));
+            files.sort_by_key(|name| !name.contains(".whl"));
             files.truncate(NAMED);
             (version, files)
         });

@@ -71,7 +71,7 @@ async fn an_index_that_is_gone_is_told() {
 }
 
 #[tokio::test]
-async fn silence_ends_a_call() {
+async fn pkg_02_silence_ends_a_call() {
     for say in [Say::Silent, Say::Stalled] {
         let server = one().await;
         server.put("/simple/lib/", say.clone());
@@ -106,7 +106,7 @@ async fn statuses_are_told_and_passing_ones_tried_again() {
 }
 
 #[tokio::test]
-async fn redirects_stay_with_the_index() {
+async fn pkg_05_redirects_stay_with_the_index() {
     let server = one().await;
     let other = one().await;
     server.put("/simple/moved/", Say::Redirect("/simple/lib/".into()));
@@ -132,7 +132,7 @@ async fn redirects_stay_with_the_index() {
 }
 
 #[tokio::test]
-async fn the_secret_goes_to_the_index_only() {
+async fn pkg_05_the_secret_goes_to_the_index_only() {
     let (server, other) = (one().await, one().await);
     server.put(WHEEL, Say::Redirect(format!("{}{WHEEL}", other.url)));
     let url = server.url.replace("http://", "http://me:pass@");
@@ -148,7 +148,7 @@ async fn the_secret_goes_to_the_index_only() {
 }
 
 #[tokio::test]
-async fn the_cache_serves_without_the_index_and_is_not_believed() {
+async fn pkg_03_the_cache_serves_without_the_index_and_is_not_believed() {
     let server = one().await;
     let folder = tempfile::tempdir().unwrap();
     let kept = Settings { cache: Some(folder.path().to_owned()), ..settings(&server) };

@@ -181,7 +181,7 @@ async fn files_of_the_user_are_not_overwritten() {
 }
 
 #[tokio::test]
-async fn a_record_that_leads_elsewhere_removes_nothing_there() {
+async fn pkg_01_a_record_that_leads_elsewhere_removes_nothing_there() {
     let mut sandbox = Sandbox::new(1 << 20);
     let site = "/workspace/.local/lib/python3.14/site-packages";
     for (name, text) in [

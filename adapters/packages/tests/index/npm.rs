@@ -83,7 +83,7 @@ async fn optional_packages_are_left_out_when_they_cannot_be() {
 }
 
 #[tokio::test]
-async fn scripts_are_not_run_and_programs_are_made() {
+async fn pkg_04_scripts_are_not_run_and_programs_are_made() {
     let server = Server::start().await;
     let tool = Tarball::new("tool", "1.0.0")
         .says("scripts", json!({"postinstall": "node -e 'process.exit(1)'"}))
