@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 13] = [
+const OURS: [(&str, &[&str]); 14] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -18,24 +18,38 @@ const OURS: [(&str, &[&str]); 13] = [
     ("dormouse-tools", &["dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
     ("dormouse-models", &["dormouse-core"]),
+    ("dormouse-packages", &["dormouse-core"]),
     ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
-    ("dormouse-cli", &["dormouse", "dormouse-mcp", "dormouse-models", "dormouse-rest", "dormouse-tools"]),
+    (
+        "dormouse-cli",
+        &[
+            "dormouse",
+            "dormouse-mcp",
+            "dormouse-models",
+            "dormouse-packages",
+            "dormouse-rest",
+            "dormouse-tools",
+        ],
+    ),
     ("xtask", &["dormouse", "dormouse-wasm"]),
     ("dormouse-tests", &["dormouse", "dormouse-models", "dormouse-tools"]),
     ("dormouse-benches", &["dormouse"]),
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 15] = [
+const THEIRS: [(&str, &[&str]); 18] = [
     ("wasmtime", &["dormouse-wasm", "xtask"]),
     ("wasmtime-wasi", &["dormouse-wasm", "xtask"]),
     ("cap-std", &["dormouse-tools", "dormouse-wasm"]),
     ("rusqlite", &["dormouse-store"]),
     ("zstd", &["dormouse-store"]),
-    ("tar", &["dormouse-tools"]),
-    ("zip", &["dormouse-tools"]),
+    ("tar", &["dormouse-packages", "dormouse-tools"]),
+    ("zip", &["dormouse-packages", "dormouse-tools"]),
     ("swc_ts_fast_strip", &["dormouse-wasm"]),
-    ("reqwest", &["dormouse-models"]),
+    ("reqwest", &["dormouse-models", "dormouse-packages"]),
+    ("nodejs-semver", &["dormouse-packages"]),
+    ("pep508_rs", &["dormouse-packages"]),
+    ("pubgrub", &["dormouse-packages"]),
     ("rmcp", &["dormouse-mcp"]),
     ("axum", &["dormouse-mcp", "dormouse-rest", "dormouse-tests"]),
     ("hyper", &["dormouse-rest"]),

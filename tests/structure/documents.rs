@@ -120,6 +120,7 @@ fn every_crate_is_named_in_the_architecture() {
         "adapters/tools",
         "adapters/mcp",
         "adapters/models",
+        "adapters/packages",
         "adapters/rest",
         "adapters/cli",
         "xtask",

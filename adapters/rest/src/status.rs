@@ -37,11 +37,13 @@ pub fn of(code: ErrorCode) -> StatusCode {
         | ErrorCode::GuestTrap
         | ErrorCode::BadComponent
         | ErrorCode::ProjectFailed
-        | ErrorCode::BudgetExhausted => StatusCode::UNPROCESSABLE_ENTITY,
+        | ErrorCode::BudgetExhausted
+        | ErrorCode::Unsatisfiable
+        | ErrorCode::PackageRefused => StatusCode::UNPROCESSABLE_ENTITY,
         ErrorCode::Busy | ErrorCode::QuotaExceeded | ErrorCode::ModelRateLimited => {
             StatusCode::TOO_MANY_REQUESTS
         }
-        ErrorCode::ModelUnavailable => StatusCode::BAD_GATEWAY,
+        ErrorCode::ModelUnavailable | ErrorCode::IndexUnavailable => StatusCode::BAD_GATEWAY,
         ErrorCode::CapabilityUnavailable => StatusCode::NOT_IMPLEMENTED,
         ErrorCode::GuestMissing | ErrorCode::StateUnavailable => StatusCode::SERVICE_UNAVAILABLE,
         // `state_damaged`, `internal`, and codes to come until they are named here.
@@ -108,7 +110,8 @@ mod tests {
             not_found 404\nunknown_sandbox 404\nunknown_checkpoint 404\ncheckpoint_of_other_sandbox 409\n\
             name_taken 409\ninvalid_state 409\nquota_exceeded 429\nlimit_disk 422\nconflict 409\n\
             state_damaged 500\nstate_unavailable 503\nmodel_unavailable 502\nmodel_rate_limited 429\n\
-            budget_exhausted 422\nunauthorized 401\nforbidden 403\ninternal 500\n";
+            budget_exhausted 422\nindex_unavailable 502\nunsatisfiable 422\n\
+            package_refused 422\nunauthorized 401\nforbidden 403\ninternal 500\n";
         assert_eq!(told, wanted);
     }
 

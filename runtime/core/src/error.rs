@@ -100,6 +100,12 @@ codes! {
     ModelRateLimited = "model_rate_limited", 1;
     /// What may be spent on a language model is used up.
     BudgetExhausted = "budget_exhausted", 1;
+    /// A package index cannot be reached, or gave no answer that can be used.
+    IndexUnavailable = "index_unavailable", 1;
+    /// No versions of the packages satisfy all requirements.
+    Unsatisfiable = "unsatisfiable", 1;
+    /// A package has another hash than the index says, or its archive holds what is not taken.
+    PackageRefused = "package_refused", 1;
     /// The caller did not say who they are, or cannot be who they say.
     Unauthorized = "unauthorized", 1;
     /// The request came by a way that the operator does not allow: a foreign host name, or another site's page.

@@ -10,6 +10,7 @@
 //! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`], [`program`] |
 //! | may it run | [`policy`], [`manager`] |
 //! | a language model, and what it may cost | [`model`] |
+//! | packages for a sandbox | [`packages`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`capabilities`] |
 //! | doubles for tests (feature `testing`) | `testing` |
@@ -26,6 +27,7 @@ pub mod manager;
 pub mod model;
 pub mod outcome;
 pub mod output;
+pub mod packages;
 pub mod policy;
 pub mod program;
 pub mod project;
@@ -48,6 +50,7 @@ pub use manager::Manager;
 pub use model::{MeteredModel, Model, ModelBudget, ModelTotals, ModelUsage, Prompt};
 pub use outcome::{Outcome, Recovery, Status, Usage};
 pub use output::{Captured, OutputSink, Stream};
+pub use packages::{PackageManager, Packages};
 pub use policy::Policy;
 pub use program::{ProgramCall, ProgramEnd, Programs};
 pub use project::Project;

@@ -1,0 +1,117 @@
+//! Python and JavaScript packages from the operator's indexes: the port [`Packages`] of `dormouse-core`.
+//!
+//! Off unless the operator says so, and then for the names of a list. The host resolves, downloads, checks hashes, unpacks
+//! into memory and lays out; nothing that a package holds is run, compiled or imported here. Only what is pure Python or
+//! pure JavaScript is taken.
+//!
+//! | step | room |
+//! | --- | --- |
+//! | what the operator says | [`Settings`], [`Index`], [`AllowList`], [`Bounds`], [`system_index`] |
+//! | bytes from an index: bounded, with time-outs, from the cache when they are there | `source`, `cache`, `digest` |
+//! | an archive's files, checked | `archive` |
+//! | Python: an index page, wheels, resolution, layout | `pip` |
+//! | JavaScript: a package's document, the tree of `node_modules`, layout | `npm` |
+
+mod allow;
+mod archive;
+mod cache;
+mod digest;
+mod npm;
+mod pip;
+mod settings;
+mod source;
+mod system;
+
+use async_trait::async_trait;
+use dormouse_core::packages::{Fetched, PackageManager, PackageProgress, PackageRequest, Packages};
+use dormouse_core::{Error, ErrorCode, Result};
+use tokio::sync::Semaphore;
+
+pub use allow::AllowList;
+pub use settings::{Bounds, Index, Mode, Settings};
+pub use system::system_index;
+
+/// Calls at one time: each may hold all its unpacked files in memory. Others wait, in their own time.
+const CALLS: usize = 2;
+
+/// Packages from the operator's indexes. Cheap to share; connections and the cache are kept.
+#[derive(Debug)]
+pub struct Indexes {
+    settings: Settings,
+    source: source::Source,
+    places: Semaphore,
+}
+
+impl Indexes {
+    /// Connects to nothing yet.
+    ///
+    /// # Errors
+    /// `internal` when the system's certificates cannot be used, or the folder of the cache cannot be made;
+    /// `args_invalid` when the machine's own configuration is asked for and names no address that can be one.
+    pub fn new(mut settings: Settings) -> Result<Self> {
+        if settings.mode == Mode::System {
+            for (index, manager) in
+                [(&mut settings.pip, PackageManager::Pip), (&mut settings.npm, PackageManager::Npm)]
+            {
+                if index.is_none() {
+                    *index = system_index(manager)?;
+                }
+            }
+        }
+        let source = source::Source::new(&settings)?;
+        Ok(Self { settings, source, places: Semaphore::new(CALLS) })
+    }
+
+    async fn resolved(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched> {
+        let place = self.places.acquire().await;
+        let _place =
+            place.map_err(|error| Error::internal("the places of package calls are closed", error))?;
+        // First too: calls that end early leave their downloads.
+        self.source.tidy().await;
+        let fetched = match request.manager {
+            PackageManager::Pip => {
+                pip::fetch(&self.source, &self.settings, self.index(request.manager)?, request, progress)
+                    .await?
+            }
+            PackageManager::Npm => {
+                npm::fetch(&self.source, &self.settings, self.index(request.manager)?, request, progress)
+                    .await?
+            }
+        };
+        self.source.tidy().await;
+        Ok(fetched)
+    }
+
+    fn index(&self, manager: PackageManager) -> Result<&Index> {
+        let (index, option) = match manager {
+            PackageManager::Pip => (&self.settings.pip, "--pip-index URL` (`DORMOUSE_PIP_INDEX`"),
+            PackageManager::Npm => (&self.settings.npm, "--npm-registry URL` (`DORMOUSE_NPM_REGISTRY`"),
+        };
+        index.as_ref().ok_or_else(|| {
+            let message = format!("no index of {} packages is set", manager.as_str());
+            Error::new(ErrorCode::CapabilityUnavailable, message)
+                .with_hint(format!("have the operator set `{option})"))
+        })
+    }
+}
+
+#[async_trait]
+impl Packages for Indexes {
+    async fn fetch(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched> {
+        if self.settings.mode == Mode::Off {
+            return Err(Error::new(ErrorCode::CapabilityUnavailable, "packages cannot be installed here").with_hint(
+                "have the operator allow them with `--packages on` (`DORMOUSE_PACKAGES`) and a list of names",
+            ));
+        }
+        request.check()?;
+        let time = self.settings.time;
+        match tokio::time::timeout(time, self.resolved(request, progress)).await {
+            Ok(fetched) => fetched,
+            Err(_) => {
+                let message = format!("the packages were not there within {:.1} s", time.as_secs_f64());
+                Err(Error::new(ErrorCode::IndexUnavailable, message)
+                    .with_hint("try again, or install fewer packages at a time"))
+            }
+        }
+    }
+}

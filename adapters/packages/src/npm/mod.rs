@@ -1,0 +1,201 @@
+//! JavaScript: from requirements to files below the folder that holds `node_modules`.
+
+mod document;
+mod layout;
+mod spec;
+mod tree;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use dormouse_core::packages::{
+    Fetched, Package, PackageEvent, PackageManager, PackageProgress, PackageRequest,
+};
+use dormouse_core::{Error, ErrorCode, Result};
+use futures::stream::{StreamExt as _, TryStreamExt as _};
+
+use self::document::{Document, Manifest};
+use self::spec::Spec;
+use self::tree::{Tree, Work};
+use crate::allow::AllowList;
+use crate::settings::{Index, Settings};
+use crate::source::{Notes, Source, blocking, unavailable};
+
+/// The short form of a package's document, else the whole one.
+const ACCEPT: &str = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8";
+/// Most packages that the registry is asked about in one call.
+const MAX_DOCUMENTS: usize = 1_000;
+/// Requests at one time.
+const AT_ONCE: usize = 6;
+
+/// What is known of a name: its document, or why there is none.
+type Known = HashMap<String, Result<Arc<Document>, Arc<Error>>>;
+
+/// Where an archive is needed, and whether only optional packages need it there.
+type Places = Vec<(String, bool)>;
+
+/// Everything one call works with.
+struct Call<'a> {
+    source: &'a Source,
+    settings: &'a Settings,
+    index: &'a Index,
+    progress: PackageProgress<'a>,
+    notes: Notes,
+}
+
+pub(crate) async fn fetch(
+    source: &Source,
+    settings: &Settings,
+    index: &Index,
+    request: &PackageRequest,
+    progress: PackageProgress<'_>,
+) -> Result<Fetched> {
+    let call = Call { source, settings, index, progress, notes: Notes::default() };
+    let mut tree = Tree::new(&request.present, settings.bounds, request.upgrade);
+    let mut known = Known::new();
+    let mut level: Vec<Work> = Vec::new();
+    for text in &request.requirements {
+        level.push(Work::asked(Spec::parse(text)?));
+    }
+    // Level by level: what is nearer to the user lies higher.
+    while !level.is_empty() {
+        progress(PackageEvent::Resolving { packages: known.len() });
+        let names: HashSet<String> = level
+            .iter()
+            .filter(|work| !tree.is_satisfied(work))
+            .map(|work| work.spec.package.clone())
+            .filter(|name| !known.contains_key(name))
+            .collect();
+        if known.len() + names.len() > MAX_DOCUMENTS {
+            let message = format!("more than {MAX_DOCUMENTS} packages would have to be asked about");
+            return Err(
+                Error::new(ErrorCode::TooLarge, message).with_hint("install fewer packages at a time")
+            );
+        }
+        call.documents(&mut known, names).await?;
+        let mut next = Vec::new();
+        for work in &level {
+            next.extend(tree.place(work, &known, &call.notes)?);
+        }
+        level = next;
+    }
+    tree.verify()?;
+    call.collect(request, &tree).await
+}
+
+impl Call<'_> {
+    async fn documents(&self, known: &mut Known, names: HashSet<String>) -> Result<()> {
+        let asked = names.into_iter().map(|name| async move {
+            let found = self.document(&name).await;
+            (name, found)
+        });
+        let found: Vec<(String, Result<Document>)> =
+            futures::stream::iter(asked).buffer_unordered(AT_ONCE).collect().await;
+        for (name, found) in found {
+            match found {
+                // A registry that fails is no reason to leave an optional package out.
+                Err(error) if matches!(error.code(), ErrorCode::IndexUnavailable | ErrorCode::Internal) => {
+                    return Err(error);
+                }
+                found => known.insert(name, found.map(Arc::new).map_err(Arc::new)),
+            };
+        }
+        Ok(())
+    }
+
+    async fn document(&self, name: &str) -> Result<Document> {
+        if !self.settings.allow.allows(PackageManager::Npm, name) {
+            return Err(AllowList::refused(PackageManager::Npm, name));
+        }
+        let path = format!("./{}", name.replace('/', "%2f"));
+        let Some(page) = self.source.page(self.index, &path, ACCEPT, &self.notes).await? else {
+            return Err(Error::new(
+                ErrorCode::NotFound,
+                format!("the registry has no JavaScript package `{name}`"),
+            )
+            .with_hint("look at the spelling of the name"));
+        };
+        let base = page.url.clone();
+        let asked = name.to_owned();
+        let read = blocking(move || Document::read(&asked, &page.body, &base)).await?;
+        read.ok_or_else(|| {
+            unavailable(format!("the package index at {} answered in an unknown form", self.index.host()))
+                .with_hint("the index must be a registry of npm packages")
+        })
+    }
+
+    /// Fetches every archive once, and lays it out wherever it is needed.
+    async fn collect(&self, request: &PackageRequest, tree: &Tree) -> Result<Fetched> {
+        let mut places: BTreeMap<(String, String), (Arc<Manifest>, Places)> = BTreeMap::new();
+        for (path, manifest, optional) in tree.new_nodes() {
+            let key = (manifest.name.clone(), manifest.version.to_string());
+            let entry = places.entry(key).or_insert_with(|| (manifest.clone(), Vec::new()));
+            entry.1.push((path.to_owned(), optional));
+        }
+        let mut left = self.settings.bounds.unpacked;
+        let mut fetched = Fetched::default();
+        let archives = places.into_values().map(|(manifest, paths)| async move {
+            let label = format!("{}-{}.tgz", manifest.name, manifest.version);
+            let packed = match &manifest.archive {
+                Some((url, digest)) => {
+                    self.source.file(self.index, url, digest, &label, self.progress).await?
+                }
+                None => return Err(unhashed(&manifest)),
+            };
+            Ok((manifest, paths, packed))
+        });
+        let mut archives = futures::stream::iter(archives).buffered(AT_ONCE / 2);
+        while let Some((manifest, paths, packed)) = archives.try_next().await? {
+            (self.progress)(PackageEvent::Unpacking { name: manifest.name.clone() });
+            let packages = self.lay_out(&manifest, paths, packed, &mut left).await?;
+            fetched.packages.extend(packages);
+        }
+        fetched.packages.sort_by(|a, b| a.path.cmp(&b.path));
+        layout::one_program_a_name(&mut fetched.packages, &self.notes);
+        fetched.satisfied = tree.satisfied();
+        for note in tree.broken(&request.present).into_iter().chain(tree.for_other_machines()) {
+            self.notes.add(&note);
+        }
+        fetched.notes = self.notes.take();
+        Ok(fetched)
+    }
+
+    async fn lay_out(
+        &self,
+        manifest: &Arc<Manifest>,
+        paths: Places,
+        packed: Vec<u8>,
+        left: &mut u64,
+    ) -> Result<Vec<Package>> {
+        let (about, room, count) = (manifest.clone(), *left, paths.len() as u64);
+        let all_optional = paths.iter().all(|(_, optional)| *optional);
+        let laid = blocking(move || {
+            let places: Vec<String> = paths.into_iter().map(|(path, _)| path).collect();
+            // Each place has a copy of its own.
+            layout::lay_out(&about, &places, &packed, room / count.max(1))
+        })
+        .await?;
+        let packages = match laid {
+            Err(error) if all_optional && error.code() == ErrorCode::CapabilityUnavailable => {
+                self.notes.add(&format!("the optional package `{}` was left out: {error}", manifest.name));
+                return Ok(Vec::new());
+            }
+            laid => laid?,
+        };
+        let files = packages.iter().flat_map(|package| &package.files);
+        *left = left.saturating_sub(files.map(|file| file.bytes.len() as u64).sum());
+        if manifest.scripts || layout::has_scripts(&packages) {
+            self.notes.add(&format!("the install scripts of `{}` were not run", manifest.name));
+        }
+        if let Some(why) = &manifest.deprecated {
+            let why: String = why.chars().filter(|letter| !letter.is_control()).take(200).collect();
+            self.notes.add(&format!("`{}` {} is deprecated: {why}", manifest.name, manifest.version));
+        }
+        Ok(packages)
+    }
+}
+
+fn unhashed(manifest: &Manifest) -> Error {
+    let message = format!("the registry gives no SHA-512 of `{}` {}", manifest.name, manifest.version);
+    Error::new(ErrorCode::PackageRefused, message).with_hint("nothing was installed; ask for another version")
+}

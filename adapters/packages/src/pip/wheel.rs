@@ -1,0 +1,171 @@
+//! The files of a project that this Python can use.
+
+use std::collections::BTreeMap;
+
+use pep440_rs::Version;
+use pep508_rs::PackageName;
+use reqwest::Url;
+
+use super::page::File;
+use super::requirement::Environment;
+use crate::digest::Digest;
+
+/// Most files of other kinds that an error names.
+const NAMED: usize = 4;
+
+/// A wheel that can be used.
+#[derive(Clone, Debug)]
+pub(crate) struct Wheel {
+    pub(crate) filename: String,
+    pub(crate) url: Url,
+    pub(crate) digest: Digest,
+    /// Where its `METADATA` lies by itself, and with which hash.
+    pub(crate) metadata: Option<(Url, Digest)>,
+}
+
+/// What an index has of a project.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Project {
+    pub(crate) wheels: BTreeMap<Version, Wheel>,
+    /// Files of the newest version that has no usable wheel.
+    pub(crate) others: Option<(Version, Vec<String>)>,
+    /// Wheels were left out because they have another hash than was asked for.
+    pub(crate) unpinned: bool,
+    /// The index has no such project.
+    pub(crate) missing: bool,
+    /// Why it is not asked about.
+    pub(crate) refused: Option<String>,
+}
+
+impl Project {
+    pub(crate) fn new(
+        name: &PackageName,
+        files: Vec<File>,
+        environment: &Environment,
+        pins: Option<&[Digest]>,
+    ) -> Self {
+        let mut project = Self::default();
+        let mut others: BTreeMap<Version, Vec<String>> = BTreeMap::new();
+        for file in files {
+            let Some(parsed) = Name::parse(&file.filename).filter(|parsed| parsed.project == *name) else {
+                if let Some(version) = source_version(name, &file.filename) {
+                    others.entry(version).or_default().push(file.filename);
+                }
+                continue;
+            };
+            if file.yanked {
+                continue;
+            }
+            let unusable = match &file.digest {
+                _ if !parsed.pure(environment.minor) => String::new(),
+                None => " (without a SHA-256)".into(),
+                Some(digest) if pins.is_some_and(|pins| !pins.contains(digest)) => {
+                    project.unpinned = true;
+                    continue;
+                }
+                Some(_) if !environment.fits(file.requires_python.as_deref()) => {
+                    let python = file.requires_python.unwrap_or_default();
+                    format!(" (for Python {})", python.chars().take(40).collect::<String>())
+                }
+                Some(digest) => {
+                    let metadata = file.metadata.map(|digest| {
+                        let mut url = file.url.clone();
+                        url.set_path(&format!("{}.metadata", url.path()));
+                        (url, digest)
+                    });
+                    let (filename, digest) = (file.filename, digest.clone());
+                    project
+                        .wheels
+                        .insert(parsed.version, Wheel { filename, url: file.url, digest, metadata });
+                    continue;
+                }
+            };
+            others.entry(parsed.version).or_default().push(format!("{}{unusable}", file.filename));
+        }
+        others.retain(|version, _| !project.wheels.contains_key(version));
+        project.others = others.pop_last().map(|(version, mut files)| {
+            files.sort_by_key(|name| !name.contains(".whl"));
+            files.truncate(NAMED);
+            (version, files)
+        });
+        project
+    }
+}
+
+/// The parts of a wheel's name.
+struct Name {
+    project: PackageName,
+    version: Version,
+    python: String,
+    abi: String,
+    platform: String,
+}
+
+impl Name {
+    fn parse(filename: &str) -> Option<Self> {
+        let parts: Vec<&str> = filename.strip_suffix(".whl")?.split('-').collect();
+        let ([name, version, python, abi, platform] | [name, version, _, python, abi, platform]) = parts[..]
+        else {
+            return None;
+        };
+        Some(Self {
+            project: name.parse().ok()?,
+            version: version.replace('_', "-").parse().ok()?,
+            python: python.into(),
+            abi: abi.into(),
+            platform: platform.into(),
+        })
+    }
+
+    /// Whether it is for any machine, and for this Python.
+    fn pure(&self, minor: u64) -> bool {
+        let python = self.python.split('.').any(|tag| match tag.strip_prefix("py3") {
+            Some("") => true,
+            Some(older) => older.parse::<u64>().is_ok_and(|older| older <= minor),
+            None => tag == format!("cp3{minor}"),
+        });
+        let any =
+            self.abi.split('.').any(|tag| tag == "none") && self.platform.split('.').any(|tag| tag == "any");
+        python && any
+    }
+}
+
+/// The version of a source distribution.
+fn source_version(name: &PackageName, filename: &str) -> Option<Version> {
+    let stem = [".tar.gz", ".zip", ".tar.bz2"].iter().find_map(|end| filename.strip_suffix(end))?;
+    let (found, version) = stem.rsplit_once('-')?;
+    (found.parse::<PackageName>().ok()? == *name).then(|| version.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_wheels_for_any_machine_are_pure() {
+        let pure = |name: &str| Name::parse(name).is_some_and(|name| name.pure(14));
+        for yes in [
+            "a-1.0-py3-none-any.whl",
+            "a_b-1.0-py2.py3-none-any.whl",
+            "a-1.0-2-py3-none-any.whl",
+            "a-1.0-py310-none-any.whl",
+            "a-1.0-cp314-none-any.whl",
+        ] {
+            assert!(pure(yes), "{yes}");
+        }
+        for no in [
+            "a-1.0-cp314-cp314-manylinux_2_17_x86_64.whl",
+            "a-1.0-cp313-none-any.whl",
+            "a-1.0-py2-none-any.whl",
+            "a-1.0-py315-none-any.whl",
+            "a-1.0-cp39-abi3-wasi.whl",
+            "a-1.0-py3-none-macosx_11_0_arm64.whl",
+            "a-1.0.tar.gz",
+            "a.whl",
+        ] {
+            assert!(!pure(no), "{no}");
+        }
+        let name: PackageName = "a-b".parse().unwrap();
+        assert_eq!(source_version(&name, "a_b-1.2.tar.gz").unwrap().to_string(), "1.2");
+    }
+}

@@ -1,0 +1,201 @@
+//! Packages of a sandbox: the port to those who fetch them, and their life in the file tree.
+//!
+//! A front door asks for requirements; [`present()`] says what lies in the tree; a [`Packages`] resolves the rest, fetches
+//! it and lays it out in memory; [`install()`] writes it. Nothing that a package holds runs on the host.
+//!
+//! | step | room |
+//! | --- | --- |
+//! | requirements from `requirements.txt` and `package.json` | [`requirements_txt`], [`package_json`] |
+//! | what is there | [`present()`] |
+//! | resolve, fetch, lay out | [`Packages`] |
+//! | write, upgrade, remove | [`install()`], [`uninstall()`] |
+
+mod install;
+mod lists;
+mod present;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+pub use self::install::{Installed, install, uninstall};
+pub use self::lists::{package_json, requirements_txt};
+pub use self::present::present;
+use crate::{Error, GuestPath, Result};
+
+/// Whose packages are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PackageManager {
+    /// Python's: wheels.
+    Pip,
+    /// JavaScript's: tarballs with a `package.json`.
+    Npm,
+}
+
+impl PackageManager {
+    /// The name as users write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pip => "pip",
+            Self::Npm => "npm",
+        }
+    }
+
+    /// The folder that files of packages are relative to: `/workspace/.local` for pip (below it
+    /// `lib/pythonX.Y/site-packages` and `bin`), `/workspace` for npm (below it `node_modules`).
+    ///
+    /// # Errors
+    /// Never for these paths.
+    pub fn root(self) -> Result<GuestPath> {
+        GuestPath::parse(match self {
+            Self::Pip => "/workspace/.local",
+            Self::Npm => "/workspace",
+        })
+    }
+}
+
+/// Where modules of Python lie below the root, for a version such as `3.14.0`.
+pub fn site_packages(python: &str) -> String {
+    let mut parts = python.split('.');
+    let (major, minor) = (parts.next().unwrap_or("3"), parts.next().unwrap_or("0"));
+    format!("lib/python{major}.{minor}/site-packages")
+}
+
+/// A package that lies in the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Present {
+    /// Its name, as it names itself.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its folder, relative to the root: `…/NAME-VERSION.dist-info`, or `node_modules/NAME`.
+    pub path: String,
+    /// What it requires, as it says: `urllib3<3,>=1.21.1`, `ms@^2.1.3`.
+    pub requires: Vec<String>,
+}
+
+/// What is to be installed.
+#[derive(Clone, Debug)]
+pub struct PackageRequest {
+    /// Whose packages.
+    pub manager: PackageManager,
+    /// Requirements as the user wrote them: `requests[socks]>=2,<3`, `left-pad@^1`. At most
+    /// [`PackageRequest::MAX_REQUIREMENTS`].
+    pub requirements: Vec<String>,
+    /// What lies in the tree already; what satisfies a requirement is kept.
+    pub present: Vec<Present>,
+    /// Whether the newest versions are wanted of what is named, as with `--upgrade`.
+    pub upgrade: bool,
+    /// The version of the sandbox's Python, such as `3.14.0`.
+    pub python: String,
+}
+
+impl PackageRequest {
+    /// Most requirements.
+    pub const MAX_REQUIREMENTS: usize = 500;
+    /// Longest requirement, in bytes.
+    pub const MAX_BYTES: usize = 2048;
+
+    /// Checks the bounds.
+    ///
+    /// # Errors
+    /// `args_invalid` without a requirement, and for one that is too long or holds control characters; `too_large` for
+    /// too many.
+    pub fn check(&self) -> Result<()> {
+        if self.requirements.is_empty() {
+            return Err(Error::args_invalid("no package is named")
+                .with_hint("name packages, or a file with `-r requirements.txt`"));
+        }
+        if self.requirements.len() > Self::MAX_REQUIREMENTS {
+            let (count, most) = (self.requirements.len(), Self::MAX_REQUIREMENTS);
+            return Err(Error::new(
+                crate::ErrorCode::TooLarge,
+                format!("{count} requirements are more than {most}"),
+            ));
+        }
+        for text in &self.requirements {
+            if text.trim().is_empty() || text.len() > Self::MAX_BYTES || text.chars().any(char::is_control) {
+                let shown: String = text.escape_debug().take(64).collect();
+                return Err(Error::args_invalid(format!("`{shown}` is no requirement")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One file of a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackageFile {
+    /// Where it lies below the root: relative, with plain components.
+    pub path: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Whether it is a program that is started by its name.
+    pub executable: bool,
+}
+
+/// A package as it is laid out, in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its folder, as in [`Present::path`].
+    pub path: String,
+    /// The archive's SHA-256 in hexadecimal digits.
+    pub sha256: String,
+    /// Its files and programs.
+    pub files: Vec<PackageFile>,
+}
+
+/// What an installation needs.
+#[derive(Clone, Debug, Default)]
+pub struct Fetched {
+    /// What is to be written, dependencies included, sorted by path.
+    pub packages: Vec<Package>,
+    /// What was there and fits.
+    pub satisfied: Vec<Present>,
+    /// What the user should know: scripts that were not run, optional packages that were left out.
+    pub notes: Vec<String>,
+}
+
+/// What goes on, for those who show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum PackageEvent {
+    /// Versions are looked for; so many packages are known.
+    Resolving {
+        /// Packages of which the index was asked.
+        packages: usize,
+    },
+    /// An archive is on its way.
+    Downloading {
+        /// The package.
+        name: String,
+        /// Bytes so far.
+        bytes: u64,
+        /// Bytes in all, where the index says.
+        total: Option<u64>,
+    },
+    /// An archive is unpacked.
+    Unpacking {
+        /// The package.
+        name: String,
+    },
+}
+
+/// Hears what goes on. It is called often, and must not block.
+pub type PackageProgress<'a> = &'a (dyn Fn(PackageEvent) + Send + Sync);
+
+/// Where packages come from.
+#[async_trait]
+pub trait Packages: Send + Sync {
+    /// Finds versions that fit together, fetches them and lays them out. Dropping the future ends it.
+    ///
+    /// # Errors
+    /// `capability_unavailable` when packages are off, not allowed, or need native code; `not_found` for an unknown name;
+    /// `unsatisfiable` when no versions fit together; `index_unavailable`; `package_refused` for a wrong hash or a bad
+    /// archive; `too_large` past a bound; `args_invalid` for what is no requirement.
+    async fn fetch(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched>;
+}

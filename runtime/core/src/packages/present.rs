@@ -1,0 +1,142 @@
+//! What lies in a tree.
+
+use serde_json::Value as Json;
+
+use super::{PackageManager, Present, site_packages};
+use crate::sandbox::machine::{EntryKind, Files};
+use crate::{Error, ErrorCode, GuestPath, Result};
+
+/// Most packages that are listed.
+const MAX: usize = 2_000;
+/// Most entries of a folder that are looked at.
+const MAX_ENTRIES: usize = 20_000;
+/// Deepest `node_modules` in another's.
+const MAX_DEPTH: usize = 16;
+/// Largest description of a package, in bytes (1 MiB).
+const MAX_TEXT: u64 = 1 << 20;
+
+/// The packages below `root`, sorted by path. What cannot be read as a package is none.
+///
+/// # Errors
+/// `too_large` past 2,000 packages; what the files say.
+pub async fn present(
+    files: &mut dyn Files,
+    manager: PackageManager,
+    root: &GuestPath,
+    python: &str,
+) -> Result<Vec<Present>> {
+    let mut found = match manager {
+        PackageManager::Pip => dists(files, root, &site_packages(python)).await?,
+        PackageManager::Npm => modules(files, root).await?,
+    };
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+async fn dists(files: &mut dyn Files, root: &GuestPath, site: &str) -> Result<Vec<Present>> {
+    let mut found = Vec::new();
+    for name in folders(files, root, site).await? {
+        if !name.ends_with(".dist-info") {
+            continue;
+        }
+        let path = format!("{site}/{name}");
+        let Some(text) = text(files, root, &format!("{path}/METADATA")).await? else { continue };
+        let mut present = Present { name: String::new(), version: String::new(), path, requires: Vec::new() };
+        for line in text.lines().take_while(|line| !line.is_empty()) {
+            match line.split_once(':') {
+                Some(("Name", value)) => present.name = value.trim().into(),
+                Some(("Version", value)) => present.version = value.trim().into(),
+                Some(("Requires-Dist", value)) => present.requires.push(value.trim().into()),
+                _ => {}
+            }
+        }
+        keep(&mut found, present)?;
+    }
+    Ok(found)
+}
+
+async fn modules(files: &mut dyn Files, root: &GuestPath) -> Result<Vec<Present>> {
+    let mut found = Vec::new();
+    let mut left = vec![("node_modules".to_owned(), 1)];
+    while let Some((folder, depth)) = left.pop() {
+        let mut names = Vec::new();
+        for name in folders(files, root, &folder).await? {
+            if name.starts_with('@') {
+                let scoped = folders(files, root, &format!("{folder}/{name}")).await?;
+                names.extend(scoped.iter().map(|below| format!("{name}/{below}")));
+            } else if !name.starts_with('.') {
+                names.push(name);
+            }
+        }
+        for name in names {
+            let path = format!("{folder}/{name}");
+            if depth < MAX_DEPTH {
+                left.push((format!("{path}/node_modules"), depth + 1));
+            }
+            let Some(text) = text(files, root, &format!("{path}/package.json")).await? else { continue };
+            let Ok(about) = serde_json::from_str::<Json>(&text) else { continue };
+            let version = about["version"].as_str().unwrap_or_default().to_owned();
+            let needs = about["dependencies"].as_object().into_iter().flatten();
+            let requires = needs.map(|(name, range)| format!("{name}@{}", range.as_str().unwrap_or("*")));
+            let requires = requires.collect();
+            // Under the name that it is found by: an alias is another than its own.
+            keep(&mut found, Present { name, version, path, requires })?;
+        }
+    }
+    Ok(found)
+}
+
+fn keep(found: &mut Vec<Present>, present: Present) -> Result<()> {
+    if !present.name.is_empty() && !present.version.is_empty() {
+        found.push(present);
+    }
+    if found.len() <= MAX {
+        return Ok(());
+    }
+    Err(Error::new(ErrorCode::TooLarge, format!("the sandbox has more than {MAX} packages")))
+}
+
+/// The folders in a folder; none when there is no such folder.
+async fn folders(files: &mut dyn Files, root: &GuestPath, below: &str) -> Result<Vec<String>> {
+    let Ok(path) = GuestPath::parse(&format!("{root}/{below}")) else { return Ok(Vec::new()) };
+    let listed = match files.list(&path, false, MAX_ENTRIES).await {
+        Ok((listed, _)) => listed,
+        Err(error) if missing(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let folders = listed.into_iter().filter(|entry| entry.kind == EntryKind::Folder);
+    Ok(folders.map(|entry| entry.path).collect())
+}
+
+/// A file's text; none when there is no such file, or it is too large.
+pub(super) async fn text(files: &mut dyn Files, root: &GuestPath, below: &str) -> Result<Option<String>> {
+    let Ok(path) = GuestPath::parse(&format!("{root}/{below}")) else { return Ok(None) };
+    let bytes = match whole(files, &path, MAX_TEXT).await {
+        Ok(bytes) => bytes,
+        Err(error) if missing(&error) || error.code() == ErrorCode::TooLarge => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// All bytes of a file: it is read in pieces.
+pub(super) async fn whole(files: &mut dyn Files, path: &GuestPath, most: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        let (piece, size) = files.read(path, bytes.len() as u64, most).await?;
+        if size > most {
+            let message = format!("`{path}` has {size} bytes, more than {most}");
+            return Err(Error::new(ErrorCode::TooLarge, message));
+        }
+        let end = piece.is_empty();
+        bytes.extend_from_slice(&piece);
+        if end || bytes.len() as u64 >= size {
+            return Ok(bytes);
+        }
+    }
+}
+
+/// Whether an error says that there is no such thing, or one of another kind.
+pub(super) fn missing(error: &Error) -> bool {
+    matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidState | ErrorCode::ArgsInvalid)
+}
