@@ -15,6 +15,7 @@ mod phases;
 mod process;
 mod profile;
 mod project;
+mod shell;
 mod state;
 mod stats;
 mod table;
@@ -37,7 +38,7 @@ use crate::table::Row;
 /// Measures Dormouse beside its alternatives and prints one table.
 #[derive(Parser)]
 struct Arguments {
-    /// Only rows whose id contains this word (fresh, ready, throughput, warm, process, compute, idle, mcp, timeout, state, life, python, ...)
+    /// Only rows whose id contains this word (fresh, ready, throughput, warm, process, compute, idle, mcp, timeout, state, life, shell, python, ...)
     #[arg(long, value_name = "WORD")]
     only: Option<String>,
     /// Rounds in which ours and the peer take turns; slow rows take a part of them
@@ -78,7 +79,7 @@ enum Profile {
 type Group = fn(&Bench) -> Result<Vec<Row>>;
 
 /// The groups of rows, in the order of the table.
-const GROUPS: [(&str, Group); 11] = [
+const GROUPS: [(&str, Group); 12] = [
     ("fresh, ready, throughput", fresh::rows),
     ("warm", warm::rows),
     ("process", process::rows),
@@ -89,6 +90,7 @@ const GROUPS: [(&str, Group); 11] = [
     ("state", state::rows),
     ("life", life::rows),
     ("life", parked::rows),
+    ("shell", shell::rows),
     ("compute", compute::rows),
 ];
 

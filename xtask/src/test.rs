@@ -33,6 +33,8 @@ pub(crate) enum Phase {
     Test262,
     /// PHP's own tests, in the guest
     Phpt,
+    /// Command lines as agents write them, here and in Debian's bash
+    Shell,
     /// The Python and TypeScript MCP clients, and schemathesis on the REST routes
     Clients,
     /// The MCP inspector's strict schema check
@@ -46,7 +48,7 @@ pub(crate) enum Phase {
 }
 
 /// What runs when no phase is named: all of them; the abuse cases are among the Rust tests.
-const DEFAULT: [Phase; 14] = [
+const DEFAULT: [Phase; 15] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
@@ -60,6 +62,7 @@ const DEFAULT: [Phase; 14] = [
     Phase::Cpython,
     Phase::Test262,
     Phase::Phpt,
+    Phase::Shell,
     Phase::Bench,
 ];
 
@@ -148,6 +151,7 @@ fn one(phase: Phase) -> Result<(Totals, bool)> {
         Phase::Cpython => suite("cpython"),
         Phase::Test262 => suite("test262"),
         Phase::Phpt => suite("phpt"),
+        Phase::Shell => suite("shell"),
         Phase::Clients => suite("clients"),
         Phase::Inspector => suite("inspector"),
         Phase::McpConformance => suite("mcp-conformance"),

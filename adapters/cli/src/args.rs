@@ -1,6 +1,7 @@
 //! The command line as it is written: raw text, no meaning yet. [`settings`](crate::settings) gives it one.
 
 mod model;
+mod packages;
 mod sandbox;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::model::ModelArgs;
+pub(crate) use self::packages::PackageArgs;
 pub(crate) use self::sandbox::{ExecArgs, SandboxCommand, StateArgs};
 
 /// `0.1.0 (engine, contract)`.
@@ -332,6 +334,8 @@ pub(crate) struct McpArgs {
     pub(crate) downloads: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) packages: PackageArgs,
 }
 
 #[derive(Args, Debug)]

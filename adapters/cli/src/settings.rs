@@ -2,6 +2,7 @@
 
 mod grants;
 mod model;
+pub(crate) mod packages;
 mod serve;
 pub(crate) mod source;
 mod units;
@@ -19,7 +20,7 @@ use dormouse_tools::{HostFolders, Profile, Toolset};
 
 pub(crate) use serve::{Serve, serve};
 
-use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PlaceArgs, RunArgs, StateArgs};
+use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs, StateArgs};
 
 /// What `eval` shall do.
 pub(crate) struct Eval {
@@ -61,6 +62,8 @@ pub(crate) struct Mcp {
     pub(crate) host: HostFolders,
     /// The language model that calls may use, if there is one, and what each may spend.
     pub(crate) model: (Option<Arc<dyn Model>>, ModelBudget),
+    /// Where packages come from.
+    pub(crate) packages: PackageArgs,
 }
 
 /// A runtime builder for this cache folder and these languages.
@@ -203,7 +206,8 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     }
     let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));
     let model = model::model(&arguments.model)?;
-    Ok(Mcp { grants, profile, policy, ready, state, toolset, host, model })
+    let packages = arguments.packages.clone();
+    Ok(Mcp { grants, profile, policy, ready, state, toolset, host, model, packages })
 }
 
 fn profile(name: &str) -> Result<Profile> {

@@ -11,6 +11,7 @@
 //! | an archive's files, checked | `archive` |
 //! | Python: an index page, wheels, resolution, layout | `pip` |
 //! | JavaScript: a package's document, the tree of `node_modules`, layout | `npm` |
+//! | `pip` and `npm` of a sandbox's command line | [`PackagePrograms`] |
 
 mod allow;
 mod archive;
@@ -18,6 +19,7 @@ mod cache;
 mod digest;
 mod npm;
 mod pip;
+mod programs;
 mod settings;
 mod source;
 mod system;
@@ -28,6 +30,7 @@ use dormouse_core::{Error, ErrorCode, Result};
 use tokio::sync::Semaphore;
 
 pub use allow::AllowList;
+pub use programs::PackagePrograms;
 pub use settings::{Bounds, Index, Mode, Settings};
 pub use system::system_index;
 

@@ -71,6 +71,7 @@ pub const ROUTES: &[Route] = &[
     row(Post, "/api/sandboxes/{sandbox}/eval", "sandbox_eval"),
     row(Post, "/api/sandboxes/{sandbox}/exec", "sandbox_exec"),
     row(Post, "/api/sandboxes/{sandbox}/jobs", "sandbox_job"),
+    row(Post, "/api/sandboxes/{sandbox}/install", "sandbox_install"),
     row(Post, "/api/sandboxes/{sandbox}/stop", "sandbox_stop"),
     row(Post, "/api/sandboxes/{sandbox}/resume", "sandbox_resume"),
     row(Post, "/api/sandboxes/{sandbox}/reset", "sandbox_reset"),

@@ -64,13 +64,14 @@ impl Desk {
 }
 
 /// Tools that take nothing but a sandbox, or can do with these arguments.
-const WITH_A_SANDBOX: [(&str, &str); 22] = [
+const WITH_A_SANDBOX: [(&str, &str); 23] = [
     ("sandbox_get", "{}"),
     ("sandbox_stop", "{}"),
     ("sandbox_resume", "{}"),
     ("sandbox_reset", "{}"),
     ("sandbox_exec", r#"{"command":"ls"}"#),
     ("sandbox_job", r#"{"action":"list"}"#),
+    ("sandbox_install", r#"{"packages":["x"]}"#),
     ("sandbox_eval", r#"{"code":"1"}"#),
     ("sandbox_read", r#"{"path":"/x"}"#),
     ("sandbox_write", r#"{"path":"/x","content":"1"}"#),

@@ -9,7 +9,9 @@
 //! | what is there | [`present()`] |
 //! | resolve, fetch, lay out | [`Packages`] |
 //! | write, upgrade, remove | [`install()`], [`uninstall()`] |
+//! | all of it in one | [`add()`] |
 
+mod add;
 mod install;
 mod lists;
 mod present;
@@ -17,6 +19,7 @@ mod present;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+pub use self::add::{Added, Adding, add};
 pub use self::install::{Installed, install, uninstall};
 pub use self::lists::{package_json, requirements_txt};
 pub use self::present::present;

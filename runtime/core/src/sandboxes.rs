@@ -6,6 +6,7 @@
 //! | a call's way in: record, queue, lease, wake | [`seat`] |
 //! | create, look at, stop, resume, destroy | [`life`] |
 //! | evaluate, variables, files | [`calls`] |
+//! | packages | [`packages`] |
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
 //! | checkpoint, restore, fork | [`states`] |
 //! | the last steps, and back to before one | [`history`] |
@@ -20,6 +21,7 @@ mod commands;
 mod history;
 mod jobs;
 mod life;
+mod packages;
 mod rules;
 mod seat;
 mod states;
@@ -37,6 +39,7 @@ pub use self::jobs::{Job, JobId, Part};
 pub use self::life::{Asked, View};
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::seat::Seat;
+use crate::packages::Packages;
 use crate::sandbox::{Ledger, SandboxId};
 use crate::{Manager, Programs, Provider};
 
@@ -55,6 +58,8 @@ struct Inner {
     rules: Rules,
     /// What command lines can start besides guests.
     programs: OnceLock<Arc<dyn Programs>>,
+    /// Where packages come from, and for which Python.
+    packages: OnceLock<(Arc<dyn Packages>, String)>,
     jobs: Jobs,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
@@ -71,6 +76,7 @@ impl Sandboxes {
             clock,
             rules,
             programs: OnceLock::new(),
+            packages: OnceLock::new(),
             jobs: Jobs::default(),
             seats: Mutex::default(),
         };

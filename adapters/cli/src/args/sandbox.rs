@@ -141,6 +141,8 @@ pub(crate) struct ExecArgs {
     /// The folder to run it in, for this call alone
     #[arg(long, value_name = "FOLDER")]
     pub(crate) cwd: Option<String>,
+    #[command(flatten)]
+    pub(crate) packages: super::PackageArgs,
     /// Pass standard input on, to its end
     #[arg(short = 'i', long)]
     pub(crate) stdin: bool,

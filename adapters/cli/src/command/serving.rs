@@ -35,6 +35,10 @@ impl Serving {
         }
         let dormouse = builder.build()?;
         let sandboxes = meant.state.is_some().then(|| dormouse.sandboxes().cloned()).transpose()?;
+        let packages = settings::packages::indexes(&meant.packages, place)?;
+        if sandboxes.is_some() {
+            settings::packages::offer(&dormouse, packages)?;
+        }
         Ok(Self { dormouse, sandboxes, meant })
     }
 

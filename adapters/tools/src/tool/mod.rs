@@ -6,6 +6,7 @@ mod eval;
 mod exec;
 mod files;
 mod framework_eval;
+mod install;
 mod life;
 mod read;
 mod rlm;
@@ -101,6 +102,7 @@ fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         life::destroy(),
         exec::exec(),
         exec::job::job(),
+        install::install(),
         read::read(),
         files::write(),
         files::edit(),

@@ -10,7 +10,7 @@ use dormouse_tools::encode;
 use serde_json::json;
 
 use super::super::once::{self, Form};
-use crate::args::ExecArgs;
+use crate::args::{ExecArgs, PlaceArgs};
 use crate::exit::Failure;
 use crate::print;
 use crate::settings;
@@ -19,8 +19,14 @@ use crate::settings;
 const MAX_STDIN: u64 = 8 << 20;
 
 /// Runs it; its exit status.
-pub(super) fn run(dormouse: &Dormouse, arguments: ExecArgs, form: Form) -> Result<u8, Failure> {
+pub(super) fn run(
+    dormouse: &Dormouse,
+    place: &PlaceArgs,
+    arguments: ExecArgs,
+    form: Form,
+) -> Result<u8, Failure> {
     let mut line = line(&arguments)?;
+    settings::packages::offer(dormouse, settings::packages::indexes(&arguments.packages, place)?)?;
     let live = form.live();
     line.sink = live.clone().map(|live| live as Arc<dyn OutputSink>);
     let run = async {

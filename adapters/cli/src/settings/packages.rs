@@ -1,0 +1,40 @@
+//! What is meant by the options of packages.
+
+use std::sync::Arc;
+
+use dormouse::packages::Packages;
+use dormouse::{Dormouse, Language, Result};
+use dormouse_packages::{AllowList, Index, Indexes, Mode, PackagePrograms, Settings};
+
+use crate::args::{PackageArgs, PlaceArgs};
+
+/// The indexes that are named. Connects to nothing.
+pub(crate) fn indexes(arguments: &PackageArgs, place: &PlaceArgs) -> Result<Arc<dyn Packages>> {
+    let index = |url: &Option<String>| url.as_deref().map(Index::parse).transpose();
+    let settings = Settings {
+        mode: Mode::parse(&arguments.packages)?,
+        pip: index(&arguments.pip_index)?,
+        npm: index(&arguments.npm_registry)?,
+        allow: AllowList::parse(arguments.package_allow.iter().map(String::as_str))?,
+        cache: Some(super::provider(place)?.cache.join("packages")),
+        ..Settings::default()
+    };
+    Ok(Arc::new(Indexes::new(settings)?))
+}
+
+/// Lets sandboxes have packages, and command lines `pip` and `npm`.
+pub(crate) fn offer(dormouse: &Dormouse, packages: Arc<dyn Packages>) -> Result<()> {
+    let sandboxes = dormouse.sandboxes()?;
+    let python = python(dormouse);
+    sandboxes.offer(Arc::new(PackagePrograms::new(packages.clone(), python.clone())));
+    sandboxes.supply(packages, python);
+    Ok(())
+}
+
+/// The version of the Python that is built, such as `3.14.7`.
+fn python(dormouse: &Dormouse) -> String {
+    let guests = dormouse.manager().capabilities().guests;
+    let found = guests.iter().find(|guest| guest.language == Language::python());
+    let version = found.and_then(|guest| guest.interpreter.rsplit(' ').next());
+    version.filter(|text| text.starts_with(|c: char| c.is_ascii_digit())).unwrap_or("3.14.0").to_owned()
+}

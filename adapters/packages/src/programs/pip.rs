@@ -1,0 +1,177 @@
+//! `pip install`, `uninstall`, `list`, `freeze`, `show`.
+
+use dormouse_core::packages::{Adding, PackageManager, Present, add, present, requirements_txt, uninstall};
+use dormouse_core::sandbox::Files;
+use dormouse_core::{ProgramCall, ProgramEnd, Result};
+use serde_json::json;
+
+use super::{PackagePrograms, seen_from, text, usage};
+
+const MANAGER: PackageManager = PackageManager::Pip;
+
+const HELP: &str = "\
+Usage: pip <command> [options]
+
+Commands:
+  install [-r FILE] [-U] REQUIREMENT...   Install pure-Python wheels below ~/.local
+  uninstall [-y] NAME...                  Remove packages
+  list [--format=columns|freeze|json]     List what is installed
+  freeze                                  List it as requirements
+  show NAME...                            Say more of one
+
+Packages come from the index of the operator, and only those that the operator allows.
+";
+
+pub(super) async fn run(
+    programs: &PackagePrograms,
+    call: &ProgramCall,
+    files: &mut dyn Files,
+) -> Result<ProgramEnd> {
+    let words: Vec<&str> = call.arguments.iter().map(String::as_str).collect();
+    // Options before the command are pip's own, such as `--quiet`.
+    let at = words.iter().position(|word| !word.starts_with('-')).unwrap_or(words.len());
+    let Some((command, rest)) = words[at..].split_first() else {
+        return Ok(match words.first() {
+            Some(&("-V" | "--version")) => ProgramEnd::said(format!(
+                "pip of dormouse {} (python {})\n",
+                env!("CARGO_PKG_VERSION"),
+                programs.python
+            )),
+            _ => ProgramEnd::said(HELP),
+        });
+    };
+    match *command {
+        "install" => install(programs, call, files, rest).await,
+        "uninstall" => remove(programs, files, rest).await,
+        "list" => list(programs, files, rest).await,
+        "freeze" => list(programs, files, &["--format=freeze"]).await,
+        "show" => show(programs, files, rest).await,
+        "help" => Ok(ProgramEnd::said(HELP)),
+        other => Err(usage(format!("unknown command \"{}\"", other.escape_debug()))),
+    }
+}
+
+async fn installed(programs: &PackagePrograms, files: &mut dyn Files) -> Result<Vec<Present>> {
+    let mut all = present(files, MANAGER, &MANAGER.root()?, &programs.python).await?;
+    all.sort_by_key(|one| one.name.to_lowercase());
+    Ok(all)
+}
+
+async fn install(
+    programs: &PackagePrograms,
+    call: &ProgramCall,
+    files: &mut dyn Files,
+    words: &[&str],
+) -> Result<ProgramEnd> {
+    let mut requirements = Vec::new();
+    let (mut upgrade, mut quiet) = (false, false);
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            "-r" | "--requirement" => {
+                let file = rest.next().ok_or_else(|| usage("-r needs a file"))?;
+                requirements.extend(requirements_txt(&text(files, &seen_from(call, file)?).await?)?);
+            }
+            "-U" | "--upgrade" => upgrade = true,
+            "-q" | "--quiet" => quiet = true,
+            "-e" | "--editable" | "-t" | "--target" | "-i" | "--index-url" | "--extra-index-url" => {
+                return Err(usage(format!("the option {word} is not offered here")));
+            }
+            option if option.starts_with('-') => {}
+            path if path.starts_with('.') || path.contains('/') => {
+                return Err(usage(format!(
+                    "`{}` is a path; only packages of the index can be installed",
+                    path.escape_debug()
+                )));
+            }
+            requirement => requirements.push(requirement.to_owned()),
+        }
+    }
+    if requirements.is_empty() {
+        return Err(usage("You must give at least one requirement to install"));
+    }
+    let adding = Adding {
+        manager: MANAGER,
+        requirements,
+        upgrade,
+        folder: None,
+        saves: false,
+        python: programs.python.clone(),
+    };
+    let added = add(files, programs.packages.as_ref(), &adding, &|_| {}).await?;
+    let mut said = String::new();
+    if !quiet {
+        for one in &added.satisfied {
+            said.push_str(&format!("Requirement already satisfied: {} ({})\n", one.name, one.version));
+        }
+        let names: Vec<String> =
+            added.installed.iter().map(|one| format!("{}-{}", one.name, one.version)).collect();
+        if !names.is_empty() {
+            said.push_str(&format!("Successfully installed {}\n", names.join(" ")));
+        }
+    }
+    let notes: String = added.notes.iter().map(|note| format!("WARNING: {note}\n")).collect();
+    Ok(ProgramEnd { status: 0, output: said.into_bytes(), errors: notes.into_bytes() })
+}
+
+async fn remove(programs: &PackagePrograms, files: &mut dyn Files, words: &[&str]) -> Result<ProgramEnd> {
+    let all = installed(programs, files).await?;
+    let (mut gone, mut said, mut warned) = (Vec::new(), String::new(), String::new());
+    for word in words.iter().filter(|word| !word.starts_with('-')) {
+        match all.iter().find(|one| same(&one.name, word)) {
+            Some(one) => {
+                said.push_str(&format!("Successfully uninstalled {}-{}\n", one.name, one.version));
+                gone.push(one.clone());
+            }
+            None => warned.push_str(&format!("WARNING: Skipping {word} as it is not installed.\n")),
+        }
+    }
+    uninstall(files, MANAGER, &MANAGER.root()?, &gone).await?;
+    Ok(ProgramEnd { status: 0, output: said.into_bytes(), errors: warned.into_bytes() })
+}
+
+async fn list(programs: &PackagePrograms, files: &mut dyn Files, words: &[&str]) -> Result<ProgramEnd> {
+    let all = installed(programs, files).await?;
+    let form = words.iter().find_map(|word| word.strip_prefix("--format=")).unwrap_or("columns");
+    let said = match form {
+        "freeze" => all.iter().map(|one| format!("{}=={}\n", one.name, one.version)).collect(),
+        "json" => {
+            let rows: Vec<_> =
+                all.iter().map(|one| json!({"name": one.name, "version": one.version})).collect();
+            format!("{}\n", json!(rows))
+        }
+        _ => {
+            let width = all.iter().map(|one| one.name.len()).max().unwrap_or(0).max(7);
+            let row = |name: &str, version: &str| format!("{name:width$} {version}\n");
+            let head = row("Package", "Version") + &row(&"-".repeat(width), "-------");
+            head + &all.iter().map(|one| row(&one.name, &one.version)).collect::<String>()
+        }
+    };
+    Ok(ProgramEnd::said(said))
+}
+
+async fn show(programs: &PackagePrograms, files: &mut dyn Files, words: &[&str]) -> Result<ProgramEnd> {
+    let all = installed(programs, files).await?;
+    let root = MANAGER.root()?;
+    let mut said = Vec::new();
+    for word in words.iter().filter(|word| !word.starts_with('-')) {
+        let Some(one) = all.iter().find(|one| same(&one.name, word)) else { continue };
+        let folder = one.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        said.push(format!(
+            "Name: {}\nVersion: {}\nLocation: {root}/{folder}\nRequires: {}\n",
+            one.name,
+            one.version,
+            one.requires.join(", ")
+        ));
+    }
+    if said.is_empty() {
+        return Ok(ProgramEnd::failed(1, format!("WARNING: Package(s) not found: {}\n", words.join(", "))));
+    }
+    Ok(ProgramEnd::said(said.join("---\n")))
+}
+
+/// Whether two names are one by the rule of PEP 503.
+fn same(one: &str, other: &str) -> bool {
+    let plain = |name: &str| name.to_lowercase().replace(['_', '.'], "-");
+    plain(one) == plain(other)
+}

@@ -1,0 +1,130 @@
+//! Interpreters and tools as programs: arguments, input, exit status, in pipes and by `#!`.
+
+use super::{failure, in_a_sandbox, output};
+
+#[test]
+fn python_is_started_as_from_any_shell() {
+    in_a_sandbox(|kept| {
+        let script = "import sys, os\nprint(__name__, sys.argv, sys.stdin.read().strip(), os.environ.get('A'), os.getcwd())\nsys.exit(5)";
+        output(kept, &format!("cat > s.py <<'EOF'\n{script}\nEOF"));
+        assert_eq!(
+            output(kept, "echo in | A=b python3 s.py x 'y z' || echo status $?"),
+            "__main__ ['s.py', 'x', 'y z'] in b /workspace\nstatus 5\n"
+        );
+        assert_eq!(output(kept, "python -c 'import sys; print(sys.argv)' -c d"), "['-c', '-c', 'd']\n");
+        assert_eq!(output(kept, "echo 'print(40 + 2)' | python3 -"), "42\n");
+        assert_eq!(output(kept, "python3 <<< 'print(6 * 7)'"), "42\n");
+        assert_eq!(output(kept, "echo '{\"a\": [1]}' | python3 -m json.tool --compact"), "{\"a\":[1]}\n");
+        assert!(output(kept, "python3 --version").starts_with("Python 3.14"));
+        let (status, errors) = failure(kept, "python3 -c 'def f(): return 1 / 0\nf()'");
+        assert_eq!(status, 1);
+        assert!(
+            errors
+                .starts_with("Traceback (most recent call last):\n  File \"<string>\", line 2, in <module>"),
+            "{errors}"
+        );
+        assert!(errors.ends_with("ZeroDivisionError: division by zero\n") && !errors.contains("dormouse"));
+        assert_eq!(failure(kept, "python3 none.py").0, 2);
+        assert_eq!(failure(kept, "python3 --strange").0, 2);
+        assert_eq!(
+            output(kept, "mkdir p; echo 'print(\"pkg\", __name__)' > p/__main__.py; python3 p; python3 -m p"),
+            "pkg __main__\npkg __main__\n"
+        );
+        output(kept, "echo 'x = 7' > mod.py; echo 'import mod; print(mod.x)' > use.py");
+        assert_eq!(output(kept, "cd /tmp && python3 /workspace/use.py"), "7\n");
+        assert_eq!(
+            output(kept, "python3 -c 'import atexit; atexit.register(print, \"last\"); print(\"first\")'"),
+            "first\nlast\n"
+        );
+    });
+}
+
+#[test]
+fn node_and_php_are_too() {
+    in_a_sandbox(|kept| {
+        output(
+            kept,
+            "cd /workspace; echo 'console.log(process.argv.slice(2), require.main === module, __filename)' > s.js",
+        );
+        assert_eq!(output(kept, "node s.js a b"), "[ 'a', 'b' ] true /workspace/s.js\n");
+        assert_eq!(output(kept, "node -p '1 + 1'; node -e 'console.log(process.argv.length)' x"), "2\n2\n");
+        assert_eq!(output(kept, "echo 'export const x = 3; console.log(x)' > m.mjs; node m.mjs"), "3\n");
+        let (status, errors) = failure(kept, "node -e 'throw new TypeError(\"bad\")'");
+        assert!(status == 1 && errors.contains("TypeError: bad"), "{errors}");
+        assert_eq!(failure(kept, "node -e 'process.exit(7)'").0, 7);
+        output(kept, "echo '<?php echo implode(\",\", $argv), PHP_EOL; exit(4);' > s.php");
+        assert_eq!(output(kept, "php s.php a b || echo status $?"), "/workspace/s.php,a,b\nstatus 4\n");
+        assert_eq!(output(kept, "php -r 'echo 6 * 7;'; echo '<?php echo 1;' | php"), "421");
+        let (status, errors) = failure(kept, "php -r 'throw new Exception(\"bad\");'");
+        assert!(status == 255 && errors.contains("Uncaught"), "{errors}");
+    });
+}
+
+#[test]
+fn programs_stand_wherever_commands_stand() {
+    in_a_sandbox(|kept| {
+        output(kept, "for n in 1 2 3; do echo \"line $n\" > f$n.txt; done");
+        assert_eq!(
+            output(kept, "ls *.txt | python3 -c 'import sys; print(len(sys.stdin.readlines()))'"),
+            "3\n"
+        );
+        assert_eq!(output(kept, "x=$(python3 -c 'print(\"sub\")'); echo [$x]"), "[sub]\n");
+        assert_eq!(
+            output(kept, "ls *.txt | xargs python3 -c 'import sys; print(sys.argv[1:])'"),
+            "['f1.txt', 'f2.txt', 'f3.txt']\n"
+        );
+        assert_eq!(
+            output(kept, "find . -name 'f*.txt' -exec node -e 'console.log(process.argv.length)' {} + "),
+            "4\n"
+        );
+        assert_eq!(output(kept, "python3 -c 'print(1)' > out.txt 2>&1 && cat out.txt"), "1\n");
+        output(
+            kept,
+            "printf '#!/usr/bin/env python3\\nimport sys\\nprint(\"run\", sys.argv[1])\\n' > tool; chmod +x tool",
+        );
+        assert_eq!(output(kept, "./tool arg; PATH=$PWD:$PATH tool other"), "run arg\nrun other\n");
+        assert_eq!(
+            output(kept, "if python3 -c 'raise SystemExit(1)'; then echo yes; else echo no; fi"),
+            "no\n"
+        );
+        assert_eq!(
+            output(kept, "type python3; command -v node php"),
+            "python3 is /usr/bin/python3\n/usr/bin/node\n/usr/bin/php\n"
+        );
+        assert_eq!(
+            output(kept, "python3 -c 'import sys; sys.stdout.buffer.write(bytes(range(256)))' | wc -c"),
+            "256\n"
+        );
+    });
+}
+
+#[test]
+fn scripts_of_a_package_are_run_by_the_shell() {
+    in_a_sandbox(|kept| {
+        let package = r#"{"name": "p", "version": "1.2.3", "scripts": {"pretest": "echo before", "test": "node t.js", "lint": "echo lint"}}"#;
+        output(
+            kept,
+            &format!(
+                "cat > package.json <<'EOF'\n{package}\nEOF\necho 'console.log(\"ok\", process.argv[2]); process.exit(2)' > t.js"
+            ),
+        );
+        let outcome = dormouse_tests::sandbox::wait(kept.exec("npm test -- arg")).unwrap().outcome;
+        assert_eq!(outcome.exit_code(), 2, "{}", outcome.stderr.text);
+        assert_eq!(outcome.stdout.text, "\n> p@1.2.3 test\n> node t.js\n\nbefore\nok arg\n");
+        assert_eq!(output(kept, "npm run -s lint"), "lint\n");
+        assert_eq!(failure(kept, "npm run none").0, 1);
+        assert_eq!(failure(kept, "npx none").0, 127);
+    });
+}
+
+#[test]
+fn without_an_index_packages_say_what_turns_them_on() {
+    in_a_sandbox(|kept| {
+        // Nobody has offered `pip` here: it is a command that is not there.
+        let executed = dormouse_tests::sandbox::wait(kept.exec("pip install requests")).unwrap();
+        assert_eq!(
+            (executed.outcome.exit_code(), executed.missing.as_slice()),
+            (127, ["pip".to_owned()].as_slice())
+        );
+    });
+}
