@@ -33,7 +33,7 @@ pub struct Annotations {
 /// One tool, as it is listed. It never changes while the process lives.
 #[derive(Clone, Debug)]
 pub struct ToolSpec {
-    /// Its name: `[a-z][a-z0-9_]*`, at most 32 characters.
+    /// Its name: `[a-z][a-z0-9_]*`, at most 32 characters; in the profile `codegen` the seed's own, such as `Read`.
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
@@ -70,16 +70,23 @@ pub enum Profile {
     Sprites,
     /// `rlm_exec` and its siblings, in the form of requirements S3. Needs sandboxes that last.
     Rlm,
+    /// `Read`, `Edit`, `Bash`, `run_tests` and its siblings, in the form of requirements S0. Needs sandboxes that last.
+    Codegen,
 }
 
 impl Profile {
     /// Every profile by its name.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("sandbox", Self::Sandbox), ("eval", Self::Eval), ("sprites", Self::Sprites), ("rlm", Self::Rlm)];
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("sandbox", Self::Sandbox),
+        ("eval", Self::Eval),
+        ("sprites", Self::Sprites),
+        ("rlm", Self::Rlm),
+        ("codegen", Self::Codegen),
+    ];
 
     /// Whether it has no tools without sandboxes that last.
     pub fn needs_sandboxes(self) -> bool {
-        matches!(self, Self::Sprites | Self::Rlm)
+        matches!(self, Self::Sprites | Self::Rlm | Self::Codegen)
     }
 }
 
@@ -138,8 +145,8 @@ impl Surface {
         self.remade()
     }
 
-    /// The same with another key than `rlm` for the one sandbox of the profile `rlm`, such as one for each working
-    /// folder. Comes after [`Surface::with_sandboxes`].
+    /// The same with another key than the profile's name for the one sandbox of the profiles `rlm` and `codegen`, such as
+    /// one for each working folder. Comes after [`Surface::with_sandboxes`].
     #[must_use]
     pub fn with_session_key(mut self, key: SessionKey) -> Self {
         if let Some(kept) = &mut self.kept {

@@ -1,6 +1,8 @@
 //! The tools: those of one verb each, those that belong together in one file, and profiles of the same work.
 
 mod capabilities;
+mod checks;
+mod codegen;
 mod create;
 mod eval;
 mod exec;
@@ -83,7 +85,8 @@ pub(crate) fn all(
         (Profile::Eval, _) => vec![Box::new(framework_eval::FrameworkEval::new(manager, grants))],
         (Profile::Sprites, Some(kept)) => sprites::all(kept),
         (Profile::Rlm, Some(kept)) => rlm::all(kept),
-        (Profile::Sprites | Profile::Rlm, None) => Vec::new(),
+        (Profile::Codegen, Some(kept)) => codegen::all(kept),
+        (Profile::Sprites | Profile::Rlm | Profile::Codegen, None) => Vec::new(),
     };
     tools.sort_by_key(|tool| tool.spec().name);
     tools
@@ -117,7 +120,8 @@ fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         states::fork(),
         sub_agent::sub_agent(),
     ];
-    all.into_iter().map(|verb| Box::new(verb::KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()
+    let all = all.into_iter().chain(checks::Check::ALL.map(checks::Check::verb));
+    all.map(|verb| Box::new(verb::KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()
 }
 
 /// The schema of an answer's `error`: an object, or null.

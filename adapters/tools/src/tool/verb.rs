@@ -28,7 +28,7 @@ pub(crate) struct Kept {
     /// What the operator grants new sandboxes.
     pub(crate) granted: Grants,
     pub(crate) host: HostFolders,
-    /// The key of the one sandbox that the profile `rlm` works in, if it is not the usual one.
+    /// The key of the one sandbox that the profiles `rlm` and `codegen` work in, if it is not the usual one.
     pub(crate) session: Option<SessionKey>,
     pub(crate) models: Models,
 }
