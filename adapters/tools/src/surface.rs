@@ -14,6 +14,7 @@ use crate::host::HostFolders;
 use crate::instructions;
 use crate::models::Models;
 use crate::resource::{self, Resource};
+use crate::skills::Skills;
 use crate::tool::{self, Kept, Tool};
 use crate::toolset::Toolset;
 
@@ -107,6 +108,7 @@ pub struct Surface {
     profile: Profile,
     grants: Grants,
     kept: Option<Kept>,
+    skills: Skills,
     models: Models,
     toolset: Toolset,
     tools: Vec<Box<dyn Tool>>,
@@ -116,8 +118,8 @@ impl Surface {
     /// The default profile's tools, without grants and without sandboxes that last.
     pub fn new(manager: Manager) -> Self {
         let (profile, grants, toolset) = (Profile::default(), Grants::default(), Toolset::default());
-        let models = Models::default();
-        Self { manager, profile, grants, kept: None, models, toolset, tools: Vec::new() }.remade()
+        let (skills, models) = (Skills::default(), Models::default());
+        Self { manager, profile, grants, kept: None, skills, models, toolset, tools: Vec::new() }.remade()
     }
 
     /// The tools of another profile.
@@ -141,7 +143,16 @@ impl Surface {
     #[must_use]
     pub fn with_sandboxes(mut self, sandboxes: Sandboxes, host: HostFolders) -> Self {
         let (granted, models) = (Grants::default(), self.models.clone());
-        self.kept = Some(Kept { sandboxes, granted, host, session: None, models });
+        let skills = Skills::default();
+        self.kept = Some(Kept { sandboxes, granted, host, session: None, skills, models });
+        self.remade()
+    }
+
+    /// The same with skills, which every new sandbox and every run without one sees. Their mounts are to be among the
+    /// grants: see [`Skills::granted`].
+    #[must_use]
+    pub fn with_skills(mut self, skills: Skills) -> Self {
+        self.skills = skills;
         self.remade()
     }
 
@@ -176,8 +187,8 @@ impl Surface {
     }
 
     fn remade(mut self) -> Self {
-        let mut tools =
-            tool::all(&self.manager, self.profile, &self.grants, self.kept.as_ref(), &self.models);
+        let given = tool::Given { grants: &self.grants, skills: &self.skills, models: &self.models };
+        let mut tools = tool::all(&self.manager, self.profile, self.kept.as_ref(), &given);
         tools.retain(|tool| self.toolset.has(self.profile, tool.spec().name));
         self.tools = tools;
         self

@@ -7,8 +7,8 @@
 //! | who can check them | [`plan`] |
 //! | what they found | [`report`] |
 //!
-//! A check is a constant program of ours that an interpreter of the sandbox gets on standard input. What it is to do comes as a
-//! file, and what it found goes into one: nothing that tests print can be taken for their result.
+//! A check is a constant program of ours that an interpreter of the sandbox reads from its standard input. What it is to do comes
+//! as a file, and what it found goes into one: nothing that tests print can be taken for their result.
 
 mod find;
 mod plan;
@@ -138,24 +138,13 @@ pub(crate) async fn run(
         Checker::Runs(work) => work,
         Checker::Nothing { tool, summary } => return Ok(Report::nothing(id, tool, summary).answer(check)),
     };
-    let Work { text, script, folder, files, chosen, .. } = &work;
     let job = Job::new(exec::serial())?;
-    let asked =
-        json!({"folder": folder.as_str(), "files": files, "chosen": chosen, "result": job.result.as_str()});
-    let mut line = CommandLine::new(text.replace(plan::JOB, job.asked.as_str()));
-    line.directory = Some(folder.clone());
+    let mut line = CommandLine::new(job.begin(kept, &caller.owner, id, &work).await?);
+    line.directory = Some(work.folder.clone());
     line.wall = wall.min(kept.sandboxes.rules().command);
     line.sink = caller.output.clone();
-    if let Some(script) = script {
-        line.stdin = script.as_bytes().to_vec();
-        let asked = asked.to_string().into_bytes();
-        kept.sandboxes.write(&caller.owner, &by_id(id), job.asked.clone(), asked).await?;
-    }
     let shown = exec::run_line(kept, &caller.owner, id, line).await;
-    let result = match script {
-        Some(_) => job.take(kept, &caller.owner, id).await?,
-        None => None,
-    };
+    let result = job.take(kept, &caller.owner, id).await?;
     let report = Report::new(check, id, &work, &shown?, result.as_deref());
     if report.is_missing() {
         return Err(not_installed("mypy", "pip install mypy"));
@@ -163,8 +152,9 @@ pub(crate) async fn run(
     Ok(report.answer(check))
 }
 
-/// The files of one check: what is asked, and what came of it.
+/// The files of one check: the program, what is asked of it, and what came of it.
 struct Job {
+    script: GuestPath,
     asked: GuestPath,
     result: GuestPath,
 }
@@ -172,14 +162,28 @@ struct Job {
 impl Job {
     fn new(serial: u128) -> Result<Self> {
         let path = |what| GuestPath::parse(&format!("/tmp/.check-{serial}.{what}"));
-        Ok(Self { asked: path("job")?, result: path("result")? })
+        Ok(Self { script: path("script")?, asked: path("job")?, result: path("result")? })
     }
 
-    /// The result, if there is one. Both files are gone then.
+    /// Writes the files of a check; its command line.
+    async fn begin(&self, kept: &Kept, owner: &Owner, id: &SandboxId, work: &Work) -> Result<String> {
+        let Some(script) = work.script else { return Ok(work.text.clone()) };
+        let Work { folder, files, chosen, .. } = work;
+        let result = self.result.as_str();
+        let asked = json!({"folder": folder.as_str(), "files": files, "chosen": chosen, "result": result});
+        for (path, bytes) in
+            [(&self.script, script.as_bytes().to_vec()), (&self.asked, asked.to_string().into_bytes())]
+        {
+            kept.sandboxes.write(owner, &by_id(id), path.clone(), bytes).await?;
+        }
+        Ok(format!("{} {} < {}", work.text, self.asked, self.script))
+    }
+
+    /// The result, if there is one. All files are gone then.
     async fn take(&self, kept: &Kept, owner: &Owner, id: &SandboxId) -> Result<Option<Vec<u8>>> {
         let (sandboxes, handle) = (&kept.sandboxes, by_id(id));
         let read = sandboxes.read(owner, &handle, self.result.clone(), 0, MAX_RESULT).await;
-        for path in [&self.asked, &self.result] {
+        for path in [&self.script, &self.asked, &self.result] {
             match sandboxes.remove_file(owner, &handle, path.clone()).await {
                 Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
                 _ => {}

@@ -194,26 +194,12 @@ async fn change(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Resul
         let text = format!("Made {path}");
         return Ok(Answer::from(json!({"path": path.as_str(), "replaced": 0})).with_text(text));
     }
-    let replaced =
-        sandboxes.edit(owner, &by_id(&id), path.clone(), (old, new), all).await.map_err(in_these_words)?;
+    let replaced = sandboxes.edit(owner, &by_id(&id), path.clone(), (old, new), all).await?;
     let text = match replaced {
         1 => format!("Edited {path}"),
         _ => format!("Edited {path} in {replaced} places"),
     };
     Ok(Answer::from(json!({"path": path.as_str(), "replaced": replaced})).with_text(text))
-}
-
-/// An error of an edit, with the names that arguments have here.
-fn in_these_words(error: Error) -> Error {
-    let words = |text: &str| {
-        let text = text.replace("`old`", "`old_string`").replace("`new`", "`new_string`");
-        text.replace("`all`", "`replace_all`")
-    };
-    let told = Error::new(error.code(), words(error.message()));
-    match error.hint() {
-        Some(hint) => told.with_hint(words(hint)),
-        None => told,
-    }
 }
 
 fn bash() -> Verb {

@@ -31,6 +31,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::models::Models;
 use crate::schema::{self, Object};
+use crate::skills::Skills;
 use crate::surface::{CallContext, Profile, Reply, ToolSpec};
 
 /// One tool.
@@ -63,20 +64,29 @@ pub(crate) const USUAL: [&str; 12] = [
     "sandbox_write",
 ];
 
+/// What the operator gives all tools.
+pub(crate) struct Given<'a> {
+    pub(crate) grants: &'a Grants,
+    pub(crate) skills: &'a Skills,
+    pub(crate) models: &'a Models,
+}
+
 /// All tools of a profile, sorted by name. Without sandboxes that last there are only those that need none.
 pub(crate) fn all(
     manager: &Manager,
     profile: Profile,
-    grants: &Grants,
     kept: Option<&Kept>,
-    models: &Models,
+    given: &Given<'_>,
 ) -> Vec<Box<dyn Tool>> {
-    let (manager, grants) = (manager.clone(), grants.clone());
-    let kept =
-        kept.map(|kept| Arc::new(Kept { granted: grants.clone(), models: models.clone(), ..kept.clone() }));
+    let (manager, grants, skills) = (manager.clone(), given.grants.clone(), given.skills.clone());
+    let models = given.models;
+    let kept = kept.map(|kept| {
+        let (granted, skills, models) = (grants.clone(), skills.clone(), models.clone());
+        Arc::new(Kept { granted, skills, models, ..kept.clone() })
+    });
     let mut tools: Vec<Box<dyn Tool>> = match (profile, &kept) {
         (Profile::Sandbox, kept) => {
-            let capabilities = capabilities::Capabilities::new(manager.clone(), grants.clone());
+            let capabilities = capabilities::Capabilities::new(manager.clone(), grants.clone(), skills);
             let eval = eval::Eval::new(manager, grants, kept.clone(), models.clone());
             let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(capabilities), Box::new(eval)];
             tools.extend(kept.iter().flat_map(verbs));

@@ -9,8 +9,7 @@ const NODE_FILE: &str = "await require('module').runMain(process.argv[1])";
 /// Shows the value of the code that is argument 1.
 const NODE_PRINT: &str = "{ const [code] = process.argv.splice(1, 1); console.log(await (0, eval)(code)); }";
 /// Runs the tests of the files that are named, or of all that are named like tests.
-const NODE_TEST: &str =
-    "await require('node:test')[Symbol.for('dormouse.runFiles')](process.argv.slice(1).filter((word) => word !== 'node')); undefined";
+const NODE_TEST: &str = "await require('node:test')[Symbol.for('dormouse.runFiles')](process.argv.slice(1).filter((word) => word !== 'node')); undefined";
 /// Parses the file that is argument 1.
 const NODE_CHECK: &str = "require('module').checkSyntax(process.argv[1])";
 /// Says which version of Node.js the module system follows.

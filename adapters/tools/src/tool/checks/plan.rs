@@ -10,9 +10,6 @@ use super::find::{Found, is_test, language_of, nothing};
 use super::{Check, not_installed};
 use crate::tool::verb::{Kept, by_id};
 
-/// Stands for the path of the job in a command line.
-pub(super) const JOB: &str = "JOB";
-
 /// Largest package.json that is read, in bytes.
 const MAX_PACKAGE: u64 = 1 << 20;
 /// What `npm init` writes where there are no tests.
@@ -28,7 +25,7 @@ pub(super) enum Checker {
 
 /// What is run.
 pub(super) struct Work {
-    /// The command line. [`JOB`] in it stands for the path of the job.
+    /// The command line. With a program the path of its job is added.
     pub(super) text: String,
     /// The program on standard input; without one the exit status alone decides.
     pub(super) script: Option<&'static str>,
@@ -83,7 +80,7 @@ pub(super) async fn work(
         notes: notes.clone(),
     };
     let mut work = match (check, language) {
-        (Check::Tests, "python") => base("python3 - JOB", "unittest", Some(include_str!("tests.py"))),
+        (Check::Tests, "python") => base("python3 -", "unittest", Some(include_str!("tests.py"))),
         (Check::Tests, "php") => match there.phpunit(&found).await {
             Some(phpunit) => {
                 let target = if found.chosen { files.first() } else { Some(&phpunit.target) };
@@ -104,12 +101,12 @@ pub(super) async fn work(
                 let line = quoted(&["eval", script.as_str()])?;
                 base(&format!("(PATH=\"$PWD/node_modules/.bin:$PATH\"; {line})"), "npm test", None)
             }
-            _ => base("node - JOB", "node:test", Some(include_str!("tests.js"))),
+            _ => base("node -", "node:test", Some(include_str!("tests.js"))),
         },
-        (Check::Lint, "python") => base("python3 - JOB", "builtin", Some(include_str!("lint.py"))),
-        (Check::Lint, "php") => base("php - JOB", "php -l", Some(include_str!("lint.php"))),
-        (Check::Lint, "javascript") => base("node - JOB", "builtin", Some(include_str!("lint.js"))),
-        (Check::Types, "python") => base("python3 - JOB", "mypy", Some(include_str!("typecheck.py"))),
+        (Check::Lint, "python") => base("python3 -", "builtin", Some(include_str!("lint.py"))),
+        (Check::Lint, "php") => base("php -", "php -l", Some(include_str!("lint.php"))),
+        (Check::Lint, "javascript") => base("node -", "builtin", Some(include_str!("lint.js"))),
+        (Check::Types, "python") => base("python3 -", "mypy", Some(include_str!("typecheck.py"))),
         (Check::Types, "javascript" | "typescript") => {
             let compiler = found.at("node_modules/typescript/lib/tsc.js");
             if !there.has(&compiler).await {

@@ -31,7 +31,7 @@ pub(super) fn fields(check: Check) -> Object {
             let count = |what| schema::integer(0, what);
             let counts = Object::new()
                 .description("How many tests there were; left out when the runner only has an exit status.")
-                .required("total", count("All."))
+                .required("total", count("All of them."))
                 .required("passed", count("Those that passed."))
                 .required("failed", count("Those whose assertions failed."))
                 .required("errors", count("Those that ended in another way."))
