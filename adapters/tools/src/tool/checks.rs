@@ -146,8 +146,8 @@ pub(crate) async fn run(
     let shown = exec::run_line(kept, &caller.owner, id, line).await;
     let result = job.take(kept, &caller.owner, id).await?;
     let report = Report::new(check, id, &work, &shown?, result.as_deref());
-    if report.is_missing() {
-        return Err(not_installed("mypy", "pip install mypy"));
+    if let Some(why) = report.missing() {
+        return Err(not_installed(&format!("mypy ({why})"), "pip install 'mypy<1.19'"));
     }
     Ok(report.answer(check))
 }

@@ -54,6 +54,9 @@ pub(super) fn fields(check: Check) -> Object {
 #[derive(Default, Deserialize)]
 struct Result {
     complete: bool,
+    /// The file whose tests ran when it was written.
+    #[serde(default)]
+    running: Option<String>,
     tool: String,
     #[serde(default)]
     notes: Vec<String>,
@@ -100,7 +103,7 @@ pub(super) struct Report {
     passed: bool,
     summary: String,
     tool: String,
-    missing: bool,
+    missing: Option<String>,
     tests: Option<Counts>,
     files: usize,
     problems: u64,
@@ -119,7 +122,7 @@ impl Report {
             passed: false,
             summary,
             tool: tool.into(),
-            missing: false,
+            missing: None,
             tests: Some(Counts::default()),
             files: 0,
             problems: 0,
@@ -165,9 +168,9 @@ impl Report {
         report
     }
 
-    /// Whether the checker turned out to be missing.
-    pub(super) fn is_missing(&self) -> bool {
-        self.missing
+    /// Why the checker turned out to be missing.
+    pub(super) fn missing(&self) -> Option<&str> {
+        self.missing.as_deref().map(|why| cut(why, 200))
     }
 
     /// A runner of the sandbox's own, of which only its end is known.
@@ -181,12 +184,12 @@ impl Report {
         format!("{} ended with exit status {status}", self.tool)
     }
 
-    fn by_result(&mut self, check: Check, result: Result) -> (String, Vec<String>) {
+    fn by_result(&mut self, check: Check, mut result: Result) -> (String, Vec<String>) {
         self.tool = cut(&result.tool, 100).to_owned();
-        self.missing = result.missing.is_some();
+        self.missing = result.missing.take();
         (self.problems, self.tests) = (result.problems, result.tests);
         let mut room = FAILURES;
-        for mut failure in result.failures.into_iter().take(MAX_FAILURES) {
+        for mut failure in std::mem::take(&mut result.failures).into_iter().take(MAX_FAILURES) {
             failure.message = cut(&failure.message, MESSAGE).to_owned();
             failure.name = cut(&failure.name, MESSAGE).to_owned();
             match room.checked_sub(encoded_len(&failure)) {
@@ -200,7 +203,7 @@ impl Report {
                 let counts = counts.unwrap_or_default();
                 let bad = counts.failed + counts.errors;
                 self.passed = result.complete && bad == 0 && counts.total > 0;
-                tests_told(counts, result.complete, &self.tool)
+                tests_told(counts, &result, &self.tool)
             }
             _ => {
                 self.passed = result.complete && self.problems == 0;
@@ -265,7 +268,7 @@ fn plural(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn tests_told(counts: Counts, complete: bool, tool: &str) -> String {
+fn tests_told(counts: Counts, result: &Result, tool: &str) -> String {
     let Counts { total, passed, failed, errors, skipped } = counts;
     let mut parts = vec![format!("{passed} passed")];
     for (count, what) in [(failed, "failed"), (errors, "ended in errors"), (skipped, "skipped")] {
@@ -273,10 +276,14 @@ fn tests_told(counts: Counts, complete: bool, tool: &str) -> String {
             parts.push(format!("{count} {what}"));
         }
     }
-    match (total, complete) {
+    match (total, result.complete) {
         (0, true) => format!("no tests found in the files of tests ({tool})"),
         (_, true) => format!("{}: {} ({tool})", plural(total, "test"), parts.join(", ")),
-        _ => format!("the run ended before all tests were done: {} ({tool})", parts.join(", ")),
+        _ => {
+            let within = result.running.as_ref().map(|file| format!(" in {}", cut(file, MESSAGE)));
+            let within = within.unwrap_or_default();
+            format!("the run ended{within} before all tests were done: {} ({tool})", parts.join(", "))
+        }
     }
 }
 

@@ -22,6 +22,7 @@ function report(results, complete) {
   writeFileSync(job.result, JSON.stringify({ complete, tool: 'node:test', notes: [], tests, failures }));
 }
 
+report([], false);
 chdir(job.folder);
 await require('node:test')[Symbol.for('dormouse.runFiles')](job.files, report);
 undefined;

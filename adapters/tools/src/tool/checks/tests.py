@@ -5,6 +5,7 @@ import importlib
 import inspect
 import json
 import os
+import shutil
 import sys
 import time
 import traceback
@@ -18,12 +19,12 @@ OPERATORS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: 
 
 
 class Results:
-    """What came of the tests so far. It is written after each file, so that one that ends the program leaves it."""
+    """What came of the tests so far. It is written before each file, so that one that ends the program leaves it."""
 
     def __init__(self, path, tool):
         self.path, self.tool = path, tool
         self.counts = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0}
-        self.failures, self.notes = [], []
+        self.failures, self.notes, self.running = [], [], None
 
     def note(self, kind, name, file=None, line=None, message=""):
         self.counts[kind] += 1
@@ -33,7 +34,7 @@ class Results:
     def write(self, complete):
         counts = dict(self.counts, total=sum(self.counts.values()))
         with open(self.path, "w") as file:
-            json.dump({"complete": complete, "tool": self.tool, "notes": self.notes, "tests": counts,
+            json.dump({"complete": complete, "running": self.running, "tool": self.tool, "notes": self.notes, "tests": counts,
                        "failures": self.failures}, file)
 
 
@@ -209,11 +210,12 @@ def run_here(job, results):
     for path in job["files"]:
         shown = os.path.relpath(path, job["folder"])
         told = Told(results, path)
+        results.running = shown
+        results.write(False)
         try:
             suite_of(load(path), shown).run(told)
         except BaseException as error:
             results.note("errors", shown, **described(error, path))
-        results.write(False)
 
 
 def run_pytest(pytest, job, results):
@@ -235,8 +237,14 @@ def run_pytest(pytest, job, results):
                 path = line = None
             results.note(kind, report.nodeid, path and str(path), line, message)
 
-    options = ["-p", "no:cacheprovider", "-p", "no:faulthandler", "--capture=sys", "--color=no", "-q", "--rootdir", job["folder"]]
+    # A sandbox has no /dev/null and no users, after whom pytest names the folder of `tmp_path`.
+    os.devnull, folder = f"{job['result']}.null", f"{job['result']}.tmp"
+    options = ["-p", "no:cacheprovider", "-p", "no:faulthandler", "--capture=sys", "--color=no", "-q", "--rootdir", job["folder"],
+               "--basetemp", folder]
     status = pytest.main([*options, *(job["files"] if job["chosen"] else [job["folder"]])], plugins=[Plugin()])
+    shutil.rmtree(folder, ignore_errors=True)
+    if os.path.exists(os.devnull):
+        os.remove(os.devnull)
     if status not in (0, 1, 5) and not results.failures:
         results.note("errors", "pytest", message=f"pytest ended with status {int(status)}; its output says why")
 
