@@ -86,7 +86,7 @@ fn what_nobody_can_check_is_refused_with_what_would() {
     let desk = desk(&[("/workspace/a.ts", "x"), ("/workspace/node_modules/b.py", "x")]);
     let types = desk.call("run_typecheck", json!({"sandbox": "a"}));
     assert_eq!(types.structured["error"]["code"], "capability_unavailable");
-    assert!(types.text.contains("npm install typescript"), "{}", types.text);
+    assert!(types.text.contains("npm install typescript@5"), "{}", types.text);
     assert_eq!(desk.code("run_lint", json!({"sandbox": "a"})), "not_found");
     desk.ok("sandbox_write", json!({"sandbox": "a", "path": "/workspace/a.py", "content": "x"}));
     let missing = json!({"complete": true, "tool": "mypy", "missing": "mypy", "failures": []}).to_string();
@@ -96,6 +96,8 @@ fn what_nobody_can_check_is_refused_with_what_would() {
     assert_eq!(desk.code("run_tests", json!({"sandbox": "a", "language": "cobol"})), "args_invalid");
     assert_eq!(desk.code("run_tests", json!({"sandbox": "a", "path": "../x"})), "args_invalid");
     desk.ok("sandbox_write", json!({"sandbox": "a", "path": "/workspace/ATest.php", "content": "x"}));
+    let types = desk.call("run_tests", json!({"sandbox": "a", "path": "/workspace/a.ts"}));
+    assert!(types.is_error && types.text.contains("TypeScript are not run"), "{}", types.text);
     let php = desk.call("run_tests", json!({"sandbox": "a"}));
     assert!(php.is_error && php.text.contains("phpunit is not installed"), "{}", php.text);
 }

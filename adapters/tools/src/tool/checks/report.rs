@@ -149,7 +149,7 @@ impl Report {
         report.stopped = shown.stopped().map(|error| (error.to_string(), encode::error(error)));
         let read = result.and_then(|bytes| serde_json::from_slice::<Result>(bytes).ok());
         let (told, notes) = match (work.script, read) {
-            (None, _) => (report.by_status(check, shown), Vec::new()),
+            (None, _) => (report.by_status(shown), Vec::new()),
             (Some(_), Some(result)) => report.by_result(check, result),
             (Some(_), None) => (
                 format!("{} ended without a result, with exit status {}", work.tool, shown.exit_code()),
@@ -174,13 +174,9 @@ impl Report {
     }
 
     /// A runner of the sandbox's own, of which only its end is known.
-    fn by_status(&mut self, check: Check, shown: &Shown) -> String {
+    fn by_status(&mut self, shown: &Shown) -> String {
         let status = shown.exit_code();
         self.passed = status == 0;
-        if check == Check::Types {
-            self.failures = shown.stdout().lines().filter_map(of_tsc).take(MAX_FAILURES).collect();
-            self.problems = self.failures.len() as u64;
-        }
         format!("{} ended with exit status {status}", self.tool)
     }
 
@@ -285,13 +281,4 @@ fn tests_told(counts: Counts, result: &Result, tool: &str) -> String {
             format!("the run ended{within} before all tests were done: {} ({tool})", parts.join(", "))
         }
     }
-}
-
-/// `FILE(LINE,COLUMN): error CODE: MESSAGE`, as the TypeScript compiler writes.
-fn of_tsc(line: &str) -> Option<Failure> {
-    let (place, message) = line.split_once("): error ")?;
-    let (file, at) = place.rsplit_once('(')?;
-    let line = at.split(',').next()?.parse().ok()?;
-    let message = cut(message, MESSAGE).to_owned();
-    Some(Failure { name: "types".into(), file: Some(file.into()), line: Some(line), message })
 }
