@@ -55,7 +55,7 @@
       tell(depth, '✖', name, time(since));
       console.log(shown.replace(/^/gm, '  '.repeat(depth + 1)));
       globalThis.process.exitCode = 1;
-    } else tell(depth, status === 'todo' ? '⚠' : '﹣', name, ` # ${status === 'todo' ? 'TODO' : 'SKIP'}${why}`);
+    } else tell(depth, status === 'todo' ? '⚠' : '﹣', name, ` # ${status === 'todo' ? status.toUpperCase() : 'SKIP'}${why}`);
   }
 
   // Calls a function that may take a context and a callback.

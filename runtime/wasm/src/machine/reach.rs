@@ -19,6 +19,8 @@ use super::TreeFiles;
 
 /// Entries of a mount that are looked at for one listing.
 const MAX_ENTRIES: usize = 100_000;
+/// Most bytes of a mounted file that one call reads (256 MiB): the host's files have no quota.
+const MAX_READ: u64 = 256 << 20;
 /// Largest file of a mount that is edited, in bytes, as in the tree.
 const MAX_EDIT: u64 = Files::MAX_EDIT as u64;
 
@@ -82,6 +84,11 @@ impl Below {
                 "it cannot be reached",
                 "links of a mounted folder lead nowhere outside it",
             ),
+            io::ErrorKind::FileTooLarge => (
+                ErrorCode::TooLarge,
+                "there is too much of it for one call",
+                "look at a part of it, or work on it with a program of the sandbox",
+            ),
             _ => (ErrorCode::ArgsInvalid, "it is no file or folder that this can be done with", ""),
         };
         let told = Error::new(code, format!("`{shown}`: {why}")).with_source(error);
@@ -118,8 +125,11 @@ impl Below {
 
 fn read(file: &std::fs::File, offset: u64, most: u64) -> io::Result<(Vec<u8>, u64)> {
     let size = file.metadata()?.len();
-    let most =
-        usize::try_from(most.min(size.saturating_sub(offset))).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let most = most.min(size.saturating_sub(offset));
+    if most > MAX_READ {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let most = usize::try_from(most).map_err(|_| io::ErrorKind::FileTooLarge)?;
     let mut bytes = vec![0; most];
     let mut had = 0;
     while had < most {
@@ -192,8 +202,11 @@ impl Port for Reach {
     async fn edit(&mut self, path: &GuestPath, old: &str, new: &str, all: bool) -> Result<usize> {
         let Some(below) = self.mounted(path) else { return self.tree.edit(path, old, new, all).await };
         let below = below.writable()?;
-        let (bytes, _) =
-            below.clone().blocking(|below, folder| read(&below.file(folder)?, 0, MAX_EDIT)).await?;
+        let whole = |below: &Below, folder: &Dir| {
+            let (bytes, size) = read(&below.file(folder)?, 0, MAX_EDIT)?;
+            if size > MAX_EDIT { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+        };
+        let bytes = below.clone().blocking(whole).await?;
         // The edit itself is the tree's, on a copy.
         let copy = Files::new(dormouse_files::Tree::new(dormouse_files::Quota::default()));
         let name = GuestPath::parse("/copy")?;
@@ -309,6 +322,13 @@ mod tests {
         files.write(&path("/b/c/d"), b"one").await.unwrap();
         assert_eq!(files.edit(&path("/b/c/d"), "one", "two", false).await.unwrap(), 1);
         assert_eq!(std::fs::read(folder.path().join("c/d")).unwrap(), b"two");
+        let large = std::fs::File::create(folder.path().join("large")).unwrap();
+        large.set_len(MAX_READ + 1).unwrap();
+        let error = files.read(&path("/b/large"), 0, u64::MAX).await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::TooLarge);
+        assert_eq!(files.read(&path("/b/large"), MAX_READ, 9).await.unwrap().0, [0]);
+        let error = files.edit(&path("/b/large"), "\0", "x", true).await.unwrap_err();
+        assert_eq!((error.code(), large.metadata().unwrap().len()), (ErrorCode::TooLarge, MAX_READ + 1));
         let error = files.edit(&path("/b/c/d"), "none", "x", false).await.unwrap_err();
         assert!(error.message().contains("`/b/c/d`"), "{error}");
         files.remove(&path("/b/c")).await.unwrap();
