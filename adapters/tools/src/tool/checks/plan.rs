@@ -64,8 +64,12 @@ pub(super) async fn work(
             _ => Err(nothing("source files", &found.folder)),
         };
     };
-    let (mut files, others) = parted(check, &found, language);
+    let (mut files, mut others) = parted(check, &found, language);
     let mut notes = Vec::new();
+    if check == Check::Lint && others.contains(&"typescript") {
+        others.retain(|other| *other != "typescript");
+        notes.push("files in typescript are not looked at".to_owned());
+    }
     if !others.is_empty() && asked.is_none() {
         notes.push(format!("files in {} were left out: name the `language`", others.join(" and ")));
     }
