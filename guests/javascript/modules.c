@@ -12,9 +12,13 @@ static bool ends_with(const char *text, const char *end) {
   return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-// The object that stands for a built-in module, or undefined.
+// The object that stands for a built-in module, or undefined. Some have the prefix in their name: without it they are none.
 static JSValue built_in(JSContext *ctx, const char *name) {
-  if (strncmp(name, "node:", 5) == 0) name += 5;
+  if (strncmp(name, "node:", 5) == 0) {
+    JSValue object = JS_GetPropertyStr(ctx, js.modules, name);
+    if (!JS_IsUndefined(object)) return object;
+    name += 5;
+  }
   return JS_GetPropertyStr(ctx, js.modules, name);
 }
 

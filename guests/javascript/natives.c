@@ -236,6 +236,20 @@ static JSValue compile(JSContext *ctx, JSValueConst self, int count, JSValueCons
   return function;
 }
 
+// checkModule(source, path): throws when it is no module
+static JSValue check_module(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  size_t length;
+  const char *source = count < 2 ? NULL : JS_ToCStringLen(ctx, &length, arguments[0]);
+  const char *path = source ? JS_ToCString(ctx, arguments[1]) : NULL;
+  JSValue code = path ? JS_Eval(ctx, source, length, path, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY) : JS_EXCEPTION;
+  JS_FreeCString(ctx, source);
+  JS_FreeCString(ctx, path);
+  if (JS_IsException(code)) return code;
+  JS_FreeValue(ctx, code);
+  return JS_UNDEFINED;
+}
+
 static JSValue environment_age(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self, (void)count, (void)arguments;
   return JS_NewUint32(ctx, js.environment_age);
@@ -265,6 +279,7 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("decodeUtf8", 3, decode_utf8),
     JS_CFUNC_DEF("details", 1, details),
     JS_CFUNC_DEF("compile", 2, compile),
+    JS_CFUNC_DEF("checkModule", 2, check_module),
     JS_CFUNC_DEF("environmentAge", 0, environment_age),
     JS_CFUNC_DEF("exit", 1, run_exit),
     JS_CFUNC_DEF("setExitCode", 1, set_exit_code),

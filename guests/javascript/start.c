@@ -50,6 +50,9 @@ static const char prelude_process[] = {
 static const char prelude_node[] = {
 #embed "prelude/node.js"
     , 0};
+static const char prelude_test[] = {
+#embed "prelude/test.js"
+    , 0};
 static const char prelude_packages[] = {
 #embed "prelude/packages.js"
     , 0};
@@ -68,7 +71,7 @@ static struct part {
 #define PART(name) {"dormouse:" #name, prelude_##name, sizeof prelude_##name - 1, NULL, 0}
     PART(inspect), PART(console), PART(events), PART(encoding), PART(url_record), PART(url),
     PART(clone),   PART(path),    PART(files),  PART(process),  PART(node),
-    PART(packages), PART(query),
+    PART(test),    PART(packages), PART(query),
 #undef PART
 };
 

@@ -144,6 +144,7 @@ fn uses(server: &Served, token: &str, id: &str) -> Vec<Told> {
         get("/checkpoints"),
         post("/eval", json!({"code": "1"})),
         post("/exec", json!({"command": "ls"})),
+        post("/tests", json!({})),
         post("/stop", json!({})),
         post("/resume", json!({})),
         post("/reset", json!({})),

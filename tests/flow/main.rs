@@ -4,6 +4,7 @@
 
 mod arguments;
 mod cancelling;
+mod codegen;
 mod command_line;
 mod framework_eval;
 mod front_doors;

@@ -7,6 +7,7 @@
 //! | say how it must have ended | [`ending`], [`attack`] |
 //! | hold a hostile case to "nothing remains" | [`case`], [`levels`], [`canary`], [`folders`] |
 //! | compare a whole answer with a recorded one | [`golden`] |
+//! | an agent's turns from a script | [`turns`] |
 //! | the real binary, on the command line, over stdio and over HTTP | [`binary`], [`wire`], [`served`] |
 
 pub mod attack;
@@ -20,6 +21,7 @@ pub mod lasting;
 pub mod levels;
 pub mod sandbox;
 pub mod served;
+pub mod turns;
 pub mod wire;
 
 /// Python.

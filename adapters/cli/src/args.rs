@@ -12,7 +12,7 @@ use clap_complete::Shell;
 
 pub(crate) use self::model::ModelArgs;
 pub(crate) use self::packages::PackageArgs;
-pub(crate) use self::sandbox::{ExecArgs, SandboxCommand, StateArgs};
+pub(crate) use self::sandbox::{ExecArgs, SandboxCommand, SkillArgs, StateArgs};
 
 /// `0.1.0 (engine, contract)`.
 fn version() -> &'static str {
@@ -292,12 +292,14 @@ pub(crate) struct BoundArgs {
 #[derive(Args, Debug, Default)]
 pub(crate) struct McpArgs {
     /// Whose tools are offered: `sandbox` (sandbox_eval and its siblings), `eval` (framework__eval: PHP in the project),
-    /// `sprites` (sprite_create and its siblings), `rlm` (rlm_exec and its siblings)
+    /// `sprites` (sprite_create and its siblings), `rlm` (rlm_exec and its siblings), `codegen` (Read, Edit, Bash, run_tests)
     #[arg(long, value_name = "NAME", default_value = "sandbox")]
     pub(crate) profile: String,
     /// Show a folder of the host in every run; can be repeated
     #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
     pub(crate) mounts: Vec<String>,
+    #[command(flatten)]
+    pub(crate) skills: SkillArgs,
     /// Run every call inside a project: shown as /project, its packages importable, container() from its bootstrap file
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
@@ -323,6 +325,9 @@ pub(crate) struct McpArgs {
     /// ~/.local/share/dormouse
     #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
+    /// The key of the one sandbox of the profiles `rlm` and `codegen` [default: the profile's name]
+    #[arg(long, value_name = "KEY")]
+    pub(crate) session_key: Option<String>,
     /// Which tools are offered: `usual`, `all`, or their names with commas between
     #[arg(long, value_name = "LIST", default_value = "usual")]
     pub(crate) tools: String,

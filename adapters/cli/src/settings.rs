@@ -16,11 +16,14 @@ use dormouse::{
     ModelBudget, Policy, Result,
 };
 
-use dormouse_tools::{HostFolders, Profile, Toolset};
+use dormouse::sandbox::SessionKey;
+use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 
 pub(crate) use serve::{Serve, serve};
 
-use crate::args::{BoundArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs, StateArgs};
+use crate::args::{
+    BoundArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs, SkillArgs, StateArgs,
+};
 
 /// What `eval` shall do.
 pub(crate) struct Eval {
@@ -48,6 +51,10 @@ pub(crate) struct Run {
 pub(crate) struct Mcp {
     /// What every run is granted.
     pub(crate) grants: Grants,
+    /// What new sandboxes see of instructions and scripts; their mounts are among the grants.
+    pub(crate) skills: Skills,
+    /// The key of the one sandbox of some profiles, if it is not the usual one.
+    pub(crate) session: Option<SessionKey>,
     /// Which tools are offered.
     pub(crate) profile: Profile,
     /// What calls can ask for.
@@ -192,6 +199,9 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         ..Grants::default()
     };
     grants.check()?;
+    let skills = skills(&arguments.skills)?;
+    let grants = skills.granted(&grants)?;
+    let session = arguments.session_key.as_deref().map(SessionKey::parse).transpose()?;
     let profile = profile(&arguments.profile)?;
     let state = match &arguments.state_dir {
         None if !profile.needs_sandboxes() => None,
@@ -207,7 +217,15 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));
     let model = model::model(&arguments.model)?;
     let packages = arguments.packages.clone();
-    Ok(Mcp { grants, profile, policy, ready, state, toolset, host, model, packages })
+    Ok(Mcp { grants, skills, session, profile, policy, ready, state, toolset, host, model, packages })
+}
+
+/// The skills of `--skill` and `--skills`. Reads the beginning of each.
+pub(crate) fn skills(arguments: &SkillArgs) -> Result<Skills> {
+    let mut skills = Skills::default();
+    arguments.skill.iter().try_for_each(|folder| skills.add(folder))?;
+    arguments.skills.iter().try_for_each(|folder| skills.add_all(folder))?;
+    Ok(skills)
 }
 
 fn profile(name: &str) -> Result<Profile> {

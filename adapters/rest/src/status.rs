@@ -51,13 +51,17 @@ pub fn of(code: ErrorCode) -> StatusCode {
     }
 }
 
-/// The answer of a tool. A run that a limit or a crash ended is an answer like any other: 200, and its `error` says so.
+/// The answer of a tool. A run that a limit or a crash ended is an answer like any other: 200, and its `error` says so. So is a
+/// check that did not pass.
 pub(crate) fn answer(reply: &Reply) -> Response {
     let told = &reply.structured;
-    let ran = told["provider"].as_str().is_some_and(|provider| provider != "none");
+    let ran = match told["provider"].as_str() {
+        Some(provider) => provider != "none",
+        None => told["passed"].is_boolean() || told["exit_code"].is_number(),
+    };
     let status = match code(told) {
         Some(code) if reply.is_error && !ran => of(code),
-        None if reply.is_error => StatusCode::INTERNAL_SERVER_ERROR,
+        None if reply.is_error && !ran => StatusCode::INTERNAL_SERVER_ERROR,
         _ if told["created"] == true => StatusCode::CREATED,
         _ => StatusCode::OK,
     };
@@ -123,5 +127,14 @@ mod tests {
         };
         assert_eq!(answer(&reply("wasm")).status(), 200);
         assert_eq!(answer(&reply("none")).status(), 422);
+        for (structured, status) in [
+            (json!({"passed": false, "error": null}), 200),
+            (json!({"exit_code": 124, "error": {"code": "limit_time"}}), 200),
+            (json!({"error": {"code": "limit_time"}}), 422),
+            (json!({"error": null}), 500),
+        ] {
+            let reply = Reply { structured, text: String::new(), is_error: true };
+            assert_eq!(answer(&reply).status(), status);
+        }
     }
 }

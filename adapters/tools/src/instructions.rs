@@ -26,6 +26,10 @@ const SPRITES: &str = "Named sandboxes that last: `sprite_create` makes one, `sp
 const RLM: &str = "One Python REPL that lasts: `rlm_exec` runs code, variables stay. Load long inputs with `rlm_load`, which shows nothing of them, look at parts with \
 `rlm_get`, and print little. `llm_query(prompt)` asks a language model from within the code, where one is there.";
 
+const CODEGEN: &str = "One sandbox that lasts, with Bash, Python, JavaScript and PHP and no network. Work in `/workspace`: write files with `Bash` (here-documents), look at \
+them with `Read`, change them with `Edit`. `run_tests`, `run_lint` and `run_typecheck` say whether it holds: the call is an error until it does. Skills lie \
+under `/skills`, each with a SKILL.md; put what is to be handed over into `/workspace/outputs`.";
+
 /// For this profile, with sandboxes that last or without.
 pub(crate) fn of(profile: Profile, lasting: bool) -> String {
     match profile {
@@ -33,6 +37,7 @@ pub(crate) fn of(profile: Profile, lasting: bool) -> String {
         Profile::Eval => EVAL.into(),
         Profile::Sprites => SPRITES.into(),
         Profile::Rlm => RLM.into(),
+        Profile::Codegen => CODEGEN.into(),
     }
 }
 

@@ -64,7 +64,7 @@ impl Desk {
 }
 
 /// Tools that take nothing but a sandbox, or can do with these arguments.
-const WITH_A_SANDBOX: [(&str, &str); 23] = [
+const WITH_A_SANDBOX: [(&str, &str); 26] = [
     ("sandbox_get", "{}"),
     ("sandbox_stop", "{}"),
     ("sandbox_resume", "{}"),
@@ -72,6 +72,9 @@ const WITH_A_SANDBOX: [(&str, &str); 23] = [
     ("sandbox_exec", r#"{"command":"ls"}"#),
     ("sandbox_job", r#"{"action":"list"}"#),
     ("sandbox_install", r#"{"packages":["x"]}"#),
+    ("run_tests", "{}"),
+    ("run_lint", "{}"),
+    ("run_typecheck", "{}"),
     ("sandbox_eval", r#"{"code":"1"}"#),
     ("sandbox_read", r#"{"path":"/x"}"#),
     ("sandbox_write", r#"{"path":"/x","content":"1"}"#),
@@ -104,11 +107,15 @@ fn every_tool_of_every_profile_follows_the_rules() {
         assert!(!specs.is_empty() && specs.is_sorted_by_key(|spec| spec.name));
         for spec in specs {
             let bytes = spec.name.bytes();
-            assert!(spec.name.len() <= 32 && spec.name.starts_with(|c: char| c.is_ascii_lowercase()));
-            assert!({ bytes }.all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{}", spec.name);
+            // The seed's own names begin as they do; what clients take is the same.
+            let is_letter = |byte: u8| {
+                byte.is_ascii_lowercase() || (profile == Profile::Codegen && byte.is_ascii_uppercase())
+            };
+            assert!(spec.name.len() <= 32 && spec.name.bytes().next().is_some_and(is_letter));
+            assert!({ bytes }.all(|byte| is_letter(byte) || byte == b'_'), "{}", spec.name);
             check_portable(spec.name, &spec.input_schema);
             check_portable(spec.name, &spec.output_schema);
-            if matches!(profile, Profile::Sandbox | Profile::Rlm) {
+            if matches!(profile, Profile::Sandbox | Profile::Rlm | Profile::Codegen) {
                 let sentences = spec.description.matches(". ").count() + 1;
                 assert!((3..=6).contains(&sentences), "{}: {sentences} sentences", spec.name);
             }
@@ -155,7 +162,7 @@ fn the_choice_of_tools_is_the_operators() {
     assert_eq!(error.hint(), Some("did you mean `sandbox_eval`?"));
     assert!(Toolset::parse("a,,b").is_err());
     let (surface, _) = super::surface(Policy::default(), &[]);
-    for profile in [Profile::Sprites, Profile::Rlm] {
+    for profile in [Profile::Sprites, Profile::Rlm, Profile::Codegen] {
         assert!(profile.needs_sandboxes());
     }
     assert_eq!(names(&surface.with_profile(Profile::Rlm)), Vec::<&str>::new());

@@ -12,12 +12,13 @@
 //! | what tools may read and write on the host | [`host`] |
 //! | which language model a call may use, and how snippets reach it | `models` |
 //! | files of sandboxes as resources | [`resource`] |
+//! | folders of instructions and scripts that sandboxes see | [`skills`] |
 //! | what a model is told about all of them | `instructions` |
 //! | archives, checked before anything is written | `archive` |
 //! | what one owner may have in progress | [`places`] |
 //! | each tool | `tool/<verb>.rs` |
 //! | a tool over sandboxes that last: what all of them share | `tool/verb.rs` |
-//! | the words of seeds over the same work | `tool/framework_eval.rs`, `tool/sprites.rs`, `tool/rlm.rs` |
+//! | the words of seeds over the same work | `tool/framework_eval.rs`, `tool/sprites.rs`, `tool/rlm.rs`, `tool/codegen.rs` |
 //!
 //! To add a tool: write its file under `tool/`, give it a table of fields and an output schema, and name it in
 //! `tool::all`. The tests of [`surface`] hold its name, schemas and annotations to the rules of `schema`.
@@ -33,6 +34,7 @@ mod models;
 pub mod places;
 pub mod resource;
 pub mod schema;
+pub mod skills;
 pub mod surface;
 pub mod time;
 mod tool;
@@ -40,5 +42,6 @@ pub mod toolset;
 
 pub use host::HostFolders;
 pub use places::Owners;
+pub use skills::Skills;
 pub use surface::{Annotations, CallContext, Profile, Reply, Surface, ToolSpec};
 pub use toolset::Toolset;

@@ -14,6 +14,7 @@ use crate::host::HostFolders;
 use crate::instructions;
 use crate::models::Models;
 use crate::resource::{self, Resource};
+use crate::skills::Skills;
 use crate::tool::{self, Kept, Tool};
 use crate::toolset::Toolset;
 
@@ -33,7 +34,7 @@ pub struct Annotations {
 /// One tool, as it is listed. It never changes while the process lives.
 #[derive(Clone, Debug)]
 pub struct ToolSpec {
-    /// Its name: `[a-z][a-z0-9_]*`, at most 32 characters.
+    /// Its name: `[a-z][a-z0-9_]*`, at most 32 characters; in the profile `codegen` the seed's own, such as `Read`.
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
@@ -70,16 +71,23 @@ pub enum Profile {
     Sprites,
     /// `rlm_exec` and its siblings, in the form of requirements S3. Needs sandboxes that last.
     Rlm,
+    /// `Read`, `Edit`, `Bash`, `run_tests` and its siblings, in the form of requirements S0. Needs sandboxes that last.
+    Codegen,
 }
 
 impl Profile {
     /// Every profile by its name.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("sandbox", Self::Sandbox), ("eval", Self::Eval), ("sprites", Self::Sprites), ("rlm", Self::Rlm)];
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("sandbox", Self::Sandbox),
+        ("eval", Self::Eval),
+        ("sprites", Self::Sprites),
+        ("rlm", Self::Rlm),
+        ("codegen", Self::Codegen),
+    ];
 
     /// Whether it has no tools without sandboxes that last.
     pub fn needs_sandboxes(self) -> bool {
-        matches!(self, Self::Sprites | Self::Rlm)
+        matches!(self, Self::Sprites | Self::Rlm | Self::Codegen)
     }
 }
 
@@ -100,6 +108,7 @@ pub struct Surface {
     profile: Profile,
     grants: Grants,
     kept: Option<Kept>,
+    skills: Skills,
     models: Models,
     toolset: Toolset,
     tools: Vec<Box<dyn Tool>>,
@@ -109,8 +118,8 @@ impl Surface {
     /// The default profile's tools, without grants and without sandboxes that last.
     pub fn new(manager: Manager) -> Self {
         let (profile, grants, toolset) = (Profile::default(), Grants::default(), Toolset::default());
-        let models = Models::default();
-        Self { manager, profile, grants, kept: None, models, toolset, tools: Vec::new() }.remade()
+        let (skills, models) = (Skills::default(), Models::default());
+        Self { manager, profile, grants, kept: None, skills, models, toolset, tools: Vec::new() }.remade()
     }
 
     /// The tools of another profile.
@@ -134,12 +143,21 @@ impl Surface {
     #[must_use]
     pub fn with_sandboxes(mut self, sandboxes: Sandboxes, host: HostFolders) -> Self {
         let (granted, models) = (Grants::default(), self.models.clone());
-        self.kept = Some(Kept { sandboxes, granted, host, session: None, models });
+        let skills = Skills::default();
+        self.kept = Some(Kept { sandboxes, granted, host, session: None, skills, models });
         self.remade()
     }
 
-    /// The same with another key than `rlm` for the one sandbox of the profile `rlm`, such as one for each working
-    /// folder. Comes after [`Surface::with_sandboxes`].
+    /// The same with skills, which every new sandbox and every run without one sees. Their mounts are to be among the
+    /// grants: see [`Skills::granted`].
+    #[must_use]
+    pub fn with_skills(mut self, skills: Skills) -> Self {
+        self.skills = skills;
+        self.remade()
+    }
+
+    /// The same with another key than the profile's name for the one sandbox of the profiles `rlm` and `codegen`, such as
+    /// one for each working folder. Comes after [`Surface::with_sandboxes`].
     #[must_use]
     pub fn with_session_key(mut self, key: SessionKey) -> Self {
         if let Some(kept) = &mut self.kept {
@@ -169,8 +187,8 @@ impl Surface {
     }
 
     fn remade(mut self) -> Self {
-        let mut tools =
-            tool::all(&self.manager, self.profile, &self.grants, self.kept.as_ref(), &self.models);
+        let given = tool::Given { grants: &self.grants, skills: &self.skills, models: &self.models };
+        let mut tools = tool::all(&self.manager, self.profile, self.kept.as_ref(), &given);
         tools.retain(|tool| self.toolset.has(self.profile, tool.spec().name));
         self.tools = tools;
         self

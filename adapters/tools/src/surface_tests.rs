@@ -12,6 +12,8 @@ use serde_json::json;
 
 use super::*;
 
+#[path = "checks_tests.rs"]
+mod checks;
 #[path = "exec_tests.rs"]
 mod exec;
 #[path = "kept_tests.rs"]

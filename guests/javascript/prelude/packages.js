@@ -1,7 +1,7 @@
 // Packages: where a name that is imported or required lies in `node_modules`, and modules of the older kind (CommonJS).
 (function (native, shared) {
   'use strict';
-  const { compile, currentFolder, readFile, stat } = native;
+  const { checkModule, compile, currentFolder, readFile, stat } = native;
   const { modules } = shared;
   const { dirname, join } = modules.path;
 
@@ -137,7 +137,8 @@
   // The file, or the built-in module, that a name means in the file `base`.
   function resolve(name, base, conditions) {
     const plain = name.replace(/^node:/, '');
-    if (Object.hasOwn(modules, plain)) return plain;
+    const builtIn = [name, plain].find((each) => Object.hasOwn(modules, each));
+    if (builtIn) return builtIn;
     let found;
     if (isPath(name)) {
       const path = name[0] === '/' ? modules.path.normalize(name) : join(dirname(base), name);
@@ -225,11 +226,12 @@
 
   modules.module = {
     builtinModules: Object.keys(modules),
-    isBuiltin: (name) => Object.hasOwn(modules, `${name}`.replace(/^node:/, '')),
+    isBuiltin: (name) => Object.hasOwn(modules, `${name}`) || Object.hasOwn(modules, `${name}`.replace(/^node:/, '')),
     createRequire(from) {
       const path = from instanceof URL || `${from}`.startsWith('file:') ? modules.url.fileURLToPath(from) : `${from}`;
       return requireFor(() => path + (path.endsWith('/') ? '.' : ''));
     },
+    checkSyntax: (path) => checkSyntax(resolve(path, here(''), requiring)),
     // Runs a file as a program is run.
     async runMain(main = globalThis.process.argv[1]) {
       const path = resolve(main, here(''), requiring);
@@ -239,6 +241,14 @@
       else await import(path);
     },
   };
+
+  // Throws when the text of a file is none of its kind. Runs nothing of it.
+  function checkSyntax(path) {
+    const source = textOf(path);
+    if (path.endsWith('.json')) JSON.parse(source);
+    else if (isCommonJs(path, source, false)) compile(source.startsWith('#!') ? `//${source}` : source, path);
+    else checkModule(source, path);
+  }
 
   // A snippet's own begins in the working directory.
   const here = (base) => (base[0] === '/' ? base : join(currentFolder(), '.snippet'));

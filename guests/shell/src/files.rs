@@ -16,6 +16,8 @@ use bashkit::{DirEntry, FileType, FsBackend, Metadata, Result, async_trait};
 
 /// Folders whose files are programs without being made so.
 const PROGRAMS: [&str; 2] = ["/workspace/.local/bin", "/workspace/node_modules/.bin"];
+/// Where skills are mounted among the sandbox's own files.
+const SKILLS: &str = "/workspace/skills";
 /// The folders that are the sandbox's own; all others are mounts or the shell's.
 const OWN: [&str; 2] = ["/workspace", "/tmp"];
 
@@ -90,6 +92,7 @@ impl OwnFiles {
 
 fn is_program(path: &Path) -> bool {
     PROGRAMS.iter().any(|folder| path.parent() == Some(Path::new(folder)))
+        || path.starts_with(SKILLS)
         || !OWN.iter().any(|folder| path.starts_with(folder))
 }
 

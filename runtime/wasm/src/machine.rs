@@ -7,6 +7,7 @@
 mod commands;
 mod files;
 mod interpreter;
+mod reach;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use dormouse_files::{Files, Quota, Tree};
 
 pub(crate) use self::files::TreeFiles;
 use self::interpreter::Interpreter;
+use self::reach::Reach;
 use crate::disk::OwnFiles;
 use crate::engine::Metering;
 use crate::instance::Instance;
@@ -44,6 +46,8 @@ pub(crate) struct WasmMachine {
     spec: SandboxSpec,
     grants: Grants,
     files: TreeFiles,
+    /// The same and the mounts, for tools.
+    reach: Reach,
     interpreters: BTreeMap<Language, Interpreter>,
 }
 
@@ -74,12 +78,18 @@ impl WasmMachine {
     ) -> Result<Self> {
         let grants = Grants { directory: Some(GuestPath::parse(HOME)?), ..spec.grants()? };
         let files = TreeFiles(Files::new(Tree::new(quota(spec))));
-        let mut machine = Self { provider, spec: spec.clone(), grants, files, interpreters: BTreeMap::new() };
+        let reach = Reach::new(files.0.clone(), &spec.mounts);
+        let (spec, interpreters) = (spec.clone(), BTreeMap::new());
+        let mut machine = Self { provider, spec, grants, files, reach, interpreters };
         if let Some(state) = state {
             machine.enter(state).await?;
         }
         for folder in FOLDERS {
             machine.files.0.make_folder(&GuestPath::parse(folder)?)?;
+        }
+        for mount in &machine.spec.mounts {
+            // So that listings show where it is. Where a file has the name, it is there all the same.
+            let _ = machine.files.0.make_folder(&mount.target);
         }
         Ok(machine)
     }
@@ -265,7 +275,7 @@ impl Machine for WasmMachine {
     }
 
     fn files(&mut self) -> &mut dyn FilesPort {
-        &mut self.files
+        &mut self.reach
     }
 
     async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>> {

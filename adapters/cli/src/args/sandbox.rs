@@ -15,6 +15,17 @@ pub(crate) struct StateArgs {
     pub(crate) json: bool,
 }
 
+/// Skills that new sandboxes see.
+#[derive(Args, Debug, Default)]
+pub(crate) struct SkillArgs {
+    /// Show a skill, a folder with a SKILL.md, read-only at /skills/NAME and /workspace/skills/NAME; can be repeated
+    #[arg(long = "skill", value_name = "DIR")]
+    pub(crate) skill: Vec<PathBuf>,
+    /// Show every skill in a folder; can be repeated
+    #[arg(long = "skills", value_name = "DIR")]
+    pub(crate) skills: Vec<PathBuf>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum SandboxCommand {
     /// Make a sandbox
@@ -25,6 +36,8 @@ pub(crate) enum SandboxCommand {
         /// A key of your own: the same key gives the same sandbox
         #[arg(long, value_name = "KEY")]
         session_key: Option<String>,
+        #[command(flatten)]
+        skills: SkillArgs,
     },
     /// List the sandboxes, stopped ones as well
     List,

@@ -10,8 +10,8 @@ use std::io::Read as _;
 use std::path::Path;
 
 use dormouse::sandbox::{Handle, Owner};
-use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, GuestPath, Language, Result};
-use dormouse_tools::{CallContext, HostFolders, Reply, Surface, Toolset, encode};
+use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Result};
+use dormouse_tools::{CallContext, HostFolders, Reply, Skills, Surface, Toolset, encode};
 use serde_json::{Map, Value as Json, json};
 
 use super::once::{self, Form};
@@ -81,7 +81,7 @@ fn eval(
 /// The tool of a command, and its arguments.
 fn meant(command: SandboxCommand) -> (&'static str, Json) {
     match command {
-        SandboxCommand::Create { name, session_key } => {
+        SandboxCommand::Create { name, session_key, .. } => {
             ("sandbox_create", json!({"name": name, "session_key": session_key}))
         }
         SandboxCommand::List => ("sandbox_list", json!({"limit": PAGE})),
@@ -118,7 +118,13 @@ pub(super) fn call(
     command: SandboxCommand,
     as_json: bool,
 ) -> std::result::Result<u8, Failure> {
+    let skills = match &command {
+        SandboxCommand::Create { skills, .. } => settings::skills(skills)?,
+        _ => Skills::default(),
+    };
     let surface = Surface::new(dormouse.manager().clone())
+        .with_grants(&skills.granted(&Grants::default())?)
+        .with_skills(skills)
         .with_sandboxes(dormouse.sandboxes()?.clone(), HostFolders::default())
         .with_tools(Toolset::All)?;
     let whole = matches!(command, SandboxCommand::Show { .. });

@@ -67,9 +67,14 @@ impl Serving {
         let surface = Surface::new(self.dormouse.manager().clone())
             .with_profile(profile)
             .with_grants(&self.meant.grants)
+            .with_skills(self.meant.skills.clone())
             .with_model(model, budget);
         let surface = match &self.sandboxes {
             Some(sandboxes) => surface.with_sandboxes(sandboxes.clone(), self.meant.host.clone()),
+            None => surface,
+        };
+        let surface = match &self.meant.session {
+            Some(key) => surface.with_session_key(key.clone()),
             None => surface,
         };
         Ok(Arc::new(surface.with_tools(toolset)?))

@@ -147,3 +147,32 @@ fn s1_25_unsafe_lifts_every_guard_that_there_is() {
     assert_eq!(parse(&["--unsafe", "--yes", "1"]).unwrap().unguarded, Some(Confirmed(true)));
     assert_eq!(parse(&["--", "--unsafe"]).unwrap().request.code, "--unsafe");
 }
+
+#[test]
+fn s0_37_skills_are_mounted_beside_what_is_mounted_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let skill = folder.path().join("codegen");
+    std::fs::create_dir(&skill).unwrap();
+    let meant = |words: &[&str]| {
+        let words = ["dormouse", "mcp"].iter().chain(words);
+        match Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).command {
+            Command::Mcp(arguments) => mcp(&arguments),
+            _ => unreachable!("the subcommand is mcp"),
+        }
+    };
+    let refused = |words: &[&str]| meant(words).err().map(|error| error.code());
+    assert_eq!(refused(&["--skill", skill.to_str().unwrap()]), Some(ErrorCode::PathDenied));
+    std::fs::write(skill.join("SKILL.md"), "How to.").unwrap();
+    let hand = format!("{path}:/data");
+    let all =
+        meant(&["--skills", path, "--mount", &hand, "--session-key", "k", "--profile", "codegen"]).unwrap();
+    let mounts: Vec<_> =
+        all.grants.mounts.iter().map(|mount| (mount.target.as_str(), mount.access)).collect();
+    let read = Access::ReadOnly;
+    assert_eq!(mounts, [("/data", read), ("/skills/codegen", read), ("/workspace/skills/codegen", read)]);
+    assert_eq!(all.session.unwrap().as_str(), "k");
+    let taken = format!("{path}:/skills/codegen");
+    assert_eq!(refused(&["--skills", path, "--mount", &taken]), Some(ErrorCode::ArgsInvalid));
+    assert_eq!(refused(&["--session-key", ""]), Some(ErrorCode::ArgsInvalid));
+}

@@ -8,21 +8,23 @@ use super::{Tool, error_schema};
 use crate::decode::decode;
 use crate::encode;
 use crate::schema::{self, Object};
+use crate::skills::{self, Skills};
 use crate::surface::{Annotations, CallContext, Reply, ToolSpec};
 
 const DESCRIPTION: &str = "Lists what the sandbox can do: installed languages with their interpreter versions, default \
-limits and ceilings of time, memory and output, mounted folders, and whether writes or network access can be granted. \
+limits and ceilings of time, memory and output, mounted folders, skills, and whether writes or network access can be granted. \
 Use it once before `sandbox_eval` when the language or a limit matters. It takes no arguments, starts nothing and \
 answers at once.";
 
 pub(crate) struct Capabilities {
     manager: Manager,
     granted: Grants,
+    skills: Skills,
     spec: ToolSpec,
 }
 
 impl Capabilities {
-    pub(crate) fn new(manager: Manager, granted: Grants) -> Self {
+    pub(crate) fn new(manager: Manager, granted: Grants, skills: Skills) -> Self {
         let spec = ToolSpec {
             name: "sandbox_capabilities",
             title: "Show sandbox capabilities",
@@ -36,7 +38,7 @@ impl Capabilities {
                 open_world: false,
             },
         };
-        Self { manager, granted, spec }
+        Self { manager, granted, skills, spec }
     }
 
     fn describe(&self, error: &Json) -> Json {
@@ -70,6 +72,7 @@ impl Capabilities {
             "ceilings": limits(&found.ceiling),
             "code_bytes": EvalRequest::MAX_CODE,
             "mounts": mounts,
+            "skills": self.skills.shown(),
             "allow_writes": found.allow_writes,
             "allow_eval": found.allow_eval,
             "network": found.network,
@@ -137,6 +140,7 @@ fn output() -> Json {
         )
         .required("code_bytes", schema::integer(0, "Largest source text in bytes."))
         .required("mounts", schema::list(&mount, "Folders of the host that every run sees."))
+        .required("skills", skills::schema())
         .required("allow_writes", schema::flag("Whether writes to mounted folders can be granted."))
         .required("allow_eval", schema::flag("Whether snippets may make code from text."))
         .required("network", schema::text("Network access that can be granted: `none`."))

@@ -11,6 +11,7 @@ use super::verb::{Answer, CHANGES, Kept, Verb};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field, Kind};
 use crate::schema;
+use crate::skills;
 
 /// Bytes of a name or key that are read before it is judged.
 const MAX_WORD: usize = 4 << 10;
@@ -24,10 +25,14 @@ pub(crate) fn create(rules: &Rules) -> Verb {
             sandbox is enough for one. Its files begin in `/workspace`. It costs nothing while nobody calls it: it sleeps \
             and wakes by itself. With a `session_key` the same key always gives the same sandbox.",
         fields: fields(rules),
-        output: shown::sandbox_fields().optional(
-            "created",
-            schema::flag("False when the session key had a sandbox already, which is the one that is shown."),
-        ),
+        output: shown::sandbox_fields()
+            .optional(
+                "created",
+                schema::flag(
+                    "False when the session key had a sandbox already, which is the one that is shown.",
+                ),
+            )
+            .optional("skills", skills::schema()),
         annotations: CHANGES,
         run: |kept, arguments, caller| Box::pin(run(kept, arguments, &caller.owner)),
     }
@@ -130,6 +135,7 @@ async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
     let (view, created) = kept.sandboxes.create(owner, Asked { name, session_key, spec: Some(spec) }).await?;
     let mut answer = shown::sandbox(&view);
     answer["created"] = created.into();
+    answer["skills"] = kept.skills.shown_of(&view.sandbox.spec.mounts).into();
     Ok(answer.into())
 }
 

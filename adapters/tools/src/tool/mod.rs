@@ -1,6 +1,8 @@
 //! The tools: those of one verb each, those that belong together in one file, and profiles of the same work.
 
 mod capabilities;
+mod checks;
+mod codegen;
 mod create;
 mod eval;
 mod exec;
@@ -30,6 +32,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::models::Models;
 use crate::schema::{self, Object};
+use crate::skills::Skills;
 use crate::surface::{CallContext, Profile, Reply, ToolSpec};
 
 /// One tool.
@@ -62,20 +65,29 @@ pub(crate) const USUAL: [&str; 12] = [
     "sandbox_write",
 ];
 
+/// What the operator gives all tools.
+pub(crate) struct Given<'a> {
+    pub(crate) grants: &'a Grants,
+    pub(crate) skills: &'a Skills,
+    pub(crate) models: &'a Models,
+}
+
 /// All tools of a profile, sorted by name. Without sandboxes that last there are only those that need none.
 pub(crate) fn all(
     manager: &Manager,
     profile: Profile,
-    grants: &Grants,
     kept: Option<&Kept>,
-    models: &Models,
+    given: &Given<'_>,
 ) -> Vec<Box<dyn Tool>> {
-    let (manager, grants) = (manager.clone(), grants.clone());
-    let kept =
-        kept.map(|kept| Arc::new(Kept { granted: grants.clone(), models: models.clone(), ..kept.clone() }));
+    let (manager, grants, skills) = (manager.clone(), given.grants.clone(), given.skills.clone());
+    let models = given.models;
+    let kept = kept.map(|kept| {
+        let (granted, skills, models) = (grants.clone(), skills.clone(), models.clone());
+        Arc::new(Kept { granted, skills, models, ..kept.clone() })
+    });
     let mut tools: Vec<Box<dyn Tool>> = match (profile, &kept) {
         (Profile::Sandbox, kept) => {
-            let capabilities = capabilities::Capabilities::new(manager.clone(), grants.clone());
+            let capabilities = capabilities::Capabilities::new(manager.clone(), grants.clone(), skills);
             let eval = eval::Eval::new(manager, grants, kept.clone(), models.clone());
             let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(capabilities), Box::new(eval)];
             tools.extend(kept.iter().flat_map(verbs));
@@ -84,7 +96,8 @@ pub(crate) fn all(
         (Profile::Eval, _) => vec![Box::new(framework_eval::FrameworkEval::new(manager, grants))],
         (Profile::Sprites, Some(kept)) => sprites::all(kept),
         (Profile::Rlm, Some(kept)) => rlm::all(kept),
-        (Profile::Sprites | Profile::Rlm, None) => Vec::new(),
+        (Profile::Codegen, Some(kept)) => codegen::all(kept),
+        (Profile::Sprites | Profile::Rlm | Profile::Codegen, None) => Vec::new(),
     };
     tools.sort_by_key(|tool| tool.spec().name);
     tools
@@ -119,7 +132,8 @@ fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         states::fork(),
         sub_agent::sub_agent(),
     ];
-    all.into_iter().map(|verb| Box::new(verb::KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()
+    let all = all.into_iter().chain(checks::Check::ALL.map(checks::Check::verb));
+    all.map(|verb| Box::new(verb::KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()
 }
 
 /// The schema of an answer's `error`: an object, or null.

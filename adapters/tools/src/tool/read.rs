@@ -83,6 +83,22 @@ pub(crate) fn path(arguments: &mut Arguments) -> Result<GuestPath> {
     GuestPath::parse(&arguments.take_text("path").unwrap_or_default())
 }
 
+/// Whole lines of a file, `count` from `start` on as far as they fit into an answer, and whether there are more.
+///
+/// # Errors
+/// `not_found`.
+pub(crate) async fn lines(
+    kept: &Kept,
+    owner: &Owner,
+    id: &SandboxId,
+    path: &GuestPath,
+    (start, count): (u64, u64),
+) -> Result<(Vec<u8>, bool)> {
+    let part = File { kept, owner, id, path }.lines(start, count, MAX_BYTES).await?;
+    let more = part.offset + (part.bytes.len() as u64) < part.size;
+    Ok((part.bytes, more))
+}
+
 /// A part of a file.
 struct Part {
     bytes: Vec<u8>,

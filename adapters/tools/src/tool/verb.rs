@@ -16,6 +16,7 @@ use crate::field::{Absent, Field};
 use crate::host::HostFolders;
 use crate::models::Models;
 use crate::schema::{self, Object};
+use crate::skills::Skills;
 use crate::surface::{Annotations, CallContext, Reply, ToolSpec};
 
 /// Longest id, name or key that is looked up, in bytes. What is longer than a name can be is merely not there.
@@ -28,8 +29,10 @@ pub(crate) struct Kept {
     /// What the operator grants new sandboxes.
     pub(crate) granted: Grants,
     pub(crate) host: HostFolders,
-    /// The key of the one sandbox that the profile `rlm` works in, if it is not the usual one.
+    /// The key of the one sandbox that the profiles `rlm` and `codegen` work in, if it is not the usual one.
     pub(crate) session: Option<SessionKey>,
+    /// What new sandboxes see of instructions and scripts.
+    pub(crate) skills: Skills,
     pub(crate) models: Models,
 }
 

@@ -97,6 +97,20 @@ fn missing(what: &str) -> Error {
     Error::new(ErrorCode::NotFound, format!("there is no `{what}`"))
 }
 
+impl FakeMachine {
+    /// Copies `/answer` to where a job wants its result.
+    async fn checked(&mut self, job: &str) -> Result<()> {
+        let (bytes, _) = self.read(&GuestPath::parse(job)?, 0, u64::MAX).await?;
+        let asked: serde_json::Value =
+            serde_json::from_slice(&bytes).map_err(|error| Error::internal("no job", error))?;
+        let result = GuestPath::parse(asked["result"].as_str().unwrap_or_default())?;
+        match self.files.get("/answer").cloned() {
+            Some(answer) => self.write(&result, &answer).await,
+            None => Ok(()),
+        }
+    }
+}
+
 #[async_trait]
 impl Machine for FakeMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
@@ -128,7 +142,7 @@ impl Machine for FakeMachine {
         }
     }
 
-    /// `echo TEXT`, `exit STATUS`, and the words of [`FakeMachine::eval`].
+    /// `echo TEXT`, `exit STATUS`, `python3 - JOB < SCRIPT`, and the words of [`FakeMachine::eval`].
     async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
         let line = request.code.clone();
         let outcome = match line.split_once(' ') {
@@ -138,6 +152,10 @@ impl Machine for FakeMachine {
                     sink.write(crate::Stream::Stdout, text.as_bytes());
                 }
                 outcome(Status::Exited(0), &text)
+            }
+            Some(("python3", job)) => {
+                self.checked(job.split(' ').nth(1).unwrap_or_default()).await?;
+                outcome(Status::Exited(0), "noise\n")
             }
             Some(("exit", status)) => outcome(Status::Exited(status.parse().unwrap_or(2)), ""),
             _ => self.eval(request).await?,

@@ -8,6 +8,10 @@ const PYTHON: &str = "__import__('_dormouse.program', fromlist=['main']).main()"
 const NODE_FILE: &str = "await require('module').runMain(process.argv[1])";
 /// Shows the value of the code that is argument 1.
 const NODE_PRINT: &str = "{ const [code] = process.argv.splice(1, 1); console.log(await (0, eval)(code)); }";
+/// Runs the tests of the files that are named, or of all that are named like tests.
+const NODE_TEST: &str = "await require('node:test')[Symbol.for('dormouse.runFiles')](process.argv.slice(1).filter((word) => word !== 'node')); undefined";
+/// Parses the file that is argument 1.
+const NODE_CHECK: &str = "require('module').checkSyntax(process.argv[1])";
 /// Says which version of Node.js the module system follows.
 const NODE_VERSION: &str = "console.log(process.version)";
 /// Runs the file that is argument 0.
@@ -66,9 +70,8 @@ fn python(call: &ProgramCall) -> Launch {
 }
 
 fn node(call: &ProgramCall) -> Result<Launch, ProgramEnd> {
-    let start = |code: &str, name: &str, arguments: &[String]| Launch {
-        arguments: arguments.to_vec(),
-        ..launch(call, Language::javascript(), code, name)
+    let start = |code: &str, name: &str, arguments: &[String]| {
+        with_words(launch(call, Language::javascript(), code, name), arguments)
     };
     let mut rest = call.arguments.as_slice();
     while let Some((first, after)) = rest.split_first() {
@@ -77,6 +80,14 @@ fn node(call: &ProgramCall) -> Result<Launch, ProgramEnd> {
             ("-e" | "--eval", Some(code)) => return Ok(start(code, "[eval]", past_marks(&after[1..]))),
             ("-p" | "--print" | "-pe", Some(_)) => return Ok(start(NODE_PRINT, "[eval]", after)),
             ("-v" | "--version", _) => return Ok(start(NODE_VERSION, "[eval]", &[])),
+            ("--test", _) => {
+                let files: Vec<String> =
+                    after.iter().filter(|word| !word.starts_with('-')).cloned().collect();
+                return Ok(start(NODE_TEST, "[test]", &files));
+            }
+            ("-c" | "--check", Some(file)) => {
+                return Ok(start(NODE_CHECK, "[check]", &[absolute(call, file)]));
+            }
             ("-", _) => return node_input(call, after),
             ("-e" | "--eval" | "-p" | "--print" | "-pe", None) => {
                 return Err(usage(call, 9, &format!("{first} requires an argument")));
@@ -96,7 +107,15 @@ fn node(call: &ProgramCall) -> Result<Launch, ProgramEnd> {
 fn node_input(call: &ProgramCall, arguments: &[String]) -> Result<Launch, ProgramEnd> {
     let code = text(call)?;
     let start = launch(call, Language::javascript(), code, "[stdin]");
-    Ok(Launch { arguments: arguments.to_vec(), stdin: Vec::new(), ..start })
+    Ok(Launch { stdin: Vec::new(), ..with_words(start, arguments) })
+}
+
+/// Lets `process.argv` be the interpreter and then these words: the guest puts the interpreter before argument 0.
+fn with_words(launch: Launch, words: &[String]) -> Launch {
+    match words.split_first() {
+        Some((first, rest)) => Launch { program: first.clone(), arguments: rest.to_vec(), ..launch },
+        None => launch,
+    }
 }
 
 fn php(call: &ProgramCall) -> Result<Launch, ProgramEnd> {
@@ -125,7 +144,9 @@ fn php(call: &ProgramCall) -> Result<Launch, ProgramEnd> {
                 rest = after;
                 break;
             }
-            ("-", _) => return Ok(start(PHP_INPUT, "Standard input code")),
+            ("-", _) => {
+                return Ok(Launch { arguments: after.to_vec(), ..start(PHP_INPUT, "Standard input code") });
+            }
             (option, _) if option.starts_with("-d") || matches!(option, "-n" | "-q") => rest = after,
             (option, _) if option.starts_with('-') => {
                 return Err(usage(call, 1, &format!("the option `{option}` is not known here")));
@@ -185,11 +206,14 @@ mod tests {
     fn a_command_line_of_node_says_what_to_run() {
         let code = |line: &[&str]| {
             let launch = start(line).unwrap().unwrap();
-            (launch.code, launch.arguments)
+            let words = [vec![launch.program], launch.arguments].concat();
+            (launch.code, words)
         };
         assert_eq!(code(&["node", "-e", "f()", "a"]), ("f()".into(), vec!["a".into()]));
         assert_eq!(code(&["node", "--no-warnings", "x.js", "-e"]).1, ["/workspace/x.js", "-e"]);
-        assert_eq!(code(&["node"]), ("1 + 1".into(), Vec::new()));
+        assert_eq!(code(&["node"]), ("1 + 1".into(), vec!["node".into()]));
+        assert_eq!(code(&["node", "--test", "--test-only", "a.test.js"]).1, ["a.test.js"]);
+        assert_eq!(code(&["node", "--check", "a.js"]).1, ["/workspace/a.js"]);
         assert_eq!(start(&["node", "-e"]).unwrap().unwrap_err().status, 9);
     }
 

@@ -90,7 +90,7 @@ async fn cut(kept: &Kept, owner: &Owner, id: &SandboxId, name: &str, stream: &Ca
 }
 
 /// A number that no other output of this process has.
-fn serial() -> u128 {
+pub(crate) fn serial() -> u128 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     since.as_micros()
 }
