@@ -9,11 +9,11 @@ const FRESH: &str = "Every call has a fresh interpreter: nothing is kept between
 `/tmp` is writable and vanishes. ";
 
 const LASTING: &str = "Without a sandbox every call has a fresh interpreter. To keep variables, imports and files between calls, pass the same `session_key` \
-(any word of your own) or make a sandbox with `sandbox_create` and pass its name as `sandbox`; files are under `/workspace`. \
+(any word of your own) or make a sandbox with `sandbox_create` and pass its name as `sandbox`; files are under `/workspace`, and `sandbox_exec` runs bash command lines on them. \
 Before something risky call `sandbox_checkpoint`, and go back with `sandbox_restore`; to try several ways from one state, `sandbox_fork`. \
 A sandbox sleeps by itself and wakes at the next call; `sandbox_destroy` ends it. ";
 
-const COMMON: &str = "There is no network and no process. The whole standard library of CPython 3.14 is there; packages cannot be installed. \
+const COMMON: &str = "There is no network and no process. The whole standard library of CPython 3.14 is there; packages only where the operator allows `sandbox_install`. \
 Default limits: 5 s, 128 MiB, 16 KiB of each output stream; raise them by argument up to the ceilings that `sandbox_capabilities` tells. \
 An exception or an exit status is a normal result; `isError` means that the call was refused or that a limit ended it, and `error.code` says which.";
 
