@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 13] = [
+const OURS: [(&str, &[&str]); 14] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -17,11 +17,15 @@ const OURS: [(&str, &[&str]); 13] = [
     ("dormouse", &["dormouse-core", "dormouse-store", "dormouse-wasm"]),
     ("dormouse-tools", &["dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
+    ("dormouse-git", &["dormouse-core"]),
     ("dormouse-models", &["dormouse-core"]),
     ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
-    ("dormouse-cli", &["dormouse", "dormouse-mcp", "dormouse-models", "dormouse-rest", "dormouse-tools"]),
+    (
+        "dormouse-cli",
+        &["dormouse", "dormouse-git", "dormouse-mcp", "dormouse-models", "dormouse-rest", "dormouse-tools"],
+    ),
     ("xtask", &["dormouse", "dormouse-wasm"]),
-    ("dormouse-tests", &["dormouse", "dormouse-models", "dormouse-tools"]),
+    ("dormouse-tests", &["dormouse", "dormouse-git", "dormouse-models", "dormouse-tools"]),
     ("dormouse-benches", &["dormouse"]),
 ];
 
@@ -35,7 +39,7 @@ const THEIRS: [(&str, &[&str]); 15] = [
     ("tar", &["dormouse-tools"]),
     ("zip", &["dormouse-tools"]),
     ("swc_ts_fast_strip", &["dormouse-wasm"]),
-    ("reqwest", &["dormouse-models"]),
+    ("reqwest", &["dormouse-git", "dormouse-models"]),
     ("rmcp", &["dormouse-mcp"]),
     ("axum", &["dormouse-mcp", "dormouse-rest", "dormouse-tests"]),
     ("hyper", &["dormouse-rest"]),

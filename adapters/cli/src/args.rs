@@ -1,5 +1,6 @@
 //! The command line as it is written: raw text, no meaning yet. [`settings`](crate::settings) gives it one.
 
+mod git;
 mod model;
 mod sandbox;
 
@@ -9,6 +10,7 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+pub(crate) use self::git::GitArgs;
 pub(crate) use self::model::ModelArgs;
 pub(crate) use self::sandbox::{SandboxCommand, StateArgs};
 
@@ -332,6 +334,8 @@ pub(crate) struct McpArgs {
     pub(crate) downloads: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) git: GitArgs,
 }
 
 #[derive(Args, Debug)]

@@ -1,5 +1,6 @@
 //! The checked meaning of the command line: every option is read, every default decided, in this one place.
 
+mod git;
 mod grants;
 mod model;
 mod serve;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use dormouse::wasm::Allocation;
 use dormouse::{
     Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
-    ModelBudget, Policy, Result,
+    ModelBudget, Policy, Programs, Result,
 };
 
 use dormouse_tools::{HostFolders, Profile, Toolset};
@@ -61,6 +62,8 @@ pub(crate) struct Mcp {
     pub(crate) host: HostFolders,
     /// The language model that calls may use, if there is one, and what each may spend.
     pub(crate) model: (Option<Arc<dyn Model>>, ModelBudget),
+    /// What reaches remote git repositories, if any is allowed.
+    pub(crate) remotes: Option<Arc<dyn Programs>>,
 }
 
 /// A runtime builder for this cache folder and these languages.
@@ -75,11 +78,15 @@ pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
 /// A runtime that keeps sandboxes, for one command.
 pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     let policy = Policy { allow_writes: true, ..Policy::default() };
-    builder(place)?
+    let dormouse = builder(place)?
         .policy(policy)
         .allocation(Allocation::OnDemand)
         .state(state_folder(state.state_dir.as_deref())?)
-        .build()
+        .build()?;
+    if let Some(remotes) = git::remotes(&state.git)? {
+        dormouse.sandboxes()?.offer(remotes);
+    }
+    Ok(dormouse)
 }
 
 /// Where sandboxes are kept: as told, else the user's folder for data.
@@ -203,7 +210,8 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     }
     let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));
     let model = model::model(&arguments.model)?;
-    Ok(Mcp { grants, profile, policy, ready, state, toolset, host, model })
+    let remotes = git::remotes(&arguments.git)?;
+    Ok(Mcp { grants, profile, policy, ready, state, toolset, host, model, remotes })
 }
 
 fn profile(name: &str) -> Result<Profile> {

@@ -35,6 +35,9 @@ impl Serving {
         }
         let dormouse = builder.build()?;
         let sandboxes = meant.state.is_some().then(|| dormouse.sandboxes().cloned()).transpose()?;
+        if let (Some(sandboxes), Some(remotes)) = (&sandboxes, &meant.remotes) {
+            sandboxes.offer(remotes.clone());
+        }
         Ok(Self { dormouse, sandboxes, meant })
     }
 

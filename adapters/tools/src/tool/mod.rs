@@ -1,6 +1,7 @@
 //! The tools: those of one verb each, those that belong together in one file, and profiles of the same work.
 
 mod capabilities;
+mod clone;
 mod create;
 mod eval;
 mod exec;
