@@ -2,6 +2,10 @@
 #include "common.h"
 #include "stream.h"
 
+// Settings that the library keeps here.
+int git_socket_stream__connect_timeout = 0;
+int git_socket_stream__timeout = 0;
+
 int git_socket_stream_global_init(void) { return 0; }
 
 int git_socket_stream_new(git_stream **out, const char *host, const char *port) {

@@ -2,7 +2,7 @@
 
 use dormouse_core::sandbox::{Include, Name, Owner, Phase, StopReason};
 use dormouse_core::sandboxes::{Asked, CommandLine};
-use dormouse_core::{Error, ErrorCode, Limits, Result};
+use dormouse_core::{Error, Limits, Result};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
