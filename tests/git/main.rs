@@ -11,6 +11,7 @@ mod server;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dormouse::sandbox::{Handle, Owner, SandboxSpec, SpecMount};
 use dormouse::sandboxes::{Asked, CommandLine};
@@ -30,7 +31,8 @@ const IDENTITY: [(&str, &str); 6] = [
 
 /// Whether Debian's git is there. Where it is not, the test has nothing to compare with.
 fn has_git(test: &str) -> bool {
-    let there = std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join("git").is_file()));
+    let there = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join("git").is_file()));
     if !there {
         eprintln!("skipped {test}: `git` is not installed (apt-get install git)");
     }
@@ -83,15 +85,25 @@ impl Desk {
 
     /// Runs a command line in the sandbox, in a folder of it.
     fn run_in(&self, folder: &str, line: &str) -> Said {
-        let exports: String = IDENTITY.iter().map(|(name, value)| format!("export {name}='{value}'; ")).collect();
+        self.run_for(folder, line, Duration::from_secs(60))
+    }
+
+    /// The same in a time of its own.
+    fn run_for(&self, folder: &str, line: &str, wall: Duration) -> Said {
+        let exports: String =
+            IDENTITY.iter().map(|(name, value)| format!("export {name}='{value}'; ")).collect();
         let mut command = CommandLine::new(format!("{exports}{line}"));
         command.directory = Some(GuestPath::parse(folder).unwrap());
-        command.wall = std::time::Duration::from_secs(60);
+        command.wall = wall;
         let sandboxes = lasting::sandboxes(&self.dormouse);
         let (_, executed) =
             sandbox::wait(sandboxes.exec(&Owner::local(), &Handle::IdOrName("desk"), command)).unwrap();
         let outcome = executed.outcome;
-        Said { status: outcome.exit_code(), out: outcome.stdout.text.clone(), err: outcome.stderr.text.clone() }
+        Said {
+            status: outcome.exit_code(),
+            out: outcome.stdout.text.clone(),
+            err: outcome.stderr.text.clone(),
+        }
     }
 
     fn run(&self, line: &str) -> Said {
@@ -123,7 +135,10 @@ fn real(folder: &Path, line: &str) -> Said {
     let mut command = binary::started(Path::new("bash"), &["-c", line]);
     command.current_dir(folder).envs(IDENTITY).env("HOME", folder).env("GIT_CONFIG_NOSYSTEM", "1");
     command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C.UTF-8");
-    command.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", "safe.directory").env("GIT_CONFIG_VALUE_0", "*");
+    command
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "safe.directory")
+        .env("GIT_CONFIG_VALUE_0", "*");
     let ran = binary::finish(command, b"");
     Said { status: ran.status.unwrap_or(-1), out: ran.text(), err: ran.complaint() }
 }

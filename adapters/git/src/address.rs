@@ -55,9 +55,12 @@ impl Allowed {
     /// Whether an address is this one or lies below it.
     pub(crate) fn covers(&self, url: &Url) -> bool {
         let own = &self.prefix;
-        let place = |url: &Url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default());
+        let place = |url: &Url| {
+            (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default())
+        };
         let folder = own.path().trim_end_matches('/');
-        let below = url.path().strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let below =
+            url.path().strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         place(own) == place(url) && below
     }
 
@@ -102,7 +105,9 @@ mod tests {
     fn only_what_lies_below_is_covered() {
         let allowed = Allowed::new("https://h.example/team/").unwrap();
         let covers = |text: &str| repository(text).is_some_and(|url| allowed.covers(&url));
-        for inside in ["https://h.example/team/a.git", "https://h.example/team", "https://H.example:443/team/x/../y"] {
+        for inside in
+            ["https://h.example/team/a.git", "https://h.example/team", "https://H.example:443/team/x/../y"]
+        {
             assert!(covers(inside), "{inside}");
         }
         for outside in [

@@ -27,7 +27,9 @@ impl Credential {
         match std::env::var(variable) {
             Ok(text) => Self::parse(text.trim()).ok_or_else(|| {
                 Error::args_invalid(format!("the environment variable `{shown}` holds no credential"))
-                    .with_hint("put a token, `USER:PASSWORD` or `Bearer TOKEN` into it, in visible ASCII characters")
+                    .with_hint(
+                        "put a token, `USER:PASSWORD` or `Bearer TOKEN` into it, in visible ASCII characters",
+                    )
             }),
             Err(_) => Err(Error::args_invalid(format!("the environment variable `{shown}` is not set"))
                 .with_hint("put the credential of the repository's server into it")),
@@ -36,7 +38,8 @@ impl Credential {
 
     /// A secret as text, in one of the forms of [`Credential::from_env`].
     pub fn parse(text: &str) -> Option<Self> {
-        let fits = !text.is_empty() && text.len() <= MAX && text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+        let fits =
+            !text.is_empty() && text.len() <= MAX && text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
         if !fits {
             return None;
         }

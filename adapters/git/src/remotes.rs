@@ -98,9 +98,9 @@ impl Remotes {
 
     async fn fetch(&self, wanted: &Wanted, input: &[u8]) -> Result<Vec<u8>, String> {
         let fitting = self.allowed.iter().filter(|allowed| allowed.covers(&wanted.url));
-        let allowed = fitting.max_by_key(|allowed| allowed.length()).ok_or(
-            "the operator does not allow this address; --allow-git lists those that are allowed",
-        )?;
+        let allowed = fitting
+            .max_by_key(|allowed| allowed.length())
+            .ok_or("the operator does not allow this address; --allow-git lists those that are allowed")?;
         let _place = self.places.acquire().await.map_err(|_| "the host is ending")?;
         let address = Self::address(wanted);
         let service = wanted.service;
@@ -120,7 +120,8 @@ impl Remotes {
         if response.status() != StatusCode::OK {
             return Err(refused(response.status(), allowed.credential.is_some()));
         }
-        let told = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let told =
+            response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if told.split(';').next().unwrap_or_default().trim() != kind {
             return Err("the server does not speak git's smart protocol".into());
         }
@@ -151,7 +152,10 @@ async fn body(mut response: Response) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| broken(&error))? {
         if bytes.len() + chunk.len() > MAX_ANSWER {
-            return Err(format!("the answer has more than {} MiB; a clone with --depth 1 is smaller", MAX_ANSWER >> 20));
+            return Err(format!(
+                "the answer has more than {} MiB; a clone with --depth 1 is smaller",
+                MAX_ANSWER >> 20
+            ));
         }
         bytes.extend_from_slice(&chunk);
     }

@@ -16,7 +16,7 @@ mod revision;
 mod status;
 mod tag;
 
-use crate::context::{Done, Failure, Result};
+use crate::context::{Done, Failure, Result, plain};
 
 /// A command: its name, how it is called, and what runs it.
 struct Command {
@@ -39,13 +39,21 @@ const COMMANDS: [Command; 24] = [
     ),
     command("cat-file", "cat-file -t|-s|-p|-e OBJECT", revision::cat_file),
     command("checkout", "checkout [-f] [-b|-B] NAME [START] | [REV] -- PATH...", checkout::checkout),
-    command("clone", "clone [-b BRANCH] [--depth N] [--bare] [-n] [-o NAME] [-q] ADDRESS [FOLDER]", create::clone),
+    command(
+        "clone",
+        "clone [-b BRANCH] [--depth N] [--bare] [-n] [-o NAME] [-q] ADDRESS [FOLDER]",
+        create::clone,
+    ),
     command(
         "commit",
         "commit [-a] [-m TEXT]... [-F FILE] [--amend] [--no-edit] [--allow-empty] [--author=NAME] [--date=DATE] [-q]",
         commit::run,
     ),
-    command("config", "config [--global | --local] [--get | --get-all | --unset | --add] NAME [VALUE] | -l", config::run),
+    command(
+        "config",
+        "config [--global | --local] [--get | --get-all | --unset | --add] NAME [VALUE] | -l",
+        config::run,
+    ),
     command(
         "diff",
         "diff [--cached] [--stat | --numstat | --shortstat | --name-only | --name-status] [-U N] [-w] [--quiet] \
@@ -60,7 +68,11 @@ const COMMANDS: [Command; 24] = [
     command("mv", "mv [-f] FROM... TO", files::rename),
     command("pull", "pull [--ff-only] [REMOTE [BRANCH]]", remote::pull),
     command("push", "push [-u] [-f] [--tags] [-d] [REMOTE [REFSPEC...]]", remote::push),
-    command("remote", "remote [-v] | add NAME ADDRESS | remove NAME | get-url NAME | set-url NAME ADDRESS", remote::run),
+    command(
+        "remote",
+        "remote [-v] | add NAME ADDRESS | remove NAME | get-url NAME | set-url NAME ADDRESS",
+        remote::run,
+    ),
     command("reset", "reset [--soft | --mixed | --hard] [-q] [REV] | [REV] [--] PATH...", reset::run),
     command("restore", "restore [--staged] [--worktree] [-s REV] [--] PATH...", checkout::restore),
     command(
@@ -71,12 +83,17 @@ const COMMANDS: [Command; 24] = [
     ),
     command("rm", "rm [--cached] [-f] [-r] [-q] [--] PATH...", files::remove),
     command("show", "show [OPTIONS OF log AND diff] [REV | REV:PATH]...", log::show),
-    command("status", "status [-s | --porcelain] [-b] [-u no|normal|all] [--ignored] [-z] [--] [PATH...]", status::run),
+    command(
+        "status",
+        "status [-s | --porcelain] [-b] [-u no|normal|all] [--ignored] [-z] [--] [PATH...]",
+        status::run,
+    ),
     command("switch", "switch [-c|-C] NAME [START] | --detach REV | -", checkout::switch),
 ];
 
 /// Also there, as it has a name that sorts last.
-const TAG: Command = command("tag", "tag [-l [PATTERN]] | [-a -m TEXT] [-f] NAME [REV] | -d NAME...", tag::run);
+const TAG: Command =
+    command("tag", "tag [-l [PATTERN]] | [-a -m TEXT] [-f] NAME [REV] | -d NAME...", tag::run);
 
 fn all() -> impl Iterator<Item = &'static Command> {
     COMMANDS.iter().chain(std::iter::once(&TAG))
@@ -104,7 +121,8 @@ fn dispatch(words: Vec<String>) -> Done {
         match word.as_str() {
             "-C" => {
                 let folder = value(&word, words.next())?;
-                std::env::set_current_dir(&folder)
+                std::env::current_dir()
+                    .and_then(|here| std::env::set_current_dir(plain(&here.join(&folder))))
                     .map_err(|error| Failure::fatal(format!("cannot change to '{folder}': {error}")))?;
             }
             "-c" => override_setting(&value(&word, words.next())?),
@@ -123,7 +141,9 @@ fn dispatch(words: Vec<String>) -> Done {
             name => {
                 return match all().find(|command| command.name == name) {
                     Some(command) => (command.run)(words.collect()),
-                    None => Err(Failure::new(1, format!("git: '{name}' is not a git command here.\n{}", list()))),
+                    None => {
+                        Err(Failure::new(1, format!("git: '{name}' is not a git command here.\n{}", list())))
+                    }
                 };
             }
         }

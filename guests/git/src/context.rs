@@ -84,14 +84,7 @@ impl Git {
 
     /// A path as it was written, as one below the root; empty: the root itself.
     pub(crate) fn below_root(&self, written: &str) -> Result<String> {
-        let mut whole = PathBuf::from("/");
-        for part in self.here.join(written).components() {
-            match part {
-                Component::ParentDir => drop(whole.pop()),
-                Component::Normal(name) => whole.push(name),
-                _ => {}
-            }
-        }
+        let whole = plain(&self.here.join(written));
         let below = whole.strip_prefix(&self.root).map_err(|_| {
             let root = self.root.display().to_string();
             let root = root.trim_end_matches('/');
@@ -132,6 +125,19 @@ impl Git {
         let object = self.repository.find_object(id, None)?;
         Ok(object.short_id()?.as_str().unwrap_or_default().to_owned())
     }
+}
+
+/// A whole path without `.` and `..`: WASI follows neither out of a mounted folder.
+pub(crate) fn plain(path: &Path) -> PathBuf {
+    let mut whole = PathBuf::from("/");
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(whole.pop()),
+            Component::Normal(name) => whole.push(name),
+            _ => {}
+        }
+    }
+    whole
 }
 
 /// What git says of a name that it does not know.

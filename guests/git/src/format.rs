@@ -37,7 +37,8 @@ impl Dates {
     }
 
     pub(crate) fn of(self, time: Time) -> String {
-        let (zone, local) = (offset(time, ""), Civil::of(time.seconds() + i64::from(time.offset_minutes()) * 60));
+        let (zone, local) =
+            (offset(time, ""), Civil::of(time.seconds() + i64::from(time.offset_minutes()) * 60));
         let Civil { year, month, day, hour, minute, second, weekday } = local;
         let (weekday, name) = (WEEKDAYS[weekday], MONTHS[month - 1]);
         let clock = format!("{hour:02}:{minute:02}:{second:02}");
@@ -56,7 +57,8 @@ impl Dates {
 }
 
 const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 fn offset(time: Time, between: &str) -> String {
     let minutes = time.offset_minutes().abs();
@@ -127,7 +129,7 @@ fn ago(seconds: i64) -> String {
 pub(crate) struct Decorations(BTreeMap<Oid, Vec<String>>);
 
 impl Decorations {
-    /// The names in git's order: what is checked out, tags, then branches.
+    /// The names in git's order: what is checked out, tags, then branches, each from the last.
     pub(crate) fn of(git: &Git) -> Result<Self> {
         let mut names: BTreeMap<Oid, Vec<String>> = BTreeMap::new();
         let (head, branch) = (git.head()?, git.branch()?);
@@ -135,7 +137,7 @@ impl Decorations {
             let text = branch.as_ref().map_or("HEAD".to_owned(), |branch| format!("HEAD -> {branch}"));
             names.entry(head.id()).or_default().push(text);
         }
-        for (prefix, shown) in [("refs/tags/", "tag: "), ("refs/heads/", ""), ("refs/remotes/", "")] {
+        for (prefix, shown) in [("refs/tags/", "tag: "), ("refs/remotes/", ""), ("refs/heads/", "")] {
             let mut found = Vec::new();
             for reference in git.repository.references_glob(&format!("{prefix}*"))? {
                 let reference = reference?;
@@ -144,6 +146,7 @@ impl Decorations {
                 found.push((name, commit.id()));
             }
             found.sort();
+            found.reverse();
             for (name, id) in found {
                 let short = &name[prefix.len()..];
                 if prefix == "refs/heads/" && branch.as_deref() == Some(short) {
@@ -232,7 +235,8 @@ impl View<'_> {
     }
 
     fn long(&self, commit: &Commit<'_>, format: &Format) -> Result<String> {
-        let mut text = format!("commit {}{}\n", self.id(commit.id(), self.short)?, self.decoration(commit.id()));
+        let mut text =
+            format!("commit {}{}\n", self.id(commit.id(), self.short)?, self.decoration(commit.id()));
         if commit.parent_count() > 1 {
             let parents: Vec<String> =
                 commit.parent_ids().map(|id| self.id(id, true)).collect::<Result<_>>()?;
@@ -247,7 +251,11 @@ impl View<'_> {
             }
             Format::Fuller => {
                 text.push_str(&format!("Author:     {}\nAuthorDate: {}\n", person(&author), date(&author)));
-                text.push_str(&format!("Commit:     {}\nCommitDate: {}\n", person(&committer), date(&committer)));
+                text.push_str(&format!(
+                    "Commit:     {}\nCommitDate: {}\n",
+                    person(&committer),
+                    date(&committer)
+                ));
             }
             _ => text.push_str(&format!("Author: {}\nDate:   {}\n", person(&author), date(&author))),
         }
@@ -308,7 +316,8 @@ impl View<'_> {
             'C' => {
                 // There are no colours.
                 let names = ["red", "green", "blue", "reset"];
-                let named = names.iter().find(|name| rest[1..].starts_with(**name)).map(|name| 1 + name.len());
+                let named =
+                    names.iter().find(|name| rest[1..].starts_with(**name)).map(|name| 1 + name.len());
                 let bracket = rest[1..].starts_with('(').then(|| rest.find(')').map(|at| at + 1)).flatten();
                 return Ok(named.or(bracket).unwrap_or(0));
             }
@@ -351,7 +360,8 @@ fn message(commit: &Commit<'_>) -> String {
 /// The first paragraph as one line.
 pub(crate) fn subject(commit: &Commit<'_>) -> String {
     let message = message(commit);
-    let lines: Vec<&str> = message.trim_start_matches('\n').lines().take_while(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> =
+        message.trim_start_matches('\n').lines().take_while(|line| !line.trim().is_empty()).collect();
     lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join(" ")
 }
 

@@ -68,7 +68,10 @@ impl Words {
     pub(crate) fn value(&mut self, option: &str) -> Result<String> {
         let next = || self.rest.pop_front();
         self.inline.take().or_else(next).ok_or_else(|| {
-            Failure::new(129, format!("error: option `{}' requires a value\n", option.trim_start_matches('-')))
+            Failure::new(
+                129,
+                format!("error: option `{}' requires a value\n", option.trim_start_matches('-')),
+            )
         })
     }
 

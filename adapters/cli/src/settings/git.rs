@@ -19,7 +19,9 @@ pub(super) fn remotes(arguments: &GitArgs) -> Result<Option<Arc<dyn Programs>>> 
 fn allowed(text: &str) -> Result<Allowed> {
     // An address without a query has no such sign of its own.
     match text.rsplit_once('=') {
-        Some((address, variable)) => Ok(Allowed::new(address)?.with_credential(Credential::from_env(variable)?)),
+        Some((address, variable)) => {
+            Ok(Allowed::new(address)?.with_credential(Credential::from_env(variable)?))
+        }
         None => Allowed::new(text),
     }
 }

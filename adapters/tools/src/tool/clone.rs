@@ -39,7 +39,8 @@ impl Repository {
     }
 
     async fn clone_into(&self, kept: &Kept, owner: &Owner, sandbox: &Sandbox) -> Result<()> {
-        let branch = self.branch.as_deref().map(|name| format!("--branch={} ", quoted(name))).unwrap_or_default();
+        let branch =
+            self.branch.as_deref().map(|name| format!("--branch={} ", quoted(name))).unwrap_or_default();
         let mut line = CommandLine::new(format!("git clone -q {branch}-- {} .", quoted(&self.address)));
         line.directory = Some(GuestPath::parse(FOLDER)?);
         line.wall = TIME.min(kept.sandboxes.rules().command);

@@ -93,7 +93,12 @@ fn fields(rules: &Rules) -> Vec<Field> {
             "A git repository to clone into `/workspace`: an https address that the operator allows, or a folder of the \
              sandbox. When that fails there is no sandbox.",
         ),
-        Field::text("branch", clone::MAX, Absent::None, "The branch to clone. Default: the repository's own."),
+        Field::text(
+            "branch",
+            clone::MAX,
+            Absent::None,
+            "The branch to clone. Default: the repository's own.",
+        ),
         Field::flag(
             "allow_writes",
             "Asks for writes to folders of the host that are mounted for writing. Default false.",

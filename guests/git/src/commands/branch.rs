@@ -79,7 +79,8 @@ fn make(git: &Git, name: &str, start: &str, force: bool) -> Done {
         let branch = git.branch()?.unwrap_or_default();
         return Err(Failure::fatal(format!("not a valid object name: '{branch}'")));
     }
-    let commit = git.commit(start).map_err(|_| Failure::fatal(format!("not a valid object name: '{start}'")))?;
+    let commit =
+        git.commit(start).map_err(|_| Failure::fatal(format!("not a valid object name: '{start}'")))?;
     create(git, name, &commit, force)?;
     if let Ok(remote) = git.repository.find_branch(start, BranchType::Remote) {
         let name_of = remote.name()?.unwrap_or_default().to_owned();
@@ -114,7 +115,10 @@ fn delete(git: &Git, wanted: &Wanted) -> Done {
         };
         if branch.is_head() {
             let root = git.root.display().to_string();
-            eprintln!("error: cannot delete branch '{name}' used by worktree at '{}'", root.trim_end_matches('/'));
+            eprintln!(
+                "error: cannot delete branch '{name}' used by worktree at '{}'",
+                root.trim_end_matches('/')
+            );
             status = 1;
             continue;
         }
@@ -183,7 +187,10 @@ fn follow(git: &Git, upstream: Option<&str>, name: Option<&str>) -> Done {
         .find_branch(&name, BranchType::Local)
         .map_err(|_| Failure::fatal(format!("branch '{name}' does not exist")))?;
     branch.set_upstream(upstream).map_err(|_| {
-        Failure::fatal(format!("the requested upstream branch '{}' does not exist", upstream.unwrap_or_default()))
+        Failure::fatal(format!(
+            "the requested upstream branch '{}' does not exist",
+            upstream.unwrap_or_default()
+        ))
     })?;
     if let Some(upstream) = upstream {
         println!("branch '{name}' set up to track '{upstream}'.");
@@ -207,7 +214,8 @@ fn list(git: &Git, wanted: &Wanted) -> Done {
             if pattern.is_some_and(|pattern| !name.starts_with(pattern)) {
                 continue;
             }
-            let target = branch.get().symbolic_target()?.map(|to| to.trim_start_matches("refs/remotes/").to_owned());
+            let target =
+                branch.get().symbolic_target()?.map(|to| to.trim_start_matches("refs/remotes/").to_owned());
             names.push((name, target, branch.get().target()));
         }
         names.sort();
@@ -224,9 +232,14 @@ fn list(git: &Git, wanted: &Wanted) -> Done {
         let known = ["%(refname:short)"];
         let format = wanted.format.as_deref().unwrap_or_default();
         if !known.contains(&format) {
-            return Err(Failure::fatal(format!("the format '{format}' is not known here, only {}", known[0])));
+            return Err(Failure::fatal(format!(
+                "the format '{format}' is not known here, only {}",
+                known[0]
+            )));
         }
-        lines.iter().try_for_each(|(_, name, _)| writeln!(out, "{}", name.split(" -> ").next().unwrap_or(name)))?;
+        lines
+            .iter()
+            .try_for_each(|(_, name, _)| writeln!(out, "{}", name.split(" -> ").next().unwrap_or(name)))?;
         return said(out);
     }
     let width = lines.iter().map(|(_, name, _)| name.chars().count()).max().unwrap_or(0);

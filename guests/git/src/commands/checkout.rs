@@ -92,7 +92,10 @@ pub(super) fn checkout(words: Vec<String>) -> Done {
     let names_branch = |name: &str| -> Result<bool> {
         Ok(name == "-" || git.commit(name).is_ok() || remote_of(&git, name)?.is_some())
     };
-    if wanted.marked || wanted.plain.len() > 1 || !wanted.plain.first().map_or(Ok(true), |name| names_branch(name))? {
+    if wanted.marked
+        || wanted.plain.len() > 1
+        || !wanted.plain.first().map_or(Ok(true), |name| names_branch(name))?
+    {
         let source = match wanted.plain.first() {
             Some(name) if git.repository.revparse_single(name).is_ok() => Some(wanted.plain.remove(0)),
             _ => None,
@@ -133,7 +136,9 @@ fn previous(git: &Git) -> Result<String> {
     let log = git.repository.reflog("HEAD")?;
     for entry in log.iter() {
         let message = entry.message().ok().flatten().unwrap_or_default();
-        if let Some((from, _)) = message.strip_prefix("checkout: moving from ").and_then(|rest| rest.rsplit_once(" to ")) {
+        if let Some((from, _)) =
+            message.strip_prefix("checkout: moving from ").and_then(|rest| rest.rsplit_once(" to "))
+        {
             return Ok(from.to_owned());
         }
     }
@@ -168,11 +173,15 @@ fn go(git: &Git, wanted: &Move) -> Done {
         } else {
             git.repository.reset(commit.as_object(), git2::ResetType::Soft, None)?;
         }
-        announce(git, wanted, &match (exists, from.as_ref() == Some(name)) {
-            (true, true) => format!("Reset branch '{name}'"),
-            (true, false) => format!("Switched to and reset branch '{name}'"),
-            _ => format!("Switched to a new branch '{name}'"),
-        });
+        announce(
+            git,
+            wanted,
+            &match (exists, from.as_ref() == Some(name)) {
+                (true, true) => format!("Reset branch '{name}'"),
+                (true, false) => format!("Switched to and reset branch '{name}'"),
+                _ => format!("Switched to a new branch '{name}'"),
+            },
+        );
         if let Ok(remote) = git.repository.find_branch(start, BranchType::Remote) {
             let full = remote.name()?.unwrap_or_default().to_owned();
             track(git, name, &full)?;
@@ -205,9 +214,9 @@ fn go(git: &Git, wanted: &Move) -> Done {
         track(git, &name, &full)?;
         return Ok(0);
     }
-    let commit = git.commit(&name).map_err(|_| {
-        Failure::error(format!("pathspec '{name}' did not match any file(s) known to git"))
-    })?;
+    let commit = git
+        .commit(&name)
+        .map_err(|_| Failure::error(format!("pathspec '{name}' did not match any file(s) known to git")))?;
     tree(git, commit.as_object(), wanted.force)?;
     let was_detached = from.is_none();
     leave(git, &from, before.as_ref(), &commit)?;
@@ -364,15 +373,25 @@ fn take_paths(git: &Git, source: Option<&str>, written: &[String], into: [bool; 
     let tree = object.as_ref().map(|object| object.peel_to_tree()).transpose()?;
     let mut index = git.repository.index()?;
     for (written, path) in written.iter().zip(&below) {
-        let in_tree = tree.as_ref().is_some_and(|tree| path.is_empty() || tree.get_path(path.as_ref()).is_ok());
+        let in_tree =
+            tree.as_ref().is_some_and(|tree| path.is_empty() || tree.get_path(path.as_ref()).is_ok());
         let in_index = index.get_path(path.as_ref(), 0).is_some() || super::add::is_folder_of(&index, path);
         let pattern = path.contains(['*', '?', '[']);
-        let known = if into[0] { in_tree || in_index } else if tree.is_some() { in_tree } else { in_index };
+        let known = if into[0] {
+            in_tree || in_index
+        } else if tree.is_some() {
+            in_tree
+        } else {
+            in_index
+        };
         if !known && !pattern {
-            return Err(Failure::error(format!("pathspec '{written}' did not match any file(s) known to git")));
+            return Err(Failure::error(format!(
+                "pathspec '{written}' did not match any file(s) known to git"
+            )));
         }
     }
-    let specs: Vec<&str> = below.iter().map(|path| if path.is_empty() { "*" } else { path.as_str() }).collect();
+    let specs: Vec<&str> =
+        below.iter().map(|path| if path.is_empty() { "*" } else { path.as_str() }).collect();
     if into[0] && tree.is_some() {
         if git.head()?.is_some() {
             let commit = object.as_ref().map(|object| object.peel(git2::ObjectType::Commit)).transpose()?;

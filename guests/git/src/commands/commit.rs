@@ -21,6 +21,7 @@ struct Wanted {
     allow_empty_message: bool,
     quiet: bool,
     author: Option<String>,
+    dated: bool,
     paths: Vec<String>,
 }
 
@@ -41,6 +42,7 @@ pub(super) fn run(words: Vec<String>) -> Done {
                 "-q" | "--quiet" => wanted.quiet = true,
                 "--author" => wanted.author = Some(words.value(&option)?),
                 "--date" => {
+                    wanted.dated = true;
                     // SAFETY: there is one thread.
                     unsafe { std::env::set_var("GIT_AUTHOR_DATE", words.value(&option)?) };
                 }
@@ -62,15 +64,20 @@ fn stage(git: &Git, wanted: &Wanted) -> Result<()> {
         index.update_all(["*"], None)?;
     }
     if !wanted.paths.is_empty() {
-        let below: Vec<String> = wanted.paths.iter().map(|path| git.below_root(path)).collect::<Result<_>>()?;
+        let below: Vec<String> =
+            wanted.paths.iter().map(|path| git.below_root(path)).collect::<Result<_>>()?;
         for (path, below) in wanted.paths.iter().zip(&below) {
             let tracked = index.get_path(below.as_ref(), 0).is_some();
             if !tracked && !super::add::is_folder_of(&index, below) {
-                return Err(Failure::error(format!("pathspec '{path}' did not match any file(s) known to git")));
+                return Err(Failure::error(format!(
+                    "pathspec '{path}' did not match any file(s) known to git"
+                )));
             }
         }
         if !Changes::of(&git.repository, &[], Untracked::No, false)?.nothing_staged() {
-            return Err(Failure::fatal("paths and changes that are staged already cannot be committed together here"));
+            return Err(Failure::fatal(
+                "paths and changes that are staged already cannot be committed together here",
+            ));
         }
         let specs = below.iter().map(|path| if path.is_empty() { "*" } else { path.as_str() });
         index.add_all(specs, IndexAddOption::DEFAULT, None)?;
@@ -154,7 +161,8 @@ fn signatures<'a>(
     };
     let committer = known(git.repository.committer_from_env())?;
     let given = wanted.author.as_deref().map(|text| {
-        let parts = text.split_once('<').and_then(|(name, rest)| Some((name.trim(), rest.strip_suffix('>')?)));
+        let parts =
+            text.split_once('<').and_then(|(name, rest)| Some((name.trim(), rest.strip_suffix('>')?)));
         parts.ok_or_else(|| {
             Failure::fatal(format!("--author '{text}' is not 'Name <email>' and matches no existing author"))
         })
@@ -194,7 +202,9 @@ fn message(git: &Git, wanted: &Wanted, head: Option<&Commit<'_>>) -> Result<Stri
             (Some(head), true) => String::from_utf8_lossy(head.message_bytes()).into_owned(),
             _ => match git.repository.message() {
                 Ok(prepared) => prepared,
-                Err(_) => return Err(Failure::error("there is no editor here; give the message with -m or -F")),
+                Err(_) => {
+                    return Err(Failure::error("there is no editor here; give the message with -m or -F"));
+                }
             },
         },
         None => wanted.messages.iter().map(|text| text.trim_end()).collect::<Vec<_>>().join("\n\n"),
@@ -217,7 +227,7 @@ fn report(git: &Git, wanted: &Wanted, commit: &Commit<'_>, committer: &Signature
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         writeln!(out, " Author: {} <{}>", text(author.name_bytes()), text(author.email_bytes()))?;
     }
-    if wanted.amend || std::env::var_os("GIT_AUTHOR_DATE").is_some() {
+    if wanted.amend || wanted.dated {
         writeln!(out, " Date: {}", Dates::Default.of(author.when()))?;
     }
     if commit.parent_count() < 2 {

@@ -87,7 +87,10 @@ impl Place {
                 let home = std::env::var("HOME").map_err(|_| Failure::fatal("$HOME not set"))?;
                 Ok(Config::open(&std::path::Path::new(&home).join(".gitconfig"))?)
             }
-            _ => self.whole()?.open_level(ConfigLevel::Local).map_err(|_| Failure::fatal("not in a git directory")),
+            _ => self
+                .whole()?
+                .open_level(ConfigLevel::Local)
+                .map_err(|_| Failure::fatal("not in a git directory")),
         }
     }
 }

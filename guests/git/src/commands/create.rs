@@ -1,12 +1,12 @@
 //! `init` and `clone`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use git2::build::{CheckoutBuilder, CloneLocal, RepoBuilder};
 use git2::{Config, FetchOptions, Repository, RepositoryInitOptions};
 
-use crate::context::{Done, Failure, Result};
+use crate::context::{Done, Failure, Result, plain};
 use crate::words::{Word, Words, number, unknown};
 
 /// Set by `-c init.defaultBranch`.
@@ -27,7 +27,7 @@ pub(super) fn init(words: Vec<String>) -> Done {
             },
         }
     }
-    let path = PathBuf::from(folder.unwrap_or_else(|| ".".into()));
+    let path = plain(&std::env::current_dir()?.join(folder.unwrap_or_default()));
     let known = if bare { path.join("HEAD").is_file() } else { path.join(".git").exists() };
     let mut options = RepositoryInitOptions::new();
     options.bare(bare).mkdir(true).mkpath(true).external_template(false);
@@ -41,7 +41,8 @@ pub(super) fn init(words: Vec<String>) -> Done {
 }
 
 fn default_branch() -> String {
-    let configured = || Config::open_default().and_then(|config| config.get_string("init.defaultBranch")).ok();
+    let configured =
+        || Config::open_default().and_then(|config| config.get_string("init.defaultBranch")).ok();
     std::env::var(DEFAULT_BRANCH).ok().or_else(configured).unwrap_or_else(|| "master".into())
 }
 
@@ -78,8 +79,17 @@ impl Wanted {
                 "-q" | "--quiet" => wanted.quiet = true,
                 "-j" | "--jobs" => drop(words.value(&option)?),
                 // What is so anyway.
-                "--no-tags" | "--single-branch" | "--no-single-branch" | "--progress" | "-v" | "--verbose" | "-l"
-                | "--local" | "--no-local" | "--no-hardlinks" | "--no-recurse-submodules" => {}
+                "--no-tags"
+                | "--single-branch"
+                | "--no-single-branch"
+                | "--progress"
+                | "-v"
+                | "--verbose"
+                | "-l"
+                | "--local"
+                | "--no-local"
+                | "--no-hardlinks"
+                | "--no-recurse-submodules" => {}
                 _ => return unknown("clone", &option),
             }
         }
@@ -96,7 +106,7 @@ pub(super) fn clone(words: Vec<String>) -> Done {
         [] => return Err(Failure::fatal("You must specify a repository to clone.")),
         _ => return Err(Failure::fatal("Too many arguments.")),
     };
-    let path = Path::new(&folder);
+    let path = &plain(&std::env::current_dir()?.join(&folder));
     if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) || path.is_file() {
         return Err(Failure::fatal(format!(
             "destination path '{folder}' already exists and is not an empty directory."
@@ -162,7 +172,7 @@ fn absolute(address: &str) -> Result<String> {
     if address.split_once(':').is_some_and(|(host, _)| !host.contains('/')) && !Path::new(address).exists() {
         return Err(Failure::fatal(format!("'{address}' would need ssh, which is not there; use https://")));
     }
-    let path = std::env::current_dir()?.join(address);
+    let path = plain(&std::env::current_dir()?.join(address));
     Ok(path.canonicalize().unwrap_or(path).to_string_lossy().into_owned())
 }
 

@@ -2,7 +2,10 @@
 
 use std::io::Write;
 
-use git2::{Delta, Diff, DiffDelta, DiffFindOptions, DiffFormat, DiffLineType, DiffOptions, DiffStatsFormat, FileMode, Tree};
+use git2::{
+    Delta, Diff, DiffDelta, DiffFindOptions, DiffFormat, DiffLineType, DiffOptions, DiffStatsFormat,
+    FileMode, Tree,
+};
 
 use crate::context::{Done, Failure, Git, Result, output, said};
 use crate::paths::quoted;
@@ -55,8 +58,8 @@ impl Show {
             "--full-index" => self.full_index = true,
             "--no-prefix" => self.no_prefix = true,
             // What is so anyway.
-            "-M" | "--find-renames" | "--no-color" | "--color" | "--no-ext-diff" | "--no-textconv" | "--minimal"
-            | "--indent-heuristic" => drop(words.inline()),
+            "-M" | "--find-renames" | "--no-color" | "--color" | "--no-ext-diff" | "--no-textconv"
+            | "--minimal" | "--indent-heuristic" => drop(words.inline()),
             _ => return Ok(false),
         }
         Ok(true)
@@ -205,7 +208,11 @@ fn write_numbers(diff: &Diff<'_>, out: &mut dyn Write) -> Result<()> {
 /// Two names with what they share written once, as git does.
 pub(super) fn renamed(from: &str, to: &str) -> String {
     let shared = |limit: usize, same: &dyn Fn(usize) -> bool, at: &dyn Fn(usize) -> bool| {
-        (0..limit).take_while(|place| same(*place)).filter(|place| at(*place)).last().map_or(0, |place| place + 1)
+        (0..limit)
+            .take_while(|place| same(*place))
+            .filter(|place| at(*place))
+            .last()
+            .map_or(0, |place| place + 1)
     };
     let (old, new) = (from.as_bytes(), to.as_bytes());
     let shortest = old.len().min(new.len());
@@ -237,7 +244,13 @@ pub(super) fn write_summary(diff: &Diff<'_>, out: &mut dyn Write) -> Result<()> 
                 writeln!(out, " rename {}{alike}", renamed(&name(&delta, true), &name(&delta, false)))?;
             }
             _ if old.mode() != new.mode() => {
-                writeln!(out, " mode change {} => {} {}", mode(old.mode()), mode(new.mode()), name(&delta, false))?;
+                writeln!(
+                    out,
+                    " mode change {} => {} {}",
+                    mode(old.mode()),
+                    mode(new.mode()),
+                    name(&delta, false)
+                )?;
             }
             _ => {}
         }
@@ -266,7 +279,8 @@ pub(super) fn run(words: Vec<String>) -> Done {
     let git = Git::find()?;
     let trees = revisions(&git, &mut plain)?;
     let mut below = Vec::new();
-    for (path, certain) in plain.iter().map(|path| (path, false)).chain(paths.iter().map(|path| (path, true))) {
+    for (path, certain) in plain.iter().map(|path| (path, false)).chain(paths.iter().map(|path| (path, true)))
+    {
         let inside = git.below_root(path)?;
         if !certain && git.root.join(&inside).symlink_metadata().is_err() {
             return Err(crate::context::unknown_revision(path));
@@ -300,7 +314,11 @@ pub(super) fn run(words: Vec<String>) -> Done {
 fn revisions<'a>(git: &'a Git, plain: &mut Vec<String>) -> Result<Vec<Tree<'a>>> {
     let mut trees = Vec::new();
     while let Some(word) = plain.first() {
-        let sides = match word.split_once("...").map(|pair| (pair, true)).or(word.split_once("..").map(|pair| (pair, false))) {
+        let sides = match word
+            .split_once("...")
+            .map(|pair| (pair, true))
+            .or(word.split_once("..").map(|pair| (pair, false)))
+        {
             Some(((from, to), merged)) if !word.starts_with("../") && !word.starts_with("./") => {
                 let or_head = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
                 let (from, to) = (git.commit(&or_head(from))?, git.commit(&or_head(to))?);

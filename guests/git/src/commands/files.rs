@@ -68,7 +68,9 @@ pub(super) fn remove(words: Vec<String>) -> Done {
 fn remove_file(git: &Git, path: &str) {
     let whole = git.root.join(path);
     let _ = fs::remove_file(&whole);
-    for folder in whole.ancestors().skip(1).take_while(|folder| folder.starts_with(&git.root) && **folder != *git.root) {
+    for folder in
+        whole.ancestors().skip(1).take_while(|folder| folder.starts_with(&git.root) && **folder != *git.root)
+    {
         if fs::remove_dir(folder).is_err() {
             break;
         }
@@ -181,7 +183,9 @@ pub(super) fn list(words: Vec<String>) -> Done {
     let below: Vec<String> = paths.iter().map(|path| git.below_root(path)).collect::<Result<_>>()?;
     let prefix = git.prefix().to_string_lossy().into_owned();
     let within = |name: &str, folder: &str| {
-        folder.is_empty() || name == folder || name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+        folder.is_empty()
+            || name == folder
+            || name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
     };
     let wanted = |name: &str| {
         if below.is_empty() { within(name, &prefix) } else { below.iter().any(|path| within(name, path)) }
@@ -192,7 +196,8 @@ pub(super) fn list(words: Vec<String>) -> Done {
         for entry in index.iter() {
             let name = String::from_utf8_lossy(&entry.path).into_owned();
             let number = (entry.flags >> 12) & 3;
-            let front = if stage { format!("{:06o} {} {number}\t", entry.mode, entry.id) } else { String::new() };
+            let front =
+                if stage { format!("{:06o} {} {number}\t", entry.mode, entry.id) } else { String::new() };
             lines.push((front, name));
         }
     }

@@ -101,7 +101,8 @@ impl Wanted {
             "-s" | "--no-patch" => self.no_patch = true,
             "--follow" | "--date-order" | "--topo-order" | "--no-notes" | "-F" | "--fixed-strings" => {}
             _ => {
-                let digits = option.strip_prefix('-').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+                let digits =
+                    option.strip_prefix('-').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
                 match digits {
                     Some(digits) if !digits.is_empty() => self.most = number("max-count", digits)?,
                     _ => return self.show.take(option, words),
@@ -112,7 +113,8 @@ impl Wanted {
     }
 
     fn view<'a>(&self, git: &'a Git) -> Result<View<'a>> {
-        let asked = matches!(&self.format, Format::Custom(text, _) if text.contains("%d") || text.contains("%D"));
+        let asked =
+            matches!(&self.format, Format::Custom(text, _) if text.contains("%d") || text.contains("%D"));
         let decorations = (asked || self.decorate).then(|| Decorations::of(git)).transpose()?;
         let (dates, short, decorate) = (self.dates, self.short, self.decorate);
         Ok(View { repository: &git.repository, dates, decorations, short, decorate })
@@ -175,7 +177,7 @@ pub(super) fn log(words: Vec<String>) -> Done {
 
 /// Where the walk begins and what it leaves out.
 fn start(git: &Git, wanted: &mut Wanted, walk: &mut Revwalk<'_>) -> Result<()> {
-    walk.set_sorting(Sort::TIME)?;
+    walk.set_sorting(Sort::TIME | Sort::TOPOLOGICAL)?;
     if wanted.first_parent {
         walk.simplify_first_parent()?;
     }
@@ -222,7 +224,9 @@ fn start(git: &Git, wanted: &mut Wanted, walk: &mut Revwalk<'_>) -> Result<()> {
     if !any {
         if git.head()?.is_none() {
             let branch = git.branch()?.unwrap_or_default();
-            return Err(Failure::fatal(format!("your current branch '{branch}' does not have any commits yet")));
+            return Err(Failure::fatal(format!(
+                "your current branch '{branch}' does not have any commits yet"
+            )));
         }
         walk.push_head()?;
     }
@@ -288,8 +292,8 @@ fn write(
     write_changes(view.repository, commit, &wanted.show, paths, &mut shown)?;
     if !shown.is_empty() {
         // Formats of one line are followed at once, unless by a patch after a text of one's own.
-        let apart = !matches!(wanted.format, Format::Oneline)
-            && !matches!(wanted.format, Format::Custom(_, false));
+        let apart =
+            !matches!(wanted.format, Format::Oneline) && !matches!(wanted.format, Format::Custom(_, false));
         if apart {
             let dashes = if wanted.show.stat && wanted.show.patch { "---" } else { "" };
             writeln!(out, "{dashes}")?;
@@ -310,7 +314,8 @@ fn write_changes(
     // A parent that a shallow history lacks is as good as none.
     let before = commit.parent(0).ok().map(|parent| parent.tree()).transpose()?;
     let mut options = show.options(paths);
-    let mut diff = repository.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), Some(&mut options))?;
+    let mut diff =
+        repository.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), Some(&mut options))?;
     show.settle(&mut diff)?;
     show.write(&diff, out)
 }
@@ -349,11 +354,13 @@ pub(super) fn show(words: Vec<String>) -> Done {
                 if let Some(who) = tag.tagger() {
                     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                     writeln!(out, "Tagger: {} <{}>", text(who.name_bytes()), text(who.email_bytes()))?;
-                    writeln!(out, "Date:   {}", wanted.dates.of(who.when()))?;
+                    if !matches!(wanted.format, Format::Oneline | Format::Custom(..)) {
+                        writeln!(out, "Date:   {}", wanted.dates.of(who.when()))?;
+                    }
                 }
                 let message = tag.message_bytes().unwrap_or_default();
-                writeln!(out, "\n{}", String::from_utf8_lossy(message))?;
-                write(&view, &wanted, &object.peel_to_commit()?, &below, true, &mut out)?;
+                write!(out, "\n{}", String::from_utf8_lossy(message))?;
+                write(&view, &wanted, &object.peel_to_commit()?, &below, false, &mut out)?;
             }
             _ => write(&view, &wanted, &object.peel_to_commit()?, &below, place == 0, &mut out)?,
         }

@@ -30,9 +30,11 @@ pub(super) fn run(words: Vec<String>) -> Done {
         return Err(Failure::fatal("one revision to merge has to be named"));
     };
     let git = Git::with_tree()?;
-    let commit = git.commit(name).map_err(|_| Failure::new(1, format!("merge: {name} - not something we can merge\n")))?;
+    let commit = git
+        .commit(name)
+        .map_err(|_| Failure::new(1, format!("merge: {name} - not something we can merge\n")))?;
     let message = message.unwrap_or_else(|| format!("Merge branch '{name}'"));
-    into_head(&git, &commit, only, &message)
+    into_head(&git, &commit, only, (name, &message))
 }
 
 fn abort() -> Done {
@@ -46,7 +48,7 @@ fn abort() -> Done {
 }
 
 /// Merges a commit into what is checked out.
-pub(super) fn into_head(git: &Git, commit: &Commit<'_>, only_forward: bool, message: &str) -> Done {
+pub(super) fn into_head(git: &Git, commit: &Commit<'_>, only_forward: bool, named: (&str, &str)) -> Done {
     let Some(head) = git.head()? else {
         checkout::tree(git, commit.as_object(), false)?;
         return move_head(git, commit);
@@ -69,7 +71,7 @@ pub(super) fn into_head(git: &Git, commit: &Commit<'_>, only_forward: bool, mess
     if only_forward {
         return Err(Failure::fatal("Not possible to fast-forward, aborting."));
     }
-    join(git, &head, commit, message)
+    join(git, &head, commit, named)
 }
 
 fn move_head(git: &Git, commit: &Commit<'_>) -> Done {
@@ -82,15 +84,17 @@ fn move_head(git: &Git, commit: &Commit<'_>) -> Done {
 }
 
 /// Two histories that went apart.
-fn join(git: &Git, head: &Commit<'_>, commit: &Commit<'_>, message: &str) -> Done {
+fn join(git: &Git, head: &Commit<'_>, commit: &Commit<'_>, (name, message): (&str, &str)) -> Done {
     let repository = &git.repository;
-    let who = repository.committer_from_env().map_err(|error| match error.code() {
+    let nobody = |error: git2::Error| match error.code() {
         ErrorCode::NotFound => Failure::fatal("Committer identity unknown; set user.name and user.email"),
         _ => error.into(),
-    })?;
+    };
+    let author = repository.author_from_env().map_err(nobody)?;
+    let committer = repository.committer_from_env().map_err(nobody)?;
     let other = repository.find_annotated_commit(commit.id())?;
     let mut options = CheckoutBuilder::new();
-    options.safe().allow_conflicts(true).conflict_style_merge(true);
+    options.safe().allow_conflicts(true).conflict_style_merge(true).our_label("HEAD").their_label(name);
     repository.merge(&[&other], None, Some(&mut options)).map_err(|error| match error.code() {
         ErrorCode::Conflict | ErrorCode::Uncommitted => Failure::new(
             1,
@@ -105,7 +109,8 @@ fn join(git: &Git, head: &Commit<'_>, commit: &Commit<'_>, message: &str) -> Don
         for conflict in index.conflicts()? {
             let conflict = conflict?;
             let entry = conflict.our.or(conflict.their).or(conflict.ancestor);
-            let path = entry.map(|entry| String::from_utf8_lossy(&entry.path).into_owned()).unwrap_or_default();
+            let path =
+                entry.map(|entry| String::from_utf8_lossy(&entry.path).into_owned()).unwrap_or_default();
             println!("CONFLICT (content): Merge conflict in {path}");
         }
         println!("Automatic merge failed; fix conflicts and then commit the result.");
@@ -113,7 +118,7 @@ fn join(git: &Git, head: &Commit<'_>, commit: &Commit<'_>, message: &str) -> Don
     }
     let tree = repository.find_tree(index.write_tree()?)?;
     let text = git2::message_prettify(message, None)?;
-    let id = repository.commit(Some("HEAD"), &who, &who, &text, &tree, &[head, commit])?;
+    let id = repository.commit(Some("HEAD"), &author, &committer, &text, &tree, &[head, commit])?;
     repository.cleanup_state()?;
     println!("Merge made by the 'ort' strategy.");
     changed(git, head, &repository.find_commit(id)?)
@@ -148,5 +153,5 @@ pub(super) fn pulled(git: &Git, name: &str, id: git2::Oid, only_forward: bool) -
             "Need to specify how to reconcile divergent branches; merge them with `git merge`, or use --ff-only.",
         ));
     }
-    into_head(git, &commit, only_forward, &format!("Merge {name}"))
+    into_head(git, &commit, only_forward, (name, &format!("Merge {name}")))
 }

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
-use git2::{AutotagOption, BranchType, ErrorCode, FetchOptions, FetchPrune, Oid, PushOptions, Remote, RemoteCallbacks};
+use git2::{
+    AutotagOption, BranchType, ErrorCode, FetchOptions, FetchPrune, Oid, PushOptions, Remote, RemoteCallbacks,
+};
 
 use super::merge;
 use crate::context::{Done, Failure, Git, Result};
@@ -115,7 +117,8 @@ fn remote_name(git: &Git) -> Result<String> {
 
 fn find<'a>(git: &'a Git, name: &str) -> Result<Remote<'a>> {
     let address = name.contains("://") || name.starts_with(['/', '.']);
-    let found = if address { git.repository.remote_anonymous(name) } else { git.repository.find_remote(name) };
+    let found =
+        if address { git.repository.remote_anonymous(name) } else { git.repository.find_remote(name) };
     found.map_err(|_| {
         Failure::fatal(format!(
             "'{name}' does not appear to be a git repository\nfatal: Could not read from remote repository.\n\n\
@@ -210,10 +213,9 @@ pub(super) fn pull(words: Vec<String>) -> Done {
             found.as_str().unwrap_or_default().to_owned()
         }
     };
-    let id = git
-        .repository
-        .refname_to_id(&upstream)
-        .map_err(|_| Failure::fatal(format!("couldn't find remote ref {}", plain.get(1).unwrap_or(&branch))))?;
+    let id = git.repository.refname_to_id(&upstream).map_err(|_| {
+        Failure::fatal(format!("couldn't find remote ref {}", plain.get(1).unwrap_or(&branch)))
+    })?;
     merge::pulled(&git, upstream.trim_start_matches("refs/remotes/"), id, only)
 }
 
@@ -271,7 +273,9 @@ pub(super) fn push(words: Vec<String>) -> Done {
         eprintln!("error: failed to push some refs to '{url}'");
     } else if follow {
         if let Some(branch) = git.branch()? {
-            git.repository.find_branch(&branch, BranchType::Local)?.set_upstream(Some(&format!("{name}/{branch}")))?;
+            git.repository
+                .find_branch(&branch, BranchType::Local)?
+                .set_upstream(Some(&format!("{name}/{branch}")))?;
             println!("branch '{branch}' set up to track '{name}/{branch}'.");
         }
     }

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use git2::ObjectType;
 
 use crate::context::{Done, Failure, Git, output, said, unknown_revision};
+use crate::paths::quoted;
 use crate::words::{Word, Words, number, unknown};
 
 /// `git rev-parse`.
@@ -22,13 +23,17 @@ pub(super) fn run(words: Vec<String>) -> Done {
             Word::Plain(name) => name,
             Word::Option(option) => {
                 match option.as_str() {
-                    "--short" => short = Some(words.inline().map_or(Ok(7), |digits| number("short", &digits))?),
+                    "--short" => {
+                        short = Some(words.inline().map_or(Ok(7), |digits| number("short", &digits))?)
+                    }
                     "--abbrev-ref" => names = true,
                     "-q" | "--quiet" => quiet = true,
                     "--verify" => verify = true,
-                    "--show-toplevel" => path(repository.workdir().ok_or_else(|| {
-                        Failure::fatal("this operation must be run in a work tree")
-                    })?),
+                    "--show-toplevel" => path(
+                        repository
+                            .workdir()
+                            .ok_or_else(|| Failure::fatal("this operation must be run in a work tree"))?,
+                    ),
                     "--git-dir" | "--git-common-dir" => {
                         let here = git.here == git.root.components().as_path() && !repository.is_bare();
                         if here { println!(".git") } else { path(repository.path()) }
@@ -110,7 +115,7 @@ pub(super) fn cat_file(words: Vec<String>) -> Done {
         "-p" if object.kind() == Some(ObjectType::Tree) => {
             for entry in object.peel_to_tree()?.iter() {
                 let kind = entry.kind().map_or("", |kind| kind.str());
-                let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+                let name = quoted(entry.name_bytes(), false);
                 writeln!(out, "{:06o} {kind} {}\t{name}", entry.filemode(), entry.id())?;
             }
         }

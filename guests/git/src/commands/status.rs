@@ -50,7 +50,7 @@ pub(super) struct Changes {
 /// `git status`.
 pub(super) fn run(words: Vec<String>) -> Done {
     let mut wanted = Wanted::default();
-    let mut words = Words::new(words, "");
+    let mut words = Words::new(words, "u");
     let mut paths = Vec::new();
     while let Some(word) = words.next() {
         let option = match word {
@@ -72,7 +72,6 @@ pub(super) fn run(words: Vec<String>) -> Done {
             "--ignored" => wanted.ignored = true,
             "-z" => (wanted.zero, wanted.porcelain) = (true, true),
             "--long" => wanted.short = false,
-            "-uno" => wanted.untracked = Untracked::No,
             "-u" | "--untracked-files" => wanted.untracked = untracked(words.inline().as_deref())?,
             "--no-renames" | "--renames" | "-v" => {}
             _ => return unknown("status", &option),
@@ -110,7 +109,9 @@ impl Changes {
         ignored: bool,
     ) -> Result<Self> {
         let mut options = StatusOptions::new();
-        options.include_untracked(untracked != Untracked::No).recurse_untracked_dirs(untracked == Untracked::All);
+        options
+            .include_untracked(untracked != Untracked::No)
+            .recurse_untracked_dirs(untracked == Untracked::All);
         options.include_ignored(ignored).renames_head_to_index(true).update_index(true);
         options.exclude_submodules(true);
         for path in paths.iter().filter(|path| !path.is_empty()) {
@@ -118,7 +119,12 @@ impl Changes {
         }
         let mut changes = Self::default();
         for entry in repository.statuses(Some(&mut options))?.iter() {
-            changes.add(entry.status(), entry.path_bytes(), [entry.head_to_index(), entry.index_to_workdir()]);
+            changes.add(
+                repository,
+                entry.status(),
+                entry.path_bytes(),
+                [entry.head_to_index(), entry.index_to_workdir()],
+            );
         }
         for list in [&mut changes.staged, &mut changes.unstaged, &mut changes.unmerged] {
             list.sort_by(|a, b| a.path.as_bytes().cmp(b.path.as_bytes()));
@@ -128,14 +134,23 @@ impl Changes {
         Ok(changes)
     }
 
-    fn add(&mut self, status: Status, path: &[u8], sides: [Option<DiffDelta<'_>>; 2]) {
+    fn add(
+        &mut self,
+        repository: &Repository,
+        status: Status,
+        path: &[u8],
+        sides: [Option<DiffDelta<'_>>; 2],
+    ) {
         let path = || String::from_utf8_lossy(path).into_owned();
         if status.is_conflicted() {
             self.unmerged.push(Change { letter: 'U', path: path(), from: None });
             return;
         }
         if status.is_ignored() {
-            self.ignored.push(path());
+            // Folders without files come too.
+            if repository.is_path_ignored(path()).unwrap_or(false) {
+                self.ignored.push(path());
+            }
             return;
         }
         if status.is_wt_new() {
@@ -173,7 +188,8 @@ impl Changes {
             }
             let of = |list: &[Change]| list.iter().position(|change| change.path == path);
             let (staged, unstaged) = (of(&self.staged), of(&self.unstaged));
-            let letter = |list: &[Change], place: Option<usize>| place.map_or(' ', |place| list[place].letter);
+            let letter =
+                |list: &[Change], place: Option<usize>| place.map_or(' ', |place| list[place].letter);
             write!(out, "{}{} ", letter(&self.staged, staged), letter(&self.unstaged, unstaged))?;
             match staged.and_then(|place| self.staged[place].from.as_deref()) {
                 Some(from) if wanted.zero => write!(out, "{}{end}{}{end}", shown(path), shown(from))?,
@@ -191,7 +207,9 @@ impl Changes {
 }
 
 fn change(delta: DiffDelta<'_>) -> Option<Change> {
-    let name = |file: git2::DiffFile<'_>| String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned();
+    let name = |file: git2::DiffFile<'_>| {
+        String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned()
+    };
     let (old, new) = (name(delta.old_file()), name(delta.new_file()));
     let (letter, from) = match delta.status() {
         Delta::Added => ('A', None),
@@ -275,7 +293,11 @@ pub(super) fn write_long(git: &Git, changes: &Changes, shown: Untracked, out: &m
         }
         None => {
             let id = born.as_ref().map(git2::Commit::id);
-            writeln!(out, "HEAD detached at {}", id.map(|id| git.short(id)).transpose()?.unwrap_or_default())?;
+            writeln!(
+                out,
+                "HEAD detached at {}",
+                id.map(|id| git.short(id)).transpose()?.unwrap_or_default()
+            )?;
         }
     }
     if born.is_none() {
@@ -310,7 +332,10 @@ pub(super) fn write_long(git: &Git, changes: &Changes, shown: Untracked, out: &m
     }
     if !changes.unstaged.is_empty() {
         let add = if changes.unstaged.iter().any(|change| change.letter == 'D') { "add/rm" } else { "add" };
-        writeln!(out, "Changes not staged for commit:\n  (use \"git {add} <file>...\" to update what will be committed)")?;
+        writeln!(
+            out,
+            "Changes not staged for commit:\n  (use \"git {add} <file>...\" to update what will be committed)"
+        )?;
         writeln!(out, "  (use \"git restore <file>...\" to discard changes in working directory)")?;
         list(out, &changes.unstaged)?;
     }

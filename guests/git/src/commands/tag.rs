@@ -63,7 +63,9 @@ pub(super) fn run(words: Vec<String>) -> Done {
         }
     };
     match made {
-        Err(error) if error.code() == ErrorCode::Exists => Err(Failure::fatal(format!("tag '{name}' already exists"))),
+        Err(error) if error.code() == ErrorCode::Exists => {
+            Err(Failure::fatal(format!("tag '{name}' already exists")))
+        }
         done => Ok(done.map(|_| 0)?),
     }
 }
