@@ -8,7 +8,7 @@ use crate::{Desk, has_git, real_text};
 fn commit_tree(desk: &Desk, repository: &str, mode: &str, name: &str, content: &str) {
     let line = format!(
         "git init -q --bare -b main {repository} && cd {repository} && blob=$(printf '%s' '{content}' | git hash-object -w --stdin) && \
-         tree=$( (printf '{mode} {name}\\0'; printf '%s' $blob | xxd -r -p) | git hash-object -t tree -w --stdin --literally) && \
+         tree=$( (printf '{mode} {name}\\0'; raw $blob) | git hash-object -t tree -w --stdin --literally) && \
          git update-ref refs/heads/main $(git commit-tree $tree -m evil)"
     );
     real_text(&desk.shared(), &line);
@@ -44,7 +44,7 @@ fn git_02_links_are_not_followed_out_of_the_tree() {
         &desk.shared(),
         "git init -q --bare -b main l && cd l && link=$(printf ../target | git hash-object -w --stdin) && \
          blob=$(echo evil | git hash-object -w --stdin) && sub=$(printf \"100644 blob $blob\\tfile\\n\" | git mktree) && \
-         tree=$( (printf '120000 a\\0'; printf $link | xxd -r -p; printf '40000 a\\0'; printf $sub | xxd -r -p) | \
+         tree=$( (printf '120000 a\\0'; raw $link; printf '40000 a\\0'; raw $sub) | \
          git hash-object -t tree -w --stdin --literally) && git update-ref refs/heads/main $(git commit-tree $tree -m evil)",
     );
     desk.text("mkdir target");
@@ -132,9 +132,12 @@ fn git_04_what_is_too_large_ends_with_a_name() {
     assert_eq!(desk.text("echo alive"), "alive\n");
     real_text(
         &shared,
-        "git init -q --bare -b main huge && cd huge && git update-ref refs/heads/main $(git commit-tree $(git mktree < /dev/null) -m x) && \
-         mkdir -p objects/11 && python3 -c \"import zlib; open('objects/11/' + '1' * 38, 'wb').write(zlib.compress(b'blob 1152921504606846976\\0x'))\"",
+        "git init -q --bare -b main huge && cd huge && git update-ref refs/heads/main $(git commit-tree $(git mktree < /dev/null) -m x)",
     );
+    // The same in zlib's form: `blob 1152921504606846976`, and one byte.
+    let lie = b"\x78\x9c\x4b\xca\xc9\x4f\x52\x30\x34\x34\x35\xb2\x34\x32\x34\x35\x30\x31\x33\x30\xb3\x30\x31\xb3\x34\x37\x63\xa8\x00\x00\x59\x05\x06\x1a";
+    fs::create_dir_all(shared.join("huge/objects/11")).unwrap();
+    fs::write(shared.join("huge/objects/11").join("1".repeat(38)), lie).unwrap();
     let said = desk.run("cd /shared/huge && git cat-file -p 1111111111111111111111111111111111111111");
     assert!(said.status != 0 && !said.err.is_empty(), "{said:?}");
     // A hundred thousand branches.

@@ -132,7 +132,9 @@ impl ParseName for str {
 
 /// Runs a command line with Debian's bash and git.
 fn real(folder: &Path, line: &str) -> Said {
-    let mut command = binary::started(Path::new("bash"), &["-c", line]);
+    // The bytes of a name in hexadecimal digits.
+    let raw = r"raw() { printf $(printf %s $1 | sed 's/../\\x&/g'); }; ";
+    let mut command = binary::started(Path::new("bash"), &["-c", &format!("{raw}{line}")]);
     command.current_dir(folder).envs(IDENTITY).env("HOME", folder).env("GIT_CONFIG_NOSYSTEM", "1");
     command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C.UTF-8");
     command
