@@ -127,6 +127,10 @@ git merge c1 > /dev/null; git status -s; cat side; git merge --abort; git status
     "git -C src rev-parse --is-inside-work-tree",
     "git diff nothing",
     "git log nothing",
+    "echo root >> b.txt; git add . && git status -s && git reset -q . && git status -s && git checkout . && git status -s",
+    "echo root >> b.txt; git restore . && git status -s; git diff -- . ; git log --oneline -1 -- .; git ls-files .",
+    "echo root >> b.txt; git commit -m 'By path' . ; cd src && git add . && git status -s . && git add ..",
+    "git rm -r --cached -q . && git status -s | head -3; git reset -q --hard",
     "git blame-it-on-me",
 ];
 

@@ -78,15 +78,15 @@ fn check(git: &Git, how: &How, written: &[String], below: &[String]) -> Result<(
     let mut ignored = Vec::new();
     for (written, path) in written.iter().zip(below) {
         let there = git.root.join(path).symlink_metadata().is_ok();
-        let tracked = index.get_path(path.as_ref(), 0).is_some() || is_folder_of(&index, path);
+        let known = tracked(&index, &path) || is_folder_of(&index, path);
         let pattern = path.contains(['*', '?', '[']);
-        if !there && !tracked && !pattern {
+        if !there && !known && !pattern {
             return Err(Failure::fatal(format!("pathspec '{written}' did not match any files")));
         }
         if pattern && !there && !matches(git, path)? {
             return Err(Failure::fatal(format!("pathspec '{written}' did not match any files")));
         }
-        if there && !tracked && !how.force && !path.is_empty() && git.repository.is_path_ignored(path)? {
+        if there && !known && !how.force && !path.is_empty() && git.repository.is_path_ignored(path)? {
             ignored.push(path.clone());
         }
     }
@@ -101,6 +101,11 @@ fn check(git: &Git, how: &How, written: &[String], below: &[String]) -> Result<(
             ignored.join("\n")
         ),
     ))
+}
+
+/// Whether a path is that of a tracked file. The root is none, and must not be looked up.
+pub(super) fn tracked(index: &git2::Index, path: &str) -> bool {
+    !path.is_empty() && index.get_path(path.as_ref(), 0).is_some()
 }
 
 /// Whether tracked files lie below a path.

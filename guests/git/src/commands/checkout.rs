@@ -314,7 +314,7 @@ pub(super) fn tree(git: &Git, target: &Object<'_>, force: bool) -> Result<()> {
             let index = git.repository.index()?;
             let names = conflicts.into_inner();
             let (tracked, others): (Vec<String>, Vec<String>) =
-                names.into_iter().partition(|path| index.get_path(path.as_ref(), 0).is_some());
+                names.into_iter().partition(|path| super::add::tracked(&index, &path));
             let list = |paths: &[String]| paths.iter().map(|path| format!("\t{path}\n")).collect::<String>();
             let mut text = String::new();
             if !tracked.is_empty() {
@@ -375,7 +375,7 @@ fn take_paths(git: &Git, source: Option<&str>, written: &[String], into: [bool; 
     for (written, path) in written.iter().zip(&below) {
         let in_tree =
             tree.as_ref().is_some_and(|tree| path.is_empty() || tree.get_path(path.as_ref()).is_ok());
-        let in_index = index.get_path(path.as_ref(), 0).is_some() || super::add::is_folder_of(&index, path);
+        let in_index = super::add::tracked(&index, &path) || super::add::is_folder_of(&index, path);
         let pattern = path.contains(['*', '?', '[']);
         let known = if into[0] {
             in_tree || in_index

@@ -67,7 +67,7 @@ fn stage(git: &Git, wanted: &Wanted) -> Result<()> {
         let below: Vec<String> =
             wanted.paths.iter().map(|path| git.below_root(path)).collect::<Result<_>>()?;
         for (path, below) in wanted.paths.iter().zip(&below) {
-            let tracked = index.get_path(below.as_ref(), 0).is_some();
+            let tracked = super::add::tracked(&index, &below);
             if !tracked && !super::add::is_folder_of(&index, below) {
                 return Err(Failure::error(format!(
                     "pathspec '{path}' did not match any file(s) known to git"

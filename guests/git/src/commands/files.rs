@@ -35,7 +35,7 @@ pub(super) fn remove(words: Vec<String>) -> Done {
     let mut gone = Vec::new();
     for written in &paths {
         let path = git.below_root(written)?;
-        if index.get_path(path.as_ref(), 0).is_some() {
+        if super::add::tracked(&index, &path) {
             gone.push(path);
         } else if is_folder_of(&index, &path) {
             if !deep {
@@ -131,7 +131,7 @@ pub(super) fn rename(words: Vec<String>) -> Done {
             _ => target.clone(),
         };
         let bad = |why: &str| Failure::fatal(format!("{why}, source={written}, destination={to}"));
-        let tracked = index.get_path(from.as_ref(), 0).is_some();
+        let tracked = super::add::tracked(&index, &from);
         if !tracked && !is_folder_of(&index, &from) {
             let there = git.root.join(&from).exists();
             return Err(bad(if there { "not under version control" } else { "bad source" }));

@@ -31,7 +31,7 @@ pub(super) fn run(words: Vec<String>) -> Done {
         Some(name) if git.here.join(name).symlink_metadata().is_err() && paths.is_empty() => {
             // What was removed can be named too.
             let below = git.below_root(name)?;
-            if git.repository.index()?.get_path(below.as_ref(), 0).is_none() {
+            if !super::add::tracked(&git.repository.index()?, &below) {
                 return Err(unknown_revision(name));
             }
             None
