@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 14] = [
+const OURS: [(&str, &[&str]); 15] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -17,6 +17,7 @@ const OURS: [(&str, &[&str]); 14] = [
     ("dormouse", &["dormouse-core", "dormouse-store", "dormouse-wasm"]),
     ("dormouse-tools", &["dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
+    ("dormouse-git", &["dormouse-core"]),
     ("dormouse-models", &["dormouse-core"]),
     ("dormouse-packages", &["dormouse-core"]),
     ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
@@ -24,6 +25,7 @@ const OURS: [(&str, &[&str]); 14] = [
         "dormouse-cli",
         &[
             "dormouse",
+            "dormouse-git",
             "dormouse-mcp",
             "dormouse-models",
             "dormouse-packages",
@@ -32,7 +34,7 @@ const OURS: [(&str, &[&str]); 14] = [
         ],
     ),
     ("xtask", &["dormouse", "dormouse-wasm"]),
-    ("dormouse-tests", &["dormouse", "dormouse-models", "dormouse-tools"]),
+    ("dormouse-tests", &["dormouse", "dormouse-git", "dormouse-models", "dormouse-tools"]),
     ("dormouse-benches", &["dormouse"]),
 ];
 
@@ -46,7 +48,7 @@ const THEIRS: [(&str, &[&str]); 18] = [
     ("tar", &["dormouse-packages", "dormouse-tools"]),
     ("zip", &["dormouse-packages", "dormouse-tools"]),
     ("swc_ts_fast_strip", &["dormouse-wasm"]),
-    ("reqwest", &["dormouse-models", "dormouse-packages"]),
+    ("reqwest", &["dormouse-git", "dormouse-models", "dormouse-packages"]),
     ("nodejs-semver", &["dormouse-packages"]),
     ("pep508_rs", &["dormouse-packages"]),
     ("pubgrub", &["dormouse-packages"]),

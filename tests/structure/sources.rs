@@ -2,7 +2,7 @@
 
 use super::{files, name, read};
 
-/// The only files with unsafe code.
+/// The only files with unsafe code, besides those of guests.
 const UNSAFE: [&str; 2] = ["runtime/wasm/src/artifact.rs", "runtime/wasm/src/doors.rs"];
 /// Longest file, in lines.
 const LONGEST: usize = 500;
@@ -22,8 +22,11 @@ fn unsafe_code_stands_in_two_files_with_its_reason() {
             })
             .count();
         if blocks > 0 {
-            found.push(name(&file));
-            assert_eq!(blocks, 1, "{}: one block a file", name(&file));
+            // What a guest does with its own memory is behind the wall; it needs its reason all the same.
+            if !name(&file).starts_with("guests/") {
+                found.push(name(&file));
+                assert_eq!(blocks, 1, "{}: one block a file", name(&file));
+            }
             assert!(text.contains("// SAFETY:"), "{}: the reason is missing", name(&file));
         } else {
             let allowed = format!("({word}_code");

@@ -1,5 +1,6 @@
 //! The command line as it is written: raw text, no meaning yet. [`settings`](crate::settings) gives it one.
 
+mod git;
 mod model;
 mod packages;
 mod sandbox;
@@ -10,6 +11,7 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+pub(crate) use self::git::GitArgs;
 pub(crate) use self::model::ModelArgs;
 pub(crate) use self::packages::PackageArgs;
 pub(crate) use self::sandbox::{ExecArgs, SandboxCommand, SkillArgs, StateArgs};
@@ -341,6 +343,8 @@ pub(crate) struct McpArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) packages: PackageArgs,
+    #[command(flatten)]
+    pub(crate) git: GitArgs,
 }
 
 #[derive(Args, Debug)]

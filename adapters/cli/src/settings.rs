@@ -1,5 +1,6 @@
 //! The checked meaning of the command line: every option is read, every default decided, in this one place.
 
+mod git;
 mod grants;
 mod model;
 pub(crate) mod packages;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use dormouse::wasm::Allocation;
 use dormouse::{
     Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
-    ModelBudget, Policy, Result,
+    ModelBudget, Policy, Programs, Result,
 };
 
 use dormouse::sandbox::SessionKey;
@@ -71,6 +72,8 @@ pub(crate) struct Mcp {
     pub(crate) model: (Option<Arc<dyn Model>>, ModelBudget),
     /// Where packages come from.
     pub(crate) packages: PackageArgs,
+    /// What reaches remote git repositories, if any is allowed.
+    pub(crate) remotes: Option<Arc<dyn Programs>>,
 }
 
 /// A runtime builder for this cache folder and these languages.
@@ -85,11 +88,15 @@ pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
 /// A runtime that keeps sandboxes, for one command.
 pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     let policy = Policy { allow_writes: true, ..Policy::default() };
-    builder(place)?
+    let dormouse = builder(place)?
         .policy(policy)
         .allocation(Allocation::OnDemand)
         .state(state_folder(state.state_dir.as_deref())?)
-        .build()
+        .build()?;
+    if let Some(remotes) = git::remotes(&state.git)? {
+        dormouse.sandboxes()?.offer(remotes);
+    }
+    Ok(dormouse)
 }
 
 /// Where sandboxes are kept: as told, else the user's folder for data.
@@ -217,7 +224,8 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));
     let model = model::model(&arguments.model)?;
     let packages = arguments.packages.clone();
-    Ok(Mcp { grants, skills, session, profile, policy, ready, state, toolset, host, model, packages })
+    let remotes = git::remotes(&arguments.git)?;
+    Ok(Mcp { grants, skills, session, profile, policy, ready, state, toolset, host, model, packages, remotes })
 }
 
 /// The skills of `--skill` and `--skills`. Reads the beginning of each.

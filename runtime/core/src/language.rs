@@ -43,6 +43,11 @@ impl Language {
         Self("shell".into())
     }
 
+    /// git's commands, which command lines start. It is no language of snippets.
+    pub fn git() -> Self {
+        Self("git".into())
+    }
+
     /// Reads a name. Common short forms (`py`, `js`, `ts`, `node`) are understood.
     ///
     /// # Errors

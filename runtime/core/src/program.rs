@@ -1,5 +1,7 @@
 //! Programs that a sandbox's command line can start and that are neither the shell's own nor a guest: `pip`, `npm`.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::sandbox::Files;
@@ -54,13 +56,18 @@ pub trait Programs: Send + Sync {
     async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd>;
 }
 
-/// No programs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoPrograms;
+/// Several lots of programs; of one name the first counts. The default is none.
+#[derive(Clone, Default)]
+pub struct AllPrograms(pub Vec<Arc<dyn Programs>>);
 
 #[async_trait]
-impl Programs for NoPrograms {
-    async fn run(&self, _: &ProgramCall, _: &mut dyn Files) -> Option<ProgramEnd> {
+impl Programs for AllPrograms {
+    async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
+        for programs in &self.0 {
+            if let Some(ended) = programs.run(call, files).await {
+                return Some(ended);
+            }
+        }
         None
     }
 }

@@ -30,7 +30,7 @@ mod tests;
 mod upkeep;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 pub use self::commands::CommandLine;
 pub use self::history::Step;
@@ -57,9 +57,9 @@ struct Inner {
     clock: Arc<dyn Clock>,
     rules: Rules,
     /// What command lines can start besides guests.
-    programs: OnceLock<Arc<dyn Programs>>,
     /// Where packages come from, and for which Python.
     packages: OnceLock<(Arc<dyn Packages>, String)>,
+    programs: RwLock<Vec<Arc<dyn Programs>>>,
     jobs: Jobs,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
@@ -75,8 +75,8 @@ impl Sandboxes {
             ledger,
             clock,
             rules,
-            programs: OnceLock::new(),
             packages: OnceLock::new(),
+            programs: RwLock::default(),
             jobs: Jobs::default(),
             seats: Mutex::default(),
         };

@@ -86,7 +86,7 @@ impl Guests {
         if let Some((guest, contract)) = self.built(language) {
             return check_contract(guest, &contract);
         }
-        if own().contains(language) || *language == Language::shell() {
+        if own().contains(language) || [Language::shell(), Language::git()].contains(language) {
             return Err(Error::new(
                 ErrorCode::GuestMissing,
                 format!("the {language} guest has not been built on this machine"),

@@ -1,4 +1,4 @@
-//! Programs that a command line starts: interpreters, each in a fresh instance on the sandbox's own files, and the
+//! Programs that a command line starts: interpreters and git, each in a fresh instance on the sandbox's own files, and the
 //! operator's (`pip`, `npm`).
 //!
 //! Owns: which names there are, what each of them may use, what its end means to a shell. Does not own: how an interpreter
@@ -28,6 +28,8 @@ use crate::state::Host;
 const MAX_MISSING: usize = 16;
 /// Longest name of a command that is looked for, in bytes.
 const MAX_NAME: usize = 255;
+/// The operator's program that reaches remote repositories (`dormouse-git`).
+const TRANSPORT: &str = "git-remote-http";
 /// Shortest time that a program is started with.
 const LEAST: Duration = Duration::from_millis(1);
 
@@ -35,6 +37,8 @@ const LEAST: Duration = Duration::from_millis(1);
 #[derive(Clone)]
 pub(crate) struct Programs {
     inner: Arc<Inner>,
+    /// The only program there is for the one that has this; none: all.
+    only: Option<&'static str>,
 }
 
 struct Inner {
@@ -64,7 +68,7 @@ impl Programs {
             operators,
             missing: Mutex::default(),
         };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), only: None }
     }
 
     /// Commands that were called and that nobody has.
@@ -74,6 +78,9 @@ impl Programs {
 
     /// Runs a program to its end, at most until `deadline`. None: there is none of that name.
     async fn run(&self, call: ProgramCall, deadline: Instant) -> Option<ProgramEnd> {
+        if self.only.is_some_and(|only| only != call.name) {
+            return None;
+        }
         if let Some(launch) = launch::of(&call) {
             return Some(match launch {
                 Ok(launch) => self.interpret(&call, launch, deadline).await,
@@ -82,7 +89,7 @@ impl Programs {
         }
         let mut files = TreeFiles(self.inner.files.clone());
         let ended = self.inner.operators.run(&call, &mut files).await;
-        if ended.is_none() {
+        if ended.is_none() && self.only.is_none() {
             self.note_missing(call.name);
         }
         ended
@@ -129,6 +136,9 @@ impl Programs {
         let ready = inner.provider.ready(&request.language, Metering::Epoch).await?;
         let mut instance = ready.take().await?;
         let _running = ready.loaded().slot.ticker.running();
+        if request.language == Language::git() {
+            instance.offer(Some(Self { inner: inner.clone(), only: Some(TRANSPORT) }));
+        }
         let outcome = instance.run(&request, begin, &OwnFiles::Kept(inner.files.clone())).await?;
         let streams = instance.streams();
         Ok((outcome, streams))

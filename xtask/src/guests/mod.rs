@@ -3,6 +3,7 @@
 mod arguments;
 mod cache;
 mod component;
+mod git;
 mod javascript;
 mod job;
 mod key;
@@ -25,7 +26,8 @@ pub(crate) use source::{DebianFile, crate_sources, debian};
 pub(crate) use toolchain::on_path;
 
 /// Every guest that can be built.
-const RECIPES: [&recipe::Recipe; 4] = [&python::RECIPE, &javascript::RECIPE, &php::RECIPE, &shell::RECIPE];
+const RECIPES: [&recipe::Recipe; 5] =
+    [&python::RECIPE, &javascript::RECIPE, &php::RECIPE, &shell::RECIPE, &git::RECIPE];
 
 /// The pinned source archives of a guest's interpreter, for suites that run the interpreter's own tests.
 pub(crate) fn debian_sources(package: &str) -> &'static [DebianFile] {

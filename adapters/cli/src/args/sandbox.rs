@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::GitArgs;
+
 /// Where sandboxes are kept.
 #[derive(Args, Debug, Default)]
 pub(crate) struct StateArgs {
@@ -13,6 +15,8 @@ pub(crate) struct StateArgs {
     /// Print the whole answer as one line of JSON
     #[arg(long = "json", global = true)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) git: GitArgs,
 }
 
 /// Skills that new sandboxes see.
@@ -38,6 +42,12 @@ pub(crate) enum SandboxCommand {
         session_key: Option<String>,
         #[command(flatten)]
         skills: SkillArgs,
+        /// A git repository to clone into /workspace
+        #[arg(long, value_name = "URL")]
+        repo: Option<String>,
+        /// The branch to clone [default: the repository's own]
+        #[arg(long, value_name = "NAME", requires = "repo")]
+        branch: Option<String>,
     },
     /// List the sandboxes, stopped ones as well
     List,

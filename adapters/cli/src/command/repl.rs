@@ -61,7 +61,7 @@ pub(crate) fn run(place: &PlaceArgs, arguments: ReplArgs) -> std::result::Result
         Some(_) => None,
     };
     let state_dir = passing.as_ref().map(|folder| folder.path().to_owned()).or(arguments.state_dir);
-    let dormouse = settings::kept(place, &StateArgs { state_dir, json: false })?;
+    let dormouse = settings::kept(place, &StateArgs { state_dir, ..StateArgs::default() })?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

@@ -81,8 +81,9 @@ fn eval(
 /// The tool of a command, and its arguments.
 fn meant(command: SandboxCommand) -> (&'static str, Json) {
     match command {
-        SandboxCommand::Create { name, session_key, .. } => {
-            ("sandbox_create", json!({"name": name, "session_key": session_key}))
+        SandboxCommand::Create { name, session_key, repo, branch, .. } => {
+            let arguments = json!({"name": name, "session_key": session_key, "repo": repo, "branch": branch});
+            ("sandbox_create", arguments)
         }
         SandboxCommand::List => ("sandbox_list", json!({"limit": PAGE})),
         SandboxCommand::Show { name } => ("sandbox_get", json!({"sandbox": name})),

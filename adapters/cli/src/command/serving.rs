@@ -39,6 +39,9 @@ impl Serving {
         if sandboxes.is_some() {
             settings::packages::offer(&dormouse, packages)?;
         }
+        if let (Some(sandboxes), Some(remotes)) = (&sandboxes, &meant.remotes) {
+            sandboxes.offer(remotes.clone());
+        }
         Ok(Self { dormouse, sandboxes, meant })
     }
 

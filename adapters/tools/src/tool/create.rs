@@ -6,6 +6,7 @@ use dormouse_core::sandbox::{Name, Owner, SandboxSpec, SessionKey, SpecMount};
 use dormouse_core::sandboxes::{Asked, Rules};
 use dormouse_core::{Access, Error, ErrorCode, Grants, Limits, Result};
 
+use super::clone::{self, Repository};
 use super::shown;
 use super::verb::{Answer, CHANGES, Kept, Verb};
 use crate::decode::Arguments;
@@ -90,6 +91,19 @@ fn fields(rules: &Rules) -> Vec<Field> {
             Kind::Texts { most: 256, bytes: 64 << 10 },
             "Environment variables as `NAME=value`. Default none.",
         ),
+        Field::text(
+            "repo",
+            clone::MAX,
+            Absent::None,
+            "A git repository to clone into `/workspace`: an https address that the operator allows, or a folder of the \
+             sandbox. When that fails there is no sandbox.",
+        ),
+        Field::text(
+            "branch",
+            clone::MAX,
+            Absent::None,
+            "The branch to clone. Default: the repository's own.",
+        ),
         Field::flag(
             "allow_writes",
             "Asks for writes to folders of the host that are mounted for writing. Default false.",
@@ -116,6 +130,7 @@ pub(crate) fn spec(kept: &Kept, writes: bool) -> SandboxSpec {
 async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
     let name = arguments.take_text("name").map(|name| Name::parse(&name)).transpose()?;
     let session_key = arguments.take_text("session_key").map(|key| SessionKey::parse(&key)).transpose()?;
+    let repository = repository(&mut arguments)?;
     let writes = arguments.flag("allow_writes");
     if writes && !kept.sandboxes.manager().policy().allow_writes {
         let error = Error::new(ErrorCode::WriteDenied, "writes are not allowed here");
@@ -133,10 +148,21 @@ async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
     }
     Grants { environment: spec.environment.clone(), ..Grants::default() }.check()?;
     let (view, created) = kept.sandboxes.create(owner, Asked { name, session_key, spec: Some(spec) }).await?;
+    if let Some(repository) = repository.filter(|_| created) {
+        repository.into(kept, owner, &view.sandbox).await?;
+    }
     let mut answer = shown::sandbox(&view);
     answer["created"] = created.into();
     answer["skills"] = kept.skills.shown_of(&view.sandbox.spec.mounts).into();
     Ok(answer.into())
+}
+
+fn repository(arguments: &mut Arguments) -> Result<Option<Repository>> {
+    match (arguments.take_text("repo"), arguments.take_text("branch")) {
+        (Some(address), branch) => Ok(Some(Repository { address, branch })),
+        (None, Some(_)) => Err(Error::args_invalid("the field `branch` needs `repo`")),
+        (None, None) => Ok(None),
+    }
 }
 
 fn variable(pair: &str) -> Result<(String, String)> {

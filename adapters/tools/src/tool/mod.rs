@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod checks;
+mod clone;
 mod codegen;
 mod create;
 mod eval;

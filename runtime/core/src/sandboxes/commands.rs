@@ -1,13 +1,13 @@
 //! Command lines in a sandbox: one at a time like every call, or as jobs beside them.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::Sandboxes;
 use super::history::Begun;
 use super::jobs::{Job, JobId};
 use super::seat::Visit;
-use crate::program::{NoPrograms, Programs};
+use crate::program::{AllPrograms, Programs};
 use crate::sandbox::{Executed, Handle, Owner, SandboxId};
 use crate::{Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, OutputSink, Result};
 
@@ -46,9 +46,10 @@ impl CommandLine {
 }
 
 impl Sandboxes {
-    /// Lets command lines start the operator's programs, such as `pip`. Only the first call counts.
+    /// Lets command lines start the operator's programs, such as `pip`, besides those that were offered before. Of one name
+    /// the first counts.
     pub fn offer(&self, programs: Arc<dyn Programs>) {
-        let _ = self.inner.programs.set(programs);
+        self.inner.programs.write().unwrap_or_else(PoisonError::into_inner).push(programs);
     }
 
     /// Runs a command line in a sandbox (S4-06). Its files, working folder and variables last. Dropping the future cancels it
@@ -152,7 +153,7 @@ impl Sandboxes {
     }
 
     fn programs(&self) -> Arc<dyn Programs> {
-        self.inner.programs.get().cloned().unwrap_or_else(|| Arc::new(NoPrograms))
+        Arc::new(AllPrograms(self.inner.programs.read().unwrap_or_else(PoisonError::into_inner).clone()))
     }
 
     /// The request for a command line, within what the operator allows.

@@ -1,4 +1,4 @@
-//! Command lines of interpreters: what `python3 -c CODE`, `node FILE` or `php -r CODE` are to run.
+//! Command lines of guests: what `python3 -c CODE`, `node FILE`, `php -r CODE` or `git COMMAND` are to run.
 
 use dormouse_core::{Language, ProgramCall, ProgramEnd};
 
@@ -46,6 +46,7 @@ pub(super) fn of(call: &ProgramCall) -> Option<Result<Launch, ProgramEnd>> {
         "python" | "python3" => Some(Ok(python(call))),
         "node" | "js" => Some(node(call)),
         "php" => Some(php(call)),
+        "git" => Some(Ok(git(call))),
         _ => None,
     }
 }
@@ -67,6 +68,11 @@ fn usage(call: &ProgramCall, status: u8, why: &str) -> ProgramEnd {
 
 fn python(call: &ProgramCall) -> Launch {
     Launch { arguments: call.arguments.clone(), ..launch(call, Language::python(), PYTHON, "<command line>") }
+}
+
+/// The words are all there is to run.
+fn git(call: &ProgramCall) -> Launch {
+    Launch { arguments: call.arguments.clone(), ..launch(call, Language::git(), "", "git") }
 }
 
 fn node(call: &ProgramCall) -> Result<Launch, ProgramEnd> {

@@ -2,7 +2,7 @@
 
 use dormouse_core::sandbox::{Include, Name, Owner, Phase, StopReason};
 use dormouse_core::sandboxes::{Asked, CommandLine};
-use dormouse_core::{Error, ErrorCode, Limits, Result};
+use dormouse_core::{Error, Limits, Result};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use super::{
 use crate::decode::Arguments;
 use crate::field::{Absent, Field};
 use crate::schema::{self, Object};
+use crate::tool::clone::Repository;
 use crate::tool::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id};
 use crate::tool::{create as canonical, exec};
 
@@ -44,16 +45,16 @@ pub(super) fn create() -> Verb {
 }
 
 async fn make(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
-    if arguments.is_given("repoUrl") {
-        let error = Error::new(ErrorCode::CapabilityUnavailable, "repositories cannot be cloned here");
-        return Err(error.with_hint("leave `repoUrl` out: a sandbox has no network"));
-    }
+    let repository = arguments.take_text("repoUrl").map(|address| Repository { address, branch: None });
     let name = arguments.take_text("name").unwrap_or_default();
     if ours(&name).is_some() {
         return Err(Error::args_invalid("a sprite cannot be called like an ID"));
     }
     let (name, spec) = (Some(Name::parse(&name)?), Some(canonical::spec(kept, false)));
     let (view, _) = kept.sandboxes.create(owner, Asked { name, spec, ..Asked::default() }).await?;
+    if let Some(repository) = repository {
+        repository.into(kept, owner, &view.sandbox).await?;
+    }
     // The seed calls one that takes calls `running`, though nothing runs in it yet.
     let status = if view.sandbox.phase == Phase::Running { "running" } else { view.status };
     let mut answer = sprite(&view, status);

@@ -1,0 +1,189 @@
+//! The program `git-remote-http`: one request of git's protocol over HTTP.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dormouse_core::sandbox::Files;
+use dormouse_core::{Error, GuestPath, ProgramCall, ProgramEnd, Programs, Result};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use reqwest::{Response, StatusCode, Url, redirect};
+use tokio::sync::Semaphore;
+
+use crate::Allowed;
+use crate::address::{MAX_URL, repository};
+
+/// The program's name, as git's own helper is called.
+const NAME: &str = "git-remote-http";
+/// Time to connect.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Longest silence of a server. What a whole command line may take is bounded by its own time.
+const SILENCE: Duration = Duration::from_secs(60);
+/// Largest answer, in bytes: a pack is in memory until the sandbox has it.
+const MAX_ANSWER: usize = 256 << 20;
+/// Answers that are read at a time, by all sandboxes together.
+const AT_ONCE: usize = 2;
+
+/// The remote repositories that the operator allows.
+#[derive(Debug)]
+pub struct Remotes {
+    allowed: Vec<Allowed>,
+    client: reqwest::Client,
+    places: Semaphore,
+}
+
+/// A request as it is understood.
+struct Wanted {
+    service: &'static str,
+    post: bool,
+    url: Url,
+    file: GuestPath,
+}
+
+impl Remotes {
+    /// Those below the addresses. Connects to nothing yet. Proxies are those of the environment.
+    ///
+    /// # Errors
+    /// `internal` when the system's certificates cannot be used.
+    pub fn new(allowed: Vec<Allowed>) -> Result<Self> {
+        // Another part of the program may have chosen already; its choice holds.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        if allowed.iter().any(Allowed::is_open) {
+            tracing::warn!("a credential for git repositories goes over the network unencrypted");
+        }
+        let client = reqwest::Client::builder()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .connect_timeout(CONNECT)
+            .read_timeout(SILENCE)
+            // Servers know clients that call themselves git.
+            .user_agent(concat!("git/2.47 (dormouse/", env!("CARGO_PKG_VERSION"), ")"))
+            .build()
+            .map_err(|error| Error::internal("the HTTP client cannot be set up", error.without_url()))?;
+        Ok(Self { allowed, client, places: Semaphore::new(AT_ONCE) })
+    }
+
+    fn wanted(call: &ProgramCall) -> Result<Wanted, String> {
+        let [service, method, url, file] = call.arguments.as_slice() else {
+            return Err("usage: git-remote-http SERVICE get|post URL FILE".into());
+        };
+        let service = match service.as_str() {
+            "git-upload-pack" => "git-upload-pack",
+            "git-receive-pack" => "git-receive-pack",
+            _ => return Err("there is no such service".into()),
+        };
+        let post = match method.as_str() {
+            "get" => false,
+            "post" => true,
+            _ => return Err("there is no such method".into()),
+        };
+        let url = repository(url).ok_or_else(|| {
+            format!("the address is not a plain http or https one of at most {MAX_URL} bytes, without user or password")
+        })?;
+        let file = GuestPath::parse(file).map_err(|error| error.to_string())?;
+        Ok(Wanted { service, post, url, file })
+    }
+
+    /// The whole address of a request.
+    fn address(wanted: &Wanted) -> Url {
+        let mut url = wanted.url.clone();
+        let path = url.path().trim_end_matches('/').to_owned();
+        if wanted.post {
+            url.set_path(&format!("{path}/{}", wanted.service));
+        } else {
+            url.set_path(&format!("{path}/info/refs"));
+            url.set_query(Some(&format!("service={}", wanted.service)));
+        }
+        url
+    }
+
+    async fn fetch(&self, wanted: &Wanted, input: &[u8]) -> Result<Vec<u8>, String> {
+        let fitting = self.allowed.iter().filter(|allowed| allowed.covers(&wanted.url));
+        let allowed = fitting
+            .max_by_key(|allowed| allowed.length())
+            .ok_or("the operator does not allow this address; --allow-git lists those that are allowed")?;
+        let _place = self.places.acquire().await.map_err(|_| "the host is ending")?;
+        let address = Self::address(wanted);
+        let service = wanted.service;
+        let (request, kind) = if wanted.post {
+            let request = self.client.post(address).body(input.to_vec());
+            let request = request.header(CONTENT_TYPE, format!("application/x-{service}-request"));
+            (request, format!("application/x-{service}-result"))
+        } else {
+            (self.client.get(address), format!("application/x-{service}-advertisement"))
+        };
+        let request = request.header(ACCEPT, &kind);
+        let request = match &allowed.credential {
+            Some(credential) => request.header(AUTHORIZATION, credential.header()),
+            None => request,
+        };
+        let response = request.send().await.map_err(|error| broken(&error))?;
+        if response.status() != StatusCode::OK {
+            return Err(refused(response.status(), allowed.credential.is_some()));
+        }
+        let told =
+            response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if told.split(';').next().unwrap_or_default().trim() != kind {
+            return Err("the server does not speak git's smart protocol".into());
+        }
+        body(response).await
+    }
+}
+
+#[async_trait]
+impl Programs for Remotes {
+    async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
+        if call.name != NAME {
+            return None;
+        }
+        let done = async {
+            let wanted = Self::wanted(call)?;
+            let answer = self.fetch(&wanted, &call.input).await?;
+            files.write(&wanted.file, &answer).await.map_err(|error| error.to_string())
+        };
+        Some(match done.await {
+            Ok(()) => ProgramEnd::default(),
+            Err(why) => ProgramEnd::failed(1, format!("{why}\n")),
+        })
+    }
+}
+
+/// The whole of an answer.
+async fn body(mut response: Response) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| broken(&error))? {
+        if bytes.len() + chunk.len() > MAX_ANSWER {
+            return Err(format!(
+                "the answer has more than {} MiB; a clone with --depth 1 is smaller",
+                MAX_ANSWER >> 20
+            ));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// Why there was no answer, in words of our own: the library's hold addresses.
+fn broken(error: &reqwest::Error) -> String {
+    let why = if error.is_timeout() {
+        "the server does not answer in time"
+    } else if error.is_connect() {
+        "the server cannot be reached"
+    } else {
+        "the server broke the connection"
+    };
+    why.into()
+}
+
+/// What an answer that says no comes to.
+fn refused(status: StatusCode, with_credential: bool) -> String {
+    let why = match status.as_u16() {
+        401 | 403 if with_credential => "the server refuses the operator's credential",
+        401 | 403 => "the server asks for a credential, and the operator has named none for this address",
+        404 => "repository not found",
+        300..=399 => "the server points to another address, which is not followed; use the repository's own",
+        429 => "the server takes no more requests for now",
+        500..=599 => "the server failed",
+        _ => "the server refuses the request",
+    };
+    format!("{why} (HTTP {})", status.as_u16())
+}

@@ -1,0 +1,1 @@
+// libgit2 includes it; nothing of it is used.

@@ -1,0 +1,25 @@
+//! The git guest: git's commands over libgit2, on the sandbox's own files.
+//!
+//! The path of a command, one room a step:
+//!
+//! | step | room |
+//! | --- | --- |
+//! | the call, from `interpreter.c` | [`entry`] |
+//! | which command it is; each has a room below | [`commands`] |
+//! | its words: options, values, paths | [`words`] |
+//! | the repository it works on, and how a failure ends | [`context`] |
+//! | names of files as they are shown | [`paths`] |
+//! | commits as text | [`format`] |
+//! | remote repositories, over the host's program in [`host`] | [`transport`] |
+//!
+//! What is printed is what git prints, where it is not a terminal. Nothing in here guards the host: the limits of the
+//! instance do.
+
+mod commands;
+mod context;
+mod entry;
+mod format;
+mod host;
+mod paths;
+mod transport;
+mod words;

@@ -1,0 +1,66 @@
+//! A sandbox that begins with a repository (requirements S0-22, S4-03).
+
+use std::sync::Arc;
+
+use dormouse_git::Remotes;
+use dormouse_tests::{lasting, sandbox};
+use dormouse_tools::{CallContext, HostFolders, Profile, Reply, Surface, Toolset};
+use serde_json::{Value as Json, json};
+
+use crate::server::Server;
+use crate::{allowed, has_git, real_text};
+
+#[test]
+fn a_sandbox_begins_with_a_repository_or_is_not_there() {
+    if !has_git("a_sandbox_begins_with_a_repository_or_is_not_there") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let bare = folder.path().join("r.git");
+    std::fs::create_dir(&bare).unwrap();
+    real_text(&bare, "git init -q --bare -b main");
+    let work = "git init -q -b main w && cd w && echo main > name && git add -A && git commit -q -m one && git checkout -q -b \
+        \"it's\" && echo side > name && git commit -q -am two && git push -q ../r.git main \"it's\"";
+    real_text(folder.path(), work);
+    let server = Server::start(folder.path(), None);
+    let dormouse = lasting::open(&folder.path().join("state"));
+    lasting::sandboxes(&dormouse).offer(Arc::new(Remotes::new(vec![allowed(&server.url, None)]).unwrap()));
+    let call = |profile: Profile, tool: &str, arguments: Json| -> Reply {
+        let surface = Surface::new(dormouse.manager().clone())
+            .with_profile(profile)
+            .with_sandboxes(lasting::sandboxes(&dormouse).clone(), HostFolders::default())
+            .with_tools(Toolset::All)
+            .unwrap();
+        let Json::Object(arguments) = arguments else { unreachable!("arguments are an object") };
+        sandbox::wait(surface.call(tool, arguments, CallContext::default())).unwrap()
+    };
+    let url = format!("{}/r.git", server.url);
+    let name = |sandbox: &str| {
+        let read = json!({"sandbox": sandbox, "command": "cat name; git status -sb"});
+        call(Profile::Sandbox, "sandbox_exec", read).structured["stdout"].clone()
+    };
+    let made = call(Profile::Sandbox, "sandbox_create", json!({"name": "a", "repo": url}));
+    assert!(!made.is_error, "{}", made.text);
+    assert_eq!(name("a"), "main\n## main...origin/main\n");
+    let made = call(Profile::Sandbox, "sandbox_create", json!({"name": "b", "repo": url, "branch": "it's"}));
+    assert!(!made.is_error, "{}", made.text);
+    assert_eq!(name("b"), "side\n## it's...origin/it's\n");
+    let made = call(Profile::Sprites, "sprite_create", json!({"name": "c", "repoUrl": url}));
+    assert!(!made.is_error, "{}", made.text);
+    assert_eq!(name("c"), "main\n## main...origin/main\n");
+    assert_eq!(lasting::count(&dormouse), 3);
+    for arguments in [
+        json!({"name": "d", "repo": format!("{}/none.git", server.url)}),
+        json!({"name": "d", "repo": "https://example.com/x.git"}),
+        json!({"name": "d", "repo": url, "branch": "none"}),
+        json!({"name": "d", "repo": "'; touch /workspace/x; '"}),
+        json!({"name": "d", "repo": "--upload-pack=x"}),
+        json!({"name": "d", "branch": "main"}),
+    ] {
+        let refused = call(Profile::Sandbox, "sandbox_create", arguments.clone());
+        assert!(refused.is_error, "{arguments}");
+        let code = refused.structured["error"]["code"].as_str().unwrap_or_default();
+        assert!(["args_invalid", "capability_unavailable"].contains(&code), "{arguments}: {}", refused.text);
+        assert_eq!(lasting::count(&dormouse), 3, "{arguments}");
+    }
+}

@@ -1,0 +1,188 @@
+//! Remote repositories: over HTTP from a real server, and by their folders.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::server::Server;
+use crate::{Desk, allowed, has_git, real_text};
+
+/// The password of the server. Nothing but the server may ever see it.
+const SECRET: &str = "me:pass-0123456789-word";
+/// The same as the header says it.
+const HEADER: &str = "Basic bWU6cGFzcy0wMTIzNDU2Nzg5LXdvcmQ=";
+
+/// A folder with one bare repository, `team/r.git`, of three commits and two branches.
+fn served() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let bare = folder.path().join("team/r.git");
+    std::fs::create_dir_all(&bare).unwrap();
+    real_text(&bare, "git init -q --bare -b main && git config http.receivepack true");
+    let work = folder.path().join("work");
+    std::fs::create_dir(&work).unwrap();
+    real_text(
+        &work,
+        "git init -q -b main; for i in 1 2 3; do seq 1 $((i * 1000)) > numbers; git add -A; git commit -q -m \"number $i\"; done; \
+         git branch side HEAD~1; git tag v1; git push -q ../team/r.git main side v1",
+    );
+    (folder, bare)
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn clones_fetches_and_pushes_over_http_with_the_operators_credential() {
+    if !has_git("clones_fetches_and_pushes_over_http_with_the_operators_credential") {
+        return;
+    }
+    let (folder, bare) = served();
+    let server = Server::start(folder.path(), Some(HEADER));
+    let desk = Desk::with(vec![allowed(&server.url, Some(SECRET))]);
+    let url = format!("{}/team/r.git", server.url);
+    let said = desk.run(&format!("git clone {url}"));
+    assert_eq!((said.status, said.err.as_str()), (0, "Cloning into 'r'...\n"), "{said:?}");
+    assert_eq!(desk.text("cd r && git log --format=%H"), real_text(&bare, "git log --format=%H main"));
+    assert_eq!(
+        desk.text("cd r && git status -sb && git branch -a && git tag && wc -l < numbers"),
+        "## main...origin/main\n* main\n  remotes/origin/HEAD -> origin/main\n  remotes/origin/main\n  remotes/origin/side\nv1\n3000\n"
+    );
+    // Shallow, and another branch.
+    desk.text(&format!("git clone -q --depth 1 --branch side {url} shallow"));
+    assert_eq!(
+        desk.text("cd shallow && git log --oneline | wc -l; git branch --show-current").trim(),
+        "1\nside"
+    );
+    // Someone else goes on.
+    real_text(
+        &folder.path().join("work"),
+        "echo four > four; git add -A; git commit -q -m four; git push -q ../team/r.git main",
+    );
+    let fetched = desk.run("cd r && git fetch");
+    assert!(fetched.status == 0 && fetched.err.contains("main       -> origin/main"), "{fetched:?}");
+    assert!(
+        desk.text("cd r && git status")
+            .contains("is behind 'origin/main' by 1 commit, and can be fast-forwarded")
+    );
+    let pulled = desk.text("cd r && git pull --ff-only");
+    assert!(
+        pulled.contains(
+            "Fast-forward\n four | 1 +\n 1 file changed, 1 insertion(+)\n create mode 100644 four\n"
+        ),
+        "{pulled}"
+    );
+    // And we.
+    let pushed = desk.run("cd r && git checkout -q -b ours && echo five > five && git add five && git commit -q -m five && git push -u origin ours");
+    assert_eq!(pushed.status, 0, "{pushed:?}");
+    assert_eq!(real_text(&bare, "git log -1 --format=%s ours; git fsck --strict 2>/dev/null"), "five\n");
+    // The credential went to the server with each request, and nowhere else.
+    let seen = server.seen();
+    assert!(seen.authorizations.iter().all(|shown| shown.as_deref() == Some(HEADER)));
+    let found = desk.run("grep -r -e pass-0123456789 -e bWU6cGFzcy /workspace /tmp; env | grep -e pass-0123456789; git config -l --global");
+    assert_eq!(found.out, "", "{found:?}");
+    let paths = seen.requests.iter().all(|request| {
+        ["/info/refs?service=git-", "/git-upload-pack", "/git-receive-pack"]
+            .iter()
+            .any(|part| request.contains(part))
+    });
+    assert!(paths, "{:?}", seen.requests);
+    // Answers lie in the sandbox no longer than they are read.
+    assert_eq!(desk.text("ls -A /tmp"), "");
+}
+
+#[test]
+fn git_05_what_is_not_allowed_is_not_asked_for() {
+    if !has_git("git_05_what_is_not_allowed_is_not_asked_for") {
+        return;
+    }
+    let (folder, _) = served();
+    let server = Server::start(folder.path(), Some(HEADER));
+    let desk = Desk::with(vec![
+        allowed(&format!("{}/team/", server.url), None),
+        allowed(&format!("{}/moved", server.url), Some(SECRET)),
+        allowed(&format!("{}/page", server.url), None),
+    ]);
+    let host = server.url.trim_start_matches("http://");
+    for (address, why) in [
+        (format!("{}/other/r.git", server.url), "the operator does not allow this address"),
+        (format!("{}/team/../other/r.git", server.url), "the operator does not allow this address"),
+        (format!("{}/team/%2e%2e/other/r.git", server.url), "the operator does not allow this address"),
+        (format!("{}/teams", server.url), "the operator does not allow this address"),
+        ("https://127.0.0.1:1/team/r.git".into(), "the operator does not allow this address"),
+        (format!("http://a:b@{host}/team/r.git"), "without user or password"),
+        (format!("{}/team/r.git", server.url), "asks for a credential"),
+        (format!("{}/moved/team/r.git", server.url), "which is not followed"),
+        (format!("{}/page/r.git", server.url), "does not speak git's smart protocol"),
+        ("git@example.com:team/r.git".into(), "ssh"),
+        ("ssh://example.com/team/r.git".into(), "unsupported URL protocol"),
+        ("git://127.0.0.1/team/r.git".into(), "only http:// and https:// reach other machines"),
+    ] {
+        let said = desk.run(&format!("git clone '{address}' x"));
+        assert_eq!(said.status, 128, "{address}: {said:?}");
+        assert!(said.err.contains(why), "{address}: {said:?}");
+        assert!(!said.err.contains("secret words"), "{said:?}");
+        assert_eq!(desk.text("ls"), "", "nothing is left behind");
+    }
+    // The redirect was not followed with the credential.
+    let seen = server.seen();
+    assert!(seen.requests.iter().all(|request| !request.contains("/other")), "{:?}", seen.requests);
+    assert!(desk.run("git-remote-http git-upload-pack get http://h/x").err.contains("usage"));
+}
+
+#[test]
+fn git_06_a_server_that_is_silent_or_never_ends_costs_a_bounded_share() {
+    if !has_git("git_06_a_server_that_is_silent_or_never_ends_costs_a_bounded_share") {
+        return;
+    }
+    let (folder, _) = served();
+    let server = Server::start(folder.path(), None);
+    let desk = Desk::with(vec![allowed(&server.url, None)]);
+    // Its silence is longer than the command's own time, which ends it.
+    let said =
+        desk.run_for("/workspace", &format!("git clone {}/silent/r.git", server.url), Duration::from_secs(2));
+    assert_eq!(said.status, 124, "{said:?}");
+    let said = desk.run(&format!("git clone {}/endless/r.git other", server.url));
+    assert!(said.status == 128 && said.err.contains("has more than 256 MiB"), "{said:?}");
+    assert_eq!(desk.text("ls -d other 2>/dev/null; echo alive"), "alive\n");
+}
+
+#[test]
+fn without_an_operators_word_nothing_is_reached() {
+    if !has_git("without_an_operators_word_nothing_is_reached") {
+        return;
+    }
+    let said = Desk::new().run("git clone https://example.com/team/r.git");
+    assert_eq!(said.status, 128);
+    assert!(
+        said.err.contains("reaches no remote repositories") && said.err.contains("--allow-git"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn repositories_in_folders_are_cloned_without_the_host() {
+    if !has_git("repositories_in_folders_are_cloned_without_the_host") {
+        return;
+    }
+    let (folder, bare) = served();
+    let desk = Desk::new();
+    real_text(folder.path(), &format!("cp -r team/r.git {}/r.git", path(&desk.shared())));
+    for address in ["file:///shared/r.git", "/shared/r.git", "../shared/r.git"] {
+        desk.text(&format!("rm -rf x && git clone -q {address} x"));
+        assert_eq!(
+            desk.text("cd x && git log --format=%H"),
+            real_text(&bare, "git log --format=%H main"),
+            "{address}"
+        );
+    }
+    desk.text("git clone -q /workspace/x y && cd y && echo z > z && git add z && git commit -q -m z");
+    assert_eq!(
+        desk.text("cd y && git log -1 --format=%s && git remote -v | head -1"),
+        "z\norigin\t/workspace/x (fetch)\n"
+    );
+    let said = desk.run("git clone /nowhere/at/all");
+    assert_eq!(
+        (said.status, said.err.lines().last().unwrap()),
+        (128, "fatal: repository '/nowhere/at/all' does not exist")
+    );
+}
