@@ -67,8 +67,7 @@ pub(crate) struct Answer {
 /// Runs a program of the host's. None: it has none of that name.
 pub(crate) fn run(call: &Call<'_>) -> Option<Answer> {
     let mut arguments: Vec<Text> = call.arguments.iter().map(|argument| lend(argument.as_bytes())).collect();
-    let pair =
-        |(name, value): &(&str, &str)| Pair { name: lend(name.as_bytes()), value: lend(value.as_bytes()) };
+    let pair = |(name, value): &(&str, &str)| Pair { name: lend(name.as_bytes()), value: lend(value.as_bytes()) };
     let mut environment: Vec<Pair> = call.environment.iter().map(pair).collect();
     let command = Command {
         program: lend(call.program.as_bytes()),

@@ -29,9 +29,7 @@ fn device(path: &Path) -> Option<fn() -> io::Result<Vec<u8>>> {
         "/dev/urandom" | "/dev/random" => Some(|| {
             let mut bytes = vec![0; RANDOM];
             // SAFETY: the buffer has the length that is given; more than 256 bytes in one call are refused.
-            let filled = bytes
-                .chunks_mut(256)
-                .all(|part| unsafe { libc::getentropy(part.as_mut_ptr().cast(), part.len()) } == 0);
+            let filled = bytes.chunks_mut(256).all(|part| unsafe { libc::getentropy(part.as_mut_ptr().cast(), part.len()) } == 0);
             if filled { Ok(bytes) } else { Err(io::Error::last_os_error()) }
         }),
         _ => None,

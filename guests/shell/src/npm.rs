@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use bashkit::{
-    Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileSystem, Result, SubCommand, async_trait,
-};
+use bashkit::{Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileSystem, Result, SubCommand, async_trait};
 use serde_json::Value;
 
 use crate::programs::Program;
@@ -62,13 +60,7 @@ impl Builtin for Npm {
         let mut commands = Vec::new();
         if !script.quiet {
             let of = |name: &str| package[name].as_str().unwrap_or_default().to_owned();
-            let args = vec![
-                "\\n> %s@%s %s\\n> %s\\n\\n".into(),
-                of("name"),
-                of("version"),
-                script.name.clone(),
-                own.to_owned(),
-            ];
+            let args = vec!["\\n> %s@%s %s\\n> %s\\n\\n".into(), of("name"), of("version"), script.name.clone(), own.to_owned()];
             commands.push(SubCommand { name: "printf".into(), args, stdin: None, assignments: Vec::new() });
         }
         let bin = format!("{}/node_modules/.bin", context.cwd.display());
@@ -112,8 +104,7 @@ fn binary(words: &[String]) -> Option<&[String]> {
 
 /// The script that a command line of npm means; none: it means something else.
 fn script(words: &[String]) -> Option<Script> {
-    let quiet =
-        words.iter().take_while(|word| *word != "--").any(|word| matches!(word.as_str(), "-s" | "--silent"));
+    let quiet = words.iter().take_while(|word| *word != "--").any(|word| matches!(word.as_str(), "-s" | "--silent"));
     let if_present = words.iter().any(|word| word == "--if-present");
     let mut rest = words.iter().filter(|word| !QUIET.contains(&word.as_str()));
     let name = match rest.next()?.as_str() {

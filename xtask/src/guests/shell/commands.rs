@@ -173,7 +173,55 @@ fn half_day(text: &str) -> Option<(u32, u32)> {
         // No group: return number of matched characters
         let count = count_match(s, pattern);
         Ok(count.to_string())
-    }"#,
+    }
+}
+
+/// Count how many characters from start of s match the pattern
+fn count_match(s: &str, pattern: &str) -> usize {
+    // Build a simple matcher
+    let mut si = 0;
+    let mut pi = 0;
+    let s_chars: Vec<char> = s.chars().collect();
+    let p_chars: Vec<char> = pattern.chars().collect();
+
+    while pi < p_chars.len() && si < s_chars.len() {
+        if pi + 1 < p_chars.len() && p_chars[pi + 1] == '*' {
+            // X* - match zero or more of X
+            let match_char = p_chars[pi];
+            pi += 2;
+            // Greedy: match as many as possible
+            while si < s_chars.len() && char_matches(s_chars[si], match_char) {
+                si += 1;
+            }
+        } else if p_chars[pi] == '.' {
+            // . matches any character
+            si += 1;
+            pi += 1;
+        } else if s_chars[si] == p_chars[pi] {
+            si += 1;
+            pi += 1;
+        } else {
+            break;
+        }
+    }
+
+    // Check if we consumed the entire pattern
+    // Handle trailing X* patterns (they can match zero)
+    while pi + 1 < p_chars.len() && p_chars[pi + 1] == '*' {
+        pi += 2;
+    }
+
+    if pi >= p_chars.len() { si } else { 0 }
+}
+
+/// Simple match returning the matched portion
+fn simple_match(s: &str, pattern: &str) -> String {
+    let count = count_match(s, pattern);
+    s.chars().take(count).collect()
+}
+
+fn char_matches(c: char, pattern: char) -> bool {
+    pattern == '.' || c == pattern"#,
         r#"    let regex = super::sed::translate_posix_regex(pattern, false);
     let regex = super::search_common::build_regex(&format!("^(?:{})", regex.trim_start_matches('^')))
         .map_err(|_| "Invalid regular expression".to_string())?;
@@ -264,6 +312,33 @@ fn half_day(text: &str) -> Option<(u32, u32)> {
             return Ok(Some(ExecutionPlan::Batch { commands }));",
         r"        if !opts.verbose && plan.error.is_none() && commands.is_empty() {
             return Ok(None);",
+    ),
+    once(
+        "src/builtins/pipeline.rs",
+        r#"let input = ctx.stdin.map(|stdin| &**stdin).unwrap_or("");"#,
+        "let input = ctx.stdin.map(|stdin| stdin.as_bytes()).unwrap_or_default();",
+    ),
+    once(
+        "src/builtins/pipeline.rs",
+        r"                ctx.fs.append_file(&path, input.as_bytes()).await?;
+            } else {
+                ctx.fs.write_file(&path, input.as_bytes()).await?;
+            }
+        }
+
+        Ok(ExecResult::ok(input.to_string()))",
+        r"                ctx.fs.append_file(&path, input).await?;
+            } else {
+                ctx.fs.write_file(&path, input).await?;
+            }
+        }
+
+        Ok(ExecResult::ok_bytes(input.to_vec()))",
+    ),
+    once(
+        "src/builtins/split.rs",
+        ".write_file(&out_path, chunk_with_newline.as_bytes())",
+        ".write_file(&out_path, &crate::stream::encode(&chunk_with_newline))",
     ),
     once(
         "src/builtins/yes.rs",

@@ -150,6 +150,7 @@ pub(super) const EDITS: &[Edit] = &[
         "if let Err(e) = ctx.fs.write_file(&backup_path, original.as_bytes()).await {",
         "if let Err(e) = ctx.fs.write_file(&backup_path, &crate::stream::encode(&original)).await {",
     ),
+    once("src/builtins/sed/mod.rs", "content.as_bytes(),", "&crate::stream::encode(&content),"),
     once(
         "src/builtins/sortuniq.rs",
         r"
