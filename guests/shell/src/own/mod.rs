@@ -1,5 +1,6 @@
 //! Commands of our own in place of bashkit's, where those are not what scripts for GNU's expect.
 
+mod bc;
 mod compressed;
 mod copy;
 mod diff;
@@ -19,6 +20,7 @@ use bashkit::{BashBuilder, Builtin};
 /// Puts them in place.
 pub(crate) fn register(builder: BashBuilder) -> BashBuilder {
     let all: Vec<(&str, Box<dyn Builtin>)> = vec![
+        ("bc", Box::new(bc::Bc)),
         ("chmod", Box::new(mode::Chmod)),
         ("cp", Box::new(copy::Cp)),
         ("diff", Box::new(diff::Diff)),
