@@ -11,7 +11,7 @@
   function current() {
     if (age !== environmentAge()) {
       const given = programArguments();
-      known = { env: environment(), argv: ['javascript', ...given] };
+      known = { env: environment(), argv: given.length ? given : ['javascript'], stdin: undefined };
       age = environmentAge();
     }
     return known;
@@ -24,6 +24,92 @@
       return write(descriptor, text);
     },
   });
+
+  // Standard input as a stream: its bytes are all there, so one chunk of text brings them to who listens.
+  function standardInput() {
+    const input = new modules.events();
+    const { on, once } = input;
+    let encoding = 'utf8';
+    let left;
+    let begun = false;
+    const read = () => {
+      left ??= modules.fs.readFileSync(0, encoding);
+      const chunk = left;
+      left = '';
+      return chunk.length ? chunk : null;
+    };
+    const begin = () => {
+      if (begun) return;
+      begun = true;
+      setTimeout(() => {
+        if (input.listenerCount('readable')) input.emit('readable');
+        const chunk = read();
+        if (chunk !== null) input.emit('data', chunk);
+        input.readableEnded = true;
+        input.emit('end');
+        input.emit('close');
+      }, 0);
+    };
+    return Object.assign(input, {
+      fd: 0,
+      isTTY: false,
+      readable: true,
+      readableEnded: false,
+      read,
+      on(name, listener) {
+        if (name === 'data' || name === 'readable') begin();
+        return on.call(input, name, listener);
+      },
+      once(name, listener) {
+        if (name === 'data' || name === 'readable') begin();
+        return once.call(input, name, listener);
+      },
+      setEncoding(name) {
+        encoding = name ?? 'utf8';
+        return input;
+      },
+      resume() {
+        begin();
+        return input;
+      },
+      pause: () => input,
+      ref: () => input,
+      unref: () => input,
+      pipe(target) {
+        input.on('data', (chunk) => target.write(chunk));
+        if (target !== process.stdout && target !== process.stderr) input.on('end', () => target.end?.());
+        return target;
+      },
+      async *[Symbol.asyncIterator]() {
+        const chunk = read();
+        if (chunk !== null) yield chunk;
+      },
+    });
+  }
+
+  // The module `readline`, over a stream whose chunks are text.
+  function createInterface(given) {
+    const { input } = given?.input ? given : { input: given };
+    const lines = new modules.events();
+    let open = true;
+    const close = () => {
+      if (open) lines.emit('close');
+      open = false;
+    };
+    const split = (text) => (text ? text.replace(/\r?\n$/, '').split(/\r?\n/) : []);
+    setTimeout(() => {
+      if (!open || !lines.listenerCount('line')) return;
+      for (const line of split(input.read())) if (open) lines.emit('line', line);
+      close();
+    }, 0);
+    return Object.assign(lines, {
+      close,
+      async *[Symbol.asyncIterator]() {
+        yield* split(input.read());
+        close();
+      },
+    });
+  }
 
   const process = {
     get env() {
@@ -50,7 +136,9 @@
     version: 'v0.0.0',
     versions: {},
     pid: 1,
-    stdin: { fd: 0, isTTY: false },
+    get stdin() {
+      return (current().stdin ??= standardInput());
+    },
     stdout: stream(1),
     stderr: stream(2),
     exit(status = process.exitCode ?? 0) {
@@ -105,6 +193,7 @@
     },
     timers: { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate },
     'timers/promises': { setTimeout: later(setTimeout), setImmediate: later((callback) => setImmediate(callback)) },
+    readline: { createInterface },
     perf_hooks: { performance },
     crypto: { ...crypto, webcrypto: crypto },
   });

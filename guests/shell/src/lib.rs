@@ -10,6 +10,7 @@
 //! | programs that are no part of the shell | [`programs`], over the contract in [`contract`] |
 //! | scripts of a `package.json` | [`npm`] |
 //! | time limits within a command line | [`timeout`] |
+//! | commands of our own in place of bashkit's | [`own`] |
 //! | variables as the contract lists them | [`variables`] |
 //!
 //! Nothing in here guards the host: the limits of the instance do.
@@ -18,6 +19,7 @@ mod contract;
 mod entry;
 mod files;
 mod npm;
+mod own;
 mod programs;
 mod session;
 mod timeout;

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
-use bashkit::{
-    Bash, Error, ExecOptions, ExecutionLimits, MemoryLimits, PosixFs, SessionLimits, StreamData,
-};
+use bashkit::{Bash, Error, ExecOptions, ExecutionLimits, MemoryLimits, PosixFs, SessionLimits, StreamData};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::files::OwnFiles;
 use crate::npm::{Npm, Npx};
+use crate::own;
 use crate::programs::{NAMES, Others, Program};
 use crate::timeout::Timeout;
 
@@ -58,7 +57,7 @@ impl Session {
         for name in NAMES {
             builder = builder.builtin(name, Box::new(Program(name.to_owned())));
         }
-        let builder = builder
+        let builder = own::register(builder)
             .builtin("npm", Box::new(Npm))
             .builtin("npx", Box::new(Npx))
             .builtin("timeout", Box::new(Timeout));

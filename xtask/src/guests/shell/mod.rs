@@ -1,4 +1,9 @@
-//! The recipe of the shell guest: bashkit, a crate, with our driver.
+//! The recipe of the shell guest: bashkit, a crate, with our driver, its bounds raised and its faults mended.
+
+mod commands;
+mod filters;
+mod language;
+mod limits;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,7 +20,14 @@ pub(crate) const RECIPE: Recipe = Recipe {
     language: "shell",
     interpreter: "bashkit 0.20.2",
     version: 1,
-    text: include_bytes!("shell.rs"),
+    text: concat!(
+        include_str!("mod.rs"),
+        include_str!("limits.rs"),
+        include_str!("commands.rs"),
+        include_str!("filters.rs"),
+        include_str!("language.rs"),
+    )
+    .as_bytes(),
     pins: &[],
     build,
 };
@@ -23,16 +35,14 @@ pub(crate) const RECIPE: Recipe = Recipe {
 /// The C stack: the shell walks its syntax tree by recursion.
 const STACK: u32 = 16 << 20;
 
-/// Changes to bashkit, whose bounds are for a host's stack of 2 MiB.
-const EDITS: &[Edit] = &[Edit {
-    file: "src/limits.rs",
-    find: "const HARD_MAX_FUNCTION_DEPTH: usize = 16;",
-    replace: "const HARD_MAX_FUNCTION_DEPTH: usize = 200;",
-    count: 1,
-}];
+/// A change that fits once.
+const fn once(file: &'static str, find: &'static str, replace: &'static str) -> Edit {
+    Edit { file, find, replace, count: 1 }
+}
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {
-    let bashkit = job.copy(&job.package("shell/Cargo.toml", "bashkit")?, "bashkit", EDITS)?;
+    let edits = [limits::EDITS, filters::EDITS, commands::EDITS, language::EDITS].concat();
+    let bashkit = job.copy(&job.package("shell/Cargo.toml", "bashkit")?, "bashkit", &edits)?;
     let library = job.cargo("dormouse_shell", &[bashkit])?;
     let bindings = job.bindings()?;
     let include = |folder: &Path| {
