@@ -11,7 +11,7 @@
   function current() {
     if (age !== environmentAge()) {
       const given = programArguments();
-      known = { env: environment(), argv: given.length ? given : ['javascript'], stdin: undefined };
+      known = { env: environment(), argv: ['javascript', ...given], stdin: undefined };
       age = environmentAge();
     }
     return known;

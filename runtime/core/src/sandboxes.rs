@@ -30,7 +30,7 @@ mod tests;
 mod upkeep;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 pub use self::commands::CommandLine;
 pub use self::history::Step;
