@@ -21,10 +21,10 @@ fn noise(seed: u64, len: usize) -> Vec<u8> {
 fn flip(folder: &Path, bytes: &[u8]) {
     let file = folder.join("state.db");
     let mut database = fs::read(&file).expect("the database can be read");
-    // Part of it: a chunk is cut into pages of the database.
-    let needle = &bytes[bytes.len() / 2..][..64];
-    let at =
-        database.windows(needle.len()).position(|window| window == needle).expect("it is saved as it is");
+    // Part of it: a chunk is cut into pages of the database, and one cut can go through the part that is looked for.
+    let parts = (4..12).map(|part| &bytes[bytes.len() / 16 * part..][..64]);
+    let found = |needle: &[u8]| database.windows(needle.len()).position(|window| window == needle);
+    let at = parts.into_iter().find_map(found).expect("it is saved as it is");
     database[at + 32] ^= 1;
     fs::write(&file, database).expect("the database can be written");
 }

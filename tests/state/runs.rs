@@ -18,7 +18,7 @@ fn text(result: &Json) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_default()
 }
 
-/// S4-15 as far as there is no shell: create, work, checkpoint, break, restore, shut down, wake.
+/// S4-15: create, install, checkpoint, test, restore, shut down, wake. A repository to begin with is `tests/git`'s.
 #[test]
 fn s4_15_a_sprite_is_made_broken_and_put_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -26,27 +26,34 @@ fn s4_15_a_sprite_is_made_broken_and_put_back() {
     let mut wire = Wire::greeted(&["--state-dir", state, "--profile", "sprites"]);
     let made = wire.call(1, "sprite_create", json!({"name": "ci"}));
     assert_eq!(made["structuredContent"]["status"], "running", "{made}");
-    // The profile has no tool that evaluates, and no shell yet: another client works in the same sandbox.
-    let exec = wire.call(2, "sprite_exec", json!({"name": "ci", "command": "npm install"}));
-    assert!(exec["isError"] == true && text(&exec).starts_with("Error: "), "{exec}");
-    let work = |code: &str| {
-        let ran = binary::dormouse(&["sandbox", "eval", "ci", code, "--state-dir", state, "--json"], b"");
-        assert_eq!(ran.status, Some(0), "{}{}", ran.text(), ran.complaint());
-        serde_json::from_str::<Json>(&ran.text()).unwrap()["result"]["value"].clone()
+    let mut id = 1;
+    let mut exec = |wire: &mut Wire, command: &str| {
+        id += 1;
+        let ran = wire.call(id, "sprite_exec", json!({"name": "ci", "command": command, "timeout": 60_000}));
+        assert!(ran["isError"] != true, "{ran}");
+        let answer = &ran["structuredContent"];
+        (answer["exitCode"].as_i64().unwrap(), answer["stdout"].as_str().unwrap().to_owned())
     };
-    work("open('/workspace/package.json', 'w').write('{}'); installed = ['left-pad']; 0");
-    let saved = wire.call(3, "sprite_checkpoint", json!({"name": "ci", "checkpointName": "pre-test"}));
+    let package = r#"{"name": "ci", "version": "1.0.0", "scripts": {"test": "node test.js"}}"#;
+    let write =
+        format!("echo '{package}' > package.json; echo 'console.log(\"tested\"); process.exit(3)' > test.js");
+    assert_eq!(exec(&mut wire, &write).0, 0);
+    let (status, said) = exec(&mut wire, "npm install");
+    assert!(status == 0 && said.contains("up to date"), "{said}");
+    let saved = wire.call(100, "sprite_checkpoint", json!({"name": "ci", "checkpointName": "pre-test"}));
     let checkpoint = saved["structuredContent"]["id"].as_str().unwrap().to_owned();
-    // Its checkpoint has woken it in the server; a second later it is saved, and others may have it.
-    work("import os; os.remove('/workspace/package.json'); installed.clear(); 0");
-    let restored = wire.call(4, "sprite_restore", json!({"name": "ci", "checkpointId": checkpoint}));
+    let (status, said) = exec(&mut wire, "npm test");
+    assert!(status == 3 && said.ends_with("tested\n"), "{said}");
+    assert_eq!(exec(&mut wire, "rm package.json; echo broken > test.js").0, 0);
+    let restored = wire.call(101, "sprite_restore", json!({"name": "ci", "checkpointId": checkpoint}));
     assert_eq!(text(&restored), format!("Successfully restored sprite 'ci' to checkpoint '{checkpoint}'"));
-    let ended = wire.call(5, "sprite_shutdown", json!({"name": "ci"}));
+    assert_eq!(exec(&mut wire, "cat package.json"), (0, format!("{package}\n")));
+    let ended = wire.call(102, "sprite_shutdown", json!({"name": "ci"}));
     assert_eq!(text(&ended), "Shutdown initiated for sprite 'ci'");
-    let listed = wire.call(6, "sprite_list", json!({}));
+    let listed = wire.call(103, "sprite_list", json!({}));
     assert_eq!(listed["structuredContent"]["sprites"][0]["status"], "shutdown");
-    assert_eq!(work("[installed[0], open('/workspace/package.json').read()]")[1]["value"], "{}");
-    assert_eq!(text(&wire.call(7, "sprite_wake", json!({"name": "ci"}))), "Wake initiated for sprite 'ci'");
+    assert_eq!(text(&wire.call(104, "sprite_wake", json!({"name": "ci"}))), "Wake initiated for sprite 'ci'");
+    assert_eq!(exec(&mut wire, "npm test -s").0, 3);
     wire.end(PATIENCE);
 }
 
@@ -239,7 +246,7 @@ fn s4_16_each_refusal_has_a_code_of_its_own() {
     let unknown = wire.call(8, "sandbox_eval", json!({"sandbox": "none", "code": "1"}));
     assert_eq!(unknown["structuredContent"]["error"]["code"], "unknown_sandbox");
     let exec = wire.call(9, "sandbox_exec", json!({"session_key": "a", "command": "ls"}));
-    assert_eq!(exec["structuredContent"]["error"]["code"], "capability_unavailable");
+    assert_eq!(exec["structuredContent"]["exit_code"], 0, "{exec}");
     wire.call(10, "sandbox_stop", json!({"session_key": "a"}));
     let woken = wire.call(11, "sandbox_eval", json!({"session_key": "a", "code": "x"}));
     assert_eq!(woken["structuredContent"]["result"]["value"], 1, "{woken}");

@@ -225,7 +225,20 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     let model = model::model(&arguments.model)?;
     let packages = arguments.packages.clone();
     let remotes = git::remotes(&arguments.git)?;
-    Ok(Mcp { grants, skills, session, profile, policy, ready, state, toolset, host, model, packages, remotes })
+    Ok(Mcp {
+        grants,
+        skills,
+        session,
+        profile,
+        policy,
+        ready,
+        state,
+        toolset,
+        host,
+        model,
+        packages,
+        remotes,
+    })
 }
 
 /// The skills of `--skill` and `--skills`. Reads the beginning of each.

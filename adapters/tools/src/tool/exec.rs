@@ -27,8 +27,8 @@ pub(crate) fn exec() -> Verb {
         title: "Run a shell command in a sandbox",
         description: concat!(
             "Runs a bash command line in a sandbox that lasts and returns its output and exit status. Pipes, \
-            redirections, loops, functions, here-documents and the usual commands are there, and `python3`, `node` and \
-            `php` run as programs on the same files; there is no network and no compiler. Working folder, variables and \
+            redirections, loops, functions, here-documents and the usual commands are there, and `python3`, `node`, `php` \
+            and `git` run as programs on the same files; there is no compiler, and no network but what the operator allows. Working folder, variables and \
             functions last for the next call, options and traps do not. A non-zero exit is a normal answer, and a command \
             that is not there is named in `missing`; a command line that passes a limit is stopped with all that it started. \
             Long output is cut in the middle, and the whole of it is in the file that `stdout_file` names. With \
