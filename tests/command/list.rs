@@ -16,6 +16,67 @@ const MARKS: [&str; 2] = ["<!-- commands -->\n", "<!-- end of commands -->\n"];
 /// Stand-ins of bashkit's that only say what is not there.
 const HOLLOW: [&str; 4] = ["busybox", "curl", "http", "wget"];
 
+/// The builtins of bash 5.2.
+const BASHS: [&str; 57] = [
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "cd",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "declare",
+    "dirs",
+    "disown",
+    "echo",
+    "enable",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_path_buf()
 }
@@ -52,11 +113,13 @@ fn options(help: &str) -> Vec<String> {
 #[test]
 fn the_documents_name_every_command_that_there_is() {
     in_a_sandbox(|kept| {
-        let (all, own, keys) =
+        let (all, _own, keys) =
             (words(kept, "compgen -c"), words(kept, "compgen -b"), words(kept, "compgen -k"));
         let programs: Vec<&String> = all
             .iter()
-            .filter(|name| !own.contains(*name) && !keys.contains(*name) && !HOLLOW.contains(&name.as_str()))
+            .filter(|name| {
+                !BASHS.contains(&name.as_str()) && !keys.contains(*name) && !HOLLOW.contains(&name.as_str())
+            })
             .collect();
         assert!(programs.len() > 100, "{programs:?}");
         let mut table = String::from("| command | options |\n| --- | --- |\n");

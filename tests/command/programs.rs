@@ -88,8 +88,8 @@ fn programs_stand_wherever_commands_stand() {
             "no\n"
         );
         assert_eq!(
-            output(kept, "type python3; command -v node php"),
-            "python3 is /usr/bin/python3\n/usr/bin/node\n/usr/bin/php\n"
+            output(kept, "type -t python3; command -v node php"),
+            "file\n/usr/bin/node\n/usr/bin/php\n"
         );
         assert_eq!(
             output(kept, "python3 -c 'import sys; sys.stdout.buffer.write(bytes(range(256)))' | wc -c"),

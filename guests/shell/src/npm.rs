@@ -10,6 +10,10 @@ use crate::programs::Program;
 /// Options that change nothing here.
 const QUIET: [&str; 4] = ["-s", "--silent", "--if-present", "--no-audit"];
 
+/// What npm says before it runs a script; npm tells scripts the same by these variables.
+const HEAD: &str = r#"printf '\n> %s@%s %s\n> %s\n\n' "$npm_package_name" "$npm_package_version" "$npm_lifecycle_event" "$npm_lifecycle_script"
+"#;
+
 /// `npm`.
 pub(crate) struct Npm;
 
@@ -57,18 +61,21 @@ impl Builtin for Npm {
                 None => {}
             }
         }
-        let mut commands = Vec::new();
-        if !script.quiet {
-            let of = |name: &str| package[name].as_str().unwrap_or_default().to_owned();
-            let args = vec!["\\n> %s@%s %s\\n> %s\\n\\n".into(), of("name"), of("version"), script.name.clone(), own.to_owned()];
-            commands.push(SubCommand { name: "printf".into(), args, stdin: None, assignments: Vec::new() });
-        }
         let bin = format!("{}/node_modules/.bin", context.cwd.display());
         let path = context.env.get("PATH").map_or_else(|| bin.clone(), |path| format!("{bin}:{path}"));
-        let mut args = vec!["-c".to_owned(), lines.join(" && "), "npm".to_owned()];
+        let head = if script.quiet { "" } else { HEAD };
+        let mut args = vec!["-c".to_owned(), format!("{head}{}", lines.join(" && ")), "npm".to_owned()];
         args.extend(script.arguments);
-        let assignments = vec![("PATH".into(), path), ("npm_lifecycle_event".into(), script.name)];
-        commands.push(SubCommand { name: "bash".into(), args, stdin: context.stdin.cloned(), assignments });
+        let of = |name: &str| package[name].as_str().unwrap_or_default().to_owned();
+        let assignments = vec![
+            ("PATH".into(), path),
+            ("npm_package_name".into(), of("name")),
+            ("npm_package_version".into(), of("version")),
+            ("npm_lifecycle_event".into(), script.name.clone()),
+            ("npm_lifecycle_script".into(), own.to_owned()),
+        ];
+        let stdin = context.stdin.cloned();
+        let commands = vec![SubCommand { name: "bash".into(), args, stdin, assignments }];
         Ok(Some(ExecutionPlan::Batch { commands }))
     }
 }

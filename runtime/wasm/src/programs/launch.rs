@@ -15,7 +15,7 @@ const NODE_CHECK: &str = "require('module').checkSyntax(process.argv[1])";
 /// Says which version of Node.js the module system follows.
 const NODE_VERSION: &str = "console.log(process.version)";
 /// Runs the file that is argument 0.
-const PHP_FILE: &str = "(static function (): void { require func_get_arg(0); })($_SERVER['argv'][0]);";
+const PHP_FILE: &str = "require $_SERVER['argv'][0];";
 /// Runs a program text, tags and all, that is standard input.
 const PHP_INPUT: &str = "eval('?>' . stream_get_contents(STDIN));";
 /// Parses the file that is argument 1.
