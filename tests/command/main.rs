@@ -116,6 +116,23 @@ fn the_shell_and_the_interpreters_share_one_tree_of_files() {
 }
 
 #[test]
+fn every_call_has_a_standard_input_of_its_own() {
+    in_a_sandbox(|kept| {
+        for (text, given) in [
+            ("cat", "one"),
+            ("python3 -c 'print(input())'", "two"),
+            ("cat", ""),
+            ("read x; echo $x", "three\nfour"),
+        ] {
+            let mut line = CommandLine::new(text);
+            line.stdin = given.as_bytes().to_vec();
+            let said = sandbox::wait(kept.exec_line(line)).unwrap().outcome.stdout.text;
+            assert_eq!(said.trim_end(), given.lines().next().unwrap_or_default(), "`{text}`");
+        }
+    });
+}
+
+#[test]
 fn a_job_works_on_the_same_files_and_changes_nothing_else() {
     in_a_sandbox(|kept| {
         output(kept, "cd /tmp; x=1");

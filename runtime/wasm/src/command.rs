@@ -15,7 +15,7 @@ use crate::disk::{DiskLimits, OwnFiles, OwnTree};
 use crate::engine::EngineSlot;
 use crate::instance::Instance;
 use crate::state::Host;
-use crate::stdio::Output;
+use crate::stdio::{Input, Output};
 use crate::{grants, preview1, trap};
 
 /// Functions of one program. Compiling takes time by the function, and cannot be interrupted.
@@ -47,7 +47,9 @@ pub(crate) async fn run(
     stdout.begin(limits.output, request.output.clone());
     stderr.begin(limits.output, request.output.clone());
     let mut host = Host::idle(usize::try_from(limits.memory).unwrap_or(usize::MAX));
-    host.wasi = grants::context(&request.grants, &request.name, &stdout, &stderr)?;
+    let stdin = Input::default();
+    stdin.begin(&request.grants.stdin);
+    host.wasi = grants::context(&request.grants, &request.name, &stdin, (&stdout, &stderr))?;
     host.files.tree = Some(OwnTree::new(&OwnFiles::Fresh, request.grants.clock));
     host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
     host.run_until(begin + limits.wall);

@@ -6,18 +6,23 @@ use dormouse_core::grants::WallClock;
 use dormouse_core::{Access, Error, ErrorCode, Grants, Mount, Result};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng as _;
-use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{FsPerms, HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder};
 
-use crate::stdio::Output;
+use crate::stdio::{Input, Output};
 
 /// Random bytes that a guest may ask for in one call.
 const MAX_RANDOM: u64 = 1 << 20;
 
 /// The context of one run.
-pub(crate) fn context(grants: &Grants, program: &str, stdout: &Output, stderr: &Output) -> Result<WasiCtx> {
+pub(crate) fn context(
+    grants: &Grants,
+    program: &str,
+    stdin: &Input,
+    (stdout, stderr): (&Output, &Output),
+) -> Result<WasiCtx> {
     let mut wasi = WasiCtxBuilder::new();
-    wasi.stdout(stdout.clone())
+    wasi.stdin(stdin.clone())
+        .stdout(stdout.clone())
         .stderr(stderr.clone())
         .max_random_size(MAX_RANDOM)
         .allow_tcp(false)
@@ -25,9 +30,6 @@ pub(crate) fn context(grants: &Grants, program: &str, stdout: &Output, stderr: &
         .allow_ip_name_lookup(false)
         // Files are few and local; a thread hop for each access would cost more than the access.
         .allow_blocking_current_thread(true);
-    if !grants.stdin.is_empty() {
-        wasi.stdin(MemoryInputPipe::new(grants.stdin.clone()));
-    }
     if !grants.environment.is_empty() {
         wasi.envs(&grants.environment);
     }

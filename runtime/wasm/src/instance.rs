@@ -16,7 +16,7 @@ use crate::disk::{DiskLimits, OwnFiles, OwnTree, Trace};
 use crate::engine::Metering;
 use crate::programs::Programs;
 use crate::state::Host;
-use crate::stdio::Output;
+use crate::stdio::{Input, Output};
 use crate::{grants, trap};
 
 /// Bytes that a guest may hand to the host in one call. A value's JSON and a tool's arguments fit many times over.
@@ -29,6 +29,7 @@ pub(crate) struct Instance {
     store: Store<Host>,
     guest: Guest,
     raw: wasmtime::component::Instance,
+    stdin: Input,
     stdout: Output,
     stderr: Output,
     /// Whether it has its grants: those of its first run.
@@ -62,11 +63,22 @@ impl Instance {
 
     pub(crate) fn new(store: Store<Host>, guest: Guest, raw: wasmtime::component::Instance) -> Self {
         let (stdout, stderr) = (Output::new(Stream::Stdout), Output::new(Stream::Stderr));
-        Self { store, guest, raw, stdout, stderr, granted: false, ended: false, bound: BTreeSet::new() }
+        let stdin = Input::default();
+        Self {
+            store,
+            guest,
+            raw,
+            stdin,
+            stdout,
+            stderr,
+            granted: false,
+            ended: false,
+            bound: BTreeSet::new(),
+        }
     }
 
-    /// Runs one snippet to its outcome. Of the grants, those of the first run hold for the instance's life; limits,
-    /// callbacks and sinks are each run's own.
+    /// Runs one snippet to its outcome. Of the grants, those of the first run hold for the instance's life; standard
+    /// input, limits, callbacks and sinks are each run's own.
     ///
     /// # Errors
     /// Only what a grant names and the host does not have.
@@ -116,7 +128,8 @@ impl Instance {
     pub(crate) fn grant(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<()> {
         if !self.granted {
             let host = self.store.data_mut();
-            host.wasi = grants::context(&request.grants, &request.name, &self.stdout, &self.stderr)?;
+            host.wasi =
+                grants::context(&request.grants, &request.name, &self.stdin, (&self.stdout, &self.stderr))?;
             host.files.tree.get_or_insert_with(|| OwnTree::new(own, request.grants.clock));
             self.granted = true;
         }
@@ -227,6 +240,7 @@ impl Instance {
     /// Sets the limits of the run that begins. False when the instance holds more memory than they allow.
     fn arm(&mut self, request: &EvalRequest, begin: Instant) -> bool {
         let limits = &request.limits;
+        self.stdin.begin(&request.grants.stdin);
         self.stdout.begin(limits.output, request.output.clone());
         self.stderr.begin(limits.output, request.output.clone());
         let host = self.store.data_mut();

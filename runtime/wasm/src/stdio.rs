@@ -6,12 +6,74 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use dormouse_core::{Captured, OutputSink, Stream};
-use tokio::io::AsyncWrite;
-use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use wasmtime_wasi::cli::{IsTerminal, StdinStream, StdoutStream};
+use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
 
 /// Bytes that a guest may write in one call.
 const PERMIT: usize = 64 << 10;
+
+/// Standard input of one instance. Clones share it, because a guest keeps the stream it has once asked for.
+#[derive(Clone, Default)]
+pub(crate) struct Input {
+    left: Arc<Mutex<Bytes>>,
+}
+
+impl Input {
+    /// Begins a run: what the last one has not read is gone.
+    pub(crate) fn begin(&self, bytes: &[u8]) {
+        *self.lock() = Bytes::copy_from_slice(bytes);
+    }
+
+    fn take(&self, most: usize) -> Bytes {
+        let mut left = self.lock();
+        let most = most.min(left.len());
+        left.split_to(most)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Bytes> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl IsTerminal for Input {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdinStream for Input {
+    fn async_stream(&self) -> Box<dyn AsyncRead + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn p2_stream(&self) -> Box<dyn InputStream> {
+        Box::new(self.clone())
+    }
+}
+
+impl InputStream for Input {
+    fn read(&mut self, size: usize) -> StreamResult<Bytes> {
+        let bytes = self.take(size);
+        if bytes.is_empty() && size > 0 { Err(StreamError::Closed) } else { Ok(bytes) }
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for Input {
+    async fn ready(&mut self) {}
+}
+
+impl AsyncRead for Input {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        buffer.put_slice(&self.take(buffer.remaining()));
+        Poll::Ready(Ok(()))
+    }
+}
 
 /// One output stream of one instance. Clones share it, because a guest keeps the stream it has once asked for.
 #[derive(Clone)]
