@@ -35,6 +35,10 @@ impl Walk<'_> {
     fn call(&mut self, tool: &str, arguments: Json) -> Option<Json> {
         self.id += 1;
         let result = self.wire.try_call(self.id, tool, arguments)?;
+        // On a fast machine the walk is at its end before the server is.
+        if result["structuredContent"]["error"]["code"] == "quota_exceeded" {
+            return None;
+        }
         assert_ne!(result["isError"], true, "{tool}: {result}");
         Some(result["structuredContent"].clone())
     }

@@ -62,7 +62,9 @@ fn a_rust_file_begins_by_saying_what_it_owns() {
 
 #[test]
 fn nothing_is_left_to_do() {
-    for file in files(&["rs", "c", "h", "js", "py", "wit"]) {
+    // What tests give to programs as input says what it likes.
+    let input = |file: &std::path::PathBuf| name(file).starts_with("tests/shell/files/");
+    for file in files(&["rs", "c", "h", "js", "py", "wit"]).into_iter().filter(|file| !input(file)) {
         for word in ["TO\u{44}O", "FIX\u{4d}E", "X\u{58}X:"] {
             assert!(!read(&file).contains(word), "{} holds a {word}", name(&file));
         }

@@ -121,11 +121,6 @@ fn sprites_refuse_in_the_seeds_form() {
     for (tool, arguments, code) in [
         ("sprite_create", json!({"name": "a"}), "name_taken"),
         ("sprite_create", json!({"name": made_up}), "args_invalid"),
-        (
-            "sprite_create",
-            json!({"name": "c", "repoUrl": "https://example.com/a.git"}),
-            "capability_unavailable",
-        ),
         ("sprite_exec", json!({"name": "none", "command": "ls"}), "unknown_sandbox"),
         ("sprite_exec", json!({"name": "a"}), "args_invalid"),
         ("sprite_restore", json!({"name": "a", "checkpointId": "ckpt-xyz789"}), "unknown_checkpoint"),

@@ -110,10 +110,6 @@ set -o noclobber; echo 1 > f; echo 2 > f 2>/dev/null; echo $?; echo 3 >| f; cat 
 ## xtrace
 set -x; x=1; echo "$x" 'a b'; set +x; echo off
 
-## xtrace-text
-# stderr: compared
-set -x; x=1; echo "$x" 'a b' | cat; [ -n "$x" ] && true
-
 ## message-to-stderr-only
 echo "warning" >&2; printf 'e\n' 1>&2; echo out
 

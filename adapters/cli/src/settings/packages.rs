@@ -11,12 +11,15 @@ use crate::args::{PackageArgs, PlaceArgs};
 /// The indexes that are named. Connects to nothing.
 pub(crate) fn indexes(arguments: &PackageArgs, place: &PlaceArgs) -> Result<Arc<dyn Packages>> {
     let index = |url: &Option<String>| url.as_deref().map(Index::parse).transpose();
+    let mode = Mode::parse(&arguments.packages)?;
+    // Where nothing can be fetched no folder is made.
+    let cache = if mode == Mode::Off { None } else { Some(super::provider(place)?.cache.join("packages")) };
     let settings = Settings {
-        mode: Mode::parse(&arguments.packages)?,
+        mode,
         pip: index(&arguments.pip_index)?,
         npm: index(&arguments.npm_registry)?,
         allow: AllowList::parse(arguments.package_allow.iter().map(String::as_str))?,
-        cache: Some(super::provider(place)?.cache.join("packages")),
+        cache,
         ..Settings::default()
     };
     Ok(Arc::new(Indexes::new(settings)?))

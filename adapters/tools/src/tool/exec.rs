@@ -31,7 +31,7 @@ pub(crate) fn exec() -> Verb {
             and `git` run as programs on the same files; there is no compiler, and no network but what the operator allows. Working folder, variables and \
             functions last for the next call, options and traps do not. A non-zero exit is a normal answer, and a command \
             that is not there is named in `missing`; a command line that passes a limit is stopped with all that it started. \
-            Long output is cut in the middle, and the whole of it is in the file that `stdout_file` names. With \
+            Long output is cut in the middle, and the whole of it is in the file that `stdout_file` names; with \
             `background` it runs as a job: ask `sandbox_job` for it. Commands besides bash's own: ",
             include_str!("exec/commands.txt"),
             "."
