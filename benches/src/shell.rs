@@ -42,12 +42,19 @@ fn small(bench: &Bench, (id, what, line, prints, most): &(&str, &str, &str, &str
     let ours: Turn<'_> = Box::new(|| (0..BURST).map(|_| run(bench, &kept, line, prints)).collect());
     let native: Turn<'_> = Box::new(|| {
         let begin = Instant::now();
-        let output = Command::new("bash").args(["-c", line]).output().context("no bash")?;
+        let output = bash(line).output().context("no bash")?;
         ensure!(output.stdout == prints.as_bytes(), "bash: {}", String::from_utf8_lossy(&output.stderr));
         Ok(vec![milliseconds(begin.elapsed())])
     });
     let [ours, native] = take_turns(bench.rounds, [ours, native]);
     Ok(Row::new(*id, *what, "ms", ours).peer("native bash -c", native).goal(Goal::AtMost(*most)))
+}
+
+#[allow(clippy::disallowed_methods, reason = "native bash is the peer")]
+fn bash(line: &str) -> Command {
+    let mut bash = Command::new("bash");
+    bash.args(["-c", line]);
+    bash
 }
 
 /// Milliseconds from the call to its outcome.
@@ -71,12 +78,8 @@ fn pipeline(bench: &Bench) -> Result<Row> {
     let host = tempfile::tempdir()?;
     let native = |script: &str| -> Result<(f64, String)> {
         let begin = Instant::now();
-        let output = Command::new("bash")
-            .args(["-c", script])
-            .env("LC_ALL", "C.UTF-8")
-            .current_dir(host.path())
-            .output()
-            .context("no bash")?;
+        let output =
+            bash(script).env("LC_ALL", "C.UTF-8").current_dir(host.path()).output().context("no bash")?;
         let ms = milliseconds(begin.elapsed());
         ensure!(output.status.success(), "bash: {}", String::from_utf8_lossy(&output.stderr));
         Ok((ms, String::from_utf8_lossy(&output.stdout).into_owned()))

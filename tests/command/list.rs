@@ -82,7 +82,7 @@ fn root() -> PathBuf {
 }
 
 fn words(kept: &KeptSandbox, text: &str) -> BTreeSet<String> {
-    let outcome = sandbox::wait(kept.exec(text)).unwrap().outcome;
+    let outcome = sandbox::wait(kept.exec(text)).expect("the call is taken").outcome;
     outcome
         .stdout
         .text

@@ -26,7 +26,7 @@ fn failure(kept: &KeptSandbox, text: &str) -> (i32, String) {
 }
 
 fn in_a_sandbox(body: impl FnOnce(&KeptSandbox)) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let dormouse = open(folder.path());
     let kept = named(&dormouse, "box");
     body(&kept);

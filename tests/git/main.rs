@@ -2,6 +2,7 @@
 //! behind a real server. Needs `git` on this machine; without it each test says so and ends.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
+#![allow(clippy::print_stderr, reason = "what a system does not let a test do is said")]
 
 mod create;
 mod hostile;

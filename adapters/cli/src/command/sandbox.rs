@@ -38,7 +38,7 @@ pub(crate) fn run(
         SandboxCommand::Eval { name, code, language, timeout } => {
             eval(&dormouse, &name, code, (&language, timeout.as_deref()), form)
         }
-        SandboxCommand::Exec(arguments) => exec::run(&dormouse, place, arguments, form),
+        SandboxCommand::Exec(arguments) => exec::run(&dormouse, place, &arguments, form),
         SandboxCommand::Cp { from, to } => copy(&dormouse, &from, &to).map(|()| 0).map_err(Failure::from),
         other => call(&dormouse, other, state.json),
     };

@@ -4,7 +4,7 @@
 //! - [`debian`]: what bash and the GNU tools do with one.
 //! - [`client`], [`sandbox`]: what `sandbox_exec` does with it, in a fresh sandbox of one `dormouse mcp`.
 //! - [`outcome`]: what is compared.
-//! - [`run`]: all of it, held to the list of known differences.
+//! - `run`: all of it, held to the list of known differences.
 
 mod cases;
 mod client;

@@ -22,10 +22,10 @@ const MAX_STDIN: u64 = 8 << 20;
 pub(super) fn run(
     dormouse: &Dormouse,
     place: &PlaceArgs,
-    arguments: ExecArgs,
+    arguments: &ExecArgs,
     form: Form,
 ) -> Result<u8, Failure> {
-    let mut line = line(&arguments)?;
+    let mut line = line(arguments)?;
     settings::packages::offer(dormouse, settings::packages::indexes(&arguments.packages, place)?)?;
     let live = form.live();
     line.sink = live.clone().map(|live| live as Arc<dyn OutputSink>);

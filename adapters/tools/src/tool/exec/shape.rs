@@ -116,6 +116,11 @@ impl Shown {
         encode::milliseconds(self.executed.outcome.usage.wall)
     }
 
+    /// The same in whole ones.
+    pub(crate) fn whole_milliseconds(&self) -> u64 {
+        u64::try_from(self.executed.outcome.usage.wall.as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// The limit or crash that ended it, if one did.
     pub(crate) fn stopped(&self) -> Option<&Error> {
         self.executed.outcome.stopped()

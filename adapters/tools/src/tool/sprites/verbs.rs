@@ -106,7 +106,7 @@ fn answer(done: &exec::Shown) -> Json {
         "stdout": done.stdout(),
         "stderr": done.stderr(),
         "exitCode": done.exit_code(),
-        "durationMs": done.milliseconds().round() as u64,
+        "durationMs": done.whole_milliseconds(),
     })
 }
 
