@@ -11,6 +11,7 @@
 //! | scripts of a `package.json` | [`npm`] |
 //! | time limits within a command line | [`timeout`] |
 //! | commands of our own in place of bashkit's | [`own`] |
+//! | how much memory a call has used | [`heap`] |
 //! | variables as the contract lists them | [`variables`] |
 //!
 //! Nothing in here guards the host: the limits of the instance do.
@@ -18,6 +19,7 @@
 mod contract;
 mod entry;
 mod files;
+mod heap;
 mod npm;
 mod own;
 mod programs;

@@ -197,6 +197,11 @@ impl Instance {
         })
     }
 
+    /// Bytes of its memories and tables.
+    pub(crate) fn memory(&self) -> usize {
+        self.store.data().limiter.held()
+    }
+
     /// Files that the guest has open.
     pub(crate) fn open_files(&self) -> usize {
         self.store.data().files.open_files()

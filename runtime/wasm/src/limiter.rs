@@ -28,6 +28,11 @@ impl Limiter {
         self.held <= limit
     }
 
+    /// Bytes that are held.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
     /// Most bytes held since the run began.
     pub(crate) fn peak(&self) -> usize {
         self.peak

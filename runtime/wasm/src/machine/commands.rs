@@ -10,6 +10,9 @@ use super::WasmMachine;
 use super::interpreter::Interpreter;
 use crate::programs::Programs;
 
+/// Bytes of a shell that is put to sleep after its line, so that a long pipeline does not stay in memory.
+const LARGE: usize = 128 << 20;
+
 impl WasmMachine {
     /// Runs a command line in the shell that lasts.
     pub(super) async fn run_line(
@@ -28,8 +31,14 @@ impl WasmMachine {
         run.instance.offer(Some(programs.clone()));
         let done = run.instance.run(&request, begin, &self.own()).await;
         run.instance.offer(None);
+        let large = run.instance.memory() > LARGE;
         let recovery = self.end(&shell, run);
         let mut outcome = done?;
+        if large && let Some(interpreter) = self.interpreters.get_mut(&shell) {
+            // Memory is never given back by an instance; the next one has what is in use of it.
+            interpreter.settle().await?;
+            interpreter.sleep();
+        }
         outcome.recovery = recovery;
         Ok(Executed { outcome, missing: programs.missing() })
     }
