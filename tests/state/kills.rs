@@ -37,6 +37,7 @@ impl Walk<'_> {
         let result = self.wire.try_call(self.id, tool, arguments)?;
         // On a fast machine the walk is at its end before the server is.
         if result["structuredContent"]["error"]["code"] == "quota_exceeded" {
+            std::thread::sleep(Duration::from_secs(1));
             return None;
         }
         assert_ne!(result["isError"], true, "{tool}: {result}");
@@ -183,7 +184,7 @@ fn lif_01_a_command_that_is_killed_has_been_done_or_not() {
         let code = remember(number);
         let mut command = binary::command(&["sandbox", "eval", "box", &code, "--state-dir", path]);
         let mut child = command.spawn().expect("the program can be started");
-        std::thread::sleep(Duration::from_micros(dice.roll(60_000)));
+        std::thread::sleep(Duration::from_micros(dice.roll(24_000)));
         child.kill().expect("a child can be killed");
         let ended = child.wait().expect("it ends").code();
         let dormouse = lasting::open(folder.path());

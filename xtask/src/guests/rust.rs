@@ -102,11 +102,15 @@ fn debian(job: &Job<'_>) -> Result<PathBuf> {
 fn unpack(job: &Job<'_>, into: &Path) -> Result<()> {
     let _step = job.progress.step("fetching Debian's rustc-web (apt-get)");
     let mut names: Vec<String> = PACKAGES.map(str::to_owned).to_vec();
-    let depends = told(Command::new("apt-cache").args(["depends", "libstd-rust-web-dev"]))?;
-    let library = depends.lines().find_map(|line| {
-        line.split_whitespace().find(|word| word.starts_with("libstd-rust-web-") && !word.ends_with("-dev"))
-    });
-    names.push(library.context("apt does not say which library libstd-rust-web-dev needs")?.to_owned());
+    let library = match library()? {
+        Some(library) => library,
+        None => {
+            // A machine that never updated its lists knows no package.
+            job::run_for(Command::new("apt-get").arg("update"), NETWORK_TIMEOUT)?;
+            library()?.context("apt does not say which library libstd-rust-web-dev needs")?
+        }
+    };
+    names.push(library);
     let archives = into.join("archives");
     fs::create_dir(&archives)?;
     let mut apt = Command::new("apt-get");
@@ -127,6 +131,17 @@ fn unpack(job: &Job<'_>, into: &Path) -> Result<()> {
             .with_context(|| format!("the sysroot has no `{name}`"))?;
     }
     Ok(())
+}
+
+/// The package with the compiler's own library, whose name has a version in it.
+fn library() -> Result<Option<String>> {
+    let asked = Command::new("apt-cache")
+        .args(["depends", "libstd-rust-web-dev"])
+        .output()
+        .context("no apt-cache")?;
+    let text = String::from_utf8_lossy(&asked.stdout).into_owned();
+    let is_library = |word: &&str| word.starts_with("libstd-rust-web-") && !word.ends_with("-dev");
+    Ok(text.split_whitespace().find(is_library).map(str::to_owned))
 }
 
 fn write_wrapper(folder: &Path) -> Result<()> {
