@@ -88,7 +88,14 @@ impl Programs {
             });
         }
         let mut files = TreeFiles(self.inner.files.clone());
-        let ended = self.inner.operators.run(&call, &mut files).await;
+        let running = self.inner.operators.run(&call, &mut files);
+        let ended = match tokio::time::timeout_at(deadline.into(), running).await {
+            Ok(ended) => ended,
+            Err(_) => Some(ProgramEnd::failed(
+                ProgramEnd::TIMED_OUT,
+                format!("{}: its time limit was reached\n", call.name),
+            )),
+        };
         if ended.is_none() && self.only.is_none() {
             self.note_missing(call.name);
         }
