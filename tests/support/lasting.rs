@@ -43,9 +43,12 @@ pub fn shown(kept: &KeptSandbox, language: &str, code: &str) -> Json {
     crate::ending::value(&run(kept, language, code))["value"].clone()
 }
 
-/// Python that remembers a number in its memory and in a file, in this order.
+/// Python that remembers a number in its memory and in a file, in this order. The file is replaced in one step, so that a
+/// run that is cut off anywhere leaves the old one or the new one.
 pub fn remember(number: u64) -> String {
-    format!("x = {number}\nwith open('/workspace/x', 'w') as f: f.write(str(x))")
+    format!(
+        "x = {number}\nimport os\nwith open('/workspace/.x', 'w') as f: f.write(str(x))\nos.replace('/workspace/.x', '/workspace/x')"
+    )
 }
 
 /// The number in memory and the one in the file; none where there is none.
