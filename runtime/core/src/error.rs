@@ -68,6 +68,14 @@ codes! {
     PathDenied = "path_denied", 1;
     /// Nothing here can do what was asked; the hint names what could.
     CapabilityUnavailable = "capability_unavailable", 1;
+    /// The provider cannot be reached, or broke down.
+    ProviderUnavailable = "provider_unavailable", 1;
+    /// A source that nobody has registered.
+    UnknownSource = "unknown_source", 2;
+    /// A template names a variable that there is not.
+    TemplateMissingKey = "template_missing_key", 2;
+    /// What was started did not come up in time.
+    HealthTimeout = "health_timeout", 1;
     /// All places are taken.
     Busy = "busy", 1;
     /// The caller gave up.

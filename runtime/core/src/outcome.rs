@@ -63,8 +63,10 @@ pub struct Outcome {
     pub stderr: Captured,
     /// What it used.
     pub usage: Usage,
-    /// Who ran it: `wasm`, later `docker` or `kubernetes`.
+    /// Who ran it: `wasm` or `docker`.
     pub provider: &'static str,
+    /// Who would have run it, had it been able to.
+    pub fallback_from: Option<&'static str>,
     /// What its interpreter is now, if it is kept and the run was stopped.
     pub recovery: Option<Recovery>,
 }

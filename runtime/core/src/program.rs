@@ -30,6 +30,8 @@ pub struct ProgramEnd {
     pub output: Vec<u8>,
     /// Its standard error.
     pub errors: Vec<u8>,
+    /// The provider that ran it, if it was another one than the command line's.
+    pub provider: Option<&'static str>,
 }
 
 impl ProgramEnd {
@@ -45,7 +47,7 @@ impl ProgramEnd {
 
     /// A program that fails, and why.
     pub fn failed(status: u8, errors: impl Into<Vec<u8>>) -> Self {
-        Self { status, errors: errors.into(), output: Vec::new() }
+        Self { status, errors: errors.into(), ..Self::default() }
     }
 }
 

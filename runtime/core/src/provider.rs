@@ -16,13 +16,45 @@ pub trait Provider: Send + Sync {
     /// The languages it offers, sorted. Must be quick and start nothing (S3-02).
     fn guests(&self) -> Vec<GuestInfo>;
 
+    /// Whether it can serve now. Quick: bounded by a time limit of its own, and remembered for a moment.
+    ///
+    /// # Errors
+    /// `provider_unavailable` with what to do.
+    async fn ready(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Refuses what it cannot give a new sandbox. Starts nothing.
+    ///
+    /// # Errors
+    /// `args_invalid`, `path_denied`, `capability_unavailable`.
+    fn check(&self, spec: &SandboxSpec) -> Result<()> {
+        match spec.image {
+            Some(_) => Err(Error::new(
+                ErrorCode::CapabilityUnavailable,
+                format!("the {} provider has no images", self.name()),
+            )
+            .with_hint("the docker provider has them, where the operator allows images")),
+            None => Ok(()),
+        }
+    }
+
+    /// The bytes that the first chunk of each of its saved states begins with; empty: those of no other provider.
+    fn mark(&self) -> &'static [u8] {
+        b""
+    }
+
+    /// Ends all that it keeps running, such as containers that wait. For the end of a process; machines are dropped before.
+    async fn close(&self) {}
+
     /// Runs a checked request in a fresh instance.
     ///
     /// # Errors
     /// Only what kept it from running; how a run ended is an [`Outcome`].
     async fn eval(&self, request: EvalRequest) -> Result<Outcome>;
 
-    /// A sandbox that is awake: a new one, or one that goes on from a state.
+    /// A sandbox that is awake: a new one, or one that goes on from a state. Of a state of another provider it takes the
+    /// files.
     ///
     /// # Errors
     /// `capability_unavailable` where sandboxes cannot be kept; what a grant of `spec` names and the host does not have.

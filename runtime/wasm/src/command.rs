@@ -82,6 +82,7 @@ pub(crate) async fn run(
         stderr: stderr.captured(),
         usage,
         provider: crate::PROVIDER,
+        fallback_from: None,
         recovery: None,
     })
 }

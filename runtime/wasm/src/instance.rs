@@ -107,6 +107,7 @@ impl Instance {
             stderr: self.stderr.captured(),
             usage: self.usage(limits, begin),
             provider: crate::PROVIDER,
+            fallback_from: None,
             recovery: None,
         }
     }

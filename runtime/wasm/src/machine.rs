@@ -291,7 +291,7 @@ impl Machine for WasmMachine {
     }
 
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()> {
-        let state = downcast(snapshot)?;
+        let state = &WasmSnapshot::of(snapshot)?;
         // Damage is found now, while there is something to stay with, and not when it is first used.
         for kept in state.interpreters.iter().flat_map(BTreeMap::values) {
             kept.interpreter()?;
@@ -307,15 +307,4 @@ impl Machine for WasmMachine {
         let awake = self.interpreters.iter().filter(|(_, interpreter)| interpreter.is_awake());
         awake.map(|(language, _)| language.clone()).collect()
     }
-}
-
-/// A state of this provider's.
-///
-/// # Errors
-/// `invalid_state` for another provider's.
-pub(crate) fn downcast(snapshot: &dyn Snapshot) -> Result<&WasmSnapshot> {
-    snapshot
-        .as_any()
-        .downcast_ref()
-        .ok_or_else(|| Error::new(ErrorCode::InvalidState, "the state belongs to another provider"))
 }

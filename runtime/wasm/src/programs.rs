@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dormouse_core::program::MAX_STREAM;
+use dormouse_core::sandbox::Executed;
 use dormouse_core::{
     Callbacks, Error, EvalRequest, Exception, Grants, GuestPath, Language, Limits, Outcome, ProgramCall,
     ProgramEnd, Programs as Operators, Status,
@@ -50,6 +51,7 @@ struct Inner {
     callbacks: Callbacks,
     operators: Arc<dyn Operators>,
     missing: Mutex<BTreeSet<String>>,
+    elsewhere: Mutex<BTreeSet<(String, &'static str)>>,
 }
 
 impl Programs {
@@ -67,13 +69,21 @@ impl Programs {
             callbacks: request.callbacks.clone(),
             operators,
             missing: Mutex::default(),
+            elsewhere: Mutex::default(),
         };
         Self { inner: Arc::new(inner), only: None }
     }
 
-    /// Commands that were called and that nobody has.
-    pub(crate) fn missing(&self) -> Vec<String> {
-        self.inner.missing.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    /// What came of a command line that could start these.
+    pub(crate) fn executed(&self, mut outcome: Outcome) -> Executed {
+        let missing =
+            self.inner.missing.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect();
+        let elsewhere = self.inner.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        let elsewhere: Vec<_> = elsewhere.iter().cloned().collect();
+        if let Some((_, provider)) = elsewhere.first() {
+            (outcome.provider, outcome.fallback_from) = (provider, Some(outcome.provider));
+        }
+        Executed { outcome, missing, elsewhere }
     }
 
     /// Runs a program to its end, at most until `deadline`. None: there is none of that name.
@@ -96,10 +106,19 @@ impl Programs {
                 format!("{}: its time limit was reached\n", call.name),
             )),
         };
-        if ended.is_none() && self.only.is_none() {
-            self.note_missing(call.name);
+        match &ended {
+            Some(ProgramEnd { provider: Some(provider), .. }) => self.note_elsewhere(call.name, provider),
+            None if self.only.is_none() => self.note_missing(call.name),
+            _ => {}
         }
         ended
+    }
+
+    fn note_elsewhere(&self, name: String, provider: &'static str) {
+        let mut elsewhere = self.inner.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        if elsewhere.len() < MAX_MISSING && name.len() <= MAX_NAME {
+            elsewhere.insert((name, provider));
+        }
     }
 
     fn note_missing(&self, name: String) {
@@ -179,7 +198,7 @@ fn ended(
             );
         }
     }
-    ProgramEnd { status, output, errors }
+    ProgramEnd { status, output, errors, provider: None }
 }
 
 /// What an interpreter says of an exception that nobody caught.
@@ -208,6 +227,6 @@ impl contract::Host for Host {
         let deadline = asked.map_or(self.deadline, |asked| asked.min(self.deadline));
         // The future of a run within a run has the size of itself.
         let ended = Box::pin(programs.run(call, deadline)).await;
-        Ok(ended.map(|ProgramEnd { status, output, errors }| contract::Ended { status, output, errors }))
+        Ok(ended.map(|ProgramEnd { status, output, errors, .. }| contract::Ended { status, output, errors }))
     }
 }

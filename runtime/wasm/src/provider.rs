@@ -213,8 +213,8 @@ impl Provider for WasmProvider {
         spec: &SandboxSpec,
         state: Option<Arc<dyn Snapshot>>,
     ) -> Result<Box<dyn Machine>> {
-        let state = state.as_deref().map(machine::downcast).transpose()?;
-        Ok(Box::new(WasmMachine::new(self.clone(), spec, state).await?))
+        let state = state.as_deref().map(WasmSnapshot::of).transpose()?;
+        Ok(Box::new(WasmMachine::new(self.clone(), spec, state.as_ref()).await?))
     }
 
     fn load(&self, state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<Arc<dyn Snapshot>> {

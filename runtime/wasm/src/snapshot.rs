@@ -30,6 +30,7 @@ const LISTED: usize = 4_096;
 const MAX_INTERPRETERS: usize = 64;
 
 /// The state. What it does not include is none.
+#[derive(Clone)]
 pub(crate) struct WasmSnapshot {
     /// By language. None: the state is without interpreters, and says nothing about them.
     pub(crate) interpreters: Option<BTreeMap<Language, Arc<Kept>>>,
@@ -264,6 +265,23 @@ fn manifest(state: &SavedState, source: &dyn ChunkSource) -> Result<Manifest> {
     Ok(manifest)
 }
 
+impl WasmSnapshot {
+    /// A state of this provider's, or the files of another's.
+    ///
+    /// # Errors
+    /// `invalid_state` for another provider's without files.
+    pub(crate) fn of(snapshot: &dyn Snapshot) -> Result<Self> {
+        if let Some(own) = snapshot.as_any().downcast_ref::<Self>() {
+            return Ok(own.clone());
+        }
+        let tree = snapshot.files().and_then(|files| files.downcast_ref::<Tree>());
+        let tree = tree.ok_or_else(|| {
+            Error::new(ErrorCode::InvalidState, "the state belongs to another provider and has no files")
+        })?;
+        Ok(Self { interpreters: None, tree: Some(tree.clone()) })
+    }
+}
+
 impl Snapshot for WasmSnapshot {
     fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState> {
         let interpreters = match &self.interpreters {
@@ -299,6 +317,10 @@ impl Snapshot for WasmSnapshot {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+
+    fn files(&self) -> Option<&dyn Any> {
+        self.tree.as_ref().map(|tree| tree as &dyn Any)
     }
 }
 

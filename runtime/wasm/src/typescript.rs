@@ -98,6 +98,7 @@ pub(crate) fn refused(status: Status, begin: Instant) -> Outcome {
         stderr: Captured::default(),
         usage: Usage { wall: begin.elapsed(), ..Usage::default() },
         provider: crate::PROVIDER,
+        fallback_from: None,
         recovery: None,
     }
 }

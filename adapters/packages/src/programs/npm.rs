@@ -86,7 +86,12 @@ async fn install(
         count => format!("\nadded {count} packages\n"),
     };
     let notes: String = added.notes.iter().map(|note| format!("npm warn {note}\n")).collect();
-    Ok(ProgramEnd { status: 0, output: said.into_bytes(), errors: notes.into_bytes() })
+    Ok(ProgramEnd {
+        status: 0,
+        output: said.into_bytes(),
+        errors: notes.into_bytes(),
+        ..ProgramEnd::default()
+    })
 }
 
 async fn installed(

@@ -111,7 +111,12 @@ async fn install(
         }
     }
     let notes: String = added.notes.iter().map(|note| format!("WARNING: {note}\n")).collect();
-    Ok(ProgramEnd { status: 0, output: said.into_bytes(), errors: notes.into_bytes() })
+    Ok(ProgramEnd {
+        status: 0,
+        output: said.into_bytes(),
+        errors: notes.into_bytes(),
+        ..ProgramEnd::default()
+    })
 }
 
 async fn remove(programs: &PackagePrograms, files: &mut dyn Files, words: &[&str]) -> Result<ProgramEnd> {
@@ -127,7 +132,12 @@ async fn remove(programs: &PackagePrograms, files: &mut dyn Files, words: &[&str
         }
     }
     uninstall(files, MANAGER, &MANAGER.root()?, &gone).await?;
-    Ok(ProgramEnd { status: 0, output: said.into_bytes(), errors: warned.into_bytes() })
+    Ok(ProgramEnd {
+        status: 0,
+        output: said.into_bytes(),
+        errors: warned.into_bytes(),
+        ..ProgramEnd::default()
+    })
 }
 
 async fn list(programs: &PackagePrograms, files: &mut dyn Files, words: &[&str]) -> Result<ProgramEnd> {

@@ -42,6 +42,9 @@ pub struct Executed {
     pub outcome: Outcome,
     /// Commands that it named and nobody here has, sorted, at most 16.
     pub missing: Vec<String>,
+    /// Programs that another provider ran for it, each with that provider, sorted, at most 16. They make the outcome's
+    /// `provider` that one, and its `fallback_from` the machine's own.
+    pub elsewhere: Vec<(String, &'static str)>,
 }
 
 /// A command line that runs beside a sandbox's calls. Dropping it cancels it.
@@ -88,6 +91,12 @@ pub trait Snapshot: Send + Sync {
 
     /// The provider's own view, for [`Machine::restore`].
     fn as_any(&self) -> &dyn std::any::Any;
+
+    /// The files, if it has some, in the form that providers share: a `dormouse_files::Tree`. With it a sandbox's files go
+    /// from one provider to another.
+    fn files(&self) -> Option<&dyn std::any::Any> {
+        None
+    }
 }
 
 /// A sandbox that is awake. Calls come one at a time; dropping a call's future cancels it, and the machine then is as
@@ -165,6 +174,12 @@ pub trait Machine: Send {
 
     /// The languages whose interpreters are in memory, sorted.
     fn awake(&self) -> Vec<Language>;
+
+    /// Whether it has ended by itself, such as a container that was removed. It takes no more calls then; the sandbox goes
+    /// on from what was saved last.
+    fn is_gone(&self) -> bool {
+        false
+    }
 }
 
 /// A sandbox's own files. Every path is absolute and checked; links never lead out of the tree.

@@ -24,4 +24,4 @@ pub use ledger::{Created, Handle, Lease, Ledger, Quota, Swept};
 pub use lifecycle::{Event, Phase, StopReason};
 pub use machine::{Entry, EntryKind, Executed, Files, Include, Job, Machine, Reach, Snapshot, Variable};
 pub use record::{Checkpoint, NewCheckpoint, Sandbox, SavedState, Timestamp};
-pub use spec::{SandboxSpec, SpecMount};
+pub use spec::{ProviderName, SandboxSpec, SpecMount, WarmPool};

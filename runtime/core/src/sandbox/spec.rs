@@ -20,6 +20,59 @@ pub struct SpecMount {
     pub access: Access,
 }
 
+/// Who is to run a sandbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderName {
+    /// WebAssembly in this process: the default.
+    #[default]
+    Wasm,
+    /// A container engine.
+    Docker,
+}
+
+impl ProviderName {
+    /// Every provider by its word.
+    pub const ALL: [Self; 2] = [Self::Wasm, Self::Docker];
+
+    /// The word on every wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Wasm => "wasm",
+            Self::Docker => "docker",
+        }
+    }
+
+    /// The provider of that word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|name| name.as_str() == word)
+    }
+}
+
+/// Whether a sandbox begins with something that was started beforehand (S2-14).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarmPool {
+    /// Where there is one; else it is started anew.
+    #[default]
+    Prefer,
+    /// Only so; `busy` where there is none just now.
+    Require,
+    /// Always started anew.
+    None,
+}
+
+impl WarmPool {
+    /// The word on every wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Prefer => "prefer",
+            Self::Require => "require",
+            Self::None => "none",
+        }
+    }
+}
+
 /// What a sandbox is to be, fixed when it is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -42,6 +95,18 @@ pub struct SandboxSpec {
     pub idle: Duration,
     /// Stopped for this long it is destroyed. Default 7 days (S3-19).
     pub retention: Duration,
+    /// Who runs it. Default wasm.
+    pub provider: ProviderName,
+    /// The provider that was asked for and could not be had when the sandbox was made. Default none.
+    pub fallback_from: Option<ProviderName>,
+    /// The image of a container, as the operator allows it. None: the operator's default. Only for docker.
+    pub image: Option<String>,
+    /// Processor time in thousandths of a core. Default 1 000, at most the operator's ceiling. Only for docker.
+    pub cpu_millis: u32,
+    /// Processes and threads. Default 256. Only for docker.
+    pub processes: u32,
+    /// Whether it begins with a container that is running already. Default prefer. Only for docker.
+    pub warm_pool: WarmPool,
 }
 
 impl SandboxSpec {
@@ -73,6 +138,12 @@ impl Default for SandboxSpec {
             rolls_back: true,
             idle: Duration::from_secs(15 * 60),
             retention: Duration::from_secs(7 * 24 * 3600),
+            provider: ProviderName::Wasm,
+            fallback_from: None,
+            image: None,
+            cpu_millis: 1_000,
+            processes: 256,
+            warm_pool: WarmPool::Prefer,
         }
     }
 }

@@ -36,6 +36,9 @@ pub struct Rules {
     pub command: Duration,
     /// Jobs that may run beside the calls of one sandbox. Default 4.
     pub jobs: usize,
+    /// Whether a sandbox of a provider that cannot be had goes on with wasm, which isolates no less (S3-16). Its outcomes
+    /// say so. Default true.
+    pub fallback: bool,
 }
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -62,6 +65,7 @@ impl Default for Rules {
             unused: 24 * HOUR,
             command: HOUR / 6,
             jobs: 4,
+            fallback: true,
         }
     }
 }

@@ -85,6 +85,7 @@ fn outcome(status: Status, stdout: &str) -> Outcome {
         stderr: Captured::default(),
         usage: Usage::default(),
         provider: "fake",
+        fallback_from: None,
         recovery: None,
     }
 }
@@ -161,7 +162,7 @@ impl Machine for FakeMachine {
             _ => self.eval(request).await?,
         };
         let missing = if line == "gcc" { vec![line] } else { Vec::new() };
-        Ok(Executed { outcome, missing })
+        Ok(Executed { outcome, missing, elsewhere: Vec::new() })
     }
 
     async fn job(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Job> {

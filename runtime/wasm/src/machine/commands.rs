@@ -40,7 +40,7 @@ impl WasmMachine {
             interpreter.sleep();
         }
         outcome.recovery = recovery;
-        Ok(Executed { outcome, missing: programs.missing() })
+        Ok(programs.executed(outcome))
     }
 
     /// A command line in a copy of the shell.
@@ -61,7 +61,7 @@ impl WasmMachine {
             let _running = ready.loaded().slot.ticker.running();
             instance.offer(Some(programs.clone()));
             let outcome = instance.run(&request, Instant::now(), &own).await?;
-            Ok(Executed { outcome, missing: programs.missing() })
+            Ok(programs.executed(outcome))
         }))
     }
 

@@ -1,0 +1,1 @@
+//! The [`Provider`](dormouse_core::Provider) on a container engine.

@@ -1,0 +1,1 @@
+//! Scenarios: turns that call the tools of sources, gates, repetitions, and a report.
