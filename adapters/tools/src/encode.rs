@@ -11,7 +11,8 @@ use crate::surface::Reply;
 const TAIL: usize = 1_024;
 
 /// The result of a run, in the order of the documentation. Every field is there in every result, except `fuel_used`
-/// (only when fuel was counted), `truncated` (only when output was dropped) and `recovery` (only when a run of a sandbox that
+/// (only when fuel was counted), `truncated` (only when output was dropped), `fallback_from` (only when another provider was to
+/// run it) and `recovery` (only when a run of a sandbox that
 /// lasts was stopped).
 pub fn outcome(outcome: &Outcome) -> Json {
     let mut fields = head(outcome.is_ok(), outcome.value(), outcome.exception());
@@ -30,6 +31,9 @@ pub fn outcome(outcome: &Outcome) -> Json {
         fields.insert("truncated".into(), json!({"stdout_bytes": out, "stderr_bytes": err}));
     }
     fields.insert("provider".into(), outcome.provider.into());
+    if let Some(wanted) = outcome.fallback_from {
+        fields.insert("fallback_from".into(), wanted.into());
+    }
     if let Some(recovery) = outcome.recovery {
         fields.insert("recovery".into(), recovery.as_str().into());
     }

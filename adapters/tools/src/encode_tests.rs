@@ -18,6 +18,7 @@ fn outcome_of(status: Status) -> Outcome {
             disk_written: 0,
         },
         provider: "wasm",
+        fallback_from: None,
         recovery: None,
     }
 }

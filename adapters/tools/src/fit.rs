@@ -113,6 +113,7 @@ mod tests {
             stderr: stream,
             usage: Default::default(),
             provider: "wasm",
+            fallback_from: None,
             recovery: None,
         }
     }

@@ -52,6 +52,7 @@ impl Provider for Fake {
             stderr,
             usage,
             provider: "fake",
+            fallback_from: None,
             recovery: None,
         })
     }
@@ -171,6 +172,7 @@ fn every_answer_fulfils_the_output_schema() {
         stderr: stream,
         usage,
         provider: "fake",
+        fallback_from: None,
         recovery: None,
     };
     let schema = &surface.get("sandbox_eval").expect("a tool").output_schema;

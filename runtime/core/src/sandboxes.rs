@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | the operator's numbers | [`rules`] |
 //! | a call's way in: record, queue, lease, wake | [`seat`] |
+//! | who runs it, and who else | [`providers`] |
 //! | create, look at, stop, resume, destroy | [`life`] |
 //! | evaluate, variables, files | [`calls`] |
 //! | packages | [`packages`] |
@@ -22,6 +23,7 @@ mod history;
 mod jobs;
 mod life;
 mod packages;
+mod providers;
 mod rules;
 mod seat;
 mod states;
@@ -37,6 +39,7 @@ pub use self::history::Step;
 use self::jobs::Jobs;
 pub use self::jobs::{Job, JobId, Part};
 pub use self::life::{Asked, View};
+pub use self::providers::ProviderState;
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::seat::Seat;
 use crate::packages::Packages;
@@ -52,13 +55,15 @@ pub struct Sandboxes {
 struct Inner {
     /// Admits runs: limits, writes, places.
     manager: Manager,
+    /// The first provider; the others.
     provider: Arc<dyn Provider>,
+    providers: RwLock<Vec<Arc<dyn Provider>>>,
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     rules: Rules,
-    /// What command lines can start besides guests.
     /// Where packages come from, and for which Python.
     packages: OnceLock<(Arc<dyn Packages>, String)>,
+    /// What command lines can start besides guests.
     programs: RwLock<Vec<Arc<dyn Programs>>>,
     jobs: Jobs,
     /// Those that this process has to do with.
@@ -72,6 +77,7 @@ impl Sandboxes {
         let inner = Inner {
             manager,
             provider,
+            providers: RwLock::default(),
             ledger,
             clock,
             rules,

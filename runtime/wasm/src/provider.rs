@@ -19,7 +19,7 @@ use crate::engine::{EngineSlot, Metering};
 use crate::guest::Guests;
 use crate::instance::Instance;
 use crate::loaded::Loaded;
-use crate::machine::{self, WasmMachine};
+use crate::machine::WasmMachine;
 use crate::project::Projects;
 use crate::ready::Ready;
 use crate::snapshot::WasmSnapshot;

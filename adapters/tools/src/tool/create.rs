@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dormouse_core::sandbox::{Name, Owner, SandboxSpec, SessionKey, SpecMount};
+use dormouse_core::sandbox::{Name, Owner, ProviderName, SandboxSpec, SessionKey, SpecMount, WarmPool};
 use dormouse_core::sandboxes::{Asked, Rules};
 use dormouse_core::{Access, Error, ErrorCode, Grants, Limits, Result};
 
@@ -64,12 +64,46 @@ fn fields(rules: &Rules) -> Vec<Field> {
             &["session", "files"],
             "`session` (default): variables and files last. `files`: only files, each call has a fresh interpreter.",
         ),
-        number(
+        Field::choice(
+            "provider",
+            &["auto", "wasm", "docker"],
+            "`wasm`: starts in milliseconds, keeps variables. `docker`: a container with a full operating system, where the \
+             operator allows it. `auto` (default): docker when an image is given.",
+        ),
+        Field::text(
+            "image",
+            MAX_WORD,
+            Absent::None,
+            "The image of the container; sandbox_capabilities names those that are allowed. Default: the first of them.",
+        ),
+        Field::integer(
             "memory_bytes",
-            Limits::MIN_MEMORY,
-            defaults.memory,
-            ceiling.memory,
-            "Memory of each interpreter in bytes",
+            (Limits::MIN_MEMORY.min(ceiling.memory), ceiling.memory.max(rules.container_memory)),
+            Absent::None,
+            format!(
+                "Memory of each interpreter in bytes. Default {}, at most {}; of a container {} in all.",
+                defaults.memory, ceiling.memory, rules.container_memory
+            ),
+        ),
+        number(
+            "cpu_millis",
+            10,
+            defaults.cpu_millis.into(),
+            ceiling.cpu_millis.into(),
+            "Thousandths of a core of a container",
+        ),
+        number(
+            "processes",
+            8,
+            defaults.processes.into(),
+            ceiling.processes.into(),
+            "Processes and threads of a container",
+        ),
+        Field::choice(
+            "warm_pool",
+            &["prefer", "require", "none"],
+            "Whether a container that is running already is taken: `prefer` (default), `require` (`busy` when there is \
+             none) or `none`.",
         ),
         number("disk_bytes", 1 << 20, defaults.disk, ceiling.disk, "Bytes of all its files"),
         number(
@@ -137,8 +171,8 @@ async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
         return Err(error.with_hint("leave `allow_writes` out; the sandbox's own files are always writable"));
     }
     let mut spec = spec(kept, writes);
+    place(&mut spec, &mut arguments, kept.sandboxes.rules());
     let time = |name: &str, default| arguments.integer(name).map_or(default, Duration::from_millis);
-    spec.memory = arguments.integer("memory_bytes").unwrap_or(spec.memory);
     spec.disk = arguments.integer("disk_bytes").unwrap_or(spec.disk);
     spec.idle = time("idle_timeout_ms", spec.idle);
     spec.retention = time("retention_ms", spec.retention);
@@ -155,6 +189,33 @@ async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
     answer["created"] = created.into();
     answer["skills"] = kept.skills.shown_of(&view.sandbox.spec.mounts).into();
     Ok(answer.into())
+}
+
+/// Who is to run it, and what only that provider has.
+fn place(spec: &mut SandboxSpec, arguments: &mut Arguments, rules: &Rules) {
+    spec.image = arguments.take_text("image").or(spec.image.take());
+    spec.provider = match arguments.take_text("provider").as_deref() {
+        Some("wasm") => ProviderName::Wasm,
+        Some("docker") => ProviderName::Docker,
+        _ if spec.image.is_some() => ProviderName::Docker,
+        _ => spec.provider,
+    };
+    let memory = match spec.provider {
+        ProviderName::Wasm => spec.memory,
+        ProviderName::Docker => rules.container_memory,
+    };
+    spec.memory = arguments.integer("memory_bytes").unwrap_or(memory);
+    let count = |name: &str, default| {
+        arguments.integer(name).map_or(default, |number| u32::try_from(number).unwrap_or(u32::MAX))
+    };
+    spec.cpu_millis = count("cpu_millis", spec.cpu_millis);
+    spec.processes = count("processes", spec.processes);
+    spec.warm_pool = match arguments.take_text("warm_pool").as_deref() {
+        Some("require") => WarmPool::Require,
+        Some("none") => WarmPool::None,
+        Some("prefer") => WarmPool::Prefer,
+        _ => spec.warm_pool,
+    };
 }
 
 fn repository(arguments: &mut Arguments) -> Result<Option<Repository>> {

@@ -1,6 +1,6 @@
 //! How sandboxes and checkpoints look in answers.
 
-use dormouse_core::sandbox::{Checkpoint, Include};
+use dormouse_core::sandbox::{Checkpoint, Include, ProviderName};
 use dormouse_core::sandboxes::View;
 use serde_json::{Value as Json, json};
 
@@ -20,10 +20,19 @@ pub(crate) fn sandbox(view: &View) -> Json {
         "last_activity_at": iso8601(sandbox.last_activity_at),
         "awake": view.awake.iter().map(|language| language.as_str()).collect::<Vec<_>>(),
         "persistence": if spec.keeps_memory { "session" } else { "files" },
+        "provider": spec.provider.as_str(),
         "limits": {"memory_bytes": spec.memory, "disk_bytes": spec.disk, "files": spec.files},
         "idle_timeout_ms": ms(spec.idle),
         "retention_ms": ms(spec.retention),
     });
+    if let Some(wanted) = spec.fallback_from {
+        shown["fallback_from"] = wanted.as_str().into();
+    }
+    if spec.provider == ProviderName::Docker {
+        shown["image"] = spec.image.clone().into();
+        shown["limits"]["cpu_millis"] = spec.cpu_millis.into();
+        shown["limits"]["processes"] = spec.processes.into();
+    }
     if let Some(key) = &sandbox.session_key {
         shown["session_key"] = key.as_str().into();
     }
@@ -43,6 +52,8 @@ pub(crate) fn sandbox_fields() -> Object {
         .required("memory_bytes", schema::integer(0, "Memory of each interpreter."))
         .required("disk_bytes", schema::integer(0, "Bytes of all its files."))
         .required("files", schema::integer(0, "Files, folders and links."))
+        .optional("cpu_millis", schema::integer(0, "Thousandths of a core; only in a container."))
+        .optional("processes", schema::integer(0, "Processes and threads; only in a container."))
         .build();
     Object::new()
         .optional("id", schema::text("Its id."))
@@ -62,6 +73,17 @@ pub(crate) fn sandbox_fields() -> Object {
             schema::list(&schema::text("Language."), "Languages whose interpreters are in memory."),
         )
         .optional("persistence", schema::text("session: variables and files last; files: only files."))
+        .optional("provider", schema::text("Who runs it: wasm or docker."))
+        .optional(
+            "fallback_from",
+            schema::text("The provider that was asked for and could not be had; only when there is one."),
+        )
+        .optional(
+            "image",
+            schema::text_or_null(
+                "The image of its container; null: the operator's default. Only with docker.",
+            ),
+        )
         .optional("limits", limits)
         .optional("idle_timeout_ms", schema::integer(0, "Without calls for this long it is stopped."))
         .optional("retention_ms", schema::integer(0, "Stopped for this long it is destroyed."))

@@ -180,6 +180,12 @@ pub trait Machine: Send {
     fn is_gone(&self) -> bool {
         false
     }
+
+    /// Whether its interpreters cannot be saved, so that they last only while it is awake. It is then left awake until it is
+    /// stopped, and its runs cannot be undone.
+    fn forgets(&self) -> bool {
+        false
+    }
 }
 
 /// A sandbox's own files. Every path is absolute and checked; links never lead out of the tree.

@@ -2,6 +2,7 @@
 
 use super::Sandboxes;
 use super::history::Begun;
+use super::providers::noted;
 use crate::sandbox::{Entry, Files, Handle, Include, Owner, SandboxId, Variable};
 use crate::{Bounds, ErrorCode, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
 
@@ -24,7 +25,7 @@ impl Sandboxes {
         let mut visit = self.visit(owner, handle).await?;
         let _place = self.inner.manager.place().await?;
         let begun = Begun::new(&mut visit, &request).await?;
-        let outcome = visit.run(|machine| machine.eval(request)).await?;
+        let outcome = noted(visit.run(|machine| machine.eval(request)).await?, &visit.record.spec);
         if let Some(begun) = begun {
             visit.live.history.add(begun, &outcome, &self.inner.rules);
         }
@@ -48,13 +49,14 @@ impl Sandboxes {
         let bounds = bounds.clamped();
         let mut visit = self.visit(owner, handle).await?;
         let _place = self.inner.manager.place().await?;
-        visit
+        let outcome = visit
             .run(|machine| {
                 Box::pin(
                     async move { machine.get(&language, &name, query.as_deref(), (&limits, &bounds)).await },
                 )
             })
-            .await
+            .await?;
+        Ok(noted(outcome, &visit.record.spec))
     }
 
     /// Binds a global to the value of JSON text (S3-05).

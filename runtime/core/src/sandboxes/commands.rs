@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Sandboxes;
 use super::history::Begun;
 use super::jobs::{Job, JobId};
+use super::providers::noted;
 use super::seat::Visit;
 use crate::program::{AllPrograms, Programs};
 use crate::sandbox::{Executed, Handle, Owner, SandboxId};
@@ -68,7 +69,8 @@ impl Sandboxes {
         let mut visit = self.visit(owner, handle).await?;
         let _place = self.inner.manager.place().await?;
         let begun = Begun::new(&mut visit, &request).await?;
-        let executed = visit.run(|machine| machine.exec(request, programs)).await?;
+        let mut executed = visit.run(|machine| machine.exec(request, programs)).await?;
+        executed.outcome = noted(executed.outcome, &visit.record.spec);
         if let Some(begun) = begun {
             visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
         }
@@ -108,10 +110,13 @@ impl Sandboxes {
         // As long as it runs the sandbox stays awake and this process's own.
         let stay = visit.live.jobs.enter();
         let (inner, ended) = (self.inner.clone(), job.clone());
+        let spec = visit.record.spec.clone();
         tokio::spawn(async move {
             let placed = async {
                 let _place = inner.manager.place().await?;
-                running.await
+                let mut executed = running.await?;
+                executed.outcome = noted(executed.outcome, &spec);
+                Ok(executed)
             };
             let done = tokio::select! {
                 biased;

@@ -62,7 +62,7 @@ impl Begun {
         let include = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
         let at = visit.inner.clock.now();
         let machine = visit.machine().await?;
-        if machine.open_files() > 0 {
+        if machine.open_files() > 0 || machine.forgets() {
             return Ok(None);
         }
         let before = machine.snapshot(include).await?;

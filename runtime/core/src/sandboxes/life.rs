@@ -4,8 +4,8 @@ use super::Sandboxes;
 use super::seat::unknown;
 use crate::sandbox::lifecycle::status;
 use crate::sandbox::{
-    Created, Event, Handle, Name, Owner, Phase, Sandbox, SandboxId, SandboxSpec, SessionKey, StopReason,
-    Timestamp,
+    Created, Event, Handle, Name, Owner, Phase, ProviderName, Sandbox, SandboxId, SandboxSpec, SessionKey,
+    StopReason, Timestamp,
 };
 use crate::{Error, Language, Result};
 
@@ -40,12 +40,14 @@ impl Sandboxes {
     /// Makes a sandbox, or finds the one with the session key, which is resumed if it is stopped. True: it is new.
     ///
     /// # Errors
-    /// `args_invalid` for numbers outside the operator's, `name_taken`, `quota_exceeded`, `write_denied`.
+    /// `args_invalid` for numbers outside the operator's, `name_taken`, `quota_exceeded`, `write_denied`;
+    /// `provider_unavailable` for a provider that cannot be had where nothing may take its place.
     pub async fn create(&self, owner: &Owner, asked: Asked) -> Result<(View, bool)> {
-        let spec = match asked.spec {
+        let mut spec = match asked.spec {
             Some(spec) => self.check(spec)?,
             None => self.inner.rules.defaults.clone(),
         };
+        self.settle_provider(&mut spec).await?;
         let id = SandboxId::random()?;
         let name = match asked.name {
             Some(name) if SandboxId::parse(name.as_str()).is_some() => {
@@ -222,13 +224,15 @@ impl Sandboxes {
                 .with_hint("the ceiling is the operator's")),
         };
         let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        most(
-            "a memory limit (bytes)",
-            spec.memory,
-            ceiling.memory.min(self.inner.manager.policy().ceiling.memory),
-        )?;
+        let memory = match spec.provider {
+            ProviderName::Wasm => ceiling.memory.min(self.inner.manager.policy().ceiling.memory),
+            ProviderName::Docker => self.inner.rules.container_memory,
+        };
+        most("a memory limit (bytes)", spec.memory, memory)?;
         most("room for files (bytes)", spec.disk, ceiling.disk)?;
         most("a number of files", spec.files.into(), ceiling.files.into())?;
+        most("processor time (thousandths of a core)", spec.cpu_millis.into(), ceiling.cpu_millis.into())?;
+        most("a number of processes", spec.processes.into(), ceiling.processes.into())?;
         most("an idle time (ms)", ms(spec.idle), ms(ceiling.idle))?;
         most("a retention (ms)", ms(spec.retention), ms(ceiling.retention))?;
         self.inner.manager.check_grants(&spec.grants()?)?;

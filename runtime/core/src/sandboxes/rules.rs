@@ -11,9 +11,11 @@ pub struct Rules {
     pub quota: Quota,
     /// What a sandbox is that nothing is asked of.
     pub defaults: SandboxSpec,
-    /// The most that can be asked: memory, disk, files, idle time and retention. Default 512 MiB, 4 GiB, 200 000,
-    /// 24 hours, 30 days.
+    /// The most that can be asked: memory, disk, files, idle time, retention, processor time and processes. Default 512 MiB,
+    /// 4 GiB, 200 000, 24 hours, 30 days, 4 cores, 1 024.
     pub ceiling: SandboxSpec,
+    /// Memory of a container in bytes: what one has that nothing is asked of, and the most that can be asked. Default 2 GiB.
+    pub container_memory: u64,
     /// Calls that may wait for one sandbox; more are refused with `busy`. Default 32.
     pub waiting: usize,
     /// How long a call waits for a sandbox that another process is using. Default 5 s.
@@ -53,8 +55,11 @@ impl Default for Rules {
                 files: 200_000,
                 idle: 24 * HOUR,
                 retention: 30 * 24 * HOUR,
+                cpu_millis: 4_000,
+                processes: 1_024,
                 ..SandboxSpec::default()
             },
+            container_memory: 2 << 30,
             waiting: 32,
             patience: Duration::from_secs(5),
             save_after: Duration::from_secs(1),

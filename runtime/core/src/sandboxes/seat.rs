@@ -79,6 +79,16 @@ impl Drop for Ending {
 }
 
 impl Live {
+    /// Forgets a machine that has ended by itself: what was saved last is the sandbox.
+    fn bury(&mut self) {
+        if self.machine.as_ref().is_some_and(|machine| machine.is_gone()) {
+            tracing::warn!("a sandbox has ended by itself; it goes on from what was saved last");
+            self.jobs.end();
+            (self.machine, self.asleep) = (None, None);
+            self.history = History::default();
+        }
+    }
+
     /// Forgets what is in memory.
     pub(super) fn forget(&mut self) {
         self.jobs.end();
@@ -183,13 +193,14 @@ impl Visit {
     /// What keeps the provider from waking it; `state_damaged`.
     pub(super) async fn machine(&mut self) -> Result<&mut Box<dyn Machine>> {
         self.live.called_at = self.inner.clock.now();
+        self.live.bury();
         if self.live.machine.is_none() {
             let state = match (self.live.asleep.take(), &self.record.state) {
                 (Some(state), _) => Some(state),
-                (None, Some(saved)) => Some(self.inner.provider.load(saved, self.inner.ledger.chunks())?),
+                (None, Some(saved)) => Some(self.inner.load(saved)?),
                 (None, None) => None,
             };
-            self.live.machine = Some(self.inner.provider.machine(&self.record.spec, state).await?);
+            self.live.machine = Some(self.inner.wake(&self.record.spec, state).await?);
         }
         if !self.live.changed {
             (self.live.changed, self.live.changed_at) = (true, self.live.called_at);
@@ -250,9 +261,10 @@ impl Visit {
             }
             let rest = match include {
                 Include::Both => None,
+                _ if self.machine().await?.forgets() => None,
                 _ => Some(self.machine().await?.snapshot(Include::Both).await?),
             };
-            let mut machine = self.inner.provider.machine(&self.record.spec, rest).await?;
+            let mut machine = self.inner.wake(&self.record.spec, rest).await?;
             machine.restore(state.as_ref()).await?;
             self.live.jobs.end();
             let before = (self.live.machine.replace(machine), self.live.changed, self.live.called_at);
@@ -272,6 +284,7 @@ impl Visit {
         change(&mut record);
         let include = if record.spec.keeps_memory { Include::Both } else { Include::Files };
         let gone = record.phase == Phase::Destroyed;
+        self.live.bury();
         let wanted = self.live.changed && !gone;
         let state = match self.live.machine.as_mut() {
             Some(machine) if wanted => Some(machine.snapshot(include).await?),

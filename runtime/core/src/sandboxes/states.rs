@@ -28,6 +28,9 @@ impl Sandboxes {
     ) -> Result<(Checkpoint, Vec<String>)> {
         let mut visit = self.visit(owner, handle).await?;
         let state = visit.run(|machine| machine.snapshot(include)).await?;
+        // Interpreters that cannot be saved are not in it, and it does not say so either.
+        let forgets = visit.machine().await?.forgets();
+        let include = if forgets && include == Include::Both { Include::Files } else { include };
         let label = NewCheckpoint {
             id: CheckpointId::random()?,
             sandbox: visit.record.id.clone(),
@@ -179,7 +182,7 @@ impl Sandboxes {
     }
 
     fn load(&self, checkpoint: &Checkpoint) -> Result<Arc<dyn Snapshot>> {
-        self.inner.provider.load(&checkpoint.state, self.inner.ledger.chunks())
+        self.inner.load(&checkpoint.state)
     }
 }
 

@@ -5,5 +5,6 @@ mod fakes;
 mod faults;
 mod history;
 mod life;
+mod providers;
 mod states;
 mod traffic;

@@ -72,7 +72,8 @@ impl Sandboxes {
             let put_back = live.called_at > now.after(rules.save_after);
             let quiet = |time| put_back || live.called_at.after(time) <= now;
             let crowded = live.machine.is_some() && awake >= rules.awake;
-            let entirely = crowded || quiet(rules.hibernate_after);
+            let forgets = live.machine.as_ref().is_some_and(|machine| machine.forgets());
+            let entirely = crowded || (!forgets && quiet(rules.hibernate_after));
             // Saving closes open files: who has some keeps them until it hibernates.
             let open = live.machine.as_ref().is_some_and(|machine| machine.open_files() > 0);
             let unsaved = live.changed_at.after(rules.save_after * LATEST) <= now;
@@ -109,6 +110,9 @@ impl Sandboxes {
                 tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved");
                 failed = Err(error);
             }
+        }
+        for provider in self.inner.all_providers() {
+            provider.close().await;
         }
         failed
     }
@@ -168,7 +172,7 @@ impl Sandboxes {
         let inner = self.inner.clone();
         let done = tokio::task::spawn_blocking(move || {
             let chunks = inner.ledger.chunks();
-            inner.ledger.sweep(&|state| inner.provider.reach(state, chunks.as_ref()))
+            inner.ledger.sweep(&|state| inner.reach(state, chunks.as_ref()))
         });
         done.await.map_err(|error| Error::internal("the sweep did not end", error))?
     }

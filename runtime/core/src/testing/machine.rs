@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::provider::Shared;
+use super::provider::{FakeProvider, Shared};
 use crate::sandbox::{
     ChunkId, ChunkSink, Entry, EntryKind, Executed, Files, Include, Job, Machine, SandboxSpec, SavedState,
     Snapshot, Variable,
@@ -20,6 +20,8 @@ use crate::{
 /// What is saved; a half that is none stays as it is when this is restored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct State {
+    /// Whose it is; the mark of what is saved.
+    pub(super) provider: String,
     variables: Option<BTreeMap<String, String>>,
     files: Option<BTreeMap<String, Vec<u8>>>,
 }
@@ -54,12 +56,13 @@ pub(super) struct FakeMachine {
     spec: SandboxSpec,
     variables: BTreeMap<String, String>,
     files: BTreeMap<String, Vec<u8>>,
+    provider: &'static str,
 }
 
 impl FakeMachine {
-    pub(super) fn new(shared: Arc<Shared>, spec: SandboxSpec) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, spec: SandboxSpec, provider: &'static str) -> Self {
         shared.machines.fetch_add(1, Ordering::SeqCst);
-        Self { shared, spec, variables: BTreeMap::new(), files: BTreeMap::new() }
+        Self { shared, spec, variables: BTreeMap::new(), files: BTreeMap::new(), provider }
     }
 }
 
@@ -99,22 +102,8 @@ fn missing(what: &str) -> Error {
 }
 
 impl FakeMachine {
-    /// Copies `/answer` to where a job wants its result.
-    async fn checked(&mut self, job: &str) -> Result<()> {
-        let (bytes, _) = self.read(&GuestPath::parse(job)?, 0, u64::MAX).await?;
-        let asked: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|error| Error::internal("no job", error))?;
-        let result = GuestPath::parse(asked["result"].as_str().unwrap_or_default())?;
-        match self.files.get("/answer").cloned() {
-            Some(answer) => self.write(&result, &answer).await,
-            None => Ok(()),
-        }
-    }
-}
-
-#[async_trait]
-impl Machine for FakeMachine {
-    async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
+    /// Does what the words say.
+    async fn words(&mut self, request: EvalRequest) -> Result<Outcome> {
         let words: Vec<&str> = request.code.splitn(3, ' ').collect();
         match words.as_slice() {
             ["set", name, value] => {
@@ -143,6 +132,25 @@ impl Machine for FakeMachine {
         }
     }
 
+    /// Copies `/answer` to where a job wants its result.
+    async fn checked(&mut self, job: &str) -> Result<()> {
+        let (bytes, _) = self.read(&GuestPath::parse(job)?, 0, u64::MAX).await?;
+        let asked: serde_json::Value =
+            serde_json::from_slice(&bytes).map_err(|error| Error::internal("no job", error))?;
+        let result = GuestPath::parse(asked["result"].as_str().unwrap_or_default())?;
+        match self.files.get("/answer").cloned() {
+            Some(answer) => self.write(&result, &answer).await,
+            None => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Machine for FakeMachine {
+    async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
+        let provider = self.provider;
+        self.words(request).await.map(|outcome| Outcome { provider, ..outcome })
+    }
     /// `echo TEXT`, `exit STATUS`, `python3 - JOB < SCRIPT`, and the words of [`FakeMachine::eval`].
     async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
         let line = request.code.clone();
@@ -166,7 +174,7 @@ impl Machine for FakeMachine {
     }
 
     async fn job(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Job> {
-        let mut beside = Self::new(self.shared.clone(), self.spec.clone());
+        let mut beside = Self::new(self.shared.clone(), self.spec.clone(), self.provider);
         beside.variables = self.variables.clone();
         Ok(Box::pin(async move { beside.exec(request, programs).await }))
     }
@@ -207,14 +215,16 @@ impl Machine for FakeMachine {
 
     async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>> {
         Ok(Arc::new(State {
-            variables: (include != Include::Files).then(|| self.variables.clone()),
+            provider: self.provider.into(),
+            variables: (include != Include::Files && !self.forgets()).then(|| self.variables.clone()),
             files: (include != Include::Memory).then(|| self.files.clone()),
         }))
     }
 
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()> {
         let state: &State = snapshot.as_any().downcast_ref().ok_or_else(|| missing("state"))?;
-        self.variables = state.variables.clone().unwrap_or_else(|| self.variables.clone());
+        let ours = state.variables.as_ref().filter(|_| state.provider == self.provider);
+        self.variables = ours.unwrap_or(&self.variables).clone();
         self.files = state.files.clone().unwrap_or_else(|| self.files.clone());
         Ok(())
     }
@@ -225,6 +235,14 @@ impl Machine for FakeMachine {
 
     fn awake(&self) -> Vec<Language> {
         vec![Language::python()]
+    }
+
+    fn is_gone(&self) -> bool {
+        self.forgets() && self.shared.down.load(Ordering::SeqCst)
+    }
+
+    fn forgets(&self) -> bool {
+        self.provider == FakeProvider::CONTAINERS
     }
 }
 

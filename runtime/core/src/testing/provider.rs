@@ -1,7 +1,7 @@
 //! A provider whose sandboxes only pretend.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -9,13 +9,14 @@ use tokio::sync::Semaphore;
 use super::machine::{FakeMachine, State};
 use crate::sandbox::chunk::fetch;
 use crate::sandbox::{ChunkId, ChunkSource, Machine, SandboxSpec, SavedState, Snapshot};
-use crate::{Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
+use crate::{Error, ErrorCode, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
 
 /// Runs the words of [`Machine::eval`] of its machines: `set NAME TEXT`, `get NAME`, `write PATH TEXT`, `wait` (until
 /// [`FakeProvider::let_go`]), `stop` (as a time limit does); whatever else is printed.
 #[derive(Clone, Default)]
 pub struct FakeProvider {
     pub(super) shared: Arc<Shared>,
+    containers: bool,
 }
 
 #[derive(Default)]
@@ -24,6 +25,7 @@ pub(super) struct Shared {
     pub(super) woken: AtomicUsize,
     pub(super) waiting: AtomicUsize,
     pub(super) gate: Gate,
+    pub(super) down: AtomicBool,
 }
 
 pub(super) struct Gate(pub(super) Semaphore);
@@ -35,6 +37,19 @@ impl Default for Gate {
 }
 
 impl FakeProvider {
+    /// The word of [`FakeProvider::containers`].
+    pub(super) const CONTAINERS: &'static str = "docker";
+
+    /// One that pretends to have containers: variables last only while a machine is awake.
+    pub fn containers() -> Self {
+        Self { containers: true, ..Self::default() }
+    }
+
+    /// From now on nothing can be reached, and every machine of [`FakeProvider::containers`] is gone; or all is well again.
+    pub fn set_down(&self, down: bool) {
+        self.shared.down.store(down, Ordering::SeqCst);
+    }
+
     /// Machines that are in memory.
     pub fn machines(&self) -> usize {
         self.shared.machines.load(Ordering::SeqCst)
@@ -59,7 +74,25 @@ impl FakeProvider {
 #[async_trait]
 impl Provider for FakeProvider {
     fn name(&self) -> &'static str {
-        "fake"
+        if self.containers { Self::CONTAINERS } else { "fake" }
+    }
+
+    async fn ready(&self) -> Result<()> {
+        match self.shared.down.load(Ordering::SeqCst) {
+            true => Err(Error::new(ErrorCode::ProviderUnavailable, "nothing answers")),
+            false => Ok(()),
+        }
+    }
+
+    fn check(&self, spec: &SandboxSpec) -> Result<()> {
+        match &spec.image {
+            Some(image) if !self.containers || image != "good" => Err(Error::args_invalid("no such image")),
+            _ => Ok(()),
+        }
+    }
+
+    fn mark(&self) -> &'static [u8] {
+        if self.containers { br#"{"provider":"docker""# } else { b"" }
     }
 
     fn guests(&self) -> Vec<GuestInfo> {
@@ -76,8 +109,9 @@ impl Provider for FakeProvider {
         spec: &SandboxSpec,
         state: Option<Arc<dyn Snapshot>>,
     ) -> Result<Box<dyn Machine>> {
+        self.ready().await?;
         self.shared.woken.fetch_add(1, Ordering::SeqCst);
-        let mut machine = FakeMachine::new(self.shared.clone(), spec.clone());
+        let mut machine = FakeMachine::new(self.shared.clone(), spec.clone(), self.name());
         if let Some(state) = state {
             machine.restore(state.as_ref()).await?;
         }
@@ -88,6 +122,7 @@ impl Provider for FakeProvider {
         let bytes = fetch(chunks.as_ref(), &state.root)?;
         let state: State =
             serde_json::from_slice(&bytes).map_err(|error| Error::internal("no state", error))?;
+        assert_eq!(state.provider, self.name(), "each provider reads its own");
         Ok(Arc::new(state))
     }
 

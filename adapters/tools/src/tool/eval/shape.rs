@@ -251,6 +251,7 @@ fn output() -> Json {
             .required("stderr_bytes", schema::integer(0, "Bytes dropped of standard error."))
             .build())
         .required("provider", schema::text("Who ran it, such as `wasm`; `none` when nothing ran."))
+        .optional("fallback_from", schema::text("Who was to run it and could not be had; only when somebody else ran it."))
         .optional("sandbox_id", schema::text("The sandbox that it ran in; only when that lasts."))
         .optional("recovery", schema::text("What the variables are after a run that was stopped in a sandbox that lasts: \
                                             before_run (as before it), earlier (as before an earlier run) or fresh."))

@@ -38,6 +38,18 @@ pub(crate) fn fields() -> Object {
             ),
         )
         .optional(
+            "provider",
+            schema::text("Who ran it: wasm or docker; docker also when it ran a part of it."),
+        )
+        .optional("fallback_from", schema::text("Who could not run all of it; only when somebody else did."))
+        .optional(
+            "elsewhere",
+            schema::list(
+                &schema::text("Its name."),
+                "Commands that another provider ran, on a copy of the files; only when there are any.",
+            ),
+        )
+        .optional(
             "unavailable",
             error_schema("What would have the missing commands; only when there are any."),
         )
@@ -163,6 +175,14 @@ pub(crate) fn executed(executed: &Executed) -> Map<String, Json> {
         fields.insert("missing".into(), executed.missing.clone().into());
         fields.insert("unavailable".into(), encode::error(&unavailable(&executed.missing)));
     }
+    fields.insert("provider".into(), outcome.provider.into());
+    if let Some(wanted) = outcome.fallback_from {
+        fields.insert("fallback_from".into(), wanted.into());
+    }
+    if !executed.elsewhere.is_empty() {
+        let names: Vec<&str> = executed.elsewhere.iter().map(|(name, _)| name.as_str()).collect();
+        fields.insert("elsewhere".into(), names.into());
+    }
     if let Some(recovery) = outcome.recovery {
         fields.insert("recovery".into(), recovery.as_str().into());
     }
@@ -179,5 +199,6 @@ pub(crate) fn executed(executed: &Executed) -> Map<String, Json> {
 fn unavailable(missing: &[String]) -> Error {
     let names = missing.join("`, `");
     Error::new(ErrorCode::CapabilityUnavailable, format!("there is no command `{names}` in this sandbox"))
-        .with_hint("`compgen -c` lists the commands that there are; a sandbox on a full OS image would have it (Docker provider)")
+        .with_hint("`compgen -c` lists the commands that there are; a container has more, where the operator allows one (sandbox_create with \
+             `provider`: `docker`)")
 }

@@ -1,0 +1,142 @@
+//! Which provider runs a sandbox, and what becomes of it when that one cannot be had (DESIGN: never silent, never weaker).
+//!
+//! A sandbox's provider is fixed when it is made. If it cannot be had, then or later, the sandbox goes on with the first
+//! provider, which isolates no less, on the same files; every outcome says so, until the provider is back and the sandbox
+//! wakes anew. Other ways round there is no fallback here.
+
+use std::sync::{Arc, PoisonError};
+
+use super::{Inner, Sandboxes};
+use crate::sandbox::chunk::fetch;
+use crate::sandbox::{ChunkId, ChunkSource, Machine, ProviderName, SandboxSpec, SavedState, Snapshot};
+use crate::{Error, ErrorCode, Outcome, Provider, Result};
+
+/// A provider, and how it is just now.
+pub struct ProviderState {
+    /// Its word.
+    pub name: &'static str,
+    /// Why it cannot serve; none: it can.
+    pub error: Option<Error>,
+}
+
+impl Sandboxes {
+    /// Adds a provider besides the first one, for sandboxes that ask for it.
+    pub fn add_provider(&self, provider: Arc<dyn Provider>) {
+        self.inner.providers.write().unwrap_or_else(PoisonError::into_inner).push(provider);
+    }
+
+    /// The providers, the first one first, and whether each can serve now.
+    pub async fn providers(&self) -> Vec<ProviderState> {
+        let mut states = Vec::new();
+        for provider in self.inner.all_providers() {
+            states.push(ProviderState { name: provider.name(), error: provider.ready().await.err() });
+        }
+        states
+    }
+
+    /// Settles who is to run a new sandbox.
+    ///
+    /// # Errors
+    /// What the provider says to what is asked; `provider_unavailable` when it cannot be had and nothing may take its place.
+    pub(super) async fn settle_provider(&self, spec: &mut SandboxSpec) -> Result<()> {
+        let ready = match self.inner.provider_of(spec) {
+            Ok(provider) => {
+                provider.check(spec)?;
+                provider.ready().await
+            }
+            Err(error) => Err(error),
+        };
+        match ready {
+            Err(error) if self.inner.falls_back(spec, &error) => {
+                tracing::warn!(%error, provider = spec.provider.as_str(), "the sandbox is made without its provider");
+                (spec.fallback_from, spec.provider) = (Some(spec.provider), ProviderName::default());
+                spec.image = None;
+                spec.memory = spec.memory.min(self.inner.rules.defaults.memory);
+                Ok(())
+            }
+            ready => ready,
+        }
+    }
+}
+
+impl Inner {
+    pub(super) fn all_providers(&self) -> Vec<Arc<dyn Provider>> {
+        let others = self.providers.read().unwrap_or_else(PoisonError::into_inner);
+        std::iter::once(&self.provider).chain(others.iter()).cloned().collect()
+    }
+
+    fn provider_of(&self, spec: &SandboxSpec) -> Result<Arc<dyn Provider>> {
+        if spec.provider == ProviderName::default() {
+            return Ok(self.provider.clone());
+        }
+        let word = spec.provider.as_str();
+        let found = self.all_providers().into_iter().find(|provider| provider.name() == word);
+        found.ok_or_else(|| {
+            Error::new(ErrorCode::ProviderUnavailable, format!("there is no {word} provider here"))
+                .with_hint("the operator allows it by naming images: `--docker-image IMAGE`")
+        })
+    }
+
+    fn falls_back(&self, spec: &SandboxSpec, error: &Error) -> bool {
+        self.rules.fallback
+            && spec.provider != ProviderName::default()
+            && error.code() == ErrorCode::ProviderUnavailable
+    }
+
+    /// A sandbox, awake, by its own provider or by the first one in its place.
+    ///
+    /// # Errors
+    /// What keeps the providers from waking it.
+    pub(super) async fn wake(
+        &self,
+        spec: &SandboxSpec,
+        state: Option<Arc<dyn Snapshot>>,
+    ) -> Result<Box<dyn Machine>> {
+        let woken = match self.provider_of(spec) {
+            Ok(provider) => provider.machine(spec, state.clone()).await,
+            Err(error) => Err(error),
+        };
+        match woken {
+            Err(error) if self.falls_back(spec, &error) => {
+                tracing::warn!(%error, provider = spec.provider.as_str(), "the sandbox wakes without its provider");
+                self.provider.machine(spec, state).await
+            }
+            woken => woken,
+        }
+    }
+
+    /// Reads saved state, whichever provider saved it.
+    pub(super) fn load(&self, saved: &SavedState) -> Result<Arc<dyn Snapshot>> {
+        let chunks = self.ledger.chunks();
+        self.writer_of(saved, chunks.as_ref())?.load(saved, chunks)
+    }
+
+    /// The chunks that saved state consists of, whichever provider saved it.
+    pub(super) fn reach(&self, saved: &SavedState, chunks: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
+        self.writer_of(saved, chunks)?.reach(saved, chunks)
+    }
+
+    /// The provider whose mark the state begins with.
+    fn writer_of(&self, saved: &SavedState, chunks: &dyn ChunkSource) -> Result<Arc<dyn Provider>> {
+        let others = self.providers.read().unwrap_or_else(PoisonError::into_inner);
+        if others.is_empty() {
+            return Ok(self.provider.clone());
+        }
+        let root = fetch(chunks, &saved.root)?;
+        let marked = |provider: &&Arc<dyn Provider>| {
+            let mark = provider.mark();
+            !mark.is_empty() && root.starts_with(mark)
+        };
+        Ok(others.iter().find(marked).unwrap_or(&self.provider).clone())
+    }
+}
+
+/// An outcome in a sandbox that was to be another provider's says so.
+pub(super) fn noted(mut outcome: Outcome, spec: &SandboxSpec) -> Outcome {
+    let wanted = spec.fallback_from.unwrap_or(spec.provider);
+    let elsewhere = wanted != ProviderName::default() && outcome.provider != wanted.as_str();
+    if elsewhere && outcome.fallback_from.is_none() {
+        outcome.fallback_from = Some(wanted.as_str());
+    }
+    outcome
+}

@@ -1,0 +1,126 @@
+//! Two providers: who runs a sandbox, and what becomes of it when that one cannot be had.
+
+use std::time::Duration;
+
+use super::fakes::{World, code, rules};
+use crate::sandbox::{Handle, Include, Name, ProviderName, SandboxSpec};
+use crate::sandboxes::{Asked, Rules, View};
+use crate::testing::FakeProvider;
+use crate::{ErrorCode, EvalRequest, Language, Outcome, Result};
+
+struct Two {
+    world: World,
+    containers: FakeProvider,
+}
+
+impl Two {
+    fn new(rules: Rules) -> Self {
+        let (world, containers) = (World::new(rules), FakeProvider::containers());
+        world.sandboxes.add_provider(std::sync::Arc::new(containers.clone()));
+        Self { world, containers }
+    }
+
+    async fn make(&self, name: &str, image: Option<&str>) -> Result<View> {
+        let spec = SandboxSpec {
+            provider: ProviderName::Docker,
+            image: image.map(str::to_owned),
+            ..SandboxSpec::default()
+        };
+        let asked = Asked { name: Some(Name::parse(name).unwrap()), spec: Some(spec), ..Asked::default() };
+        Ok(self.world.sandboxes.create(&self.world.owner, asked).await?.0)
+    }
+
+    async fn eval(&self, code: &str) -> Result<Outcome> {
+        self.world.eval("box", code).await
+    }
+
+    async fn file(&self) -> String {
+        let path = crate::GuestPath::parse("/workspace/a").unwrap();
+        let (owner, sandboxes) = (&self.world.owner, &self.world.sandboxes);
+        let (bytes, _) = sandboxes.read(owner, &Handle::IdOrName("box"), path, 0, 100).await.unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn s2_13_a_sandbox_is_run_by_the_provider_that_it_asked_for() {
+    let two = Two::new(rules());
+    two.make("box", Some("good")).await.unwrap();
+    let outcome = two.eval("write /workspace/a 1").await.unwrap();
+    assert_eq!((outcome.provider, outcome.fallback_from), ("docker", None));
+    assert_eq!((two.containers.woken(), two.world.provider.woken()), (1, 0));
+    two.world.create("other").await;
+    assert_eq!(two.world.eval("other", "hi").await.unwrap().provider, "fake");
+    // What is wrong with the request is no reason to run it elsewhere.
+    assert_eq!(code(two.make("worse", Some("bad")).await), Some(ErrorCode::ArgsInvalid));
+}
+
+#[tokio::test]
+async fn s3_16_without_its_provider_a_sandbox_is_the_first_ones_and_says_so() {
+    let two = Two::new(rules());
+    two.containers.set_down(true);
+    let view = two.make("box", Some("good")).await.unwrap();
+    assert_eq!(view.sandbox.spec.provider, ProviderName::Wasm);
+    assert_eq!(view.sandbox.spec.fallback_from, Some(ProviderName::Docker));
+    let outcome = two.eval("hi").await.unwrap();
+    assert_eq!((outcome.provider, outcome.fallback_from), ("fake", Some("docker")));
+    // It stays what it was made as.
+    two.containers.set_down(false);
+    assert_eq!(two.eval("hi").await.unwrap().provider, "fake");
+}
+
+#[tokio::test]
+async fn without_fallback_a_provider_that_is_missing_is_an_error() {
+    let two = Two::new(Rules { fallback: false, ..rules() });
+    two.containers.set_down(true);
+    assert_eq!(code(two.make("box", None).await), Some(ErrorCode::ProviderUnavailable));
+    let alone = World::new(Rules { fallback: false, ..rules() });
+    let spec = SandboxSpec { provider: ProviderName::Docker, ..SandboxSpec::default() };
+    let made = alone.sandboxes.create(&alone.owner, Asked { spec: Some(spec), ..Asked::default() }).await;
+    assert_eq!(code(made), Some(ErrorCode::ProviderUnavailable));
+}
+
+/// Files go with the sandbox in both directions; what was not saved yet is lost with the machine.
+#[tokio::test]
+async fn con_06_a_sandbox_whose_provider_breaks_goes_on_with_what_was_saved() {
+    let two = Two::new(rules());
+    two.make("box", None).await.unwrap();
+    two.eval("write /workspace/a saved").await.unwrap();
+    two.eval("set x 1").await.unwrap();
+    two.world.pass(Duration::from_secs(2)).await;
+    two.eval("write /workspace/a lost").await.unwrap();
+    two.containers.set_down(true);
+    let outcome = two.eval("get x").await.unwrap();
+    assert_eq!((outcome.provider, outcome.fallback_from), ("fake", Some("docker")));
+    assert_eq!(two.file().await, "saved");
+    two.eval("write /workspace/a here").await.unwrap();
+    two.world.pass(Duration::from_secs(100)).await;
+    two.containers.set_down(false);
+    assert_eq!(two.file().await, "here");
+    assert_eq!(two.eval("hi").await.unwrap().provider, "docker");
+    // Both kinds of state are in the ledger, and none is swept.
+    two.world.pass(Duration::from_secs(2)).await;
+    two.world.sandboxes.sweep().await.unwrap();
+    let neighbour = two.world.neighbour();
+    neighbour.sandboxes.add_provider(std::sync::Arc::new(two.containers.clone()));
+    assert_eq!(neighbour.eval("box", "hi").await.unwrap().provider, "docker");
+}
+
+#[tokio::test]
+async fn a_machine_that_forgets_stays_awake_and_its_checkpoints_say_that_they_are_files() {
+    let two = Two::new(rules());
+    two.make("box", None).await.unwrap();
+    two.eval("set x 1").await.unwrap();
+    two.world.pass(Duration::from_secs(600)).await;
+    assert_eq!(two.world.variable("box", "x").await, "1", "it has not been put to sleep");
+    let handle = Handle::IdOrName("box");
+    let sandboxes = &two.world.sandboxes;
+    let (made, _) = sandboxes.checkpoint(&two.world.owner, &handle, None, Include::Both).await.unwrap();
+    assert_eq!(made.label.include, Include::Files);
+    two.eval("write /workspace/a 2").await.unwrap();
+    sandboxes.restore(&two.world.owner, &handle, made.label.id.as_str()).await.unwrap();
+    let mut request = EvalRequest::new(Language::python(), "get x");
+    request.name = "later".into();
+    assert_eq!(two.world.variable("box", "x").await, "");
+    assert!(sandboxes.history(&two.world.owner, &handle).await.unwrap().is_empty());
+}
