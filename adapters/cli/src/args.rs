@@ -1,5 +1,6 @@
 //! The command line as it is written: raw text, no meaning yet. [`settings`](crate::settings) gives it one.
 
+mod docker;
 mod git;
 mod model;
 mod packages;
@@ -11,6 +12,7 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+pub(crate) use self::docker::DockerArgs;
 pub(crate) use self::git::GitArgs;
 pub(crate) use self::model::ModelArgs;
 pub(crate) use self::packages::PackageArgs;
@@ -345,6 +347,8 @@ pub(crate) struct McpArgs {
     pub(crate) packages: PackageArgs,
     #[command(flatten)]
     pub(crate) git: GitArgs,
+    #[command(flatten)]
+    pub(crate) docker: DockerArgs,
 }
 
 #[derive(Args, Debug)]

@@ -39,6 +39,11 @@ pub trait Provider: Send + Sync {
         }
     }
 
+    /// The images that the operator allows, the default first. Default none.
+    fn images(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The bytes that the first chunk of each of its saved states begins with; empty: those of no other provider.
     fn mark(&self) -> &'static [u8] {
         b""

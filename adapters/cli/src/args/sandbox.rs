@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::GitArgs;
+use super::{DockerArgs, GitArgs};
 
 /// Where sandboxes are kept.
 #[derive(Args, Debug, Default)]
@@ -17,6 +17,8 @@ pub(crate) struct StateArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) git: GitArgs,
+    #[command(flatten)]
+    pub(crate) docker: DockerArgs,
 }
 
 /// Skills that new sandboxes see.
@@ -48,6 +50,9 @@ pub(crate) enum SandboxCommand {
         /// The branch to clone [default: the repository's own]
         #[arg(long, value_name = "NAME", requires = "repo")]
         branch: Option<String>,
+        /// Make it a container of this image, which --docker-image allows
+        #[arg(long, value_name = "IMAGE")]
+        image: Option<String>,
     },
     /// List the sandboxes, stopped ones as well
     List,

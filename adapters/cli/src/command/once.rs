@@ -1,11 +1,12 @@
 //! One run in one process: what `eval` and `run` share.
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use dormouse::wasm::Allocation;
 use dormouse::{Dormouse, Error, Outcome, Policy, Result};
 use dormouse_tools::encode;
+use tokio::runtime::Runtime;
 
 use crate::args::PlaceArgs;
 use crate::exit::Failure;
@@ -41,13 +42,19 @@ pub(crate) fn dormouse(place: &PlaceArgs, policy: Policy) -> Result<Dormouse> {
     settings::builder(place)?.policy(policy).allocation(Allocation::OnDemand).build()
 }
 
-/// Waits for a future, on this thread.
+/// Waits for a future, on this thread. All of a process wait on one event loop: what a sandbox holds open between two waits,
+/// such as the connection to a container engine, belongs to it.
 pub(crate) fn wait<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .map_err(|error| Error::internal("the event loop cannot be started", error))?
-        .block_on(future)
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    let runtime = match RUNTIME.get() {
+        Some(runtime) => runtime,
+        None => {
+            let made = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let made = made.map_err(|error| Error::internal("the event loop cannot be started", error))?;
+            RUNTIME.get_or_init(|| made)
+        }
+    };
+    runtime.block_on(future)
 }
 
 /// Waits for a run. None when it was given up because nobody reads its output.

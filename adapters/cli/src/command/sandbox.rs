@@ -81,8 +81,10 @@ fn eval(
 /// The tool of a command, and its arguments.
 fn meant(command: SandboxCommand) -> (&'static str, Json) {
     match command {
-        SandboxCommand::Create { name, session_key, repo, branch, .. } => {
-            let arguments = json!({"name": name, "session_key": session_key, "repo": repo, "branch": branch});
+        SandboxCommand::Create { name, session_key, repo, branch, image, .. } => {
+            let arguments = json!({
+                "name": name, "session_key": session_key, "repo": repo, "branch": branch, "image": image,
+            });
             ("sandbox_create", arguments)
         }
         SandboxCommand::List => ("sandbox_list", json!({"limit": PAGE})),

@@ -1,7 +1,8 @@
 //! `sandbox_capabilities`: what this installation can do. Starts nothing.
 
 use async_trait::async_trait;
-use dormouse_core::{Access, Error, EvalRequest, Grants, Limits, Manager};
+use dormouse_core::sandboxes::ProviderState;
+use dormouse_core::{Access, Error, EvalRequest, Grants, Limits, Manager, Sandboxes};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Tool, error_schema};
@@ -12,7 +13,7 @@ use crate::skills::{self, Skills};
 use crate::surface::{Annotations, CallContext, Reply, ToolSpec};
 
 const DESCRIPTION: &str = "Lists what the sandbox can do: installed languages with their interpreter versions, default \
-limits and ceilings of time, memory and output, mounted folders, skills, and whether writes or network access can be granted. \
+limits and ceilings of time, memory and output, providers and container images, mounted folders, skills, and whether writes or network access can be granted. \
 Use it once before `sandbox_eval` when the language or a limit matters. It takes no arguments, starts nothing and \
 answers at once.";
 
@@ -20,11 +21,17 @@ pub(crate) struct Capabilities {
     manager: Manager,
     granted: Grants,
     skills: Skills,
+    sandboxes: Option<Sandboxes>,
     spec: ToolSpec,
 }
 
 impl Capabilities {
-    pub(crate) fn new(manager: Manager, granted: Grants, skills: Skills) -> Self {
+    pub(crate) fn new(
+        manager: Manager,
+        granted: Grants,
+        skills: Skills,
+        sandboxes: Option<Sandboxes>,
+    ) -> Self {
         let spec = ToolSpec {
             name: "sandbox_capabilities",
             title: "Show sandbox capabilities",
@@ -38,11 +45,22 @@ impl Capabilities {
                 open_world: false,
             },
         };
-        Self { manager, granted, skills, spec }
+        Self { manager, granted, skills, sandboxes, spec }
     }
 
-    fn describe(&self, error: &Json) -> Json {
+    /// With what is known of the providers, the first one first.
+    fn describe(&self, others: &[ProviderState], error: &Json) -> Json {
         let found = self.manager.capabilities();
+        let names = || others.iter().skip(1).map(|provider| provider.name);
+        let providers: Vec<&str> = found.providers.iter().copied().chain(names()).collect();
+        let unavailable: Vec<Json> = others
+            .iter()
+            .filter_map(|provider| {
+                let error = provider.error.as_ref()?;
+                Some(json!({"provider": provider.name, "reason": error.to_string()}))
+            })
+            .collect();
+        let images: Vec<&String> = others.iter().flat_map(|provider| &provider.images).collect();
         let languages: Vec<Json> = found
             .guests
             .iter()
@@ -66,7 +84,9 @@ impl Capabilities {
             .collect();
         json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "providers": found.providers,
+            "providers": providers,
+            "unavailable": unavailable,
+            "images": images,
             "languages": languages,
             "defaults": limits(&found.defaults),
             "ceilings": limits(&found.ceiling),
@@ -102,13 +122,17 @@ impl Tool for Capabilities {
         if let Err(error) = decode(&[], arguments) {
             return self.refuse(&error);
         }
-        let structured = self.describe(&Json::Null);
+        let others = match &self.sandboxes {
+            Some(sandboxes) => sandboxes.providers().await,
+            None => Vec::new(),
+        };
+        let structured = self.describe(&others, &Json::Null);
         Reply { text: structured.to_string(), structured, is_error: false }
     }
 
     fn refuse(&self, error: &Error) -> Reply {
         Reply {
-            structured: self.describe(&encode::error(error)),
+            structured: self.describe(&[], &encode::error(error)),
             text: encode::error_text(error),
             is_error: true,
         }
@@ -129,9 +153,24 @@ fn output() -> Json {
             schema::flag("Whether writes are granted to a call that asks with `allow_writes`."),
         )
         .build();
+    let unavailable = Object::new()
+        .required("provider", schema::text("Its name."))
+        .required("reason", schema::text("Why it cannot be had."))
+        .build();
     Object::new()
         .required("version", schema::text("Version of Dormouse."))
-        .required("providers", schema::list(&schema::text("Name."), "Who runs snippets."))
+        .required(
+            "providers",
+            schema::list(&schema::text("Name."), "Who runs sandboxes; the first runs snippets without one."),
+        )
+        .required("unavailable", schema::list(&unavailable, "Providers that cannot be had just now."))
+        .required(
+            "images",
+            schema::list(
+                &schema::text("What to give as `image`."),
+                "Images of containers, the default first.",
+            ),
+        )
         .required("languages", schema::list(&language, "Languages, sorted by name."))
         .required("defaults", limits_schema("Limits of a call that asks for none."))
         .required(

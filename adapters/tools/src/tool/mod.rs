@@ -88,7 +88,9 @@ pub(crate) fn all(
     });
     let mut tools: Vec<Box<dyn Tool>> = match (profile, &kept) {
         (Profile::Sandbox, kept) => {
-            let capabilities = capabilities::Capabilities::new(manager.clone(), grants.clone(), skills);
+            let sandboxes = kept.as_ref().map(|kept| kept.sandboxes.clone());
+            let capabilities =
+                capabilities::Capabilities::new(manager.clone(), grants.clone(), skills, sandboxes);
             let eval = eval::Eval::new(manager, grants, kept.clone(), models.clone());
             let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(capabilities), Box::new(eval)];
             tools.extend(kept.iter().flat_map(verbs));

@@ -15,6 +15,8 @@ use crate::{Error, ErrorCode, Outcome, Provider, Result};
 pub struct ProviderState {
     /// Its word.
     pub name: &'static str,
+    /// The images that the operator allows, the default first.
+    pub images: Vec<String>,
     /// Why it cannot serve; none: it can.
     pub error: Option<Error>,
 }
@@ -29,7 +31,8 @@ impl Sandboxes {
     pub async fn providers(&self) -> Vec<ProviderState> {
         let mut states = Vec::new();
         for provider in self.inner.all_providers() {
-            states.push(ProviderState { name: provider.name(), error: provider.ready().await.err() });
+            let (name, images) = (provider.name(), provider.images());
+            states.push(ProviderState { name, images, error: provider.ready().await.err() });
         }
         states
     }

@@ -38,6 +38,10 @@ pub(super) fn run(
         let mut answer = encode::outcome(&executed.outcome);
         answer["sandbox_id"] = json!(id.as_str());
         answer["missing"] = json!(executed.missing);
+        if !executed.elsewhere.is_empty() {
+            let names: Vec<&str> = executed.elsewhere.iter().map(|(name, _)| name.as_str()).collect();
+            answer["elsewhere"] = json!(names);
+        }
         print::out(&format!("{answer}\n"))?;
         return Ok(u8::try_from(executed.outcome.exit_code()).unwrap_or(1));
     }

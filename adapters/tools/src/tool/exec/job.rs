@@ -95,6 +95,15 @@ fn job_fields(object: Object) -> Object {
             "unavailable",
             error_schema("What would have the missing commands; only when there are any."),
         )
+        .optional("provider", schema::text("Who ran it; only when it has ended."))
+        .optional("fallback_from", schema::text("Who could not run all of it; only when somebody else did."))
+        .optional(
+            "elsewhere",
+            schema::list(
+                &schema::text("Its name."),
+                "Commands that another provider ran; only when there are any.",
+            ),
+        )
         .optional("cause", error_schema("What ended it, if a limit or somebody did."))
 }
 
