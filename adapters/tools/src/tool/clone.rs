@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dormouse_core::sandbox::{Owner, Sandbox};
+use dormouse_core::sandbox::{Owner, ProviderName, Sandbox};
 use dormouse_core::sandboxes::CommandLine;
 use dormouse_core::{Error, ErrorCode, GuestPath, Result, Status};
 
@@ -44,7 +44,16 @@ impl Repository {
         let mut line = CommandLine::new(format!("git clone -q {branch}-- {} .", quoted(&self.address)));
         line.directory = Some(GuestPath::parse(FOLDER)?);
         line.wall = TIME.min(kept.sandboxes.rules().command);
+        // Containers have no network: the sandbox is wasm's, which has the operator's git, until it has its files.
+        let (provider, memory) = (sandbox.spec.provider, sandbox.spec.memory);
+        if provider != ProviderName::Wasm {
+            let least = memory.min(kept.sandboxes.rules().defaults.memory);
+            kept.sandboxes.move_to(owner, &by_id(&sandbox.id), ProviderName::Wasm, least).await?;
+        }
         let (_, executed) = kept.sandboxes.exec(owner, &by_id(&sandbox.id), line).await?;
+        if provider != ProviderName::Wasm {
+            kept.sandboxes.move_to(owner, &by_id(&sandbox.id), provider, memory).await?;
+        }
         let outcome = executed.outcome;
         if let Status::Stopped(error) = outcome.status {
             return Err(error);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::Sandboxes;
 use crate::packages::{Added, Adding, PackageManager, PackageProgress, Packages, add};
-use crate::sandbox::{Handle, Include, Owner, SandboxId};
-use crate::{Error, ErrorCode, Result};
+use crate::sandbox::{Handle, Include, Machine, Owner, SandboxId};
+use crate::{Error, ErrorCode, EvalRequest, Language, Result, Status, Value};
 
 impl Sandboxes {
     /// Lets sandboxes have packages for a Python of this version, such as `3.14.7`. Only the first call counts.
@@ -31,14 +31,31 @@ impl Sandboxes {
             return Err(Error::new(ErrorCode::CapabilityUnavailable, "packages cannot be installed here")
                 .with_hint("have the operator turn them on with `--packages`"));
         };
-        let adding = Adding { manager, requirements, upgrade, folder: None, saves: true, python };
         let mut visit = self.visit(owner, handle).await?;
         let machine = visit.machine().await?;
+        let python = match manager {
+            PackageManager::Pip if machine.forgets() => own_python(machine.as_mut()).await?,
+            _ => python,
+        };
+        let adding = Adding { manager, requirements, upgrade, folder: None, saves: true, python };
         let before = machine.snapshot(Include::Files).await?;
         let done = add(machine.files(), packages.as_ref(), &adding, progress).await;
         if done.is_err() {
             machine.restore(before.as_ref()).await?;
         }
         Ok((visit.record.id.clone(), done?))
+    }
+}
+
+/// The version of the Python that a container has.
+async fn own_python(machine: &mut dyn Machine) -> Result<String> {
+    let code = "__import__('platform').python_version()";
+    let outcome = machine.eval(EvalRequest::new(Language::python(), code)).await?;
+    match outcome.status {
+        Status::Returned(Value::String { value, .. }) => Ok(value),
+        Status::Stopped(error) => Err(error),
+        _ => {
+            Err(Error::new(ErrorCode::CapabilityUnavailable, "the sandbox's Python does not say its version"))
+        }
     }
 }

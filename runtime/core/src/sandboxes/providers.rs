@@ -8,7 +8,9 @@ use std::sync::{Arc, PoisonError};
 
 use super::{Inner, Sandboxes};
 use crate::sandbox::chunk::fetch;
-use crate::sandbox::{ChunkId, ChunkSource, Machine, ProviderName, SandboxSpec, SavedState, Snapshot};
+use crate::sandbox::{
+    ChunkId, ChunkSource, Handle, Machine, Owner, ProviderName, Sandbox, SandboxSpec, SavedState, Snapshot,
+};
 use crate::{Error, ErrorCode, Outcome, Provider, Result};
 
 /// A provider, and how it is just now.
@@ -35,6 +37,28 @@ impl Sandboxes {
             states.push(ProviderState { name, images, error: provider.ready().await.err() });
         }
         states
+    }
+
+    /// Gives a sandbox to another provider, with that much memory in bytes: its files go with it, its interpreters do not. The
+    /// next call wakes it there.
+    ///
+    /// # Errors
+    /// `unknown_sandbox`, `invalid_state`, and what keeps it from being saved.
+    pub async fn move_to(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        provider: ProviderName,
+        memory: u64,
+    ) -> Result<()> {
+        let visit = self.visit(owner, handle).await?;
+        let change = move |record: &mut Sandbox| {
+            (record.spec.provider, record.spec.memory) = (provider, memory);
+        };
+        let mut visit = visit.save(change).await?;
+        visit.live.jobs.end();
+        visit.live.machine = None;
+        Ok(())
     }
 
     /// Settles who is to run a new sandbox.
@@ -102,7 +126,8 @@ impl Inner {
         match woken {
             Err(error) if self.falls_back(spec, &error) => {
                 tracing::warn!(%error, provider = spec.provider.as_str(), "the sandbox wakes without its provider");
-                self.provider.machine(spec, state).await
+                let memory = spec.memory.min(self.rules.defaults.memory);
+                self.provider.machine(&SandboxSpec { memory, ..spec.clone() }, state).await
             }
             woken => woken,
         }

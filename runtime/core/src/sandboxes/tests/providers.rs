@@ -124,3 +124,20 @@ async fn a_machine_that_forgets_stays_awake_and_its_checkpoints_say_that_they_ar
     assert_eq!(two.world.variable("box", "x").await, "");
     assert!(sandboxes.history(&two.world.owner, &handle).await.unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn a_sandbox_that_moves_takes_its_files_along() {
+    let two = Two::new(rules());
+    two.make("box", None).await.unwrap();
+    two.eval("write /workspace/a 1").await.unwrap();
+    two.eval("set x 1").await.unwrap();
+    let (owner, handle, sandboxes) = (&two.world.owner, Handle::IdOrName("box"), &two.world.sandboxes);
+    sandboxes.move_to(owner, &handle, ProviderName::Wasm, 1 << 20).await.unwrap();
+    assert_eq!((two.containers.machines(), two.file().await.as_str()), (0, "1"));
+    assert_eq!(two.eval("write /workspace/a 2").await.unwrap().provider, "fake");
+    assert_eq!(two.world.variable("box", "x").await, "");
+    sandboxes.move_to(owner, &handle, ProviderName::Docker, 1 << 20).await.unwrap();
+    assert_eq!((two.file().await.as_str(), two.world.provider.machines()), ("2", 0));
+    let outcome = two.eval("hi").await.unwrap();
+    assert_eq!((outcome.provider, outcome.fallback_from), ("docker", None));
+}
