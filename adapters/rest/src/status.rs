@@ -13,7 +13,10 @@ const RETRY: &str = "1";
 /// The status of a request that was refused with this code.
 pub fn of(code: ErrorCode) -> StatusCode {
     match code {
-        ErrorCode::ArgsInvalid | ErrorCode::UnknownLanguage => StatusCode::BAD_REQUEST,
+        ErrorCode::ArgsInvalid
+        | ErrorCode::UnknownLanguage
+        | ErrorCode::UnknownSource
+        | ErrorCode::TemplateMissingKey => StatusCode::BAD_REQUEST,
         ErrorCode::Unauthorized => StatusCode::UNAUTHORIZED,
         ErrorCode::Forbidden | ErrorCode::NetworkDenied | ErrorCode::WriteDenied | ErrorCode::PathDenied => {
             StatusCode::FORBIDDEN
@@ -45,7 +48,10 @@ pub fn of(code: ErrorCode) -> StatusCode {
         }
         ErrorCode::ModelUnavailable | ErrorCode::IndexUnavailable => StatusCode::BAD_GATEWAY,
         ErrorCode::CapabilityUnavailable => StatusCode::NOT_IMPLEMENTED,
-        ErrorCode::GuestMissing | ErrorCode::StateUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::GuestMissing | ErrorCode::StateUnavailable | ErrorCode::ProviderUnavailable => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        ErrorCode::HealthTimeout => StatusCode::GATEWAY_TIMEOUT,
         // `state_damaged`, `internal`, and codes to come until they are named here.
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -110,7 +116,8 @@ mod tests {
         let wanted = "args_invalid 400\ntoo_large 413\nunknown_language 400\nguest_missing 503\n\
             guest_mismatch 409\nbad_component 422\nlimit_time 422\nlimit_fuel 422\nlimit_memory 422\n\
             limit_stack 422\nlimit_host 422\nguest_trap 422\nproject_failed 422\nnetwork_denied 403\n\
-            write_denied 403\npath_denied 403\ncapability_unavailable 501\nbusy 429\ncancelled 408\n\
+            write_denied 403\npath_denied 403\ncapability_unavailable 501\nprovider_unavailable 503\n\
+            unknown_source 400\ntemplate_missing_key 400\nhealth_timeout 504\nbusy 429\ncancelled 408\n\
             not_found 404\nunknown_sandbox 404\nunknown_checkpoint 404\ncheckpoint_of_other_sandbox 409\n\
             name_taken 409\ninvalid_state 409\nquota_exceeded 429\nlimit_disk 422\nconflict 409\n\
             state_damaged 500\nstate_unavailable 503\nmodel_unavailable 502\nmodel_rate_limited 429\n\
