@@ -1,5 +1,6 @@
 //! The checked meaning of the command line: every option is read, every default decided, in this one place.
 
+pub(crate) mod docker;
 mod git;
 mod grants;
 mod model;
@@ -23,7 +24,7 @@ use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 pub(crate) use serve::{Serve, serve};
 
 use crate::args::{
-    BoundArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs, SkillArgs, StateArgs,
+    BoundArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs, SkillArgs, StateArgs,
 };
 
 /// What `eval` shall do.
@@ -74,6 +75,8 @@ pub(crate) struct Mcp {
     pub(crate) packages: PackageArgs,
     /// What reaches remote git repositories, if any is allowed.
     pub(crate) remotes: Option<Arc<dyn Programs>>,
+    /// Containers.
+    pub(crate) docker: DockerArgs,
 }
 
 /// A runtime builder for this cache folder and these languages.
@@ -88,14 +91,17 @@ pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
 /// A runtime that keeps sandboxes, for one command.
 pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     let policy = Policy { allow_writes: true, ..Policy::default() };
+    let folder = state_folder(state.state_dir.as_deref())?;
     let dormouse = builder(place)?
         .policy(policy)
         .allocation(Allocation::OnDemand)
-        .state(state_folder(state.state_dir.as_deref())?)
+        .state(&folder)
+        .rules(docker::rules(&state.docker))
         .build()?;
     if let Some(remotes) = git::remotes(&state.git)? {
         dormouse.sandboxes()?.offer(remotes);
     }
+    docker::offer(&dormouse, &state.docker, &folder, &[])?;
     Ok(dormouse)
 }
 
@@ -225,6 +231,7 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     let model = model::model(&arguments.model)?;
     let packages = arguments.packages.clone();
     let remotes = git::remotes(&arguments.git)?;
+    let docker = arguments.docker.clone();
     Ok(Mcp {
         grants,
         skills,
@@ -238,6 +245,7 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         model,
         packages,
         remotes,
+        docker,
     })
 }
 

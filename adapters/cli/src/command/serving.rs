@@ -29,7 +29,8 @@ impl Serving {
     /// # Errors
     /// As [`dormouse::Builder::build`].
     pub(super) fn new(place: &PlaceArgs, meant: Mcp) -> Result<Self> {
-        let mut builder = settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready);
+        let rules = settings::docker::rules(&meant.docker);
+        let mut builder = settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
         if let Some(folder) = &meant.state {
             builder = builder.state(folder);
         }
@@ -41,6 +42,10 @@ impl Serving {
         }
         if let (Some(sandboxes), Some(remotes)) = (&sandboxes, &meant.remotes) {
             sandboxes.offer(remotes.clone());
+        }
+        if let Some(folder) = &meant.state {
+            // Last: what somebody here has needs no container.
+            settings::docker::offer(&dormouse, &meant.docker, folder, &meant.grants.mounts)?;
         }
         Ok(Self { dormouse, sandboxes, meant })
     }

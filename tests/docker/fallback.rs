@@ -1,0 +1,75 @@
+//! From one provider to the other: commands, sandboxes, files.
+
+use dormouse::sandboxes::Rules;
+use dormouse_tests::lasting;
+use serde_json::json;
+
+use super::{Desk, FULL};
+
+/// Where nobody listens.
+const NOWHERE: &str = "unix:///nonexistent/docker.sock";
+
+#[test]
+fn a_command_that_wasm_does_not_have_runs_in_a_container_on_a_copy_of_the_files() {
+    let Some(desk) = Desk::new("fallback of commands") else { return };
+    desk.call("sandbox_create", json!({"name": "cell"}));
+    let without = desk.exec("cell", "factor 12");
+    assert_eq!((&without["exit_code"], &without["missing"]), (&json!(127), &json!(["factor"])), "{without}");
+    lasting::sandboxes(&desk.dormouse).offer(desk.provider.programs());
+    let with = desk.exec("cell", "echo 12 | factor | sed 's/:/ =/'");
+    assert_eq!(with["stdout"], "12 = 2 2 3\n", "{with}");
+    assert_eq!((&with["provider"], &with["fallback_from"]), (&json!("docker"), &json!("wasm")), "{with}");
+    assert_eq!(with["elsewhere"], json!(["factor"]));
+    // What it reads and writes are the sandbox's own files; what it removes is gone.
+    desk.exec("cell", "mkdir d; echo abcdef > d/in; echo gone > d/old");
+    let split = desk.exec("cell", "cd d && split -b 3 in part. && tsort /dev/null; ls");
+    assert_eq!(split["stdout"], "in\nold\npart.aa\npart.ab\npart.ac\n", "{split}");
+    let status = desk.exec("cell", "factor x");
+    assert_eq!(status["exit_code"], 1, "{status}");
+    // What nobody has is missing still, and what is here stays here.
+    let nobody = desk.exec("cell", "no-such-command");
+    assert_eq!((&nobody["exit_code"], &nobody["missing"]), (&json!(127), &json!(["no-such-command"])), "{nobody}");
+    let here = desk.exec("cell", "echo here");
+    assert_eq!((&here["provider"], &here["elsewhere"]), (&json!("wasm"), &json!(null)));
+    desk.close();
+}
+
+#[test]
+fn con_06_without_an_engine_a_sandbox_is_wasms_and_says_so() {
+    let Some(desk) = Desk::with("no engine", Some(NOWHERE), Rules::default()) else { return };
+    let made = desk.call("sandbox_create", json!({"name": "box", "image": FULL}));
+    assert_eq!((&made["provider"], &made["fallback_from"]), (&json!("wasm"), &json!("docker")), "{made}");
+    let ran = desk.call("sandbox_eval", json!({"sandbox": "box", "code": "1 + 1"}));
+    assert_eq!((&ran["provider"], &ran["fallback_from"]), (&json!("wasm"), &json!("docker")), "{ran}");
+    let found = desk.call("sandbox_capabilities", json!({}));
+    assert_eq!(found["unavailable"][0]["provider"], "docker", "{found}");
+    assert_eq!(found["images"], json!([FULL]));
+}
+
+#[test]
+fn con_06_without_fallback_a_missing_engine_is_an_error_with_a_hint() {
+    let rules = Rules { fallback: false, ..Rules::default() };
+    let Some(desk) = Desk::with("no fallback", Some(NOWHERE), rules) else { return };
+    let refused = desk.call("sandbox_create", json!({"name": "box", "provider": "docker"}));
+    assert_eq!(refused["error"]["code"], "provider_unavailable", "{refused}");
+    assert!(!refused["error"]["hint"].as_str().unwrap().is_empty());
+    let wrong = desk.call("sandbox_create", json!({"name": "box", "image": "other:1"}));
+    assert_ne!(wrong["error"], json!(null));
+}
+
+#[test]
+fn files_go_from_wasm_to_a_container_and_back() {
+    let Some(desk) = Desk::new("moving files") else { return };
+    use dormouse::sandbox::{Handle, Owner, ProviderName};
+    desk.call("sandbox_create", json!({"name": "box"}));
+    desk.exec("box", "mkdir -p a/b; echo text > a/b/f; ln -s f a/b/link; printf '\\x00\\xff' > bytes; touch empty");
+    let sum = desk.exec("box", "find . -type f | sort | xargs sha256sum; readlink a/b/link")["stdout"].clone();
+    let sandboxes = lasting::sandboxes(&desk.dormouse);
+    let (owner, handle) = (Owner::local(), Handle::IdOrName("box"));
+    for provider in [ProviderName::Docker, ProviderName::Wasm, ProviderName::Docker] {
+        dormouse_tests::sandbox::wait(sandboxes.move_to(&owner, &handle, provider, 256 << 20)).unwrap();
+        let there = desk.exec("box", "find . -type f | sort | xargs sha256sum; readlink a/b/link");
+        assert_eq!((&there["stdout"], &there["provider"]), (&sum, &json!(provider.as_str())), "{there}");
+    }
+    desk.close();
+}

@@ -1,0 +1,135 @@
+//! Both providers behind one surface: the same answers, files that go from one to the other, fallback, the worked examples.
+//! Needs a container engine with the images of `cargo xtask engine images`. Without one each test says so and ends; with
+//! DORMOUSE_REQUIRE_DOCKER=1 it fails instead.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
+#![allow(clippy::print_stderr, reason = "what a system does not let a test do is said")]
+
+mod command_line;
+mod fallback;
+mod same;
+mod workflow;
+
+use std::sync::Arc;
+
+use dormouse::sandbox::{Handle, Owner};
+use dormouse::sandboxes::Rules;
+use dormouse::wasm::Allocation;
+use dormouse::{Access, Dormouse, Grants, GuestPath, Mount, Policy, Provider as _};
+use dormouse_docker::{DockerProvider, Settings};
+use dormouse_tests::{lasting, sandbox};
+use dormouse_tools::{CallContext, HostFolders, Profile, Surface, Toolset};
+use serde_json::{Value as Json, json};
+
+/// The image with bash, Python, Node and git.
+const FULL: &str = "dormouse-test/full:1";
+
+/// An installation with both providers.
+struct Desk {
+    dormouse: Dormouse,
+    provider: DockerProvider,
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    /// None, said: there is no engine here.
+    fn new(test: &str) -> Option<Self> {
+        Self::with(test, None, Rules::default())
+    }
+
+    fn with(test: &str, address: Option<&str>, rules: Rules) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("shared")).unwrap();
+        let state = folder.path().join("state");
+        let policy = Policy { allow_writes: true, ..Policy::default() };
+        let builder = Dormouse::builder().unwrap().policy(policy).allocation(Allocation::OnDemand);
+        let dormouse = builder.state(&state).rules(rules).build().unwrap();
+        let settings = Settings {
+            address: address.map(str::to_owned),
+            state: Some(state),
+            images: vec![FULL.into()],
+            roots: vec![folder.path().join("shared").canonicalize().unwrap()],
+            warm: 0,
+            ..Settings::default()
+        };
+        let provider = DockerProvider::new(settings).unwrap();
+        if address.is_none() && !is_there(test, &provider) {
+            return None;
+        }
+        dormouse.sandboxes().unwrap().add_provider(Arc::new(provider.clone()));
+        Some(Self { dormouse, provider, folder })
+    }
+
+    /// The tools of a profile, with the folder `shared` at `/shared`.
+    fn surface(&self, profile: Profile) -> Surface {
+        let mount = Mount {
+            source: self.folder.path().join("shared").canonicalize().unwrap(),
+            target: GuestPath::parse("/shared").unwrap(),
+            access: Access::ReadOnly,
+        };
+        Surface::new(self.dormouse.manager().clone())
+            .with_profile(profile)
+            .with_grants(&Grants { mounts: vec![mount], ..Grants::default() })
+            .with_sandboxes(lasting::sandboxes(&self.dormouse).clone(), HostFolders::default())
+            .with_tools(Toolset::All)
+            .unwrap()
+    }
+
+    /// What a tool answers.
+    #[track_caller]
+    fn call(&self, tool: &str, arguments: Json) -> Json {
+        let Json::Object(arguments) = arguments else { panic!("arguments are an object") };
+        let surface = self.surface(Profile::Sandbox);
+        sandbox::wait(surface.call(tool, arguments, CallContext::default())).unwrap().structured
+    }
+
+    /// A sandbox in a container.
+    #[track_caller]
+    fn container(&self, name: &str) -> Json {
+        let made = self.call("sandbox_create", json!({"name": name, "image": FULL}));
+        assert_eq!((&made["provider"], &made["error"]), (&json!("docker"), &json!(null)), "{made}");
+        made
+    }
+
+    /// Runs a command line.
+    #[track_caller]
+    fn exec(&self, name: &str, line: &str) -> Json {
+        self.call("sandbox_exec", json!({"sandbox": name, "command": line, "timeout_ms": 60_000}))
+    }
+
+    /// Ends everything; nothing of it is left on the engine.
+    fn close(self) {
+        for view in lasting::sandboxes(&self.dormouse).list(&Owner::local(), None, None, 100).unwrap() {
+            let handle = Handle::IdOrName(view.sandbox.id.as_str());
+            sandbox::wait(lasting::sandboxes(&self.dormouse).destroy(&Owner::local(), &handle)).unwrap();
+        }
+        sandbox::wait(lasting::sandboxes(&self.dormouse).close()).unwrap();
+        let left = sandbox::wait(self.provider.left()).unwrap();
+        assert!(left.is_empty(), "left on the engine: {left:?}");
+    }
+}
+
+/// Whether the engine and its images are there.
+fn is_there(test: &str, provider: &DockerProvider) -> bool {
+    let required = std::env::var_os("DORMOUSE_REQUIRE_DOCKER").is_some_and(|value| value == "1");
+    let why = match sandbox::wait(provider.ready()) {
+        Ok(()) => match sandbox::wait(provider.has_image(FULL)) {
+            Ok(true) => return true,
+            Ok(false) => format!("the image {FULL} is not there (cargo xtask engine images)"),
+            Err(error) => error.to_string(),
+        },
+        Err(error) => error.to_string(),
+    };
+    assert!(!required, "{test} must run: {why}");
+    eprintln!("skipped {test}: {why}");
+    false
+}
+
+/// A snippet's answer without what differs from run to run and from provider to provider.
+fn told(mut answer: Json) -> Json {
+    let fields = answer.as_object_mut().unwrap();
+    for name in ["duration_ms", "memory_peak_bytes", "provider", "sandbox_id"] {
+        fields.shift_remove(name);
+    }
+    answer
+}

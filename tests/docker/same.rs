@@ -1,0 +1,93 @@
+//! A client cannot tell the providers apart but by `provider`.
+
+use serde_json::{Value as Json, json};
+
+use super::{Desk, told};
+
+/// Snippets whose answers must be equal to the letter.
+const PYTHON: [&str; 14] = [
+    "1 + 1",
+    "print('out'); import sys; print('err', file=sys.stderr); 'value'",
+    "[1, 2.5, None, True, 'text', b'bytes', {'a': [1, 2]}, (1, 2), {3}]",
+    "float('nan'), float('inf'), -0.0, 10**30",
+    "x = []; x.append(x); x",
+    "(n for n in range(100))",
+    "import itertools; itertools.count()",
+    "'a' * 100000",
+    "'\\ud800'",
+    "1 / 0",
+    "def f():\n    raise ValueError('no') from KeyError('k')\nf()",
+    "import sys; sys.exit(3)",
+    "class A:\n    def __init__(self): self.a = 1\nA()",
+    "x = 5",
+];
+
+const JAVASCRIPT: [&str; 10] = [
+    "1 + 1",
+    "console.log('out'); console.error('err'); 'value'",
+    "[1, 2.5, null, true, 'text', {a: [1, 2]}, undefined, 10n ** 30n]",
+    "new Map([[1, 2], ['a', {b: 1}]])",
+    "const x = {}; x.self = x; x",
+    "NaN",
+    "'a'.repeat(100000)",
+    "await Promise.resolve(7)",
+    "var kept = 5; kept",
+    "Symbol('s')",
+];
+
+fn compare(language: &str, snippets: &[&str]) {
+    let test = format!("same values in {language}");
+    let Some(desk) = Desk::new(&test) else { return };
+    desk.container("box");
+    let made = desk.call("sandbox_create", json!({"name": "cell"}));
+    assert_eq!(made["provider"], "wasm");
+    let ask = |sandbox: &str, code: &str| -> Json {
+        desk.call("sandbox_eval", json!({"sandbox": sandbox, "language": language, "code": code}))
+    };
+    let mut differ = Vec::new();
+    for code in snippets {
+        let (container, cell) = (ask("box", code), ask("cell", code));
+        assert_eq!((&container["provider"], &cell["provider"]), (&json!("docker"), &json!("wasm")), "{container}");
+        if told(container.clone()) != told(cell.clone()) {
+            differ.push(format!("{code}\n  docker {}\n  wasm   {}", told(container), told(cell)));
+        }
+    }
+    desk.close();
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn python_gives_the_same_values() {
+    compare("python", &PYTHON);
+}
+
+#[test]
+fn javascript_gives_the_same_values() {
+    compare("javascript", &JAVASCRIPT);
+}
+
+#[test]
+fn s3_10_variables_last_are_listed_and_go() {
+    let Some(desk) = Desk::new("s3_10") else { return };
+    desk.container("box");
+    let on = |tool: &str, mut arguments: Json| {
+        arguments["sandbox"] = "box".into();
+        desk.call(tool, arguments)
+    };
+    on("sandbox_eval", json!({"code": "x = 42\nimport math\ny = [1, 2]"}));
+    assert_eq!(on("sandbox_eval", json!({"code": "x + 1"}))["result"], json!({"type": "int", "value": 43}));
+    assert_eq!(on("sandbox_get_var", json!({"name": "y", "query": "sum(value)"}))["result"]["value"], 3);
+    let listed = on("sandbox_vars", json!({}));
+    let names: Vec<&str> = listed["variables"].as_array().unwrap().iter().filter_map(|v| v["name"].as_str()).collect();
+    assert!(names.contains(&"x") && names.contains(&"y"), "{listed}");
+    let unknown = on("sandbox_get_var", json!({"name": "z"}));
+    assert_eq!(unknown["error"]["code"], "not_found");
+    // Python and command lines see one tree.
+    on("sandbox_eval", json!({"code": "open('/workspace/a.txt', 'w').write('from python')"}));
+    assert_eq!(desk.exec("box", "cat a.txt")["stdout"], "from python");
+    assert_eq!(on("sandbox_read", json!({"path": "/workspace/a.txt"}))["content"], "from python");
+    on("sandbox_reset", json!({}));
+    assert_eq!(on("sandbox_eval", json!({"code": "x"}))["exception"]["class"], "NameError");
+    assert_eq!(desk.exec("box", "cat a.txt")["stdout"], "from python");
+    desk.close();
+}
