@@ -2,6 +2,7 @@
 
 mod bench;
 mod compute;
+mod containers;
 mod driver;
 mod fresh;
 mod launch;
@@ -38,7 +39,7 @@ use crate::table::Row;
 /// Measures Dormouse beside its alternatives and prints one table.
 #[derive(Parser)]
 struct Arguments {
-    /// Only rows whose id contains this word (fresh, ready, throughput, warm, process, compute, idle, mcp, timeout, state, life, shell, python, ...)
+    /// Only rows whose id contains this word (fresh, ready, throughput, warm, process, compute, idle, mcp, timeout, state, life, shell, docker, python, ...)
     #[arg(long, value_name = "WORD")]
     only: Option<String>,
     /// Rounds in which ours and the peer take turns; slow rows take a part of them
@@ -79,7 +80,7 @@ enum Profile {
 type Group = fn(&Bench) -> Result<Vec<Row>>;
 
 /// The groups of rows, in the order of the table.
-const GROUPS: [(&str, Group); 12] = [
+const GROUPS: [(&str, Group); 13] = [
     ("fresh, ready, throughput", fresh::rows),
     ("warm", warm::rows),
     ("process", process::rows),
@@ -91,6 +92,7 @@ const GROUPS: [(&str, Group); 12] = [
     ("life", life::rows),
     ("life", parked::rows),
     ("shell", shell::rows),
+    ("docker", containers::rows),
     ("compute", compute::rows),
 ];
 

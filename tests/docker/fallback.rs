@@ -1,5 +1,8 @@
 //! From one provider to the other: commands, sandboxes, files.
 
+use std::sync::Arc;
+
+use dormouse::sandbox::{Handle, Owner, ProviderName, SandboxSpec};
 use dormouse::sandboxes::Rules;
 use dormouse_tests::lasting;
 use serde_json::json;
@@ -15,7 +18,8 @@ fn a_command_that_wasm_does_not_have_runs_in_a_container_on_a_copy_of_the_files(
     desk.call("sandbox_create", json!({"name": "cell"}));
     let without = desk.exec("cell", "factor 12");
     assert_eq!((&without["exit_code"], &without["missing"]), (&json!(127), &json!(["factor"])), "{without}");
-    lasting::sandboxes(&desk.dormouse).offer(desk.provider.programs());
+    let spec = SandboxSpec { provider: ProviderName::Docker, ..SandboxSpec::default() };
+    lasting::sandboxes(&desk.dormouse).offer(Arc::new(desk.provider.programs(spec)));
     let with = desk.exec("cell", "echo 12 | factor | sed 's/:/ =/'");
     assert_eq!(with["stdout"], "12 = 2 2 3\n", "{with}");
     assert_eq!((&with["provider"], &with["fallback_from"]), (&json!("docker"), &json!("wasm")), "{with}");
@@ -60,7 +64,6 @@ fn con_06_without_fallback_a_missing_engine_is_an_error_with_a_hint() {
 #[test]
 fn files_go_from_wasm_to_a_container_and_back() {
     let Some(desk) = Desk::new("moving files") else { return };
-    use dormouse::sandbox::{Handle, Owner, ProviderName};
     desk.call("sandbox_create", json!({"name": "box"}));
     desk.exec("box", "mkdir -p a/b; echo text > a/b/f; ln -s f a/b/link; printf '\\x00\\xff' > bytes; touch empty");
     let sum = desk.exec("box", "find . -type f | sort | xargs sha256sum; readlink a/b/link")["stdout"].clone();

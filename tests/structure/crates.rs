@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 15] = [
+const OURS: [(&str, &[&str]); 18] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -17,25 +17,31 @@ const OURS: [(&str, &[&str]); 15] = [
     ("dormouse", &["dormouse-core", "dormouse-store", "dormouse-wasm"]),
     ("dormouse-tools", &["dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
+    ("dormouse-docker", &["dormouse-core", "dormouse-files"]),
     ("dormouse-git", &["dormouse-core"]),
     ("dormouse-models", &["dormouse-core"]),
     ("dormouse-packages", &["dormouse-core"]),
     ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
+    ("dormouse-scenario", &["dormouse-core", "dormouse-sources"]),
+    ("dormouse-sources", &["dormouse-core", "dormouse-tools"]),
     (
         "dormouse-cli",
         &[
             "dormouse",
+            "dormouse-docker",
             "dormouse-git",
             "dormouse-mcp",
             "dormouse-models",
             "dormouse-packages",
             "dormouse-rest",
+            "dormouse-scenario",
+            "dormouse-sources",
             "dormouse-tools",
         ],
     ),
     ("xtask", &["dormouse", "dormouse-wasm"]),
-    ("dormouse-tests", &["dormouse", "dormouse-git", "dormouse-models", "dormouse-tools"]),
-    ("dormouse-benches", &["dormouse"]),
+    ("dormouse-tests", &["dormouse", "dormouse-docker", "dormouse-git", "dormouse-models", "dormouse-tools"]),
+    ("dormouse-benches", &["dormouse", "dormouse-docker"]),
 ];
 
 /// Who may use a library that belongs to one room.

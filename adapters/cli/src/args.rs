@@ -136,6 +136,8 @@ pub(crate) enum Command {
         /// Print one line of JSON
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        docker: DockerArgs,
     },
     /// Print a completion script for a shell
     Completions {

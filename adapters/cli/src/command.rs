@@ -29,7 +29,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
         Command::Mcp(arguments) => mcp::run(&place, &arguments),
         Command::Serve(arguments) => serve::run(&place, &arguments),
         Command::Guests { command } => guests::run(&place, &command),
-        Command::Doctor { json } => doctor::run(&place, json),
+        Command::Doctor { json, docker } => doctor::run(&place, json, &docker),
         Command::Completions { shell } => completions::run(shell),
     };
     done.unwrap_or_else(|failure| exit::report(&failure))

@@ -5,17 +5,17 @@ mod machine;
 use std::time::Instant;
 
 use dormouse::wasm::{Allocation, CONTRACT, WasmProvider};
-use dormouse::{Dormouse, Error, GuestInfo, Outcome, Result, Status};
+use dormouse::{Dormouse, Error, GuestInfo, Outcome, Provider as _, Result, Status};
 use serde_json::json;
 
 use super::{guests::runs_on, once};
-use crate::args::PlaceArgs;
+use crate::args::{DockerArgs, PlaceArgs};
 use crate::exit::Failure;
 use crate::print::{self, Row};
 use crate::settings;
 
 /// Checks everything; 1 when a language does not work.
-pub(crate) fn run(place: &PlaceArgs, as_json: bool) -> Result<u8, Failure> {
+pub(crate) fn run(place: &PlaceArgs, as_json: bool, docker: &DockerArgs) -> Result<u8, Failure> {
     let provider_settings = settings::provider(place)?;
     let mut rows = machine::rows(&provider_settings.cache);
     let engine = WasmProvider::new(provider_settings.clone()).and_then(|pool| pool.check_engine());
@@ -30,7 +30,7 @@ pub(crate) fn run(place: &PlaceArgs, as_json: bool) -> Result<u8, Failure> {
         works &= row.good == Some(true);
         rows.push(row);
     }
-    rows.push(absent("docker", "not part of this build yet: there is one provider, wasm"));
+    rows.push(containers(docker)?);
     rows.push(absent("network", "not part of this build yet: runs have none"));
     if as_json {
         print::out(&format!("{}\n", report(&rows, works)))?;
@@ -38,6 +38,33 @@ pub(crate) fn run(place: &PlaceArgs, as_json: bool) -> Result<u8, Failure> {
         print::out(&print::table(&rows))?;
     }
     Ok(u8::from(!works))
+}
+
+/// Does the engine answer, and does it have the images?
+fn containers(arguments: &DockerArgs) -> Result<Row> {
+    let Some(provider) = settings::docker::engine(arguments)? else {
+        return Ok(absent("docker", "off: no image is allowed (--docker-image)"));
+    };
+    let looked = once::wait(async {
+        provider.ready().await?;
+        let mut missing = Vec::new();
+        for image in provider.images() {
+            if !provider.has_image(&image).await? {
+                missing.push(image);
+            }
+        }
+        Ok(missing)
+    });
+    let row = |good, found, hint| Row { good: Some(good), name: "docker".into(), found, hint };
+    Ok(match looked {
+        Ok(missing) if missing.is_empty() => row(true, "the engine answers and has the images".into(), None),
+        Ok(missing) => row(
+            false,
+            format!("the engine does not have {}", missing.join(", ")),
+            Some("load or build them, or allow --docker-pull".into()),
+        ),
+        Err(error) => row(false, error.message().into(), error.hint().map(Into::into)),
+    })
 }
 
 fn report(rows: &[Row], works: bool) -> serde_json::Value {

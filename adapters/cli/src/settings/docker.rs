@@ -26,14 +26,18 @@ pub(crate) fn rules(arguments: &DockerArgs) -> Rules {
 ///
 /// # Errors
 /// `args_invalid` for an image or an address that cannot be.
-pub(crate) fn provider(arguments: &DockerArgs, state: &Path, mounts: &[Mount]) -> Result<Option<DockerProvider>> {
+pub(crate) fn provider(
+    arguments: &DockerArgs,
+    state: Option<&Path>,
+    mounts: &[Mount],
+) -> Result<Option<DockerProvider>> {
     if arguments.no_docker || arguments.docker_images.is_empty() {
         return Ok(None);
     }
     let roots: Vec<PathBuf> = mounts.iter().map(|mount| mount.source.clone()).collect();
     let settings = Settings {
         address: arguments.docker_host.clone(),
-        state: Some(state.to_owned()),
+        state: state.map(Path::to_owned),
         images: arguments.docker_images.clone(),
         pull: arguments.docker_pull,
         runtime: arguments.docker_runtime.clone(),
@@ -42,6 +46,14 @@ pub(crate) fn provider(arguments: &DockerArgs, state: &Path, mounts: &[Mount]) -
         ..Settings::default()
     };
     DockerProvider::new(settings).map(Some)
+}
+
+/// The engine alone, to look at.
+///
+/// # Errors
+/// As [`provider`].
+pub(crate) fn engine(arguments: &DockerArgs) -> Result<Option<DockerProvider>> {
+    provider(arguments, None, &[])
 }
 
 /// Lets sandboxes have containers, as far as these options say. Of the host they see what is mounted.
@@ -54,11 +66,13 @@ pub(crate) fn offer(
     state: &Path,
     mounts: &[Mount],
 ) -> Result<Option<DockerProvider>> {
-    let Some(provider) = provider(arguments, state, mounts)? else { return Ok(None) };
+    let Some(provider) = provider(arguments, Some(state), mounts)? else { return Ok(None) };
     let sandboxes = dormouse.sandboxes()?;
     sandboxes.add_provider(Arc::new(provider.clone()));
     if arguments.docker_commands {
-        sandboxes.offer(provider.programs());
+        let (provider_name, memory) = (ProviderName::Docker, sandboxes.rules().container_memory);
+        let spec = SandboxSpec { provider: provider_name, memory, ..sandboxes.rules().defaults.clone() };
+        sandboxes.offer(Arc::new(provider.programs(spec)));
     }
     Ok(Some(provider))
 }

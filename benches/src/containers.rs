@@ -1,0 +1,222 @@
+//! Containers beside the engine's own command line: a command in a live one, one that waited, one from nothing, files.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+use dormouse::sandbox::{Handle, Owner, ProviderName, SandboxSpec, WarmPool};
+use dormouse::sandboxes::{Asked, CommandLine, Rules};
+use dormouse::wasm::Allocation;
+use dormouse::{Dormouse, Provider as _, Sandboxes};
+use dormouse_docker::{DockerProvider, Settings};
+
+use crate::bench::{Bench, milliseconds};
+use crate::table::{Goal, Row};
+use crate::turns::{Turn, take_turns};
+
+/// The image of the rows, made by `cargo xtask engine images`.
+const IMAGE: &str = "dormouse-test/busybox:1";
+/// What the peer's container is called.
+const PEER: &str = "dormouse-bench-peer";
+/// Bytes that move (100 MB), in files of 1 MB.
+const MOVED: usize = 100;
+const FILE: usize = 1_000_000;
+
+/// What the engine's own command line is given to start the same container.
+const CREATE: [&str; 17] = [
+    "run", "-d", "--name", PEER, "--network=none", "--read-only", "--cap-drop=ALL", "--init",
+    "--security-opt=no-new-privileges", "--pids-limit=256", "--memory=2g", "--cpus=1", "--tmpfs=/tmp",
+    "--mount=type=volume,destination=/workspace", "--log-driver=none", IMAGE, "sleep",
+];
+
+struct Desk {
+    provider: DockerProvider,
+    sandboxes: Sandboxes,
+    _dormouse: Dormouse,
+    _folder: tempfile::TempDir,
+}
+
+pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
+    let wanted = ["docker-exec", "docker-claim", "docker-create", "docker-files"];
+    let wanted: Vec<&str> = wanted.into_iter().filter(|id| bench.begins(id)).collect();
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let desk = Desk::new(bench, 0)?;
+    if let Err(error) = bench.runtime.block_on(desk.provider.ready()) {
+        return Ok(wanted.into_iter().map(|id| Row::new(id, "containers", "ms", Err(error.to_string()))).collect());
+    }
+    let mut rows = Vec::new();
+    for id in wanted {
+        rows.push(match id {
+            "docker-exec" => live(bench, &desk)?,
+            "docker-claim" => claimed(bench)?,
+            "docker-create" => cold(bench, &desk)?,
+            _ => files(bench, &desk)?,
+        });
+    }
+    bench.runtime.block_on(desk.sandboxes.close())?;
+    Ok(rows)
+}
+
+impl Desk {
+    fn new(bench: &Bench, warm: usize) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let state = folder.path().join("state");
+        let rules = Rules { fallback: false, ..Rules::default() };
+        let dormouse =
+            Dormouse::builder()?.allocation(Allocation::OnDemand).state(&state).rules(rules).build()?;
+        let settings = Settings { state: Some(state), images: vec![IMAGE.into()], warm, ..Settings::default() };
+        let _entered = bench.runtime.enter();
+        let provider = DockerProvider::new(settings)?;
+        let sandboxes = dormouse.sandboxes()?.clone();
+        sandboxes.add_provider(Arc::new(provider.clone()));
+        Ok(Self { provider, sandboxes, _dormouse: dormouse, _folder: folder })
+    }
+
+    /// A sandbox in a container, and a first command in it: milliseconds, and its id.
+    fn first(&self, bench: &Bench, warm_pool: WarmPool) -> Result<(f64, String)> {
+        let begin = Instant::now();
+        let asked = Asked { spec: Some(spec(warm_pool)), ..Asked::default() };
+        let (view, _) = bench.runtime.block_on(self.sandboxes.create(&Owner::local(), asked))?;
+        let id = view.sandbox.id.as_str().to_owned();
+        self.run(bench, &id)?;
+        Ok((milliseconds(begin.elapsed()), id))
+    }
+
+    fn run(&self, bench: &Bench, id: &str) -> Result<f64> {
+        let begin = Instant::now();
+        let run = self.sandboxes.exec(&Owner::local(), &Handle::IdOrName(id), CommandLine::new("true"));
+        let outcome = bench.runtime.block_on(run)?.1.outcome;
+        ensure!(outcome.is_ok() && outcome.provider == "docker", "{outcome:?}");
+        Ok(milliseconds(begin.elapsed()))
+    }
+
+    fn end(&self, bench: &Bench, id: &str) -> Result<()> {
+        bench.runtime.block_on(self.sandboxes.destroy(&Owner::local(), &Handle::IdOrName(id)))?;
+        Ok(())
+    }
+}
+
+fn spec(warm_pool: WarmPool) -> SandboxSpec {
+    SandboxSpec { provider: ProviderName::Docker, memory: 2 << 30, warm_pool, ..SandboxSpec::default() }
+}
+
+/// The engine's own command line.
+#[allow(clippy::disallowed_methods, reason = "the engine's command line is the peer")]
+fn docker(arguments: &[&str]) -> Result<f64> {
+    let begin = Instant::now();
+    let output = Command::new("docker").args(arguments).output().context("no docker")?;
+    ensure!(output.status.success(), "docker: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(milliseconds(begin.elapsed()))
+}
+
+/// The peer's container, for as long as it lives.
+struct Peer;
+
+impl Peer {
+    /// Starts it: milliseconds.
+    fn start() -> Result<(Self, f64)> {
+        let _ = docker(&["rm", "-f", "-v", PEER]);
+        let ms = docker(&[CREATE.as_slice(), &["infinity"]].concat())?;
+        Ok((Self, ms))
+    }
+
+    fn exec(&self) -> Result<f64> {
+        docker(&["exec", "--user=65534:65534", "--workdir=/workspace", PEER, "sh", "-c", "true"])
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = docker(&["rm", "-f", "-v", PEER]);
+    }
+}
+
+fn live(bench: &Bench, desk: &Desk) -> Result<Row> {
+    let (_, id) = desk.first(bench, WarmPool::None)?;
+    let (peer, _) = Peer::start()?;
+    let ours: Turn<'_> = Box::new(|| Ok(vec![desk.run(bench, &id)?]));
+    let theirs: Turn<'_> = Box::new(|| Ok(vec![peer.exec()?]));
+    let [ours, theirs] = take_turns(bench.rounds, [ours, theirs]);
+    desk.end(bench, &id)?;
+    Ok(Row::new("docker-exec", "`true` in a live container", "ms", ours)
+        .peer("docker exec", theirs)
+        .goal(Goal::Share(1.0)))
+}
+
+fn claimed(bench: &Bench) -> Result<Row> {
+    let desk = Desk::new(bench, 2)?;
+    let wait = || -> Result<()> {
+        bench.runtime.block_on(desk.provider.warm(&spec(WarmPool::Require)))?;
+        while desk.provider.waiting() < 2 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        Ok(())
+    };
+    let (peer, _) = Peer::start()?;
+    let ours: Turn<'_> = Box::new(|| {
+        wait()?;
+        let (ms, id) = desk.first(bench, WarmPool::Require)?;
+        desk.end(bench, &id)?;
+        Ok(vec![ms])
+    });
+    let theirs: Turn<'_> = Box::new(|| Ok(vec![peer.exec()?]));
+    let [ours, theirs] = take_turns(bench.few(4), [ours, theirs]);
+    bench.runtime.block_on(desk.sandboxes.close())?;
+    Ok(Row::new("docker-claim", "a container that waited, and its first command", "ms", ours)
+        .peer("docker exec", theirs)
+        .goal(Goal::Share(1.3)))
+}
+
+fn cold(bench: &Bench, desk: &Desk) -> Result<Row> {
+    let ours: Turn<'_> = Box::new(|| {
+        let (ms, id) = desk.first(bench, WarmPool::None)?;
+        desk.end(bench, &id)?;
+        Ok(vec![ms])
+    });
+    let theirs: Turn<'_> = Box::new(|| {
+        let (peer, ms) = Peer::start()?;
+        Ok(vec![ms + peer.exec()?])
+    });
+    let [ours, theirs] = take_turns(bench.few(4), [ours, theirs]);
+    Ok(Row::new("docker-create", "a container from nothing, and its first command", "ms", ours)
+        .peer("docker run, docker exec", theirs)
+        .goal(Goal::Share(1.2)))
+}
+
+/// A sandbox of wasm's with its files becomes a container's: all but starting that.
+fn files(bench: &Bench, desk: &Desk) -> Result<Row> {
+    let owner = Owner::local();
+    let roomy = SandboxSpec { disk: 1 << 30, ..spec(WarmPool::None) };
+    let make = |spec: SandboxSpec| -> Result<String> {
+        let asked = Asked { spec: Some(spec), ..Asked::default() };
+        let (view, _) = bench.runtime.block_on(desk.sandboxes.create(&owner, asked))?;
+        Ok(view.sandbox.id.as_str().to_owned())
+    };
+    let id = make(SandboxSpec { provider: ProviderName::Wasm, memory: 64 << 20, ..roomy })?;
+    let handle = Handle::IdOrName(&id);
+    let mut content: Vec<u8> = (0..FILE).map(|index| (index * 31 % 251) as u8).collect();
+    for number in 0..MOVED {
+        content[..8].copy_from_slice(&number.to_le_bytes());
+        let path = dormouse::GuestPath::parse(&format!("/workspace/{number}"))?;
+        bench.runtime.block_on(desk.sandboxes.write(&owner, &handle, path, content.clone()))?;
+    }
+    let move_to = |provider| bench.runtime.block_on(desk.sandboxes.move_to(&owner, &handle, provider, 64 << 20));
+    let ours: Turn<'_> = Box::new(|| {
+        move_to(ProviderName::Docker)?;
+        let begin = Instant::now();
+        desk.run(bench, &id)?;
+        let ms = milliseconds(begin.elapsed());
+        move_to(ProviderName::Wasm)?;
+        Ok(vec![ms])
+    });
+    let theirs: Turn<'_> = Box::new(|| Ok(vec![desk.first(bench, WarmPool::None).and_then(|(ms, id)| {
+        desk.end(bench, &id)?;
+        Ok(ms)
+    })?]));
+    let [ours, theirs] = take_turns(bench.few(8), [ours, theirs]);
+    desk.end(bench, &id)?;
+    Ok(Row::new("docker-files", "the same with 100 MB of files from wasm", "ms", ours).peer("ours without files", theirs))
+}
