@@ -5,6 +5,7 @@ mod git;
 mod model;
 mod packages;
 mod sandbox;
+mod scenario;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -17,6 +18,7 @@ pub(crate) use self::git::GitArgs;
 pub(crate) use self::model::ModelArgs;
 pub(crate) use self::packages::PackageArgs;
 pub(crate) use self::sandbox::{ExecArgs, SandboxCommand, SkillArgs, StateArgs};
+pub(crate) use self::scenario::{ScenarioArgs, ScenarioCommand, ScenarioFile};
 
 /// `0.1.0 (engine, contract)`.
 fn version() -> &'static str {
@@ -82,6 +84,15 @@ progress get 10 s, then every sandbox is saved.
 
 A token file has one `OWNER TOKEN` or `OWNER sha256:HEX` a line, and only its owner may read it.";
 
+const SCENARIO_EXAMPLES: &str = "\
+Examples:
+  dormouse scenario run repair.yaml
+  dormouse scenario run arena.yaml scenarios/*.yaml --out report --jobs 2
+  dormouse scenario check repair.yaml
+  dormouse scenario schema scenario > scenario.schema.json
+
+Exit status: 0 all gates held, 1 one did not, 2 a file is wrong, 130 cancelled.";
+
 /// Evaluate untrusted code in a sandbox that starts in under a millisecond
 #[derive(Debug, Parser)]
 #[command(name = "dormouse", version = version(), after_help = AFTER)]
@@ -126,6 +137,12 @@ pub(crate) enum Command {
     /// Serve the tools over HTTP: MCP at /mcp, REST at /api, its OpenAPI document at /openapi.json
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeArgs),
+    /// Run scenarios: turns that call the tools of MCP sources, and gates that must hold
+    #[command(after_help = SCENARIO_EXAMPLES)]
+    Scenario {
+        #[command(subcommand)]
+        command: ScenarioCommand,
+    },
     /// List, locate and build the interpreters
     Guests {
         #[command(subcommand)]

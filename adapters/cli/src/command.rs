@@ -9,6 +9,7 @@ mod once;
 mod repl;
 mod run;
 mod sandbox;
+mod scenario;
 mod serve;
 mod serving;
 
@@ -28,6 +29,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
         Command::Run(arguments) => run::run(&place, arguments),
         Command::Mcp(arguments) => mcp::run(&place, &arguments),
         Command::Serve(arguments) => serve::run(&place, &arguments),
+        Command::Scenario { command } => scenario::run(&place, command),
         Command::Guests { command } => guests::run(&place, &command),
         Command::Doctor { json, docker } => doctor::run(&place, json, &docker),
         Command::Completions { shell } => completions::run(shell),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse::{Dormouse, Error, Result, Sandboxes};
+use dormouse_docker::DockerProvider;
 use dormouse_tools::{Profile, Surface, Toolset};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -20,6 +21,7 @@ const SHUTDOWN: Duration = Duration::from_millis(100);
 pub(super) struct Serving {
     dormouse: Dormouse,
     sandboxes: Option<Sandboxes>,
+    docker: Option<DockerProvider>,
     meant: Mcp,
 }
 
@@ -43,11 +45,14 @@ impl Serving {
         if let (Some(sandboxes), Some(remotes)) = (&sandboxes, &meant.remotes) {
             sandboxes.offer(remotes.clone());
         }
-        if let Some(folder) = &meant.state {
-            // Last: what somebody here has needs no container.
-            settings::docker::offer(&dormouse, &meant.docker, folder, &meant.grants.mounts)?;
-        }
-        Ok(Self { dormouse, sandboxes, meant })
+        // Last: what somebody here has needs no container.
+        let docker = match &meant.state {
+            Some(folder) => {
+                settings::docker::offer(&dormouse, &meant.docker, folder, &meant.grants.mounts)?
+            }
+            None => None,
+        };
+        Ok(Self { dormouse, sandboxes, docker, meant })
     }
 
     /// The tools that were chosen.
@@ -88,6 +93,32 @@ impl Serving {
         Ok(Arc::new(surface.with_tools(toolset)?))
     }
 
+    /// The sandboxes, if some are kept.
+    pub(super) fn sandboxes(&self) -> Option<&Sandboxes> {
+        self.sandboxes.as_ref()
+    }
+
+    /// Containers, if images are allowed.
+    pub(super) fn docker(&self) -> Option<&DockerProvider> {
+        self.docker.as_ref()
+    }
+
+    /// What it was set up with.
+    pub(super) fn meant(&self) -> &Mcp {
+        &self.meant
+    }
+
+    /// Starts the containers that wait, beside everything else.
+    fn warm(&self) -> Option<tokio::task::JoinHandle<()>> {
+        let provider = self.docker.clone().filter(|_| self.meant.docker.docker_warm > 0)?;
+        let spec = settings::docker::container(self.sandboxes.as_ref()?.rules());
+        Some(tokio::spawn(async move {
+            if let Err(error) = provider.warm(&spec).await {
+                tracing::warn!(%error, "no containers wait");
+            }
+        }))
+    }
+
     /// Serves to the end, then saves every sandbox.
     ///
     /// # Errors
@@ -101,8 +132,10 @@ impl Serving {
             .map_err(|error| Error::internal("the event loop cannot be started", error))?;
         let served = runtime.block_on(async {
             let upkeep = self.sandboxes.as_ref().map(Sandboxes::keep_up);
+            let warming = self.warm();
             let served = serve.await;
             upkeep.inspect(tokio::task::JoinHandle::abort);
+            warming.inspect(tokio::task::JoinHandle::abort);
             if let Some(sandboxes) = &self.sandboxes
                 && let Err(error) = sandboxes.close().await
             {

@@ -48,6 +48,15 @@ pub(crate) fn provider(
     DockerProvider::new(settings).map(Some)
 }
 
+/// A container that nothing is asked of.
+pub(crate) fn container(rules: &Rules) -> SandboxSpec {
+    SandboxSpec {
+        provider: ProviderName::Docker,
+        memory: rules.container_memory,
+        ..rules.defaults.clone()
+    }
+}
+
 /// The engine alone, to look at.
 ///
 /// # Errors
@@ -70,9 +79,7 @@ pub(crate) fn offer(
     let sandboxes = dormouse.sandboxes()?;
     sandboxes.add_provider(Arc::new(provider.clone()));
     if arguments.docker_commands {
-        let (provider_name, memory) = (ProviderName::Docker, sandboxes.rules().container_memory);
-        let spec = SandboxSpec { provider: provider_name, memory, ..sandboxes.rules().defaults.clone() };
-        sandboxes.offer(Arc::new(provider.programs(spec)));
+        sandboxes.offer(Arc::new(provider.programs(container(sandboxes.rules()))));
     }
     Ok(Some(provider))
 }
