@@ -77,6 +77,8 @@ pub(crate) struct Mcp {
     pub(crate) remotes: Option<Arc<dyn Programs>>,
     /// Containers.
     pub(crate) docker: DockerArgs,
+    /// Folders of the host below which containers may be given folders.
+    pub(crate) docker_roots: Vec<PathBuf>,
 }
 
 /// A runtime builder for this cache folder and these languages.
@@ -232,6 +234,7 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     let packages = arguments.packages.clone();
     let remotes = git::remotes(&arguments.git)?;
     let docker = arguments.docker.clone();
+    let docker_roots = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     Ok(Mcp {
         grants,
         skills,
@@ -246,6 +249,7 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         packages,
         remotes,
         docker,
+        docker_roots,
     })
 }
 

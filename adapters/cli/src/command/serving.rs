@@ -48,7 +48,7 @@ impl Serving {
         // Last: what somebody here has needs no container.
         let docker = match &meant.state {
             Some(folder) => {
-                settings::docker::offer(&dormouse, &meant.docker, folder, &meant.grants.mounts)?
+                settings::docker::offer(&dormouse, &meant.docker, folder, &meant.docker_roots)?
             }
             None => None,
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dormouse::sandbox::{ProviderName, SandboxSpec};
 use dormouse::sandboxes::Rules;
-use dormouse::{Dormouse, Mount, Result};
+use dormouse::{Dormouse, Result};
 use dormouse_docker::{DockerProvider, Settings};
 
 use crate::args::DockerArgs;
@@ -29,12 +29,11 @@ pub(crate) fn rules(arguments: &DockerArgs) -> Rules {
 pub(crate) fn provider(
     arguments: &DockerArgs,
     state: Option<&Path>,
-    mounts: &[Mount],
+    roots: &[PathBuf],
 ) -> Result<Option<DockerProvider>> {
     if arguments.no_docker || arguments.docker_images.is_empty() {
         return Ok(None);
     }
-    let roots: Vec<PathBuf> = mounts.iter().map(|mount| mount.source.clone()).collect();
     let settings = Settings {
         address: arguments.docker_host.clone(),
         state: state.map(Path::to_owned),
@@ -42,7 +41,7 @@ pub(crate) fn provider(
         pull: arguments.docker_pull,
         runtime: arguments.docker_runtime.clone(),
         warm: arguments.docker_warm.into(),
-        roots,
+        roots: roots.to_vec(),
         ..Settings::default()
     };
     DockerProvider::new(settings).map(Some)
@@ -65,7 +64,8 @@ pub(crate) fn engine(arguments: &DockerArgs) -> Result<Option<DockerProvider>> {
     provider(arguments, None, &[])
 }
 
-/// Lets sandboxes have containers, as far as these options say. Of the host they see what is mounted.
+/// Lets sandboxes have containers, as far as these options say. Of the host they see mounts below these
+/// folders.
 ///
 /// # Errors
 /// As [`provider`].
@@ -73,9 +73,9 @@ pub(crate) fn offer(
     dormouse: &Dormouse,
     arguments: &DockerArgs,
     state: &Path,
-    mounts: &[Mount],
+    roots: &[PathBuf],
 ) -> Result<Option<DockerProvider>> {
-    let Some(provider) = provider(arguments, Some(state), mounts)? else { return Ok(None) };
+    let Some(provider) = provider(arguments, Some(state), roots)? else { return Ok(None) };
     let sandboxes = dormouse.sandboxes()?;
     sandboxes.add_provider(Arc::new(provider.clone()));
     if arguments.docker_commands {
