@@ -1,0 +1,106 @@
+//! Checks a call's arguments against the tool's own schema. A schema is a stranger's: whatever it says, a check ends.
+//!
+//! References between subschemas are the one way to make a small schema costly. Those that lead in a circle, lead out of
+//! the schema or unfold to more than 10 000 subschemas are not checked here; the server checks itself. Patterns are matched
+//! in linear time. Nothing is ever fetched.
+
+use std::collections::HashMap;
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value as Json;
+
+/// Most subschemas of a schema, references followed.
+const MAX_UNFOLDED: u64 = 10_000;
+/// Most bytes of a compiled pattern (1 MiB).
+const MAX_PATTERN: usize = 1 << 20;
+/// Deepest nesting of a schema.
+const MAX_DEPTH: usize = 64;
+/// Characters of the first violation that are told.
+const SHOWN: usize = 400;
+/// Keywords that refer to another place.
+const REFERS: [&str; 2] = ["$dynamicRef", "$recursiveRef"];
+
+/// The check of one tool's arguments.
+pub(crate) struct Check(Validator);
+
+impl Check {
+    /// The check, or why there is none.
+    pub(crate) fn new(schema: &Json) -> Result<Self, String> {
+        unfold(schema, schema, 0, &mut HashMap::new())?;
+        let patterns = PatternOptions::regex().size_limit(MAX_PATTERN).dfa_size_limit(MAX_PATTERN);
+        jsonschema::options()
+            .with_pattern_options(patterns)
+            .build(schema)
+            .map(Self)
+            .map_err(|error| error.to_string().escape_debug().take(SHOWN).collect())
+    }
+
+    /// What is wrong with the arguments first, and where.
+    pub(crate) fn violation(&self, arguments: &Json) -> Option<String> {
+        let error = self.0.iter_errors(arguments).next()?;
+        let told: String = error.to_string().escape_debug().take(SHOWN).collect();
+        let at = error.instance_path().to_string();
+        Some(if at.is_empty() { told } else { format!("at `{}`: {told}", at.escape_debug()) })
+    }
+}
+
+/// How many subschemas a part of the schema comes to; None in the map: being counted.
+fn unfold<'a>(
+    root: &'a Json,
+    part: &'a Json,
+    depth: usize,
+    known: &mut HashMap<&'a str, Option<u64>>,
+) -> Result<u64, String> {
+    if depth > MAX_DEPTH {
+        return Err(format!("it is nested deeper than {MAX_DEPTH}"));
+    }
+    let mut count = 1_u64;
+    match part {
+        Json::Array(items) => {
+            for item in items {
+                count += unfold(root, item, depth + 1, known)?;
+            }
+        }
+        Json::Object(map) => {
+            if REFERS.iter().any(|word| map.contains_key(*word)) || (depth > 0 && map.contains_key("$id")) {
+                return Err("its references depend on where it is used".into());
+            }
+            if let Some(target) = map.get("$ref").and_then(Json::as_str) {
+                count += referred(root, target, depth, known)?;
+            }
+            for item in map.values() {
+                count += unfold(root, item, depth + 1, known)?;
+            }
+        }
+        _ => {}
+    }
+    if count > MAX_UNFOLDED {
+        return Err(format!("it comes to more than {MAX_UNFOLDED} subschemas"));
+    }
+    Ok(count)
+}
+
+fn referred<'a>(
+    root: &'a Json,
+    target: &'a str,
+    depth: usize,
+    known: &mut HashMap<&'a str, Option<u64>>,
+) -> Result<u64, String> {
+    match known.get(target) {
+        Some(Some(count)) => return Ok(*count),
+        Some(None) => return Err("its references lead in a circle".into()),
+        None => {}
+    }
+    let pointer = target.strip_prefix('#').filter(|pointer| pointer.starts_with('/'));
+    let Some(part) = pointer.and_then(|pointer| root.pointer(pointer)) else {
+        return Err("a reference leads out of it, or in a circle".into());
+    };
+    known.insert(target, None);
+    let count = unfold(root, part, depth + 1, known)?;
+    known.insert(target, Some(count));
+    Ok(count)
+}
+
+#[cfg(test)]
+#[path = "arguments_tests.rs"]
+mod tests;
