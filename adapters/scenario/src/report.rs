@@ -17,7 +17,7 @@ mod write;
 
 pub(crate) use bound::bound;
 pub use record::{
-    CallRecord, FORMAT, GateDetails, GateRecord, Problem, RepetitionRecord, Report, ScenarioRecord, ServerRecord,
-    Status, Step, Totals, TurnRecord,
+    CallRecord, FORMAT, GateDetails, GateRecord, Problem, RepetitionRecord, Report, ScenarioRecord,
+    ServerRecord, Status, Step, Totals, TurnRecord,
 };
 pub use text::Text;

@@ -27,7 +27,6 @@ mod watch;
 
 pub use arena::{Options, run};
 pub use observe::{Event, Observer, Silent};
-pub(crate) use watch::registry_of;
 
 use std::time::Instant;
 

@@ -54,7 +54,8 @@ pub(crate) fn fill(
     variables: &BTreeMap<String, String>,
 ) -> Result<Map<String, Json>> {
     let mut room = MAX_FILLED;
-    let filled = arguments.iter().map(|(key, value)| Ok((key.clone(), value_of(value, variables, &mut room)?)));
+    let filled =
+        arguments.iter().map(|(key, value)| Ok((key.clone(), value_of(value, variables, &mut room)?)));
     filled.collect()
 }
 
@@ -105,8 +106,11 @@ fn fill_within(text: &str, variables: &BTreeMap<String, String>, room: &mut usiz
     let mut filled = String::new();
     let mut add = |part: &str| {
         *room = room.checked_sub(part.len()).ok_or_else(|| {
-            Error::new(ErrorCode::TooLarge, format!("arguments have more than {MAX_FILLED} bytes once filled in"))
-                .with_hint("use shorter variables")
+            Error::new(
+                ErrorCode::TooLarge,
+                format!("arguments have more than {MAX_FILLED} bytes once filled in"),
+            )
+            .with_hint("use shorter variables")
         })?;
         filled.push_str(part);
         Ok::<_, Error>(())

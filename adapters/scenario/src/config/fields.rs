@@ -37,13 +37,16 @@ impl TryFrom<String> for Pattern {
         if text.len() > MAX_PATTERN {
             return Err(format!("a pattern has at most {MAX_PATTERN} bytes"));
         }
-        regex::RegexBuilder::new(&text).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED).build().map(Self).map_err(
-            |error| {
+        regex::RegexBuilder::new(&text)
+            .size_limit(MAX_COMPILED)
+            .dfa_size_limit(MAX_COMPILED)
+            .build()
+            .map(Self)
+            .map_err(|error| {
                 let text = error.to_string();
                 let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
                 format!("the pattern is no regular expression: {why}")
-            },
-        )
+            })
     }
 }
 

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use dormouse_core::{Error, Result};
+use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_models::{Api, Endpoint};
+use dormouse_sources::{Entry, Registry, Scope, Scopes, template as source_template};
 use serde_saphyr::{Location, Spanned};
 
 use super::arena::{ArenaFile, ArenaSpec, ModelSpec, ScenarioItem, Server, Timeouts};
 use super::scenario::{Gate, ScenarioFile, ScenarioSpec, ToolCall, Turn};
 use super::yaml::Source;
-use crate::template;
-use crate::{Entry, Registry, Scope};
+use crate::{staging, template};
 
 /// The versions of the form that are read.
 const VERSIONS: [&str; 2] = ["dormouse/v1", "promptkit.altairalabs.ai/v1alpha1"];
@@ -105,7 +105,30 @@ impl Plan {
     /// # Errors
     /// `unknown_source`, `args_invalid`, `template_missing_key`.
     pub fn check(&self, registry: &Registry) -> Result<()> {
-        crate::check_entries(self, registry)
+        let entries = self.staged(registry)?;
+        Scopes::new(registry.clone(), entries)?;
+        for (entry, scenario) in
+            self.entries.iter().flat_map(|entry| self.scenarios.iter().map(move |one| (entry, one)))
+        {
+            for (path, key) in source_template::keys(&entry.source_args)? {
+                if !scenario.variables.contains_key(&key) {
+                    let message = format!(
+                        "mcp server `{}`: source_args.{path} uses {{{{scenario.{key}}}}}, and the scenario `{}` has no variable `{key}`",
+                        entry.name, scenario.id
+                    );
+                    return Err(Error::new(ErrorCode::TemplateMissingKey, message).with_hint(format!(
+                        "add `{key}` to the variables of the scenario in {}",
+                        scenario.file
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The servers, with a mount for each skill where the source takes mounts.
+    pub(crate) fn staged(&self, registry: &Registry) -> Result<Vec<Entry>> {
+        staging::staged(&self.entries, &self.skills, registry)
     }
 }
 
@@ -117,7 +140,8 @@ impl Reading {
             "Arena" => {
                 if let Some((_, first, _)) = &self.arena {
                     let message = format!("`{}` and `{}` are both arenas", first.name, source.name);
-                    return Err(Error::args_invalid(message).with_hint("a run has one arena: run them one after the other"));
+                    return Err(Error::args_invalid(message)
+                        .with_hint("a run has one arena: run them one after the other"));
                 }
                 let file: ArenaFile = source.parse()?;
                 version(&source, file.api_version.as_ref())?;
@@ -150,7 +174,9 @@ impl Reading {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         for Spanned { value: item, referenced: at, .. } in std::mem::take(&mut spec.scenarios) {
             if self.scenarios.len() >= MAX_SCENARIOS {
-                return Err(source.error(Some(at), &format!("an arena has at most {MAX_SCENARIOS} scenarios")));
+                return Err(
+                    source.error(Some(at), &format!("an arena has at most {MAX_SCENARIOS} scenarios"))
+                );
             }
             match item {
                 ScenarioItem { file: Some(file), spec: None } => {
@@ -175,11 +201,14 @@ impl Reading {
 
     fn plan(self) -> Result<Plan> {
         let Some((path, source, spec)) = self.arena else {
-            return Err(Error::args_invalid("none of the files is an arena")
-                .with_hint("name a file of kind Arena, which lists the servers whose tools the scenarios use"));
+            return Err(Error::args_invalid("none of the files is an arena").with_hint(
+                "name a file of kind Arena, which lists the servers whose tools the scenarios use",
+            ));
         };
         if self.scenarios.is_empty() {
-            return Err(source.error(None, "there are no scenarios").with_hint("list them under `spec.scenarios`"));
+            return Err(source
+                .error(None, "there are no scenarios")
+                .with_hint("list them under `spec.scenarios`"));
         }
         let stem = || path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let name = self.name.unwrap_or_else(stem).chars().take(MAX_ID).collect();
@@ -231,7 +260,9 @@ fn entries(source: &Source, servers: &[Spanned<Server>]) -> Result<Vec<Entry>> {
         }
         let entry = entry(server).map_err(|error| source.placed(*at, &error))?;
         if entries.iter().any(|other| other.name == entry.name) {
-            return Err(source.error(Some(*at), &format!("there are two servers of the name `{}`", entry.name)));
+            return Err(
+                source.error(Some(*at), &format!("there are two servers of the name `{}`", entry.name))
+            );
         }
         entries.push(entry);
     }
@@ -339,7 +370,8 @@ fn check_scenario(source: &Source, spec: &ScenarioSpec) -> Result<()> {
     for name in spec.variables.keys() {
         if !template::is_key(name) {
             let shown: String = name.escape_debug().take(64).collect();
-            let message = format!("`{shown}` is no name of a variable: use letters, digits, `_`, `-` and `.`");
+            let message =
+                format!("`{shown}` is no name of a variable: use letters, digits, `_`, `-` and `.`");
             return Err(source.error(None, &message));
         }
     }
@@ -374,12 +406,14 @@ fn check_call<'a>(call: &'a ToolCall, names: &mut Vec<&'a str>) -> Result<()> {
     let both = call.expect.error.is_some()
         && (call.expect.is_error || call.expect.text.is_some() || !call.expect.structured.is_empty());
     if both {
-        return Err(Error::args_invalid("a call that must fail with `error` has no answer to expect anything of"));
+        return Err(Error::args_invalid(
+            "a call that must fail with `error` has no answer to expect anything of",
+        ));
     }
     match (&call.save_as, &call.save_from) {
-        (Some(name), _) if !template::is_key(name) => {
-            Err(Error::args_invalid("`save_as` is no name of a variable: use letters, digits, `_`, `-` and `.`"))
-        }
+        (Some(name), _) if !template::is_key(name) => Err(Error::args_invalid(
+            "`save_as` is no name of a variable: use letters, digits, `_`, `-` and `.`",
+        )),
         (Some(name), _) => {
             names.push(name);
             Ok(())
@@ -394,10 +428,8 @@ fn check_gate(gate: &Gate, names: &[&str]) -> Result<()> {
         Gate::ToolExec(gate) => {
             template::check(&gate.args, names)?;
             if !(1..=MAX_SECONDS).contains(&gate.timeout_seconds) {
-                let message = format!(
-                    "`timeout_seconds` is {}: it must be 1 to {MAX_SECONDS}",
-                    gate.timeout_seconds
-                );
+                let message =
+                    format!("`timeout_seconds` is {}: it must be 1 to {MAX_SECONDS}", gate.timeout_seconds);
                 return Err(Error::args_invalid(message));
             }
             Ok(())
@@ -413,7 +445,11 @@ fn scenario(read: Read, allowed: Option<&Vec<String>>, repetitions: u32) -> Resu
     let Read { path, at, name, spec } = read;
     let file = path.display().to_string();
     let Some(id) = spec.id.or(name).filter(|id| is_id(id)) else {
-        let message = format!("{file}:{}:{}: a scenario needs an `id` of 1 to {MAX_ID} characters", at.line(), at.column());
+        let message = format!(
+            "{file}:{}:{}: a scenario needs an `id` of 1 to {MAX_ID} characters",
+            at.line(),
+            at.column()
+        );
         return Err(Error::args_invalid(message).with_hint("set `spec.id` or `metadata.name`"));
     };
     Ok(Scenario {

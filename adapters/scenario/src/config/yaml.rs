@@ -93,7 +93,7 @@ impl Source {
                 max_depth: 32,
                 flow_nesting_limit: 32,
             },
-            alias_limits: serde_saphyr::options::AliasLimits {
+            alias_limits: serde_saphyr::alias_limits! {
                 max_total_replayed_events: MAX_REPEATED,
                 max_replay_stack_depth: 8,
                 max_alias_expansions_per_anchor: 1_000,
@@ -133,5 +133,5 @@ impl Source {
 fn told(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let line = line.split_once(" at line ").map_or(line, |(before, _)| before);
-    line.chars().flat_map(|char| if char.is_control() { ' ' } else { char }.to_lowercase().take(0).chain([char])).take(MAX_MESSAGE).collect()
+    line.chars().map(|char| if char.is_control() { ' ' } else { char }).take(MAX_MESSAGE).collect()
 }

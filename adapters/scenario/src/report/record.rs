@@ -79,8 +79,8 @@ pub struct Report {
     pub name: String,
     /// The files, as they were named.
     pub files: Vec<String>,
-    /// When it began: seconds since 1970-01-01T00:00:00Z.
-    pub started_unix: u64,
+    /// When it began, by RFC 3339, such as `2026-11-21T21:00:00Z`.
+    pub started: String,
     /// How long it took.
     pub duration_ms: f64,
     /// How it ended.

@@ -15,7 +15,8 @@ impl Report {
     /// # Errors
     /// `internal`; no value of a report is known that cannot be JSON.
     pub fn to_json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|error| Error::internal("the report cannot be JSON", error))
+        serde_json::to_string_pretty(self)
+            .map_err(|error| Error::internal("the report cannot be JSON", error))
     }
 
     /// Writes `report.html` and `report.json` into a folder, which is made if it is not there. The path of the HTML.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_sources::{OpenScope, Registry, Scope, Scopes};
@@ -41,7 +41,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { fail_fast: false, concurrency: 1, cancel: CancellationToken::new(), observer: Arc::new(Silent) }
+        Self {
+            fail_fast: false,
+            concurrency: 1,
+            cancel: CancellationToken::new(),
+            observer: Arc::new(Silent),
+        }
     }
 }
 
@@ -83,7 +88,9 @@ impl Arena<'_> {
                 self.closed(open).await;
                 (scenarios, None)
             }
-            Err(error) => (self.plan.scenarios.iter().map(|scenario| skipped(scenario, None)).collect(), Some(error)),
+            Err(error) => {
+                (self.plan.scenarios.iter().map(|scenario| skipped(scenario, None)).collect(), Some(error))
+            }
         };
         let status = match &problem {
             Some(error) if error.code() == ErrorCode::Cancelled => Status::Cancelled,
@@ -97,7 +104,7 @@ impl Arena<'_> {
             program: concat!("dormouse ", env!("CARGO_PKG_VERSION")).into(),
             name: self.plan.name.clone(),
             files: self.plan.files.clone(),
-            started_unix: now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
+            started: humantime::format_rfc3339_seconds(now).to_string(),
             duration_ms: since(start),
             status,
             problem: problem.as_ref().map(Problem::from),
@@ -197,7 +204,8 @@ impl Arena<'_> {
         let scope = open.scope();
         if tokio::time::timeout(CLOSE, open.close()).await.is_err() {
             let seconds = CLOSE.as_secs();
-            self.warnings.push(&format!("the servers of scope {} were not closed after {seconds} s", scope.as_str()));
+            self.warnings
+                .push(&format!("the servers of scope {} were not closed after {seconds} s", scope.as_str()));
         }
     }
 }

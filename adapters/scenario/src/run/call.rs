@@ -52,7 +52,9 @@ pub(super) async fn call(
         server,
         arguments: shown,
         output: answer.map(|answer| Text::long(&answer.text())).unwrap_or_default(),
-        structured: answer.and_then(|answer| answer.structured.as_ref()).map(|json| Text::long(&json.to_string())),
+        structured: answer
+            .and_then(|answer| answer.structured.as_ref())
+            .map(|json| Text::long(&json.to_string())),
         is_error: answer.is_some_and(|answer| answer.is_error),
         problem: result.as_ref().err().map(Problem::from),
         started_ms,

@@ -13,14 +13,20 @@ pub(super) fn failure(expect: &Expect, result: &Result<ToolAnswer>) -> Option<St
     let answer = match (result, &expect.error) {
         (Err(error), Some(code)) if error.code().as_str() == code => return None,
         (Err(error), Some(code)) => {
-            return Some(format!("expected the error `{}`, got `{}`: {}", cut(code), error.code(), error.message()));
+            return Some(format!(
+                "expected the error `{}`, got `{}`: {}",
+                cut(code),
+                error.code(),
+                error.message()
+            ));
         }
         (Err(error), None) => return Some(error.message().to_owned()),
         (Ok(_), Some(code)) => return Some(format!("expected the error `{}`, got an answer", cut(code))),
         (Ok(answer), None) => answer,
     };
     if answer.is_error != expect.is_error {
-        let (expected, got) = if expect.is_error { ("a failure", "success") } else { ("success", "a failure") };
+        let (expected, got) =
+            if expect.is_error { ("a failure", "success") } else { ("success", "a failure") };
         return Some(format!("expected {expected} of the tool, got {got}"));
     }
     if let Some(pattern) = expect.text.as_ref().filter(|pattern| !pattern.finds(&answer.text())) {

@@ -66,7 +66,8 @@ fn judged(gate: &ToolExec, answer: &ToolAnswer, payload: Option<&Json>) -> Verdi
     if answer.is_error {
         return Err("the tool says that it failed".into());
     }
-    let flag = payload.and_then(|payload| FLAGS.iter().find_map(|name| Some((name, payload.get(name)?.as_bool()?))));
+    let flag =
+        payload.and_then(|payload| FLAGS.iter().find_map(|name| Some((name, payload.get(name)?.as_bool()?))));
     if let Some((name, false)) = flag {
         return Err(format!("the answer's `{name}` is false"));
     }

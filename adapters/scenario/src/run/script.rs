@@ -45,7 +45,8 @@ pub(super) fn begun(session: &Session<'_>, number: usize, driver: &'static str, 
         duration_ms: 0.0,
         steps: Vec::new(),
     };
-    match turn.content.as_deref().map(|content| template::fill_text(content, &session.variables)).transpose() {
+    match turn.content.as_deref().map(|content| template::fill_text(content, &session.variables)).transpose()
+    {
         Ok(content) => record.content = content.as_deref().map(Text::long),
         Err(error) => fail(&mut record, error.message()),
     }
@@ -66,7 +67,8 @@ async fn step(session: &mut Session<'_>, scripted: &ToolCall, record: &mut TurnR
         Err(error) => return fail(record, error.message()),
     };
     let time = time_of(session);
-    let Called { record: mut called, result } = call(session, &session.tools, &scripted.tool, arguments, time).await;
+    let Called { record: mut called, result } =
+        call(session, &session.tools, &scripted.tool, arguments, time).await;
     let mut why = expect::failure(&scripted.expect, &result);
     if why.is_none()
         && let Some(name) = &scripted.save_as

@@ -56,7 +56,9 @@ impl<'a> Repetition<'a> {
             Ok(open) => {
                 record.open_ms = since(start);
                 let [run, scenario_] = connections;
-                arena.warnings.overwritten(&[run.clone(), scenario_.clone(), open.connections()], &open.tools());
+                arena
+                    .warnings
+                    .overwritten(&[run.clone(), scenario_.clone(), open.connections()], &open.tools());
                 let work = Instant::now();
                 let mut session = self.session(&open);
                 session.play(&mut record).await;
@@ -72,7 +74,11 @@ impl<'a> Repetition<'a> {
                 record.status = status_of(&error);
             }
         }
-        observer.event(Event::RepetitionFinished { scenario: name, repetition: number, status: record.status });
+        observer.event(Event::RepetitionFinished {
+            scenario: name,
+            repetition: number,
+            status: record.status,
+        });
         record
     }
 
@@ -84,7 +90,9 @@ impl<'a> Repetition<'a> {
             None => all.clone(),
         };
         for name in tools.missing() {
-            arena.warnings.push(&format!("`allowed_tools` of `{}` names `{name}`, which no server has", scenario.id));
+            arena
+                .warnings
+                .push(&format!("`allowed_tools` of `{}` names `{name}`, which no server has", scenario.id));
         }
         let start = Instant::now();
         let deadline = start + Duration::from_secs(arena.plan.timeouts.repetition_seconds);
@@ -115,7 +123,12 @@ impl Session<'_> {
             }
             let held: GateRecord = gate::look(self, gate, &record.turns).await;
             let (scenario, repetition) = (self.scenario.id.as_str(), self.number);
-            self.observer().event(Event::GateFinished { scenario, repetition, kind: held.kind, passed: held.passed });
+            self.observer().event(Event::GateFinished {
+                scenario,
+                repetition,
+                kind: held.kind,
+                passed: held.passed,
+            });
             record.gates.push(held);
         }
         record.tokens = self.conversation.as_ref().map(Conversation::tokens);

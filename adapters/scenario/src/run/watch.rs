@@ -66,7 +66,8 @@ impl Warnings {
 pub(super) fn watched(plan: &Plan, registry: &Registry, warnings: &Warnings) -> Result<Registry> {
     let mut watched = Registry::default();
     for name in plan.entries.iter().filter_map(|entry| entry.source.as_deref()) {
-        let source = Watched { source: registry.find(name)?.clone(), name: name.into(), warnings: warnings.clone() };
+        let source =
+            Watched { source: registry.find(name)?.clone(), name: name.into(), warnings: warnings.clone() };
         watched.register(name, Arc::new(source));
     }
     Ok(watched)
@@ -115,7 +116,8 @@ impl Endpoint for WatchedEndpoint {
         let closed = self.endpoint.close().await;
         if let Err(error) = &closed {
             let (name, message) = (&self.name, error.message());
-            self.warnings.push(&format!("what the source `{name}` had opened could not be closed: {message}"));
+            self.warnings
+                .push(&format!("what the source `{name}` had opened could not be closed: {message}"));
         }
         closed
     }
