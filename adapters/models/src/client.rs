@@ -69,7 +69,7 @@ impl HttpModel {
         Ok(Self { endpoint, client })
     }
 
-    async fn attempt(&self, body: &[u8], most: usize) -> Result<Completion, Failed> {
+    async fn attempt(&self, body: &[u8], most: usize) -> Result<Vec<u8>, Failed> {
         let request = self.client.post(self.endpoint.url.clone()).body(body.to_vec());
         let response = match request.send().await {
             Ok(response) => response,
@@ -91,25 +91,15 @@ impl HttpModel {
         if !whole {
             return Err(too_long(most).into());
         }
-        let completion = match self.endpoint.api {
-            Api::OpenAi => openai::completion(&bytes),
-            Api::Anthropic => anthropic::completion(&bytes),
-        };
-        match completion {
-            Some(completion) if completion.text.len() > most => Err(too_long(most).into()),
-            Some(completion) => Ok(completion),
-            None => Err(unavailable("the model's endpoint answered in another form than expected")
-                .with_hint("look at the address of the endpoint and at the form that is set for it")
-                .into()),
-        }
+        Ok(bytes)
     }
 
-    async fn tries(&self, body: &[u8], most: usize) -> Result<Completion> {
+    async fn tries(&self, body: &[u8], most: usize) -> Result<Vec<u8>> {
         let end = Instant::now() + self.endpoint.time;
         let mut wait = FIRST_WAIT;
         for tried in 1.. {
             let failed = match self.attempt(body, most).await {
-                Ok(completion) => return Ok(completion),
+                Ok(bytes) => return Ok(bytes),
                 Err(failed) => failed,
             };
             tracing::debug!(error = %failed.error, cause = cause(&failed.error), tried, "the model gave no answer");
@@ -124,6 +114,22 @@ impl HttpModel {
         }
         Err(unavailable("the model was not asked"))
     }
+
+    /// Posts a body of the caller's own making, and returns the answer's body, with the same bounds, tries and key as
+    /// [`Model::complete`]: at most six times `answer_bytes` and 256 KiB.
+    ///
+    /// # Errors
+    /// As [`Model::complete`]; the form of the answer is the caller's to check.
+    pub async fn exchange(&self, body: &[u8], answer_bytes: usize) -> Result<Vec<u8>> {
+        let time = self.endpoint.time;
+        match tokio::time::timeout(time, self.tries(body, answer_bytes)).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                let message = format!("the model did not answer within {:.1} s", time.as_secs_f64());
+                Err(unavailable(message).with_hint("try again, or ask for a shorter answer"))
+            }
+        }
+    }
 }
 
 #[async_trait]
@@ -137,14 +143,16 @@ impl Model for HttpModel {
             Api::OpenAi => openai::body(&self.endpoint.model, prompt),
             Api::Anthropic => anthropic::body(&self.endpoint.model, prompt),
         };
-        let body = body.to_string().into_bytes();
-        let time = self.endpoint.time;
-        match tokio::time::timeout(time, self.tries(&body, answer_bytes)).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                let message = format!("the model did not answer within {:.1} s", time.as_secs_f64());
-                Err(unavailable(message).with_hint("try again, or ask for a shorter answer"))
-            }
+        let bytes = self.exchange(body.to_string().as_bytes(), answer_bytes).await?;
+        let completion = match self.endpoint.api {
+            Api::OpenAi => openai::completion(&bytes),
+            Api::Anthropic => anthropic::completion(&bytes),
+        };
+        match completion {
+            Some(completion) if completion.text.len() > answer_bytes => Err(too_long(answer_bytes)),
+            Some(completion) => Ok(completion),
+            None => Err(unavailable("the model's endpoint answered in another form than expected")
+                .with_hint("look at the address of the endpoint and at the form that is set for it")),
         }
     }
 }

@@ -1,0 +1,59 @@
+//! Two files in a folder: `report.html` and `report.json`. Each is written beside its place and then takes it, so that a
+//! reader sees a whole file or none.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use dormouse_core::{Error, Result};
+
+use super::record::Report;
+
+impl Report {
+    /// The JSON twin: this tree, with two spaces of indentation.
+    ///
+    /// # Errors
+    /// `internal`; no value of a report is known that cannot be JSON.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string_pretty(self)
+            .map_err(|error| Error::internal("the report cannot be JSON", error))
+    }
+
+    /// Writes `report.html` and `report.json` into a folder, which is made if it is not there. The path of the HTML.
+    ///
+    /// # Errors
+    /// `path_denied` when the folder cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf> {
+        let denied = |error: std::io::Error| {
+            let message = format!("the folder of the report, `{}`, cannot be written", folder.display());
+            Error::new(dormouse_core::ErrorCode::PathDenied, message)
+                .with_hint("name a folder that can be written")
+                .with_source(error)
+        };
+        fs::create_dir_all(folder).map_err(denied)?;
+        replace(folder, "report.json", self.to_json()?.as_bytes()).map_err(denied)?;
+        replace(folder, "report.html", self.to_html().as_bytes()).map_err(denied)?;
+        Ok(folder.join("report.html"))
+    }
+}
+
+fn replace(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = tempfile::Builder::new().prefix(".report-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    readable(file.as_file())?;
+    file.persist(folder.join(name)).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// As a file that one writes oneself, not as a secret one: readers are others, such as a CI.
+#[cfg(unix)]
+fn readable(file: &fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable(_: &fs::File) -> std::io::Result<()> {
+    Ok(())
+}
