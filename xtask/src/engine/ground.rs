@@ -20,9 +20,14 @@ const NEEDED: [&str; 3] = ["cpu", "memory", "pids"];
 /// How many bridges are tried.
 const BRIDGES: u8 = 32;
 
+/// In the engine's folder: the names of what was made for it, should its keeper be killed.
+const BRIDGE: &str = "bridge";
+const MOUNTED: &str = "mounted";
+
 /// The ground under one engine.
-#[derive(Default)]
 pub(super) struct Ground {
+    /// The engine's folder.
+    folder: PathBuf,
     /// None: no port can be published.
     bridge: Option<String>,
     /// What was mounted, in order.
@@ -32,18 +37,30 @@ pub(super) struct Ground {
 impl Ground {
     /// Makes what is missing. Without cgroups dockerd says itself that it does not start; without a bridge it starts, and
     /// its ports cannot be published.
-    pub(super) fn prepare() -> Self {
-        let mut ground = Self::default();
+    pub(super) fn prepare(folder: &Path) -> Result<Self> {
+        let mut ground = Self { folder: folder.to_owned(), bridge: None, mounted: Vec::new() };
         if !is_mounted(CGROUPS)
             && let Err(error) = ground.mount_cgroups()
         {
             complain(&format!("docker: cgroups cannot be mounted: {error:#}"));
         }
         match bridge() {
-            Ok(name) => ground.bridge = Some(name),
+            Ok(name) => {
+                fs::write(folder.join(BRIDGE), &name)?;
+                ground.bridge = Some(name);
+            }
             Err(error) => complain(&format!("docker: no bridge, so no port can be published: {error:#}")),
         }
-        ground
+        Ok(ground)
+    }
+
+    /// What a keeper has made and could not remove: it goes with the returned value.
+    pub(super) fn left(folder: &Path) -> Self {
+        let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
+        let bridge = Some(read(BRIDGE))
+            .filter(|name| Path::new("/sys/class/net").join(name).exists() && !name.is_empty());
+        let mounted = read(MOUNTED).lines().map(PathBuf::from).collect();
+        Self { folder: folder.to_owned(), bridge, mounted }
     }
 
     /// What dockerd is told. It leaves the machine's firewall and its forwarding alone: sandboxes have no network, and a
@@ -81,7 +98,8 @@ impl Ground {
         }
         change(command.arg(kind).arg(&on))?;
         self.mounted.push(on);
-        Ok(())
+        let lines: Vec<String> = self.mounted.iter().map(|point| format!("{}\n", point.display())).collect();
+        Ok(fs::write(self.folder.join(MOUNTED), lines.concat())?)
     }
 
     fn unmount(&mut self) {

@@ -148,6 +148,7 @@ pub(super) fn down() -> Result<bool> {
     // Its keeper was killed, and did not clean up.
     if folder.exists() {
         daemon::sweep(&folder)?;
+        drop(Ground::left(&folder));
         remove(&folder)?;
     }
     Ok(true)
@@ -168,7 +169,7 @@ fn remove(folder: &Path) -> Result<()> {
 /// when it is let go.
 pub(super) fn hold(folder: &Path, lasting: bool, with_runsc: bool) -> Result<()> {
     let wanted = wanted(folder, lasting);
-    let ground = Ground::prepare();
+    let ground = Ground::prepare(folder)?;
     let started = Daemon::start(folder, &ground, with_runsc);
     let mut out = std::io::stdout().lock();
     let ended = match started {

@@ -13,8 +13,9 @@ use crate::suite::program;
 
 /// How long apt may think.
 const QUESTION: Duration = Duration::from_secs(120);
-/// What no image needs: documentation, translations, character sets, types for editors.
-const LEFT_OUT: [&str; 10] = [
+/// What no image needs: documentation, translations, character sets, types for editors, and git's servers, of which each is a
+/// copy of git.
+const LEFT_OUT: [&str; 14] = [
     "./usr/share/doc",
     "./usr/share/man",
     "./usr/share/info",
@@ -23,8 +24,12 @@ const LEFT_OUT: [&str; 10] = [
     "./usr/share/bug",
     "./usr/share/nodejs/@types",
     "./usr/lib/*/gconv",
-    "./usr/lib/git-core/git-*-backend",
+    "./usr/lib/git-core/git-http-[bfp]*",
     "./usr/lib/git-core/git-daemon",
+    "./usr/lib/git-core/git-imap-send",
+    "./usr/lib/git-core/git-shell",
+    "./usr/lib/git-core/scalar",
+    "./usr/bin/git-shell",
 ];
 
 /// A package in the version that is used.

@@ -49,6 +49,8 @@ pub(crate) fn provide(client: &Client, fresh: bool) -> Result<()> {
         recipe::build(client, packages, key, &progress)?;
         archive.save(client, &progress)?;
     }
+    // What had these names before has none now.
+    client.run(["image", "prune", "--force", "--filter", &format!("label={KEY}")])?;
     progress.say(&format!("{} ready after {} s", NAMES.len(), started.elapsed().as_secs()));
     Ok(())
 }

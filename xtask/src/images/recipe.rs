@@ -190,13 +190,12 @@ impl Build<'_> {
             fs::copy(file.path(), folder.join(file.file_name()))?;
         }
         let container = self.client.run(["create", "--label", KEY, "dormouse-test/full:1"])?;
-        let from = format!("{}/.", folder.display());
-        let made =
-            self.client.run(["cp", &from, &format!("{container}:/{SERVER_IN_IMAGE}")]).and_then(|_| {
-                let command = format!("CMD [\"python3\", \"-B\", \"/{SERVER_IN_IMAGE}/server.py\"]");
-                let changes = [command.as_str(), "EXPOSE 8080", "USER 65534:65534", "ENV HOME=/tmp"];
-                self.commit(&container, "dormouse-test/mcp:1", &changes)
-            });
+        let from = tree.path().join("opt").display().to_string();
+        let made = self.client.run(["cp", &from, &format!("{container}:/")]).and_then(|_| {
+            let command = format!("CMD [\"python3\", \"-B\", \"/{SERVER_IN_IMAGE}/server.py\"]");
+            let changes = [command.as_str(), "EXPOSE 8080", "USER 65534:65534", "ENV HOME=/tmp"];
+            self.commit(&container, "dormouse-test/mcp:1", &changes)
+        });
         self.client.run(["rm", "--force", "--volumes", &container])?;
         made
     }
