@@ -1,6 +1,8 @@
 //! Debian packages that a chore needs, installed where that is possible.
 
-use std::os::unix::fs::MetadataExt as _;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -8,11 +10,32 @@ use anyhow::{Result, bail};
 use crate::guests::{NETWORK_TIMEOUT, on_path, run_for};
 use crate::progress::Progress;
 
+/// What Debian's packages ask before they start a service.
+const POLICY: &str = "/usr/sbin/policy-rc.d";
+
+/// Like [`install`], and no package starts a service.
+pub(crate) fn install_quietly(progress: &Progress, packages: &[&str], otherwise: &str) -> Result<()> {
+    let forbid = is_possible() && !Path::new(POLICY).exists();
+    if forbid {
+        fs::write(POLICY, "#!/bin/sh\nexit 101\n")?;
+        fs::set_permissions(POLICY, fs::Permissions::from_mode(0o755))?;
+    }
+    let installed = install(progress, packages, otherwise);
+    if forbid {
+        fs::remove_file(POLICY)?;
+    }
+    installed
+}
+
+/// Whether packages can be installed here at all.
+fn is_possible() -> bool {
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    std::env::var_os("HOME").is_some() && is_root && on_path("apt-get").is_some()
+}
+
 /// Installs packages with apt-get. `otherwise` says what to do where that cannot be.
 pub(crate) fn install(progress: &Progress, packages: &[&str], otherwise: &str) -> Result<()> {
-    let root =
-        std::env::var_os("HOME").is_some() && std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    if !root || on_path("apt-get").is_none() {
+    if !is_possible() {
         bail!("{otherwise}");
     }
     let _step = progress.step(&format!("installing {} (apt-get)", packages.join(", ")));

@@ -38,7 +38,8 @@ pub(crate) fn run() -> Result<Totals> {
     Ok(totals)
 }
 
-fn packages() -> Result<Vec<Json>> {
+/// Every package of the build, as `cargo metadata` tells it.
+pub(crate) fn packages() -> Result<Vec<Json>> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["metadata", "--format-version", "1", "--locked"])
         .current_dir(workspace())

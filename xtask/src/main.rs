@@ -4,7 +4,10 @@
 
 mod apt;
 mod check;
+mod containers;
+mod engine;
 mod guests;
+mod images;
 mod process;
 mod progress;
 mod setup;
@@ -33,6 +36,8 @@ enum Chore {
     Test(test::Arguments),
     /// Run one suite of tests that no one here wrote
     Suite(suite::Arguments),
+    /// Start, end or show the container engine of the tests, and build the images in it
+    Engine(engine::Arguments),
     /// Measure, beside the peers that are installed; arguments go to the benchmark (try --help)
     Bench {
         /// Arguments of the benchmark
@@ -52,6 +57,7 @@ fn main() -> ExitCode {
             0 => Ok(()),
             count => Err(anyhow::anyhow!("{count} results are not the expected ones")),
         }),
+        Chore::Engine(arguments) => engine::run(&arguments),
         Chore::Bench { arguments } => process::bench(&arguments).map(drop),
         Chore::Check => check::run().and_then(|totals| match totals.failed {
             0 => Ok(()),

@@ -1,4 +1,4 @@
-//! `cargo xtask setup`: from a fresh clone to a sandbox that answers.
+//! `cargo xtask setup`: from a fresh clone to a sandbox that answers, and to tests that have what they need.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::engine;
 use crate::guests;
 use crate::process;
 use crate::progress::complain;
@@ -23,11 +24,15 @@ const GREETINGS: [(&str, &str); 3] = [
 /// Builds the guests and the command line, then evaluates a snippet in each language.
 pub(crate) fn run() -> Result<()> {
     let started = Instant::now();
-    complain("1/3 guests: the interpreters, built from source once (Python takes some minutes)");
+    complain("1/4 guests: the interpreters, built from source once (Python takes some minutes)");
     guests::run(&guests::Arguments::all())?;
-    complain("2/3 the command line");
+    complain("2/4 the command line");
     process::cargo(&["build", "--release", "--workspace", "--bins"])?;
-    complain("3/3 a first evaluation");
+    complain("3/4 the container engine, for the tests of containers");
+    if let Err(error) = engine::install() {
+        complain(&format!("docker: not available ({error:#})"));
+    }
+    complain("4/4 a first evaluation");
     let binary = binary();
     for (language, code) in GREETINGS {
         let status = Command::new(&binary).args(["eval", "--language", language, code]).status();

@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 
+use crate::containers::Containers;
 use crate::process::{self, Totals};
 use crate::progress::complain;
 use crate::{check, guests};
@@ -21,10 +22,12 @@ pub(crate) enum Phase {
     Check,
     /// The guests are there, or are built
     Guests,
-    /// Rust tests: units, evaluation, flow, state, models, structure, and the abuse cases
+    /// Rust tests: units, evaluation, flow, state, models, structure, and the abuse cases; with an engine also those of containers
     Rust,
     /// The abuse cases alone: hostile snippets, files, programs
     Abuse,
+    /// Tests of containers: they had an engine, used it, and left nothing in it
+    Docker,
     /// Documentation builds without warnings
     Docs,
     /// CPython's own tests, in the guest
@@ -48,11 +51,12 @@ pub(crate) enum Phase {
 }
 
 /// What runs when no phase is named: all of them; the abuse cases are among the Rust tests.
-const DEFAULT: [Phase; 15] = [
+const DEFAULT: [Phase; 16] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
     Phase::Rust,
+    Phase::Docker,
     Phase::Clippy,
     Phase::Docs,
     Phase::Clients,
@@ -82,11 +86,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let phases = if arguments.phases.is_empty() { &DEFAULT[..] } else { &arguments.phases };
     let mut sum = Totals::default();
     let mut failed = Vec::new();
+    let mut containers = Containers::planned(phases.contains(&Phase::Docker));
     for phase in phases {
         let started = Instant::now();
         let name = phase.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
         complain(&format!("== {name}"));
-        let (totals, ok) = match one(*phase) {
+        let (totals, ok) = match one(*phase, &mut containers) {
             Ok(result) => result,
             Err(error) => {
                 complain(&format!("error: {error:#}"));
@@ -109,7 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn one(phase: Phase) -> Result<(Totals, bool)> {
+fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
     let single = |result: Result<()>| result.map(|()| (Totals { passed: 1, ..Totals::default() }, true));
     match phase {
         Phase::Fmt => single(process::cargo(&["fmt", "--all", "--check"])),
@@ -128,9 +133,10 @@ fn one(phase: Phase) -> Result<(Totals, bool)> {
         Phase::Rust => {
             // Tests start the binaries that lie beside them.
             process::cargo(&["build", "--release", "--workspace", "--bins", "--tests"])?;
-            tests(&["--tests"])
+            tests(&["--tests"], &containers.environment())
         }
-        Phase::Abuse => tests(&["--test", "abuse"]),
+        Phase::Abuse => tests(&["--test", "abuse"], &containers.environment()),
+        Phase::Docker => containers.finish(),
         Phase::Docs => {
             let mut command = cargo();
             command.args([
@@ -163,10 +169,11 @@ fn one(phase: Phase) -> Result<(Totals, bool)> {
     }
 }
 
-fn tests(which: &[&str]) -> Result<(Totals, bool)> {
-    process::counted(
-        cargo().args(["test", "--quiet", "--release", "--workspace", "--no-fail-fast"]).args(which),
-    )
+/// Runs tests of the workspace, with these variables in their environment.
+pub(crate) fn tests(which: &[&str], environment: &[(&str, String)]) -> Result<(Totals, bool)> {
+    let mut command = cargo();
+    command.args(["test", "--quiet", "--release", "--workspace", "--no-fail-fast"]).args(which);
+    process::counted(command.envs(environment.iter().cloned()))
 }
 
 /// A suite runs as a process of its own: a crash in it must not end the run. It is this very program, even if another

@@ -50,6 +50,11 @@ impl Cache {
         self.folder("suites")
     }
 
+    /// The images of the tests of containers.
+    pub(crate) fn images(&self) -> Result<PathBuf> {
+        self.folder("images")
+    }
+
     /// The built guests of one language.
     pub(crate) fn guest(&self, language: &str) -> Result<GuestFolder> {
         Ok(GuestFolder { folder: self.folder(&format!("guests/{language}"))? })

@@ -18,7 +18,7 @@ const OLDEST: (u32, u32) = (22, 19);
 const VERSION: &str = "24.21.0";
 
 /// Finds npm, or installs it where that is possible. The error is the cause to skip what needs it.
-pub(super) fn require() -> Result<(), String> {
+pub(crate) fn require() -> Result<(), String> {
     // Debian has npm as a package of its own; others put it into that of Node.js.
     for package in ["nodejs", "npm"] {
         if is_here() {
