@@ -1,3 +1,42 @@
 //! The [`Provider`](dormouse_core::Provider) on a container engine.
+//!
+//! A sandbox that is awake is one hardened container that runs already, with a volume at `/workspace` and one at `/tmp`.
+//! Nothing of it lasts in the engine: its state is taken as a file tree into Dormouse's own store, and goes from there into
+//! a new container, or to another provider.
+//!
+//! | step | room |
+//! | --- | --- |
+//! | what the operator allows | [`settings`], [`image`] (which images), [`mount`] (which folders of the host) |
+//! | the engine | [`engine`] (is it there, how long it may take), [`reap`] (what is ours), [`watch`] (what ended by itself) |
+//! | a container | [`container`] (what is created), [`room`] (one that runs), [`pool`] (those that wait) |
+//! | in a container | [`exec`] (programs), [`line`] (command lines), [`sweep`] (their end), [`files`] (single files) |
+//! | files as a whole | [`archive`] (tar and tree), [`snapshot`] (the saved form) |
+//! | the ports | [`provider`], [`machine`], [`commands`], [`programs`] (single commands of another provider) |
+//! | containers of others' servers | [`published`] |
 
+mod archive;
+mod commands;
+mod container;
+mod engine;
+mod exec;
+mod files;
+mod image;
 pub mod kernel;
+mod line;
+mod machine;
+mod mount;
+mod pool;
+mod programs;
+mod provider;
+mod published;
+mod reap;
+mod room;
+mod settings;
+mod snapshot;
+mod sweep;
+mod watch;
+
+pub use crate::programs::DockerPrograms;
+pub use crate::provider::DockerProvider;
+pub use crate::published::{Ended, Published, PublishedSpec};
+pub use crate::settings::Settings;

@@ -1,0 +1,392 @@
+//! Files as a whole: a tree into a container, and out of it again, as tar.
+//!
+//! A tree knows no permissions. A file that begins as a script or as a program does is executable in the container; all
+//! belong to the sandbox's user. On the way back, what a tree cannot hold is left out and counted: sockets and devices, names
+//! that are not UTF-8, and links to absolute paths outside the sandbox's own folders.
+
+use std::io::{self, Read, Write};
+use std::path::{Component, Path};
+
+use bollard::query_parameters::{DownloadFromContainerOptionsBuilder, UploadToContainerOptionsBuilder};
+use bytes::Bytes;
+use dormouse_core::{Access, Error, ErrorCode, GuestPath, Result};
+use dormouse_files::{Files, Kind, Listed, NewTime, Tree};
+use futures::TryStreamExt as _;
+use tar::{Archive, Builder, EntryType, Header};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_util::io::{StreamReader, SyncIoBridge};
+
+use crate::container::{TMP, WORKSPACE};
+use crate::engine::{slow, wrong};
+use crate::room::Room;
+
+/// The folders that are moved.
+pub(crate) const MOVED: [&str; 2] = [WORKSPACE, TMP];
+/// Bytes that are moved at a time: 256 KiB.
+const STEP: usize = 256 << 10;
+/// Pieces on their way.
+const UNDER_WAY: usize = 8;
+/// Levels and names of a tree; its quota has fewer.
+const DEEP: u32 = 4_096;
+const NAMES: usize = 4_000_000;
+/// The sandbox's user and group.
+const USER: u64 = 65_534;
+
+/// Puts the files of a tree into a container.
+///
+/// # Errors
+/// `limit_disk` when they do not fit; `provider_unavailable`.
+pub(crate) async fn upload(room: &Room, tree: &Tree) -> Result<()> {
+    for folder in MOVED {
+        let files = Files::new(tree.clone());
+        let path = GuestPath::parse(folder)?;
+        let listed = match files.list(&path, DEEP, NAMES) {
+            Ok(listed) => listed.entries,
+            Err(error) if error.code() == ErrorCode::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        if !listed.is_empty() {
+            send(room, folder, move |out| write_tar(&files, folder, listed, out)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Sends what `write` writes as an archive into a folder.
+async fn send(
+    room: &Room,
+    folder: &str,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
+) -> Result<()> {
+    let within = room.inner.settings.transfer_within;
+    let docker = room.inner.engine.docker().await?.clone().with_timeout(within);
+    let (sender, mut receiver) = mpsc::channel::<io::Result<Bytes>>(UNDER_WAY);
+    let writing = tokio::task::spawn_blocking(move || {
+        let mut pieces = Pieces { sender: &sender, piece: Vec::with_capacity(STEP) };
+        let written = write(&mut pieces).and_then(|()| pieces.flush());
+        if let Err(error) = written {
+            // The engine sees a body that breaks off, and takes nothing as whole.
+            let _told = sender.blocking_send(Err(error));
+        }
+    });
+    let body = bollard::body_try_stream(futures::stream::poll_fn(move |context| receiver.poll_recv(context)));
+    let options = UploadToContainerOptionsBuilder::default().path(folder).build();
+    let what = "put files into a container";
+    let sent = timeout(within, docker.upload_to_container(&room.id, Some(options), body)).await;
+    let sent = sent.map_err(|_| slow(what, within))?;
+    let _ended = writing.await;
+    sent.map_err(|fault| wrong(what, fault))
+}
+
+/// Collects small writes into pieces.
+struct Pieces<'a> {
+    sender: &'a mpsc::Sender<io::Result<Bytes>>,
+    piece: Vec<u8>,
+}
+
+impl Write for Pieces<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.piece.extend_from_slice(bytes);
+        if self.piece.len() >= STEP {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.piece.is_empty() {
+            return Ok(());
+        }
+        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(STEP));
+        self.sender.blocking_send(Ok(piece.into())).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+/// Writes what lies below a folder as an archive.
+fn write_tar(files: &Files, folder: &str, listed: Vec<Listed>, out: &mut dyn Write) -> io::Result<()> {
+    let mut archive = Builder::new(out);
+    let mut names = std::collections::HashMap::new();
+    for Listed { path, stat, target } in listed {
+        let mut header = Header::new_gnu();
+        header.set_uid(USER);
+        header.set_gid(USER);
+        header.set_mtime(stat.times.modified / 1_000_000_000);
+        header.set_size(0);
+        header.set_mode(0o755);
+        match stat.kind {
+            Kind::Folder => {
+                header.set_entry_type(EntryType::Directory);
+                archive.append_data(&mut header, &path, io::empty())?;
+            }
+            Kind::Link => {
+                header.set_entry_type(EntryType::Symlink);
+                archive.append_link(&mut header, &path, target.as_deref().unwrap_or_default())?;
+            }
+            Kind::File => {
+                if stat.links > 1
+                    && let Some(first) = names.get(&stat.inode)
+                {
+                    header.set_entry_type(EntryType::Link);
+                    archive.append_link(&mut header, &path, first)?;
+                    continue;
+                }
+                let full = GuestPath::parse(&format!("{folder}/{path}")).map_err(io::Error::other)?;
+                let begin = files.read(&full, 0, 4).map_err(io::Error::other)?;
+                header.set_entry_type(EntryType::Regular);
+                header.set_size(stat.size);
+                header.set_mode(if is_program(&begin) { 0o755 } else { 0o644 });
+                let content = Content { files, path: full, at: 0, piece: Vec::new(), taken: 0 };
+                archive.append_data(&mut header, &path, content.take(stat.size))?;
+                names.insert(stat.inode, path);
+            }
+        }
+    }
+    archive.finish()
+}
+
+/// Whether a file begins as a script or as a program of Linux.
+fn is_program(begin: &[u8]) -> bool {
+    begin.starts_with(b"#!") || begin == b"\x7fELF"
+}
+
+/// The bytes of a file of a tree.
+struct Content<'a> {
+    files: &'a Files,
+    path: GuestPath,
+    at: u64,
+    piece: Vec<u8>,
+    taken: usize,
+}
+
+impl Read for Content<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.taken == self.piece.len() {
+            self.piece = self.files.read(&self.path, self.at, 1 << 20).map_err(io::Error::other)?;
+            self.taken = 0;
+            self.at += self.piece.len() as u64;
+        }
+        let rest = self.piece.get(self.taken..).unwrap_or_default();
+        let read = rest.len().min(buffer.len());
+        buffer.get_mut(..read).unwrap_or_default().copy_from_slice(rest.get(..read).unwrap_or_default());
+        self.taken += read;
+        Ok(read)
+    }
+}
+
+/// Takes the files out of a container, in the place of those that `base` has in the same folders.
+///
+/// # Errors
+/// `limit_disk` when they are more than the quota of `base` allows, holes counted; `provider_unavailable`.
+pub(crate) async fn download(room: &Room, base: &Tree) -> Result<Tree> {
+    let files = Files::new(base.clone());
+    for folder in MOVED {
+        let path = GuestPath::parse(folder)?;
+        match files.remove(&path, true) {
+            Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
+            _ => files.make_folder(&path)?,
+        }
+        receive(room, folder, files.clone()).await?;
+    }
+    Ok(files.snapshot())
+}
+
+async fn receive(room: &Room, folder: &'static str, files: Files) -> Result<()> {
+    let within = room.inner.settings.transfer_within;
+    let docker = room.inner.engine.docker().await?.clone().with_timeout(within);
+    let options = DownloadFromContainerOptionsBuilder::default().path(folder).build();
+    let what = "take files out of a container";
+    let stream = docker.download_from_container(&room.id, Some(options)).map_err(io::Error::other);
+    let reader = SyncIoBridge::new(StreamReader::new(Box::pin(stream)));
+    let reading = tokio::task::spawn_blocking(move || read_tar(reader, folder, &files));
+    let read = timeout(within, reading).await.map_err(|_| slow(what, within))?;
+    let left_out = read.map_err(|error| Error::internal("an archive was not read to its end", error))??;
+    if left_out > 0 {
+        tracing::warn!(container = room.id, left_out, "files of a kind that cannot be saved were left out");
+    }
+    Ok(())
+}
+
+/// Reads an archive into a folder. Answers how many entries were left out.
+fn read_tar(reader: impl Read, folder: &str, files: &Files) -> Result<usize> {
+    let root = files.open_folder(&GuestPath::parse("/")?, Access::ReadWrite)?;
+    let mut archive = Archive::new(reader);
+    let mut left_out = 0;
+    let mut folders = Vec::new();
+    for entry in archive.entries().map_err(broken)? {
+        let mut entry = entry.map_err(broken)?;
+        let modified = entry.header().mtime().unwrap_or_default().saturating_mul(1_000_000_000);
+        let Some(below) = entry.path().ok().and_then(|path| below(&path)) else {
+            left_out += 1;
+            continue;
+        };
+        if below.is_empty() {
+            continue;
+        }
+        let Ok(path) = GuestPath::parse(&format!("{folder}/{below}")) else {
+            left_out += 1;
+            continue;
+        };
+        let name = path.as_str().trim_start_matches('/').to_owned();
+        match entry.header().entry_type() {
+            EntryType::Directory => {
+                files.make_folder(&path)?;
+                folders.push((name, modified));
+                continue;
+            }
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+                if entry.size() > files.quota().bytes {
+                    return Err(dormouse_files::Errno::NoSpace.at(&path));
+                }
+                files.write_from(&path, &mut entry)?;
+            }
+            EntryType::Symlink => {
+                let target = entry.link_name().ok().flatten();
+                let target = target.as_deref().and_then(Path::to_str).and_then(|target| relative(&name, target));
+                let linked = target.is_some_and(|target| root.symlink_at(&target, &name).is_ok());
+                left_out += usize::from(!linked);
+            }
+            EntryType::Link => {
+                let first = entry.link_name().ok().flatten().and_then(|first| self::below(&first));
+                let folder = folder.trim_start_matches('/');
+                let linked = first.is_some_and(|first| {
+                    root.link_at(&format!("{folder}/{first}"), false, &root, &name).is_ok()
+                });
+                left_out += usize::from(!linked);
+                continue;
+            }
+            _ => {
+                left_out += 1;
+                continue;
+            }
+        }
+        let _kept = root.set_times_at(&name, false, NewTime::Keep, NewTime::At(modified));
+    }
+    for (name, modified) in folders {
+        let _kept = root.set_times_at(&name, false, NewTime::Keep, NewTime::At(modified));
+    }
+    Ok(left_out)
+}
+
+/// A path of an archive without its first name, which is that of the folder itself.
+fn below(path: &Path) -> Option<String> {
+    let mut names = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => names.push(name.to_str()?),
+            Component::CurDir => {}
+            _ => return None,
+        }
+    }
+    Some(names.get(1..).unwrap_or_default().join("/"))
+}
+
+/// The target of a link at `name`, relative: absolute ones only if they lead into a folder that is moved.
+fn relative(name: &str, target: &str) -> Option<String> {
+    let Some(absolute) = target.strip_prefix('/') else { return Some(target.to_owned()) };
+    let first = absolute.split('/').next().unwrap_or_default();
+    if !MOVED.iter().any(|folder| folder.trim_start_matches('/') == first) {
+        return None;
+    }
+    Some(format!("{}{absolute}", "../".repeat(name.matches('/').count())))
+}
+
+/// What comes of reading an archive that breaks off.
+fn broken(error: io::Error) -> Error {
+    let said = error.to_string();
+    let said: String = said.chars().filter(|c| !c.is_control()).take(200).collect();
+    crate::engine::unavailable(format!("could not take files out of a container: {said}")).with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use dormouse_files::Quota;
+
+    use super::*;
+
+    fn path(text: &str) -> GuestPath {
+        GuestPath::parse(text).unwrap()
+    }
+
+    fn tree() -> Tree {
+        let files = Files::new(Tree::new(Quota { bytes: 10 << 20, ..Quota::default() }));
+        files.make_folder(&path("/workspace/empty")).unwrap();
+        files.write(&path("/workspace/a/long"), &vec![7; 3 << 20]).unwrap();
+        files.write(&path("/workspace/run"), b"#!/bin/sh\n").unwrap();
+        files.write(&path(&format!("/workspace/{}/{}", "d".repeat(200), "f".repeat(200))), b"x").unwrap();
+        let root = files.open_folder(&path("/"), Access::ReadWrite).unwrap();
+        root.symlink_at("a/long", "workspace/link").unwrap();
+        root.link_at("workspace/run", false, &root, "workspace/again").unwrap();
+        files.snapshot()
+    }
+
+    #[test]
+    fn a_tree_survives_the_way_through_an_archive() {
+        let before = Files::new(tree());
+        let listed = before.list(&path("/workspace"), DEEP, NAMES).unwrap().entries;
+        let mut bytes = Vec::new();
+        // The engine puts the folder's own name before each.
+        let mut archive = Builder::new(&mut bytes);
+        let mut plain = Vec::new();
+        write_tar(&before, "/workspace", listed.clone(), &mut plain).unwrap();
+        for entry in Archive::new(&plain[..]).entries().unwrap() {
+            let mut entry = entry.unwrap();
+            let name = format!("workspace/{}", entry.path().unwrap().display());
+            let mut header = entry.header().clone();
+            match entry.header().entry_type() {
+                EntryType::Link => {
+                    let first = format!("workspace/{}", entry.link_name().unwrap().unwrap().display());
+                    archive.append_link(&mut header, name, first).unwrap();
+                }
+                EntryType::Symlink => {
+                    let target = entry.link_name().unwrap().unwrap().into_owned();
+                    archive.append_link(&mut header, name, target).unwrap();
+                }
+                _ => archive.append_data(&mut header, name, &mut entry).unwrap(),
+            }
+        }
+        archive.finish().unwrap();
+        drop(archive);
+        let after = Files::new(Tree::new(Quota { bytes: 10 << 20, ..Quota::default() }));
+        after.make_folder(&path("/workspace")).unwrap();
+        assert_eq!(read_tar(&bytes[..], "/workspace", &after).unwrap(), 0);
+        let again = after.list(&path("/workspace"), DEEP, NAMES).unwrap().entries;
+        let shown = |listed: &[Listed]| -> Vec<_> {
+            listed.iter().map(|l| (l.path.clone(), l.stat.kind, l.stat.size, l.target.clone())).collect()
+        };
+        assert_eq!(shown(&again), shown(&listed));
+        assert_eq!(after.usage(), before.usage());
+    }
+
+    #[test]
+    fn what_a_tree_cannot_hold_is_left_out_and_too_much_is_refused() {
+        let entry = |name: &str, kind, size: u64, link: Option<&str>| {
+            let mut header = Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_size(size);
+            let mut archive = Builder::new(Vec::new());
+            match link {
+                Some(link) => archive.append_link(&mut header, name, link).unwrap(),
+                None => archive.append_data(&mut header, name, io::repeat(0).take(size)).unwrap(),
+            }
+            archive.into_inner().unwrap()
+        };
+        let read = |bytes: Vec<u8>| {
+            let files = Files::new(Tree::new(Quota { bytes: 100, ..Quota::default() }));
+            files.make_folder(&path("/workspace")).unwrap();
+            read_tar(&bytes[..], "/workspace", &files).map_err(|error| error.code())
+        };
+        assert_eq!(read(entry("workspace/fifo", EntryType::Fifo, 0, None)), Ok(1));
+        assert_eq!(read(entry("workspace/l", EntryType::Symlink, 0, Some("/etc/passwd"))), Ok(1));
+        assert_eq!(read(entry("workspace/l", EntryType::Symlink, 0, Some("/workspace/x"))), Ok(0));
+        assert_eq!(read(entry("workspace/full", EntryType::Regular, 100, None)), Ok(0));
+        assert_eq!(read(entry("workspace/full", EntryType::Regular, 101, None)), Err(ErrorCode::LimitDisk));
+    }
+
+    #[test]
+    fn absolute_links_into_the_sandbox_become_relative() {
+        assert_eq!(relative("workspace/a/b", "/workspace/c").as_deref(), Some("../../workspace/c"));
+        assert_eq!(relative("workspace/b", "../x").as_deref(), Some("../x"));
+        assert_eq!(relative("workspace/b", "/usr/bin/python3"), None);
+    }
+}

@@ -1,0 +1,180 @@
+//! Command lines in a sandbox's container, one after the other and beside each other.
+//!
+//! Owns: what a time limit, a memory limit and a caller who gives up come to. What a line leaves running in the background
+//! goes on until a later line is cut off, the sandbox is reset, or its container ends.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use dormouse_core::sandbox::{Executed, Job};
+use dormouse_core::{Error, ErrorCode, EvalRequest, Outcome, Result, Status, Usage};
+use tokio::time::timeout;
+
+use crate::exec::{self, Exec, Written};
+use crate::line::{self, Marks, STATE};
+use crate::machine::{DockerMachine, Session, Sessions, Sweeping};
+use crate::reap::random;
+use crate::room::Room;
+
+/// Longest line, in bytes: Linux takes no longer argument.
+const MAX_LINE: usize = 120 << 10;
+/// What a shell says of a program that was killed.
+const KILLED: i64 = 137;
+/// Says how often the kernel killed a process of the container for want of memory.
+const KILLS: &str = "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null";
+
+/// A line that is ready to run.
+struct Line {
+    room: Arc<Room>,
+    exec: Exec,
+    request: EvalRequest,
+    mark: String,
+    sessions: Sessions,
+    sweeping: Sweeping,
+}
+
+/// Ends what a line started if it is dropped before the line's end.
+struct Running {
+    room: Arc<Room>,
+    sessions: Sessions,
+    sweeping: Sweeping,
+    session: Option<Session>,
+}
+
+impl Running {
+    /// It came to its end by itself.
+    fn done(mut self) {
+        self.session = None;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.session.take().is_some() {
+            self.sweeping.begin(&self.room, &self.sessions);
+        }
+    }
+}
+
+impl DockerMachine {
+    /// Runs a line in the shell that lasts.
+    pub(crate) async fn run_line(&mut self, request: EvalRequest) -> Result<Executed> {
+        self.line(request, true)?.run().await
+    }
+
+    /// A line that changes neither folder nor variables.
+    pub(crate) fn line_beside(&mut self, request: EvalRequest) -> Result<Job> {
+        let line = self.line(request, false)?;
+        // Until it is polled nothing runs, and nothing is to be ended.
+        Ok(Box::pin(line.run()))
+    }
+
+    /// Forgets the shell's folder and variables.
+    pub(crate) async fn forget_shell(&self) -> Result<()> {
+        let argv = ["rm", "-rf", "--", STATE].map(str::to_owned);
+        self.room.run(argv.into(), Vec::new()).await.map(|_| ())
+    }
+
+    fn line(&self, mut request: EvalRequest, keep: bool) -> Result<Line> {
+        if request.code.len() > MAX_LINE {
+            return Err(Error::new(
+                ErrorCode::TooLarge,
+                format!("the command line has {} bytes, at most {MAX_LINE} are taken", request.code.len()),
+            )
+            .with_hint("write it to a file of the sandbox, and run that"));
+        }
+        if request.code.contains('\0') {
+            return Err(Error::args_invalid("the command line holds a NUL byte"));
+        }
+        let mark = random()?;
+        let folder = request.grants.directory.as_ref().map(|folder| folder.as_str());
+        let argv = line::argv(self.room.tools.contains("bash"), &request.code, &mark, folder, keep);
+        let variables = self.spec.environment.iter().chain(&request.grants.environment);
+        let exec = Exec {
+            argv,
+            environment: variables.map(|(name, value)| format!("{name}={value}")).collect(),
+            directory: None,
+            input: std::mem::take(&mut request.grants.stdin),
+            most: request.limits.output,
+            sink: request.output.take(),
+            marks: None,
+        };
+        let (sessions, sweeping) = (self.sessions.clone(), self.sweeping.clone());
+        Ok(Line { room: self.room.clone(), exec, request, mark, sessions, sweeping })
+    }
+}
+
+impl Line {
+    async fn run(self) -> Result<Executed> {
+        let Self { room, mut exec, request, mark, sessions, sweeping } = self;
+        let begin = Instant::now();
+        let session = sessions.enter();
+        exec.marks = Some(Marks::new(mark, session.number.clone()));
+        let running = Running { room: room.clone(), sessions, sweeping, session: Some(session) };
+        let wall = request.limits.wall;
+        let mut written = Written::default();
+        let ran = timeout(wall, exec::run(&room.inner.engine, &room.id, exec, &mut written)).await;
+        let status = match ran {
+            Err(_) => {
+                // The sweep goes on in the background; the next call waits for it.
+                drop(running);
+                Status::Stopped(
+                    Error::new(
+                        ErrorCode::LimitTime,
+                        format!("the wall-clock limit of {} ms was reached", wall.as_millis()),
+                    )
+                    .with_hint("raise the time limit, or run it as a job"),
+                )
+            }
+            Ok(Err(error)) => return Err(error),
+            Ok(Ok(())) => {
+                running.done();
+                ended(&room, &written).await?
+            }
+        };
+        let usage = Usage { wall: begin.elapsed(), ..Usage::default() };
+        let outcome = Outcome {
+            status,
+            stdout: written.stdout.captured(),
+            stderr: written.stderr.captured(),
+            usage,
+            provider: "docker",
+            fallback_from: None,
+            recovery: None,
+        };
+        Ok(Executed { outcome, missing: Vec::new(), elsewhere: Vec::new() })
+    }
+}
+
+/// How a line ended that was not cut off.
+///
+/// Whether the kernel killed one of its processes is read from the container's control group, before the line and after it:
+/// events of the engine come late, and its own flag is about the container's first process alone.
+async fn ended(room: &Room, written: &Written) -> Result<Status> {
+    let code = written.code.unwrap_or(KILLED);
+    let marks = written.marks.as_ref();
+    let before = marks.and_then(|marks| marks.begin.as_ref()).map_or(-1, |begin| begin.kills);
+    let after = match marks.and_then(|marks| marks.end.as_ref()) {
+        Some(end) => end.kills,
+        None if code == KILLED && before >= 0 => kills(room).await?,
+        None => -1,
+    };
+    if code != 0 && before >= 0 && after > before {
+        return Ok(Status::Stopped(
+            Error::new(
+                ErrorCode::LimitMemory,
+                format!("the memory limit of {} bytes was reached, and a process was killed", room.size.memory),
+            )
+            .with_hint("use less memory, or make a sandbox with more"),
+        ));
+    }
+    Ok(Status::Exited(i32::try_from(code).unwrap_or(1)))
+}
+
+/// The counter of kills, asked for by a program of its own.
+async fn kills(room: &Room) -> Result<i64> {
+    let written = room.run(["sh", "-c", KILLS].map(str::to_owned).into(), Vec::new()).await?;
+    let text = written.stdout.text();
+    let count = text.lines().filter_map(|line| line.strip_prefix("oom_kill "));
+    Ok(count.filter_map(|count| count.trim().parse().ok()).next_back().unwrap_or(-1))
+}

@@ -1,0 +1,172 @@
+//! The engine: whether it is there, and that each of its answers comes in time.
+//!
+//! Owns: the connection, the version both sides speak, the words for what goes wrong. Does not own: what is asked.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use bollard::Docker;
+use bollard::errors::Error as Fault;
+use dormouse_core::{Error, ErrorCode, Result};
+use tokio::sync::{Mutex, OnceCell};
+use tokio::time::timeout;
+
+/// How long the engine may take to say that it is there.
+const PING_WITHIN: Duration = Duration::from_secs(2);
+/// How long that is remembered.
+const REMEMBERED: Duration = Duration::from_secs(2);
+
+/// The way to the engine; connected on first use.
+pub(crate) struct Engine {
+    address: Option<String>,
+    answer_within: Duration,
+    client: OnceCell<Docker>,
+    /// When it was asked last, and what is wrong with it.
+    last: Mutex<Option<(Instant, Option<Error>)>>,
+}
+
+impl Engine {
+    pub(crate) fn new(address: Option<String>, answer_within: Duration) -> Self {
+        Self { address, answer_within, client: OnceCell::new(), last: Mutex::new(None) }
+    }
+
+    /// The client, connected and checked.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn docker(&self) -> Result<&Docker> {
+        self.client.get_or_try_init(|| self.connect()).await
+    }
+
+    /// Whether it answers now. Remembered for a moment.
+    ///
+    /// # Errors
+    /// `provider_unavailable` with what to do.
+    pub(crate) async fn ready(&self) -> Result<()> {
+        let mut last = self.last.lock().await;
+        if let Some((at, wrong)) = &*last
+            && at.elapsed() < REMEMBERED
+        {
+            return wrong.as_ref().map_or(Ok(()), |error| Err(again(error)));
+        }
+        let answer = match timeout(PING_WITHIN, self.ping()).await {
+            Ok(answer) => answer,
+            Err(_) => Err(unavailable(format!(
+                "the container engine does not answer within {} s",
+                PING_WITHIN.as_secs()
+            ))),
+        };
+        *last = Some((Instant::now(), answer.as_ref().err().map(again)));
+        answer
+    }
+
+    async fn ping(&self) -> Result<()> {
+        let docker = self.docker().await?;
+        docker.ping().await.map(|_| ()).map_err(|fault| wrong("ping the container engine", fault))
+    }
+
+    /// Waits for an answer, not for ever.
+    ///
+    /// # Errors
+    /// See [`wrong`].
+    pub(crate) async fn ask<T>(
+        &self,
+        what: &str,
+        answer: impl Future<Output = std::result::Result<T, Fault>>,
+    ) -> Result<T> {
+        match timeout(self.answer_within, answer).await {
+            Ok(answer) => answer.map_err(|fault| wrong(what, fault)),
+            Err(_) => Err(slow(what, self.answer_within)),
+        }
+    }
+
+    async fn connect(&self) -> Result<Docker> {
+        let connected = match &self.address {
+            Some(address) => Docker::connect_with_host(address),
+            None => Docker::connect_with_defaults(),
+        };
+        let docker = connected.map_err(|fault| wrong("connect to the container engine", fault))?;
+        let docker = docker.with_timeout(self.answer_within);
+        let docker =
+            self.ask("ask the container engine for its version", docker.negotiate_version()).await?;
+        let info = self.ask("ask the container engine about itself", docker.info()).await?;
+        if info.os_type.as_deref().is_some_and(|kind| kind != "linux") {
+            return Err(unavailable("the container engine does not run Linux containers".into()));
+        }
+        // Never asked for otherwise, the profile is the engine's own: it must be there, and not `unconfined`.
+        let options = info.security_options.unwrap_or_default();
+        let seccomp = options.iter().any(|option| {
+            option.starts_with("name=seccomp")
+                && (option.contains("profile=default") || option.contains("profile=builtin"))
+        });
+        if !seccomp {
+            return Err(Error::new(
+                ErrorCode::ProviderUnavailable,
+                "the container engine does not confine containers by its default seccomp profile",
+            )
+            .with_hint("start the engine without `seccomp-profile=unconfined`, on a kernel with seccomp"));
+        }
+        Ok(docker)
+    }
+}
+
+/// The same error once more.
+fn again(error: &Error) -> Error {
+    let copy = Error::new(error.code(), error.message());
+    match error.hint() {
+        Some(hint) => copy.with_hint(hint),
+        None => copy,
+    }
+}
+
+/// An engine that cannot be used.
+pub(crate) fn unavailable(message: String) -> Error {
+    Error::new(ErrorCode::ProviderUnavailable, message)
+        .with_hint("start the engine, or name it by DOCKER_HOST; `docker info` shows whether it answers")
+}
+
+/// An engine that took too long.
+pub(crate) fn slow(what: &str, within: Duration) -> Error {
+    unavailable(format!("could not {what}: no answer within {} ms", within.as_millis()))
+}
+
+/// Whether the engine says that there is no such thing.
+pub(crate) fn is_missing(fault: &Fault) -> bool {
+    matches!(fault, Fault::DockerResponseServerError { status_code: 404, .. })
+}
+
+/// What went wrong, in our words: `limit_disk` for a full volume, else `provider_unavailable`.
+pub(crate) fn wrong(what: &str, fault: Fault) -> Error {
+    let said = match &fault {
+        Fault::DockerResponseServerError { message, .. } => {
+            let message: String = message.chars().filter(|c| !c.is_control()).take(300).collect();
+            if message.contains("no space left on device") {
+                return Error::new(ErrorCode::LimitDisk, "the sandbox's files have no space left")
+                    .with_hint("remove files, or make a sandbox with more disk");
+            }
+            return Error::new(
+                ErrorCode::ProviderUnavailable,
+                format!("could not {what}: the container engine says: {message}"),
+            )
+            .with_hint("the engine's own log says more; another provider may serve meanwhile")
+            .with_source(fault);
+        }
+        Fault::RequestTimeoutError => "no answer in time",
+        _ => "it cannot be reached, or broke off",
+    };
+    unavailable(format!("could not {what}: {said}")).with_source(fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_engine_that_is_not_there_is_named_with_what_to_do() {
+        let engine = Engine::new(Some("unix:///nowhere/docker.sock".into()), Duration::from_secs(1));
+        let error = engine.ready().await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
+        assert!(error.hint().is_some_and(|hint| hint.contains("DOCKER_HOST")));
+        assert_eq!(engine.ready().await.unwrap_err().message(), error.message());
+    }
+}

@@ -1,0 +1,163 @@
+//! Programs in a container that runs: an argument vector, both streams apart and bounded, the exit status.
+//!
+//! Owns: the exchange with the engine. Does not own: time limits, which drop the future, and what then goes on running in
+//! the container ([`crate::sweep`]).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bollard::container::LogOutput;
+use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
+use dormouse_core::{Captured, OutputSink, Result, Stream};
+use futures::StreamExt as _;
+use tokio::io::AsyncWriteExt as _;
+
+use crate::container::USER;
+use crate::engine::{Engine, unavailable, wrong};
+use crate::line::Marks;
+
+/// How often an exit status is asked for that is not there yet, and how long it is waited between.
+const ASKED: u32 = 60;
+const ASK_AGAIN: Duration = Duration::from_millis(20);
+/// Without output for this long after its end, what a line left running has its streams.
+const QUIET: Duration = Duration::from_millis(60);
+
+/// A program that is to be run.
+#[derive(Default)]
+pub(crate) struct Exec {
+    /// Its name and its arguments.
+    pub(crate) argv: Vec<String>,
+    /// Environment variables, `NAME=VALUE`.
+    pub(crate) environment: Vec<String>,
+    /// The folder it starts in; none: the container's.
+    pub(crate) directory: Option<String>,
+    /// All of its standard input.
+    pub(crate) input: Vec<u8>,
+    /// Bytes kept of each stream.
+    pub(crate) most: u64,
+    /// Who hears what it writes.
+    pub(crate) sink: Option<Arc<dyn OutputSink>>,
+    /// The marks by which a line's wrapper says how it goes, if it is a line.
+    pub(crate) marks: Option<Marks>,
+}
+
+/// The beginning of what was written to a stream.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) total: u64,
+}
+
+impl Kept {
+    fn push(&mut self, bytes: &[u8], most: u64, sink: Option<(&dyn OutputSink, Stream)>) {
+        self.total += bytes.len() as u64;
+        let room = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(self.bytes.len());
+        let fits = bytes.get(..room.min(bytes.len())).unwrap_or_default();
+        self.bytes.extend_from_slice(fits);
+        if let Some((sink, stream)) = sink
+            && !fits.is_empty()
+        {
+            sink.write(stream, fits);
+        }
+    }
+
+    pub(crate) fn captured(&self) -> Captured {
+        Captured::from_bytes(&self.bytes, self.total)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+}
+
+/// What a program wrote and how it ended. Shared, so that it can be looked at when the program was cut off.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) stdout: Kept,
+    pub(crate) stderr: Kept,
+    pub(crate) code: Option<i64>,
+    pub(crate) marks: Option<Marks>,
+}
+
+/// Runs a program to its end, and notes in `written` what it does. Dropping the future leaves it running.
+///
+/// # Errors
+/// `provider_unavailable`.
+pub(crate) async fn run(engine: &Engine, container: &str, exec: Exec, written: &mut Written) -> Result<()> {
+    let docker = engine.docker().await?;
+    let Exec { argv, environment, directory, input: stdin, most, sink, marks } = exec;
+    written.marks = marks;
+    let create = CreateExecOptions {
+        attach_stdin: Some(!stdin.is_empty()),
+        attach_stdout: Some(true),
+        attach_stderr: Some(true),
+        env: Some(environment),
+        cmd: Some(argv),
+        user: Some(USER.into()),
+        working_dir: directory,
+        ..CreateExecOptions::default()
+    };
+    let created = engine.ask("start a program in a container", docker.create_exec(container, create)).await?;
+    let options = StartExecOptions { output_capacity: Some(64 << 10), ..StartExecOptions::default() };
+    let started = docker.start_exec(&created.id, Some(options));
+    let started = engine.ask("start a program in a container", started).await?;
+    let StartExecResults::Attached { mut output, mut input } = started else {
+        return Err(unavailable("the container engine did not attach to a program".into()));
+    };
+    let feed = async {
+        if !stdin.is_empty() {
+            // A program that does not read to the end is no fault of ours.
+            let _written = input.write_all(&stdin).await;
+            let _ended = input.shutdown().await;
+        }
+    };
+    tokio::pin!(feed);
+    let mut fed = false;
+    loop {
+        let ended = written.marks.as_ref().is_some_and(|marks| marks.end.is_some());
+        let item = tokio::select! {
+            () = &mut feed, if !fed => { fed = true; continue; }
+            item = output.next() => item,
+            () = tokio::time::sleep(QUIET), if ended => None,
+        };
+        let Some(item) = item else { break };
+        match item.map_err(|fault| wrong("follow a program in a container", fault))? {
+            LogOutput::StdErr { message } => {
+                let own = match &mut written.marks {
+                    Some(marks) => marks.read(&message),
+                    None => message.to_vec(),
+                };
+                written.stderr.push(&own, most, sink.as_deref().map(|sink| (sink, Stream::Stderr)));
+            }
+            LogOutput::StdOut { message } | LogOutput::Console { message } => {
+                written.stdout.push(&message, most, sink.as_deref().map(|sink| (sink, Stream::Stdout)));
+            }
+            LogOutput::StdIn { .. } => {}
+        }
+    }
+    if let Some(marks) = &mut written.marks {
+        let rest = marks.rest();
+        written.stderr.push(&rest, most, sink.as_deref().map(|sink| (sink, Stream::Stderr)));
+        if let Some(end) = &marks.end {
+            written.code = Some(end.code);
+            return Ok(());
+        }
+    }
+    written.code = Some(status(engine, &created.id).await?);
+    Ok(())
+}
+
+/// The exit status of a program that has ended, or is about to.
+pub(crate) async fn status(engine: &Engine, id: &str) -> Result<i64> {
+    let docker = engine.docker().await?;
+    for _ in 0..ASKED {
+        let found = engine.ask("ask how a program ended", docker.inspect_exec(id)).await?;
+        if found.running != Some(true)
+            && let Some(code) = found.exit_code
+        {
+            return Ok(code);
+        }
+        tokio::time::sleep(ASK_AGAIN).await;
+    }
+    Err(unavailable("the container engine does not say how a program ended".into()))
+}

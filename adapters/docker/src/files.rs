@@ -1,0 +1,203 @@
+//! Single files of a sandbox, as core's port.
+//!
+//! Each call is one small program in the container, run as the sandbox's user with its paths as arguments: the kernel
+//! resolves links and checks rights as it does for everything else in there, nothing of the engine's own, which is root,
+//! follows a path that the sandbox made, and a full volume leaves a file as it was.
+
+use async_trait::async_trait;
+use dormouse_core::sandbox::{Entry, EntryKind, Files as Port};
+use dormouse_core::{Error, ErrorCode, GuestPath, Result};
+use dormouse_files::{Files, Quota, Tree};
+
+use crate::archive::MOVED;
+use crate::exec::Written;
+use crate::machine::DockerMachine;
+use crate::reap::random;
+
+/// Most bytes of one read: 64 MiB.
+const MAX_READ: u64 = 64 << 20;
+/// Most bytes of a listing: 32 MiB.
+const MAX_LIST: u64 = 32 << 20;
+
+/// `$1` the file, `$2` from which byte (1 is the first), `$3` how many. Says the size of the whole on standard error.
+const READ: &str = r#"[ -e "$1" ] || exit 44; [ -f "$1" ] || exit 45
+stat -L -c '%s' -- "$1" >&2 || exit 1
+[ "$3" = 0 ] || tail -c "+$2" -- "$1" | head -c "$3""#;
+/// `$1` the file, `$2` a number for a name of its own, `$3` the bytes that have to come.
+const WRITE: &str = r#"file=$1
+[ -L "$file" ] && file=$(readlink -f -- "$file")
+[ -d "$file" ] && exit 45
+folder=${file%/*}
+mkdir -p -- "$folder" || exit 1
+new=$folder/.dormouse-$2
+cat > "$new" && [ "$(stat -c '%s' -- "$new")" = "$3" ] || { rm -f -- "$new"; exit 1; }
+mode=$(stat -c '%a' -- "$file" 2>/dev/null) && chmod "$mode" -- "$new"
+mv -f -- "$new" "$file" || { rm -f -- "$new"; exit 1; }"#;
+/// `$1` the folder, `$2` what each entry begins with, `$3` `-r` for all levels.
+const LIST: &str = r#"[ -e "$1" ] || exit 44
+if [ ! -d "$1" ]; then stat -L -c "$2 %f %s %Y ." -- "$1"; exit; fi
+cd -- "$1" || exit 1
+if [ "$3" = -r ]; then find . -mindepth 1 -exec stat -c "$2 %f %s %Y %n" {} +
+else find . -mindepth 1 -maxdepth 1 -exec stat -c "$2 %f %s %Y %n" {} +; fi
+true"#;
+const REMOVE: &str = r#"[ -e "$1" ] || [ -L "$1" ] || exit 44; rm -rf -- "$1""#;
+const FOLDER: &str = r#"mkdir -p -- "$1""#;
+const STAT: &str = r#"[ -e "$1" ] || exit 44; stat -L -c '%f %s %Y' -- "$1""#;
+
+impl DockerMachine {
+    /// Runs one of the programs above on a path.
+    async fn ask(
+        &mut self,
+        script: &str,
+        path: &GuestPath,
+        rest: &[&str],
+        (input, most): (Vec<u8>, u64),
+    ) -> Result<Written> {
+        self.check_path(path)?;
+        self.settle().await?;
+        let words = ["sh", "-c", script, "dormouse", path.as_str()];
+        let argv = words.iter().chain(rest).map(|word| (*word).to_owned()).collect();
+        let written = self.room.run_bounded(argv, input, most).await?;
+        match written.code {
+            Some(0) => Ok(written),
+            code => Err(refused(path, code.unwrap_or(-1), &written.stderr.text())),
+        }
+    }
+
+    /// Only the sandbox's own folders and what is mounted.
+    fn check_path(&self, path: &GuestPath) -> Result<()> {
+        let is_in = |folder: &str| {
+            path.as_str().strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let mounted = self.spec.mounts.iter().any(|mount| is_in(mount.target.as_str()));
+        if mounted || MOVED.iter().any(|folder| is_in(folder)) {
+            return Ok(());
+        }
+        let shown = path.as_str().escape_debug();
+        Err(Error::new(ErrorCode::PathDenied, format!("`{shown}` is not among the sandbox's files"))
+            .with_hint("its files are in `/workspace` and `/tmp`"))
+    }
+}
+
+/// What a program's end says of a path.
+fn refused(path: &GuestPath, code: i64, said: &str) -> Error {
+    let shown = path.as_str().escape_debug();
+    let error = |code, why: &str| Error::new(code, format!("`{shown}`: {why}"));
+    let has = |text: &str| said.contains(text);
+    if code == 44 || has("No such file or directory") {
+        return error(ErrorCode::NotFound, "it does not exist").with_hint("list the folder to see what there is");
+    }
+    if code == 45 {
+        return error(ErrorCode::InvalidState, "it is no file");
+    }
+    if has("No space left") || has("File too large") {
+        return error(ErrorCode::LimitDisk, "the sandbox's files have no space left")
+            .with_hint("remove files, or make a sandbox with more disk");
+    }
+    if has("File exists") || has("Not a directory") {
+        return error(ErrorCode::InvalidState, "a file is in the way");
+    }
+    if has("Read-only file system") || has("Permission denied") || has("not permitted") || has("busy") {
+        return error(ErrorCode::WriteDenied, "it may not be changed");
+    }
+    let said: String = said.chars().filter(|c| !c.is_control()).take(200).collect();
+    error(ErrorCode::ProviderUnavailable, &format!("the container's own programs failed ({code}): {said}"))
+        .with_hint("the image must have sh, cat, find, head, mkdir, mv, rm, stat and tail")
+}
+
+#[async_trait]
+impl Port for DockerMachine {
+    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)> {
+        let most = most.min(MAX_READ);
+        let (from, count) = (offset.saturating_add(1).to_string(), most.to_string());
+        let written = self.ask(READ, path, &[&from, &count], (Vec::new(), most.max(4096))).await?;
+        let size = written.stderr.text().trim().parse();
+        let size = size.map_err(|error| Error::internal("a file's size was not told", error))?;
+        Ok((written.stdout.bytes, size))
+    }
+
+    async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {
+        let (number, count) = (random()?, bytes.len().to_string());
+        self.ask(WRITE, path, &[&number, &count], (bytes.to_vec(), 4096)).await.map(|_| ())
+    }
+
+    async fn edit(&mut self, path: &GuestPath, old: &str, new: &str, all: bool) -> Result<usize> {
+        let most = Files::MAX_EDIT as u64 + 1;
+        let (before, _) = Port::read(self, path, 0, most).await?;
+        // The tree's own rules and words, for this one file.
+        let file = Files::new(Tree::new(Quota { bytes: 4 * most, files: 10_000, depth: 4_096, name_bytes: 255 }));
+        file.write(path, &before)?;
+        let replaced = file.edit(path, old, new, all)?;
+        let size = usize::try_from(file.stat(path)?.size).unwrap_or(Files::MAX_EDIT);
+        Port::write(self, path, &file.read(path, 0, size)?).await?;
+        Ok(replaced)
+    }
+
+    async fn list(&mut self, path: &GuestPath, recursive: bool, most: usize) -> Result<(Vec<Entry>, u64)> {
+        let mark = random()?;
+        let deep = if recursive { "-r" } else { "" };
+        let written = self.ask(LIST, path, &[&mark, deep], (Vec::new(), MAX_LIST)).await?;
+        if written.stdout.total > MAX_LIST {
+            return Err(Error::new(ErrorCode::TooLarge, "there are too many names to list")
+                .with_hint("list one folder at a time"));
+        }
+        let text = written.stdout.text();
+        let mut entries: Vec<Entry> = text.split(&format!("{mark} ")).filter_map(entry).collect();
+        entries.sort_by(|one, other| one.path.split('/').cmp(other.path.split('/')));
+        let total = entries.len() as u64;
+        entries.truncate(most);
+        Ok((entries, total))
+    }
+
+    async fn remove(&mut self, path: &GuestPath) -> Result<()> {
+        if MOVED.contains(&path.as_str()) {
+            return Err(dormouse_files::Errno::Busy.at(path));
+        }
+        self.ask(REMOVE, path, &[], (Vec::new(), 4096)).await.map(|_| ())
+    }
+
+    async fn make_folder(&mut self, path: &GuestPath) -> Result<()> {
+        self.ask(FOLDER, path, &[], (Vec::new(), 4096)).await.map(|_| ())
+    }
+
+    async fn stat(&mut self, path: &GuestPath) -> Result<Entry> {
+        let written = self.ask(STAT, path, &[], (Vec::new(), 4096)).await?;
+        let found = entry(&format!("{} {path}\n", written.stdout.text().trim()));
+        found.ok_or_else(|| Error::new(ErrorCode::InvalidState, format!("`{path}`: it is neither file nor folder")))
+    }
+}
+
+/// One entry: mode in hexadecimal digits, bytes, seconds since 1970, path. None: it is neither file, folder nor link.
+fn entry(text: &str) -> Option<Entry> {
+    let mut words = text.splitn(4, ' ');
+    let mode = u32::from_str_radix(words.next()?, 16).ok()?;
+    let bytes: u64 = words.next()?.parse().ok()?;
+    let modified: i64 = words.next()?.parse().ok()?;
+    let path = words.next()?.strip_suffix('\n')?;
+    let path = path.strip_prefix("./").unwrap_or(if path == "." { "" } else { path });
+    let kind = match mode & 0o170_000 {
+        0o100_000 => EntryKind::File,
+        0o040_000 => EntryKind::Folder,
+        0o120_000 => EntryKind::Link,
+        _ => return None,
+    };
+    let bytes = if kind == EntryKind::File { bytes } else { 0 };
+    let modified_ms = u64::try_from(modified).unwrap_or_default().saturating_mul(1000);
+    Some(Entry { path: path.to_owned(), kind, bytes, modified_ms })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_line_break_is_one_entry() {
+        let text = "M 81a4 3 10 ./a\nM 81a4 0 5 b\nM 41ed 40 11 ./c\n";
+        let entries: Vec<Entry> = text.split("M ").filter_map(entry).collect();
+        assert_eq!(entries.len(), 3);
+        let text = "Z 81a4 3 10 ./a\n81a4 1 1 b\nZ 41ed 40 11 ./c\n";
+        let entries: Vec<Entry> = text.split("Z ").filter_map(entry).collect();
+        assert_eq!(entries[0].path, "a\n81a4 1 1 b");
+        assert_eq!(entries[1].kind, EntryKind::Folder);
+    }
+}

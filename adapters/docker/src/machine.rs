@@ -1,0 +1,266 @@
+//! A sandbox that is awake: a container, its files, what runs in it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dormouse_core::sandbox::{Executed, Files, Include, Job, Machine, SandboxSpec, Snapshot, Variable};
+use dormouse_core::{
+    Bounds, Error, ErrorCode, EvalRequest, Language, Limits, Outcome, Programs, Result,
+};
+use dormouse_files::{Quota, Tree};
+use tokio::task::JoinHandle;
+
+use crate::archive;
+use crate::container::{Bind, Size};
+use crate::engine::unavailable;
+use crate::mount;
+use crate::pool::Pool;
+use crate::provider::{Inner, check_include};
+use crate::room::Room;
+use crate::snapshot::{self, DockerSnapshot};
+
+/// How long a sweep waits for what is just starting to say which session it is.
+const STARTING: Duration = Duration::from_millis(500);
+/// Folders of a tree, from its root down.
+const DEPTH: u32 = 1_024;
+
+/// A sandbox in a container.
+pub(crate) struct DockerMachine {
+    pub(crate) inner: Arc<Inner>,
+    pub(crate) spec: SandboxSpec,
+    pub(crate) room: Arc<Room>,
+    pub(crate) sessions: Sessions,
+    pub(crate) sweeping: Sweeping,
+    /// The files outside the folders that a container has, kept for the provider that they came from.
+    base: Tree,
+    /// Whether nothing was done in it yet.
+    fresh: bool,
+}
+
+/// The sessions of what is to live on in a container; 0 is one that has not said which it is.
+#[derive(Clone, Default)]
+pub(crate) struct Sessions(Arc<Mutex<HashMap<u64, Arc<AtomicU32>>>>);
+
+impl Sessions {
+    /// One more, until the answer is dropped.
+    pub(crate) fn enter(&self) -> Session {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = all.keys().max().map_or(0, |last| last + 1);
+        let number = Arc::new(AtomicU32::new(0));
+        all.insert(key, number.clone());
+        Session { all: self.clone(), key, number }
+    }
+
+    /// All of them, once they are known or had time enough to be.
+    async fn known(&self) -> Vec<u32> {
+        let until = tokio::time::Instant::now() + STARTING;
+        loop {
+            let all: Vec<u32> = {
+                let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                all.values().map(|number| number.load(Ordering::Acquire)).collect()
+            };
+            if !all.contains(&0) || tokio::time::Instant::now() >= until {
+                return all.into_iter().filter(|number| *number != 0).collect();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// One that lives on.
+pub(crate) struct Session {
+    all: Sessions,
+    key: u64,
+    /// Its number, as soon as it is known.
+    pub(crate) number: Arc<AtomicU32>,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}
+
+/// The sweep that goes on, which the next call waits for.
+#[derive(Clone, Default)]
+pub(crate) struct Sweeping(Arc<Mutex<Option<JoinHandle<Result<()>>>>>);
+
+impl Sweeping {
+    /// Begins one, after the one that goes on.
+    pub(crate) fn begin(&self, room: &Arc<Room>, sessions: &Sessions) {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (before, room, sessions) = (slot.take(), room.clone(), sessions.clone());
+        *slot = room.inner.clone().spawn(async move {
+            if let Some(before) = before {
+                let _swept = before.await;
+            }
+            room.sweep(&sessions.known().await).await
+        });
+    }
+
+    /// Waits for its end.
+    async fn end(&self) -> Result<()> {
+        let sweeping = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match sweeping {
+            Some(sweeping) => {
+                sweeping.await.map_err(|error| Error::internal("a sweep did not come to its end", error))?
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl DockerMachine {
+    /// One with a container of its own, and no files.
+    ///
+    /// # Errors
+    /// What keeps the engine from it; `path_denied`; `busy` when none waits and one was required.
+    pub(crate) async fn start(inner: &Arc<Inner>, spec: &SandboxSpec) -> Result<Self> {
+        let room = Arc::new(claim(inner, spec).await?);
+        let quota =
+            Quota { bytes: room_for(inner, spec), files: u64::from(spec.files), depth: DEPTH, name_bytes: 255 };
+        Ok(Self {
+            inner: inner.clone(),
+            spec: spec.clone(),
+            room,
+            sessions: Sessions::default(),
+            sweeping: Sweeping::default(),
+            base: Tree::new(quota),
+            fresh: true,
+        })
+    }
+
+    /// Makes sure that it can be used: what was cut off is dead, the container is there.
+    ///
+    /// # Errors
+    /// `provider_unavailable` when it has ended.
+    pub(crate) async fn settle(&mut self) -> Result<()> {
+        self.fresh = false;
+        let swept = self.sweeping.end().await;
+        if self.is_gone() {
+            return Err(unavailable("the sandbox's container has ended".into())
+                .with_hint("call again: the sandbox goes on from what was saved last"));
+        }
+        swept
+    }
+
+    pub(crate) fn no_interpreter(language: &Language) -> Error {
+        Error::new(ErrorCode::CapabilityUnavailable, format!("there is no {language} kernel in this sandbox"))
+            .with_hint("run the interpreter by sandbox_exec, or use a sandbox of the wasm provider")
+    }
+}
+
+/// A container for a sandbox.
+async fn claim(inner: &Arc<Inner>, spec: &SandboxSpec) -> Result<Room> {
+    let image = inner.images.find(&inner.engine, &inner.settings, spec.image.as_deref()).await?;
+    let bind = |asked: &dormouse_core::sandbox::SpecMount| -> Result<Bind> {
+        Ok((mount::source(asked, &inner.settings.roots)?, asked.target.as_str().to_owned(), asked.access))
+    };
+    let binds: Vec<Bind> = spec.mounts.iter().map(bind).collect::<Result<_>>()?;
+    Pool::claim(inner, &image, Size::of(spec), binds, spec.warm_pool).await
+}
+
+/// Bytes of all files: those of the workspace and those of `/tmp`.
+fn room_for(inner: &Inner, spec: &SandboxSpec) -> u64 {
+    spec.disk.saturating_add(inner.settings.tmp)
+}
+
+#[async_trait]
+impl Machine for DockerMachine {
+    async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
+        Err(Self::no_interpreter(&request.language))
+    }
+
+    async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
+        self.settle().await?;
+        self.run_line(request).await
+    }
+
+    async fn job(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Job> {
+        self.settle().await?;
+        self.line_beside(request)
+    }
+
+    async fn get(
+        &mut self,
+        language: &Language,
+        _: &str,
+        _: Option<&str>,
+        _: (&Limits, &Bounds),
+    ) -> Result<Outcome> {
+        Err(Self::no_interpreter(language))
+    }
+
+    async fn set(&mut self, language: &Language, _: &str, _: &str, _: &Limits) -> Result<()> {
+        Err(Self::no_interpreter(language))
+    }
+
+    async fn variables(&mut self, _: &Language, _: &Limits) -> Result<Vec<Variable>> {
+        Ok(Vec::new())
+    }
+
+    async fn reset(&mut self) -> Result<()> {
+        self.settle().await?;
+        self.sweeping.begin(&self.room, &self.sessions);
+        self.sweeping.end().await?;
+        self.forget_shell().await
+    }
+
+    fn files(&mut self) -> &mut dyn Files {
+        self
+    }
+
+    async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>> {
+        check_include(include)?;
+        let fresh = self.fresh;
+        self.settle().await?;
+        self.fresh = fresh;
+        let tree = match archive::download(&self.room, &self.base).await {
+            // Files that changed while they were read: once more, with what runs held still.
+            Err(error) if error.code() == ErrorCode::ProviderUnavailable && !self.is_gone() => {
+                tracing::debug!(%error, "files are read once more");
+                let _still = self.room.pause().await?;
+                archive::download(&self.room, &self.base).await?
+            }
+            downloaded => downloaded?,
+        };
+        Ok(Arc::new(DockerSnapshot(tree)))
+    }
+
+    async fn restore(&mut self, state: &dyn Snapshot) -> Result<()> {
+        let tree = snapshot::tree(state)?;
+        let quota = self.base.quota();
+        if tree.usage().bytes > quota.bytes || tree.usage().files > quota.files {
+            return Err(Error::new(ErrorCode::LimitDisk, "the state's files are more than the sandbox may have")
+                .with_hint("restore it into a sandbox with more disk"));
+        }
+        // Another container rather than an empty one: what fails leaves this one as it is, and nothing old is left.
+        let other = match self.fresh && !self.is_gone() {
+            true => None,
+            false => Some(Arc::new(claim(&self.inner, &self.spec).await?)),
+        };
+        archive::upload(other.as_ref().unwrap_or(&self.room), &tree).await?;
+        if let Some(room) = other {
+            self.room = room;
+            (self.sessions, self.sweeping) = (Sessions::default(), Sweeping::default());
+        }
+        self.base = tree.with_quota(quota);
+        self.fresh = false;
+        Ok(())
+    }
+
+    fn open_files(&self) -> usize {
+        0
+    }
+
+    fn awake(&self) -> Vec<Language> {
+        Vec::new()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.room.is_gone()
+    }
+}

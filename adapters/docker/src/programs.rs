@@ -1,0 +1,200 @@
+//! Single commands of another provider's sandboxes: a command that its shell does not have runs in a fresh container, over a
+//! copy of the sandbox's files; what changed comes back.
+//!
+//! The command is an argument vector; no shell reads it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use dormouse_core::program::MAX_STREAM;
+use dormouse_core::sandbox::{EntryKind, Files as Port, SandboxSpec, WarmPool};
+use dormouse_core::{ErrorCode, GuestPath, ProgramCall, ProgramEnd, Programs, Result};
+use dormouse_files::{Files, Kind, Quota, Tree};
+
+use crate::archive::{self, MOVED};
+use crate::container::{Size, WORKSPACE};
+use crate::exec::{self, Exec, Written};
+use crate::pool::Pool;
+use crate::provider::Inner;
+use crate::room::Room;
+
+/// Most entries that are copied.
+const MOST: usize = 1_000_000;
+/// Bytes that are copied at a time.
+const STEP: u64 = 1 << 20;
+/// Names of commands that are remembered.
+const REMEMBERED: usize = 10_000;
+/// Says whether there is a command of that name.
+const LOOK: &str = r#"command -v -- "$1" >/dev/null 2>&1"#;
+
+/// The commands of an image, for sandboxes of another provider.
+pub struct DockerPrograms {
+    inner: Arc<Inner>,
+    spec: SandboxSpec,
+    /// By image and name, whether there is such a command.
+    known: Mutex<HashMap<(String, String), bool>>,
+}
+
+impl DockerPrograms {
+    pub(crate) fn new(inner: Arc<Inner>, spec: SandboxSpec) -> Self {
+        Self { inner, spec, known: Mutex::default() }
+    }
+
+    async fn serve(&self, call: &ProgramCall, files: &mut dyn Port) -> Result<Option<ProgramEnd>> {
+        let inner = &self.inner;
+        inner.prepare().await?;
+        let image = inner.images.find(&inner.engine, &inner.settings, self.spec.image.as_deref()).await?;
+        let key = (image.id.clone(), call.name.clone());
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
+        if known == Some(false) {
+            return Ok(None);
+        }
+        let room = Pool::claim(inner, &image, Size::of(&self.spec), Vec::new(), WarmPool::Prefer).await?;
+        if known.is_none() {
+            let argv = ["sh", "-c", LOOK, "dormouse", &call.name].map(str::to_owned);
+            let there = room.run(argv.into(), Vec::new()).await?.code == Some(0);
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() < REMEMBERED {
+                known.insert(key, there);
+            }
+            drop(known);
+            if !there {
+                inner.pool.put_back(room);
+                return Ok(None);
+            }
+        }
+        self.run_in(&room, call, files).await.map(Some)
+    }
+
+    async fn run_in(&self, room: &Room, call: &ProgramCall, files: &mut dyn Port) -> Result<ProgramEnd> {
+        let quota = Quota {
+            bytes: self.spec.disk.saturating_add(self.inner.settings.tmp),
+            files: u64::from(self.spec.files),
+            depth: 1_024,
+            name_bytes: 255,
+        };
+        let before = copy(files, quota).await?;
+        archive::upload(room, &before.snapshot()).await?;
+        let mut argv = vec![call.name.clone()];
+        argv.extend(call.arguments.iter().cloned());
+        // The other provider's variables that name its own places mean nothing here.
+        let own = |name: &str| matches!(name, "PATH" | "HOME" | "LD_PRELOAD" | "LD_LIBRARY_PATH" | "PWD" | "OLDPWD");
+        let variables = call.environment.iter().filter(|(name, _)| !own(name));
+        let directory = MOVED.iter().any(|folder| call.directory.starts_with(folder));
+        let exec = Exec {
+            argv,
+            environment: variables.map(|(name, value)| format!("{name}={value}")).collect(),
+            directory: Some(if directory { call.directory.clone() } else { WORKSPACE.into() }),
+            input: call.input.clone(),
+            most: MAX_STREAM,
+            ..Exec::default()
+        };
+        let mut written = Written::default();
+        // The caller's time limit drops this future, and with it the container.
+        exec::run(&room.inner.engine, &room.id, exec, &mut written).await?;
+        let after = Files::new(archive::download(room, &before.snapshot()).await?);
+        bring_back(&before, &after, files).await?;
+        Ok(ProgramEnd {
+            status: u8::try_from(written.code.unwrap_or(1) & 0xff).unwrap_or(1),
+            output: written.stdout.bytes,
+            errors: written.stderr.bytes,
+            provider: Some("docker"),
+        })
+    }
+}
+
+#[async_trait]
+impl Programs for DockerPrograms {
+    async fn run(&self, call: &ProgramCall, files: &mut dyn Port) -> Option<ProgramEnd> {
+        match self.serve(call, files).await {
+            Ok(end) => end,
+            // Where there is no engine, or no image, there is no such command either.
+            Err(error)
+                if matches!(
+                    error.code(),
+                    ErrorCode::ProviderUnavailable | ErrorCode::CapabilityUnavailable
+                ) =>
+            {
+                tracing::warn!(command = call.name, %error, "a command was not run in a container");
+                None
+            }
+            Err(error) => Some(ProgramEnd::failed(126, format!("{}: {error}\n", call.name))),
+        }
+    }
+}
+
+/// A copy of a sandbox's files. Links are not followed and not copied: the port has no word for them.
+async fn copy(files: &mut dyn Port, quota: Quota) -> Result<Files> {
+    let copy = Files::new(Tree::new(quota));
+    for folder in MOVED {
+        let folder = GuestPath::parse(folder)?;
+        copy.make_folder(&folder)?;
+        let entries = match files.list(&folder, true, MOST).await {
+            Ok((entries, _)) => entries,
+            Err(error) if error.code() == ErrorCode::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let Ok(path) = GuestPath::parse(&format!("{folder}/{}", entry.path)) else { continue };
+            match entry.kind {
+                EntryKind::Folder => copy.make_folder(&path)?,
+                EntryKind::File => {
+                    let mut bytes = Vec::new();
+                    loop {
+                        let (piece, size) = files.read(&path, bytes.len() as u64, STEP).await?;
+                        bytes.extend_from_slice(&piece);
+                        if piece.is_empty() || bytes.len() as u64 >= size {
+                            break;
+                        }
+                    }
+                    copy.write(&path, &bytes)?;
+                }
+                EntryKind::Link => {}
+            }
+        }
+    }
+    Ok(copy)
+}
+
+/// Makes the sandbox's files what they were made in the container.
+async fn bring_back(before: &Files, after: &Files, files: &mut dyn Port) -> Result<()> {
+    for folder in MOVED {
+        let root = GuestPath::parse(folder)?;
+        let listed = |of: &Files| -> Result<BTreeMap<String, (Kind, u64)>> {
+            let entries = of.list(&root, u32::MAX, MOST)?.entries;
+            Ok(entries.into_iter().map(|listed| (listed.path, (listed.stat.kind, listed.stat.size))).collect())
+        };
+        let (old, new) = (listed(before)?, listed(after)?);
+        let mut removed: Option<String> = None;
+        for (path, (kind, _)) in &old {
+            let inside = removed.as_ref().is_some_and(|removed| path.starts_with(removed.as_str()));
+            let gone = new.get(path).is_none_or(|(now, _)| now != kind);
+            if gone && !inside {
+                match files.remove(&GuestPath::parse(&format!("{folder}/{path}"))?).await {
+                    Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
+                    _ => removed = Some(format!("{path}/")),
+                }
+            }
+        }
+        for (path, (kind, size)) in &new {
+            let Ok(full) = GuestPath::parse(&format!("{folder}/{path}")) else { continue };
+            let was = old.get(path);
+            match kind {
+                Kind::Folder if was.is_none_or(|(kind, _)| *kind != Kind::Folder) => {
+                    files.make_folder(&full).await?;
+                }
+                Kind::File => {
+                    let size = usize::try_from(*size).unwrap_or(usize::MAX);
+                    let bytes = after.read(&full, 0, size)?;
+                    let same = was == Some(&(*kind, bytes.len() as u64)) && before.read(&full, 0, size)? == bytes;
+                    if !same {
+                        files.write(&full, &bytes).await?;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,266 @@
+//! The port to the manager.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dormouse_core::sandbox::{
+    ChunkId, ChunkSource, Include, Machine, SandboxSpec, SavedState, Snapshot,
+};
+use dormouse_core::{Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Provider, Result};
+use tokio_util::task::TaskTracker;
+
+use crate::container::Size;
+use crate::engine::Engine;
+use crate::image::{Images, allowed};
+use crate::machine::DockerMachine;
+use crate::pool::Pool;
+use crate::programs::DockerPrograms;
+use crate::reap::Identity;
+use crate::room::{self, Tools};
+use crate::settings::Settings;
+use crate::snapshot::{self, MARK};
+use crate::watch::Watch;
+use crate::{mount, published};
+
+/// How long the end may take.
+const CLOSE_WITHIN: Duration = Duration::from_secs(30);
+
+/// Runs sandboxes as containers of a Docker engine. Clones are the same provider.
+#[derive(Clone)]
+pub struct DockerProvider {
+    inner: Arc<Inner>,
+}
+
+/// What all rooms of this crate share.
+pub(crate) struct Inner {
+    pub(crate) settings: Settings,
+    pub(crate) engine: Engine,
+    pub(crate) identity: Identity,
+    pub(crate) images: Images,
+    pub(crate) pool: Pool,
+    pub(crate) watch: Watch,
+    /// What goes on in the background and has to come to its end.
+    pub(crate) tasks: TaskTracker,
+    /// What has no end of its own.
+    watching: Mutex<Option<tokio::task::JoinHandle<()>>>,
+    runtime: std::sync::OnceLock<tokio::runtime::Handle>,
+    /// By image, what it has.
+    tools: Mutex<HashMap<String, Arc<Tools>>>,
+    /// Whether what earlier processes left behind was removed.
+    reaped: tokio::sync::OnceCell<()>,
+    closed: AtomicBool,
+}
+
+impl DockerProvider {
+    /// A provider that reaches for its engine when it is first needed.
+    ///
+    /// # Errors
+    /// `state_unavailable` when the state folder cannot be used; `args_invalid` for an image that is no reference.
+    pub fn new(settings: Settings) -> Result<Self> {
+        for image in &settings.images {
+            allowed(&settings, Some(image))?;
+        }
+        let engine = Engine::new(settings.address.clone(), settings.answer_within);
+        let identity = Identity::claim(settings.state.as_deref())?;
+        let inner = Inner {
+            settings,
+            engine,
+            identity,
+            images: Images::default(),
+            pool: Pool::default(),
+            watch: Watch::default(),
+            tasks: TaskTracker::new(),
+            watching: Mutex::default(),
+            runtime: std::sync::OnceLock::new(),
+            tools: Mutex::default(),
+            reaped: tokio::sync::OnceCell::new(),
+            closed: AtomicBool::new(false),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Starts the containers that wait for sandboxes like `spec`, in the background, and removes what earlier processes of
+    /// this installation left behind.
+    ///
+    /// # Errors
+    /// As [`Provider::ready`] and [`Provider::check`]; `capability_unavailable` when the image is missing.
+    pub async fn warm(&self, spec: &SandboxSpec) -> Result<()> {
+        self.check(spec)?;
+        self.inner.prepare().await?;
+        let Inner { images, engine, settings, .. } = &*self.inner;
+        let image = images.find(engine, settings, spec.image.as_deref()).await?;
+        self.inner.pool.expect(&image, Size::of(spec));
+        Pool::refill(&self.inner);
+        Ok(())
+    }
+
+    /// How many containers wait.
+    pub fn waiting(&self) -> usize {
+        self.inner.pool.waiting()
+    }
+
+    /// Single commands of other providers' sandboxes, each in a container of its own that is like `spec`.
+    pub fn programs(&self, spec: SandboxSpec) -> DockerPrograms {
+        DockerPrograms::new(self.inner.clone(), spec)
+    }
+
+    /// Starts a container that serves on a port of this host.
+    ///
+    /// # Errors
+    /// See [`published::Published`].
+    pub async fn publish(&self, spec: published::PublishedSpec) -> Result<published::Published> {
+        self.inner.prepare().await?;
+        published::start(&self.inner, spec).await
+    }
+}
+
+impl Inner {
+    /// Whether it answers, with what earlier processes left behind removed once.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn prepare(&self) -> Result<()> {
+        if self.is_closed() {
+            return Err(Error::new(ErrorCode::ProviderUnavailable, "the docker provider is closed"));
+        }
+        let _first = self.runtime.set(tokio::runtime::Handle::current());
+        self.engine.ready().await?;
+        let reaped = self.reaped.get_or_try_init(|| async { self.identity.reap(&self.engine).await.map(|_| ()) });
+        reaped.await.map(|()| ())
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Does something in the background, also where no runtime is at hand, as in a drop.
+    pub(crate) fn spawn<T: Send + 'static>(
+        self: Arc<Self>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<tokio::task::JoinHandle<T>> {
+        self.runtime.get().map(|runtime| self.tasks.spawn_on(work, runtime))
+    }
+
+    /// Removes a container in the background.
+    pub(crate) fn remove(self: &Arc<Self>, id: String) {
+        let inner = self.clone();
+        let _removing = self.clone().spawn(async move { room::remove(&inner, &id).await });
+    }
+
+    /// Begins to watch the engine's events, once.
+    pub(crate) fn start_watch(self: &Arc<Self>) {
+        if !self.watch.must_start() {
+            return;
+        }
+        let inner = Arc::downgrade(self);
+        let watching = tokio::spawn(async move {
+            // Ends with the provider: `close` aborts it, and so does the end of the runtime.
+            if let Some(inner) = inner.upgrade() {
+                inner.watch.run(&inner.engine, &inner.identity).await;
+            }
+        });
+        *self.watching.lock().unwrap_or_else(PoisonError::into_inner) = Some(watching);
+    }
+
+    pub(crate) fn tools(&self, image: &str) -> Option<Arc<Tools>> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).get(image).cloned()
+    }
+
+    pub(crate) fn note_tools(&self, image: &str, tools: &Arc<Tools>) {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).insert(image.to_owned(), tools.clone());
+    }
+
+    /// Refuses what is outside the operator's settings.
+    pub(crate) fn check(&self, spec: &SandboxSpec) -> Result<()> {
+        allowed(&self.settings, spec.image.as_deref())?;
+        let most = |name: &str, asked: u64, least: u64, most: u64| {
+            if (least..=most).contains(&asked) {
+                return Ok(());
+            }
+            Err(Error::args_invalid(format!("`{name}` of {asked} is outside {least} to {most}"))
+                .with_hint("the ceiling is the operator's"))
+        };
+        most("cpu_millis", spec.cpu_millis.into(), 10, self.settings.cpu_millis.into())?;
+        most("processes", spec.processes.into(), 8, self.settings.processes.into())?;
+        spec.mounts.iter().try_for_each(|asked| mount::source(asked, &self.settings.roots).map(|_| ()))
+    }
+}
+
+#[async_trait]
+impl Provider for DockerProvider {
+    fn name(&self) -> &'static str {
+        "docker"
+    }
+
+    fn guests(&self) -> Vec<GuestInfo> {
+        Vec::new()
+    }
+
+    async fn ready(&self) -> Result<()> {
+        self.inner.engine.ready().await
+    }
+
+    fn check(&self, spec: &SandboxSpec) -> Result<()> {
+        self.inner.check(spec)
+    }
+
+    fn mark(&self) -> &'static [u8] {
+        MARK
+    }
+
+    /// Removes what waits, and awaits the removal of what was dropped, at most 30 s.
+    async fn close(&self) {
+        let inner = &self.inner;
+        inner.closed.store(true, Ordering::Release);
+        inner.pool.drain();
+        inner.tasks.close();
+        if tokio::time::timeout(CLOSE_WITHIN, inner.tasks.wait()).await.is_err() {
+            tracing::warn!("containers are left that the next start will remove");
+        }
+        if let Some(watching) = inner.watching.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            watching.abort();
+        }
+    }
+
+    async fn eval(&self, _: EvalRequest) -> Result<Outcome> {
+        Err(Error::new(ErrorCode::CapabilityUnavailable, "the docker provider runs no snippets without a sandbox")
+            .with_hint("make a sandbox with provider docker, or run the snippet without one, on wasm"))
+    }
+
+    async fn machine(
+        &self,
+        spec: &SandboxSpec,
+        state: Option<Arc<dyn Snapshot>>,
+    ) -> Result<Box<dyn Machine>> {
+        self.inner.check(spec)?;
+        self.inner.prepare().await?;
+        let mut machine = DockerMachine::start(&self.inner, spec).await?;
+        if let Some(state) = state {
+            machine.restore(state.as_ref()).await?;
+        }
+        Ok(Box::new(machine))
+    }
+
+    fn load(&self, state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<Arc<dyn Snapshot>> {
+        Ok(Arc::new(snapshot::load(state, chunks)?))
+    }
+
+    fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
+        snapshot::reach(state, chunks)
+    }
+}
+
+/// What a state of this provider can hold.
+pub(crate) fn check_include(include: Include) -> Result<()> {
+    if include == Include::Memory {
+        return Err(Error::new(
+            ErrorCode::CapabilityUnavailable,
+            "the docker provider cannot save interpreters, only files",
+        )
+        .with_hint("save `files` or `both`; variables last as long as the container"));
+    }
+    Ok(())
+}

@@ -1,0 +1,242 @@
+//! A container that serves others' tools on a port: started from an image's own entry point, reached on this host's loopback.
+//!
+//! It has a network, because a port cannot be published without one, and so it can reach what the engine's bridge reaches;
+//! else it is confined as a sandbox is. Its port is published on 127.0.0.1 alone, at a number that the engine chooses.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
+use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, PortBinding};
+use bollard::query_parameters::CreateContainerOptionsBuilder;
+use dormouse_core::limits::MIB;
+use dormouse_core::sandbox::SpecMount;
+use dormouse_core::{Captured, Error, ErrorCode, Result};
+use futures::StreamExt as _;
+use tokio::time::timeout;
+
+use crate::container::{Bind, bind, hardened, signed};
+use crate::engine::{slow, unavailable, wrong};
+use crate::mount;
+use crate::provider::Inner;
+use crate::reap::random;
+use crate::room;
+
+/// Bytes kept of each stream of a program.
+const SAID: usize = 1 << 20;
+
+/// What is to be started.
+#[derive(Clone, Debug)]
+pub struct PublishedSpec {
+    /// The image, as the operator allows it. None: the operator's default.
+    pub image: Option<String>,
+    /// The command, in place of the image's own. Empty: the image's own.
+    pub command: Vec<String>,
+    /// Environment variables.
+    pub environment: Vec<(String, String)>,
+    /// Folders of the host, below the operator's roots.
+    pub mounts: Vec<SpecMount>,
+    /// The port that it listens on. Default 8080.
+    pub port: u16,
+    /// Whether its own files can be written; they are gone with the container, and not bounded in size. Default no.
+    pub writable: bool,
+    /// Bytes of memory. Default 512 MiB.
+    pub memory: u64,
+    /// Processor time in thousandths of a core. Default 1 000.
+    pub cpu_millis: u32,
+    /// Processes and threads. Default 256.
+    pub processes: u32,
+}
+
+impl Default for PublishedSpec {
+    fn default() -> Self {
+        Self {
+            image: None,
+            command: Vec::new(),
+            environment: Vec::new(),
+            mounts: Vec::new(),
+            port: 8080,
+            writable: false,
+            memory: 512 * MIB,
+            cpu_millis: 1_000,
+            processes: 256,
+        }
+    }
+}
+
+/// A container that serves. Dropped, it is removed in the background; [`Published::close`] waits for that.
+pub struct Published {
+    inner: Arc<Inner>,
+    id: String,
+    address: SocketAddr,
+    closed: bool,
+}
+
+/// Removes a container that did not come up.
+struct Guard(Arc<Inner>, Option<String>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(id) = self.1.take() {
+            self.0.remove(id);
+        }
+    }
+}
+
+pub(crate) async fn start(inner: &Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
+    let inner = inner.clone();
+    let tasks = inner.tasks.clone();
+    // Goes to its end also when the caller gives up; what it answers is then dropped, and so removed.
+    let starting = tasks.spawn(async move { create(inner, spec).await });
+    starting.await.map_err(|error| Error::internal("a container was not started to the end", error))?
+}
+
+async fn create(inner: Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
+    let image = inner.images.find(&inner.engine, &inner.settings, spec.image.as_deref()).await?;
+    let binds: Result<Vec<Bind>> = spec
+        .mounts
+        .iter()
+        .map(|asked| {
+            Ok((mount::source(asked, &inner.settings.roots)?, asked.target.as_str().to_owned(), asked.access))
+        })
+        .collect();
+    let binds = binds?;
+    let port = format!("{}/tcp", spec.port);
+    let published = PortBinding { host_ip: Some("127.0.0.1".into()), host_port: Some(String::new()) };
+    let name = format!("dormouse-{}", random()?);
+    let mut guard = Guard(inner.clone(), Some(name.clone()));
+    let body = ContainerCreateBody {
+        image: Some(image.id.clone()),
+        cmd: (!spec.command.is_empty()).then(|| spec.command.clone()),
+        env: Some(spec.environment.iter().map(|(name, value)| format!("{name}={value}")).collect()),
+        exposed_ports: Some(vec![port.clone()]),
+        healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..HealthConfig::default() }),
+        labels: Some(inner.identity.labels()),
+        host_config: Some(HostConfig {
+            network_mode: Some("bridge".into()),
+            port_bindings: Some(HashMap::from([(port.clone(), Some(vec![published]))])),
+            mounts: Some(binds.iter().map(bind).collect()),
+            tmpfs: Some(HashMap::from([("/tmp".into(), format!("size={},mode=1777", inner.settings.tmp))])),
+            memory: Some(signed(spec.memory)),
+            memory_swap: Some(signed(spec.memory)),
+            nano_cpus: Some(i64::from(spec.cpu_millis) * 1_000_000),
+            pids_limit: Some(i64::from(spec.processes)),
+            readonly_rootfs: Some(!spec.writable),
+            ..hardened(&inner.settings)
+        }),
+        ..ContainerCreateBody::default()
+    };
+    let docker = inner.engine.docker().await?;
+    let options = CreateContainerOptionsBuilder::default().name(&name).build();
+    let created =
+        inner.engine.ask("create a container", docker.create_container(Some(options), body)).await?;
+    inner.engine.ask("start a container", docker.start_container(&created.id, None)).await?;
+    let looked = inner.engine.ask("look at a container", docker.inspect_container(&created.id, None)).await?;
+    let bound = looked.network_settings.and_then(|network| network.ports);
+    let bound = bound.and_then(|mut ports| ports.remove(&port).flatten()).unwrap_or_default();
+    let number = bound.into_iter().find_map(|binding| binding.host_port?.parse::<u16>().ok());
+    let Some(number) = number.filter(|number| *number != 0) else {
+        return Err(unavailable(format!("the container's port {} was not published", spec.port))
+            .with_hint("the container ended at once, or the engine has no bridge network"));
+    };
+    guard.1 = None;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, number));
+    Ok(Published { inner, id: created.id, address, closed: false })
+}
+
+/// How a program in it ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Its exit status.
+    pub status: i64,
+    /// The beginning of its standard output, at most 1 MiB.
+    pub stdout: Captured,
+    /// The beginning of its standard error, at most 1 MiB.
+    pub stderr: Captured,
+}
+
+impl Published {
+    /// Where it is reached.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What the engine calls it.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether it runs still.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub async fn is_running(&self) -> Result<bool> {
+        let docker = self.inner.engine.docker().await?;
+        let looked = docker.inspect_container(&self.id, None);
+        let looked = self.inner.engine.ask("look at a container", looked).await?;
+        Ok(looked.state.and_then(|state| state.running) == Some(true))
+    }
+
+    /// Runs a program in it as the image's own user.
+    ///
+    /// # Errors
+    /// `health_timeout` when it does not end `within` that time, and goes on; `provider_unavailable`.
+    pub async fn exec(&self, argv: Vec<String>, within: Duration) -> Result<Ended> {
+        timeout(within, self.run(argv)).await.map_err(|_| {
+            Error::new(ErrorCode::HealthTimeout, format!("a program did not end within {} ms", within.as_millis()))
+        })?
+    }
+
+    async fn run(&self, argv: Vec<String>) -> Result<Ended> {
+        let engine = &self.inner.engine;
+        let docker = engine.docker().await?;
+        let what = "start a program in a container";
+        let create = CreateExecOptions {
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            cmd: Some(argv),
+            ..CreateExecOptions::default()
+        };
+        let created = engine.ask(what, docker.create_exec(&self.id, create)).await?;
+        let started = engine.ask(what, docker.start_exec(&created.id, None::<StartExecOptions>)).await?;
+        let StartExecResults::Attached { mut output, input: _input } = started else {
+            return Err(unavailable("the container engine did not attach to a program".into()));
+        };
+        let mut kept = [(Vec::new(), 0_u64), (Vec::new(), 0)];
+        while let Some(item) = output.next().await {
+            let item = item.map_err(|fault| wrong("follow a program in a container", fault))?;
+            let stderr = matches!(item, bollard::container::LogOutput::StdErr { .. });
+            let bytes = item.into_bytes();
+            let [stdout, errors] = &mut kept;
+            let (own, total) = if stderr { errors } else { stdout };
+            *total += bytes.len() as u64;
+            let room = SAID.saturating_sub(own.len()).min(bytes.len());
+            own.extend_from_slice(bytes.get(..room).unwrap_or_default());
+        }
+        let status = crate::exec::status(engine, &created.id).await?;
+        let [stdout, stderr] = kept.map(|(bytes, total)| Captured::from_bytes(&bytes, total));
+        Ok(Ended { status, stdout, stderr })
+    }
+
+    /// Removes it, and waits until that is done.
+    ///
+    /// # Errors
+    /// `provider_unavailable` when the engine does not say so in time; the next start removes it then.
+    pub async fn close(mut self) -> Result<()> {
+        let within = self.inner.settings.answer_within;
+        let what = "remove a container";
+        timeout(within, room::remove(&self.inner, &self.id)).await.map_err(|_| slow(what, within))?;
+        self.closed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Published {
+    fn drop(&mut self) {
+        if !self.closed {
+            self.inner.remove(self.id.clone());
+        }
+    }
+}

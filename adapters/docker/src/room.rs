@@ -1,0 +1,243 @@
+//! One container that runs, and its end.
+//!
+//! Owns: that a container which was created is removed with its volumes, whoever gives up when. Does not own: what is done in it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bollard::query_parameters::{CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder};
+use dormouse_core::{Error, ErrorCode, Result};
+use tokio::time::timeout;
+
+use crate::container::{self, Bind, Size};
+use crate::engine::slow;
+use crate::exec::{self, Exec, Written};
+use crate::image::Image;
+use crate::provider::Inner;
+use crate::reap::random;
+use crate::sweep;
+
+/// Tools that make a difference, looked for once in each image.
+const TOOLS: [&str; 6] = ["bash", "python3", "node", "php", "rm", "stat"];
+/// Says which of its arguments are commands.
+const PROBE: &str = r#"for tool; do command -v "$tool" >/dev/null 2>&1 && echo "$tool"; done; true"#;
+/// Bytes kept of what a program of ours says.
+const SAID: u64 = 64 << 10;
+/// Processes that are let in for the one that ends the others.
+const SPARE: i64 = 64;
+
+/// What an image has.
+pub(crate) type Tools = BTreeSet<String>;
+
+/// A started container of ours. Dropped, it is removed with its volumes, in the background.
+pub(crate) struct Room {
+    pub(crate) id: String,
+    pub(crate) image: Arc<Image>,
+    pub(crate) size: Size,
+    pub(crate) tools: Arc<Tools>,
+    pub(crate) inner: Arc<Inner>,
+    gone: Arc<AtomicBool>,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.inner.watch.remove(&self.id);
+        self.inner.remove(self.id.clone());
+    }
+}
+
+impl Room {
+    /// Creates and starts one. Goes to its end also when the caller gives up; the container is removed then.
+    ///
+    /// # Errors
+    /// `provider_unavailable`; `capability_unavailable` when the image has no shell.
+    pub(crate) async fn start(
+        inner: &Arc<Inner>,
+        image: &Arc<Image>,
+        size: Size,
+        binds: Vec<Bind>,
+    ) -> Result<Self> {
+        let (inner, image) = (inner.clone(), image.clone());
+        let starting = inner.tasks.clone().spawn(Self::create(inner, image, size, binds));
+        starting.await.map_err(|error| Error::internal("a container was not started to the end", error))?
+    }
+
+    async fn create(inner: Arc<Inner>, image: Arc<Image>, size: Size, binds: Vec<Bind>) -> Result<Self> {
+        let docker = inner.engine.docker().await?;
+        let name = format!("dormouse-{}", random()?);
+        let body = container::body(&inner.settings, &inner.identity.labels(), &image, &size, &binds);
+        let options = CreateContainerOptionsBuilder::default().name(&name).build();
+        let created = inner.engine.ask("create a container", docker.create_container(Some(options), body)).await;
+        let id = match created {
+            Ok(created) => created.id,
+            Err(error) => {
+                // It may have been created all the same, after we stopped waiting.
+                inner.remove(name);
+                return Err(error);
+            }
+        };
+        inner.start_watch();
+        let gone = inner.watch.add(&id);
+        let mut room = Self { id, image, size, tools: Arc::default(), inner: inner.clone(), gone };
+        inner.engine.ask("start a container", docker.start_container(&room.id, None)).await?;
+        room.tools = match inner.tools(&room.image.id) {
+            Some(tools) => tools,
+            None => {
+                let tools = Arc::new(room.probe().await?);
+                inner.note_tools(&room.image.id, &tools);
+                tools
+            }
+        };
+        Ok(room)
+    }
+
+    /// What the image has.
+    async fn probe(&self) -> Result<Tools> {
+        let argv = ["sh", "-c", PROBE, "dormouse"].iter().chain(&TOOLS).map(|word| (*word).to_owned());
+        let written = self.run(argv.collect(), Vec::new()).await;
+        match written {
+            Ok(written) if written.code == Some(0) => {
+                Ok(written.stdout.text().lines().map(str::to_owned).collect())
+            }
+            Ok(_) => Err(self.no_shell()),
+            // A container whose main program cannot be found ends at once.
+            Err(_) if self.inner.engine.ready().await.is_ok() => Err(self.no_shell()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn no_shell(&self) -> Error {
+        Error::new(
+            ErrorCode::CapabilityUnavailable,
+            format!("the image `{}` has no shell: `sh` does not run in it", self.image.reference),
+        )
+        .with_hint("use an image with `sh`, such as one of Debian, Alpine or busybox")
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+
+    /// Runs a program of ours to its end, as the sandbox's user.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn run(&self, argv: Vec<String>, input: Vec<u8>) -> Result<Written> {
+        self.run_bounded(argv, input, SAID).await
+    }
+
+    /// The same with another bound for what it writes.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn run_bounded(&self, argv: Vec<String>, input: Vec<u8>, most: u64) -> Result<Written> {
+        let mut written = Written::default();
+        let exec = Exec { argv, input, most, ..Exec::default() };
+        let within = self.inner.settings.answer_within;
+        match timeout(within, exec::run(&self.inner.engine, &self.id, exec, &mut written)).await {
+            Ok(ran) => ran.map(|()| written),
+            Err(_) => Err(slow("run a program in a container", within)),
+        }
+    }
+
+    /// Gives it another size.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn resize(&mut self, size: Size) -> Result<()> {
+        if self.size != size {
+            let docker = self.inner.engine.docker().await?;
+            let update = docker.update_container(&self.id, size.update(&self.inner.settings));
+            self.inner.engine.ask("change a container's limits", update).await?;
+            self.size = size;
+        }
+        Ok(())
+    }
+
+    /// Kills all that the sandbox's user runs, but what is in these sessions.
+    ///
+    /// Where the limit of processes keeps the killer out, it is raised for the moment.
+    ///
+    /// # Errors
+    /// `provider_unavailable` when it cannot be done: the container is of no use then.
+    pub(crate) async fn sweep(&self, keep: &[u32]) -> Result<()> {
+        let mut raised = 0;
+        let swept = loop {
+            match self.run(sweep::argv(keep), Vec::new()).await {
+                Ok(written) if matches!(written.code, Some(0 | 137)) => break Ok(()),
+                _ if raised < 4 => {
+                    raised += 1;
+                    self.limit_processes(self.size.pids() + SPARE * raised).await?;
+                }
+                Ok(written) => {
+                    let code = written.code.unwrap_or(-1);
+                    break Err(crate::engine::unavailable(format!(
+                        "what a command left running could not be ended (status {code})"
+                    )));
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        if raised > 0 {
+            self.limit_processes(self.size.pids()).await?;
+        }
+        swept
+    }
+
+    /// Holds all its processes still, until the answer is dropped.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn pause(self: &Arc<Self>) -> Result<Paused> {
+        let docker = self.inner.engine.docker().await?;
+        self.inner.engine.ask("pause a container", docker.pause_container(&self.id)).await?;
+        Ok(Paused(self.clone()))
+    }
+
+    async fn limit_processes(&self, most: i64) -> Result<()> {
+        let docker = self.inner.engine.docker().await?;
+        let body = bollard::models::ContainerUpdateBody {
+            pids_limit: Some(most),
+            ..bollard::models::ContainerUpdateBody::default()
+        };
+        let update = docker.update_container(&self.id, body);
+        self.inner.engine.ask("change a container's limits", update).await
+    }
+}
+
+/// A container whose processes are held still.
+pub(crate) struct Paused(Arc<Room>);
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        let room = self.0.clone();
+        let _going_on = self.0.inner.clone().spawn(async move {
+            let Ok(docker) = room.inner.engine.docker().await else { return };
+            let unpaused = room.inner.engine.ask("go on with a container", docker.unpause_container(&room.id));
+            if let Err(error) = unpaused.await {
+                tracing::warn!(container = room.id, %error, "a container stays paused");
+            }
+        });
+    }
+}
+
+/// Removes a container and its volumes, which may be gone already.
+pub(crate) async fn remove(inner: &Inner, id: &str) {
+    let Ok(docker) = inner.engine.docker().await else { return };
+    for _ in 0..3 {
+        let options = RemoveContainerOptionsBuilder::default().v(true).force(true).build();
+        let removed = inner.engine.ask("remove a container", async {
+            match docker.remove_container(id, Some(options)).await {
+                Err(fault) if crate::engine::is_missing(&fault) => Ok(()),
+                removed => removed,
+            }
+        });
+        match removed.await {
+            Ok(()) => return,
+            Err(error) => tracing::warn!(container = id, %error, "a container was not removed"),
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+}
