@@ -26,10 +26,15 @@ pub fn argv(language: &Language) -> Option<Vec<String>> {
     let words: Vec<&str> = match language.as_str() {
         "python" => return Some(python()),
         "javascript" => vec!["node", "-e", JAVASCRIPT_RELAY, "--", JAVASCRIPT],
-        "php" => vec!["php", "-r", PHP_RELAY, "--", PHP],
+        "php" => vec!["php", "-r", untagged(PHP_RELAY), "--", untagged(PHP)],
         _ => return None,
     };
     Some(words.into_iter().map(str::to_owned).collect())
+}
+
+/// PHP's `-r` takes code without its tag.
+fn untagged(source: &str) -> &str {
+    source.strip_prefix("<?php").unwrap_or(source)
 }
 
 fn python() -> Vec<String> {
