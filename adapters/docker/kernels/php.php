@@ -309,6 +309,7 @@ final class Encoder
         try {
             if ($value instanceof \Closure) $said = describe_closure($value);
             elseif ($value instanceof \UnitEnum) $said = describe_short($value);
+            elseif ($value instanceof \Throwable && !(new \ReflectionMethod($value, '__toString'))->isUserDefined()) $said = Raise::trace($value);
             elseif ($value instanceof \Stringable) $said = $value->__toString();
             else return;
         } catch (\Throwable) {
@@ -360,7 +361,7 @@ final class Raise
     }
 
     // PHP's rendering, without the kernel's frames, cut in the middle, where deep recursion repeats itself.
-    private static function trace(\Throwable $thrown): string
+    public static function trace(\Throwable $thrown): string
     {
         $parts = [];
         for ($at = $thrown; $at !== null; $at = $at->getPrevious()) {
@@ -467,7 +468,24 @@ final class Text
             $returning = substr($text, 0, $at) . 'return ' . substr($text, $at);
             if (self::parses($returning)) return $returning;
         }
-        return $text;
+        return self::ended($text);
+    }
+
+    // A file that returns nothing would have the value 1.
+    private static function ended(string $text): string
+    {
+        $tokens = token_get_all($text);
+        $kinds = array_column(array_filter($tokens, 'is_array'), 0);
+        if (in_array(T_HALT_COMPILER, $kinds, true)) return $text;
+        // Nothing may follow `namespace A { }` but its like.
+        if (in_array(T_NAMESPACE, $kinds, true) && self::parses("$text\nnamespace { return null; }")) {
+            $braced = preg_match('/\bnamespace\b[^;{]*\{/i', $text);
+            if ($braced) return "$text\nnamespace { return null; }";
+        }
+        $last = end($tokens);
+        $markup = is_array($last) && in_array($last[0], [T_INLINE_HTML, T_CLOSE_TAG], true);
+        $returning = $text . ($markup ? '<?php return null;' : "\n;return null;");
+        return self::parses($returning) ? $returning : $text;
     }
 
     // Where the last statement may begin, the longest first: behind the semicolon before it, or behind a block after that.
@@ -632,10 +650,13 @@ final class Kernel
     private static function surroundings(array $asked): void
     {
         clearstatcache();
-        $file = @fopen('/proc/self/fd/0', 'r+');
+        // Standard input is a file that all who read it share, with its place.
+        $file = @fopen('php://fd/0', 'r+');
         if ($file && @ftruncate($file, 0)) {
+            rewind($file);
             fwrite($file, self::$input);
-            fclose($file);
+            fflush($file);
+            rewind($file);
         }
         if (is_resource(STDIN)) @rewind(STDIN);
         self::$input = '';
@@ -718,7 +739,7 @@ final class Kernel
                 return;
             }
             [self::$name, self::$code, self::$text] = ['<query>', $query, Text::of($query)];
-            self::returned((static fn($value) => include 'dormouse-snippet:query')($GLOBALS[$name]));
+            self::returned((static fn($value) => include 'dormouse-snippet://query')($GLOBALS[$name]));
         } catch (\Throwable $thrown) {
             self::raised($thrown);
         }
@@ -809,7 +830,7 @@ function call_tool(string $name, array $arguments = []): mixed
 Dormouse\Kernel::start();
 while (Dormouse\Kernel::next()) {
     try {
-        Dormouse\Kernel::returned(include 'dormouse-snippet:snippet');
+        Dormouse\Kernel::returned(include 'dormouse-snippet://snippet');
     } catch (Throwable $__dormouse) {
         // The variable is the kernel's own: it is not listed, and gone before the next snippet.
         (function () {
