@@ -273,6 +273,7 @@ impl Kernel {
     }
 
     fn reply(&mut self, answer: Option<Result<Answer>>, limits: &Limits, capture: Capture) -> Reply {
+        let mut over = matches!(answer, Some(Ok(Answer::Fatal(_))));
         let status = match answer {
             None => Status::Stopped(clock::over(limits)),
             Some(Err(error)) => Status::Stopped(error),
@@ -280,27 +281,17 @@ impl Kernel {
             Some(Ok(Answer::Returned(json))) => {
                 Value::from_guest(&json).map_or_else(Status::Stopped, Status::Returned)
             }
-            Some(Ok(Answer::Raised(json))) => {
+            Some(Ok(Answer::Raised(json) | Answer::Fatal(json))) => {
                 Exception::from_guest(&json).map_or_else(Status::Stopped, Status::Raised)
             }
             Some(Ok(Answer::Exited(status))) => Status::Exited(status),
             Some(Ok(_)) => Status::Stopped(wire::refused("an answer to another request")),
         };
-        let ended = matches!(answer_end(&status), End::Over) || self.receiver.is_over();
-        self.whole = !ended;
+        over |= matches!(status, Status::Stopped(_)) || self.receiver.is_over();
+        self.whole = !over;
         let [stdout, stderr] = capture.captured();
         Reply { status, stdout, stderr }
     }
-}
-
-/// Whether a status leaves an interpreter that goes on.
-enum End {
-    On,
-    Over,
-}
-
-fn answer_end(status: &Status) -> End {
-    if matches!(status, Status::Stopped(_)) { End::Over } else { End::On }
 }
 
 /// Refuses what a container's interpreter cannot give.

@@ -27,6 +27,8 @@ pub(super) struct Asked {
 pub(super) enum Answer {
     Returned(String),
     Raised(String),
+    /// It raised what ends its process as well.
+    Fatal(String),
     Exited(i32),
     Listed(String),
     Done,
@@ -203,6 +205,7 @@ fn answer(message: Message) -> Result<Answer> {
     match message.kind {
         b'R' => Ok(Answer::Returned(text)),
         b'X' => Ok(Answer::Raised(text)),
+        b'F' => Ok(Answer::Fatal(text)),
         b'Q' => text.parse().map(Answer::Exited).map_err(|_| wire::refused("a status that is no number")),
         b'V' => Ok(Answer::Listed(text)),
         b'K' => Ok(Answer::Done),
