@@ -4,6 +4,7 @@
 
 mod confined;
 mod files;
+mod interpreters;
 mod life;
 mod lines;
 mod pool;

@@ -1,0 +1,65 @@
+//! Which program serves a language. The interpreter gets it as one argument, so nothing has to lie in the container.
+
+use dormouse_core::Language;
+use serde_json::{Map, Value as Json};
+
+/// The parts of the Wasm guest that the Python kernel shares: they are one encoder, whichever the provider.
+const PYTHON_SHARED: &[(&str, &str)] = &[
+    ("_dormouse", include_str!("../../../../guests/python/boot/_dormouse/__init__.py")),
+    ("_dormouse.text", include_str!("../../../../guests/python/boot/_dormouse/text.py")),
+    ("_dormouse.values", include_str!("../../../../guests/python/boot/_dormouse/values.py")),
+    ("_dormouse.errors", include_str!("../../../../guests/python/boot/_dormouse/errors.py")),
+    ("_dormouse.packages", include_str!("../../../../guests/python/boot/_dormouse/packages.py")),
+    ("_dormouse.world", include_str!("../../../../guests/python/boot/_dormouse/world.py")),
+    ("dormouse", include_str!("../../../../guests/python/boot/dormouse.py")),
+    ("_dormouse.session", include_str!("../../../../guests/python/boot/_dormouse/session.py")),
+];
+const PYTHON: &str = include_str!("../../kernels/python.py");
+const JAVASCRIPT: &str = include_str!("../../kernels/javascript.js");
+const JAVASCRIPT_RELAY: &str = include_str!("../../kernels/relay.js");
+const PHP: &str = include_str!("../../kernels/php.php");
+const PHP_RELAY: &str = include_str!("../../kernels/relay.php");
+
+/// The argument vector of a language's interpreter; none when kernels do not serve it. The program is looked up in the
+/// container's `PATH`.
+pub fn argv(language: &Language) -> Option<Vec<String>> {
+    let words: Vec<&str> = match language.as_str() {
+        "python" => return Some(python()),
+        "javascript" => vec!["node", "-e", JAVASCRIPT_RELAY, "--", JAVASCRIPT],
+        "php" => vec!["php", "-r", untagged(PHP_RELAY), "--", untagged(PHP)],
+        _ => return None,
+    };
+    Some(words.into_iter().map(str::to_owned).collect())
+}
+
+/// PHP's `-r` takes code without its tag.
+fn untagged(source: &str) -> &str {
+    source.strip_prefix("<?php").unwrap_or(source)
+}
+
+fn python() -> Vec<String> {
+    let shared: Map<String, Json> =
+        PYTHON_SHARED.iter().map(|(name, source)| ((*name).to_owned(), Json::from(*source))).collect();
+    // JSON text of texts is a Python literal too. The names of `-c` are the snippets' own, so the kernel gets others.
+    let source = format!(
+        "exec(compile({}, '/<dormouse>/kernel.py', 'exec'), {{'__name__': '_dormouse_kernel', 'SHARED': {}}})",
+        Json::from(PYTHON),
+        Json::from(shared),
+    );
+    ["python3", "-I", "-B", "-u", "-X", "utf8", "-c", &source].map(str::to_owned).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux takes at most 128 KiB in one argument.
+    #[test]
+    fn every_program_fits_an_argument() {
+        for language in [Language::python(), Language::javascript(), Language::php()] {
+            let words = argv(&language).unwrap();
+            assert!(words.iter().all(|word| word.len() < 100_000 && !word.contains('\0')), "{language}");
+        }
+        assert!(argv(&Language::shell()).is_none());
+    }
+}

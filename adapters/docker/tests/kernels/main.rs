@@ -1,0 +1,8 @@
+//! The kernels as processes of this machine: what a container's interpreter is asked, and what it must answer.
+
+mod calls;
+mod golden;
+mod hostile;
+mod output;
+mod support;
+mod values;

@@ -1,0 +1,121 @@
+//! Starting kernels, and what is missing here.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use dormouse_core::{Callback, EvalRequest, Language, Status};
+use dormouse_docker::kernel::{self, Kernel, Reply};
+use serde_json::{Value as Json, json};
+use tokio::process::{Child, Command};
+
+/// A kernel and its process, which is killed when this is dropped.
+pub struct Running {
+    pub kernel: Kernel,
+    pub child: Child,
+}
+
+/// The languages that kernels serve and this machine has.
+pub fn languages() -> Vec<Language> {
+    [Language::python(), Language::javascript(), Language::php()].into_iter().filter(is_here).collect()
+}
+
+/// Whether its interpreter is installed. Where Docker's tests are required, Python and Node are as well.
+pub fn is_here(language: &Language) -> bool {
+    let argv = kernel::argv(language).expect("a kernel serves the language");
+    let found = find(&argv[0]).is_some();
+    if !found {
+        let required = std::env::var_os("DORMOUSE_REQUIRE_DOCKER").is_some_and(|value| value == "1");
+        assert!(!(required && language.as_str() != "php"), "{} is not installed, and is required", argv[0]);
+        eprintln!("skipped: the kernel of {language}, because {} is not installed", argv[0]);
+    }
+    found
+}
+
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+pub async fn start(language: &Language) -> Running {
+    start_in(language, Path::new("/")).await
+}
+
+/// Starts it in a folder, with an empty environment.
+pub async fn start_in(language: &Language, folder: &Path) -> Running {
+    let argv = kernel::argv(language).expect("a kernel serves the language");
+    #[allow(clippy::disallowed_methods, reason = "the interpreter stands for the container's")]
+    let mut command = Command::new(program(&argv[0]));
+    command.args(&argv[1..]).env_clear().current_dir(folder).kill_on_drop(true);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    let mut child = command.spawn().expect("the interpreter starts");
+    let input = Box::pin(child.stdin.take().expect("a pipe"));
+    let output = Box::pin(child.stdout.take().expect("a pipe"));
+    let kernel = Kernel::start(language, input, output).await.expect("the kernel says hello");
+    Running { kernel, child }
+}
+
+/// The interpreter itself: a shim of a version manager needs an environment.
+fn program(name: &str) -> PathBuf {
+    let found = find(name).expect("it is installed");
+    let plain = Path::new("/usr/bin").join(name);
+    if plain.is_file() && found.components().any(|part| part.as_os_str() == "shims") { plain } else { found }
+}
+
+impl Running {
+    pub async fn eval(&mut self, code: &str) -> Reply {
+        self.request(self.snippet(code)).await
+    }
+
+    pub fn snippet(&self, code: &str) -> EvalRequest {
+        let mut request = EvalRequest::new(self.kernel.language().clone(), code);
+        request.limits.wall = std::time::Duration::from_secs(30);
+        request
+    }
+
+    pub async fn request(&mut self, request: EvalRequest) -> Reply {
+        self.kernel.eval(&request).await.expect("the call is taken")
+    }
+
+    /// The value of a snippet, as JSON.
+    pub async fn value(&mut self, code: &str) -> Json {
+        let reply = self.eval(code).await;
+        value(&reply)
+    }
+}
+
+/// The value that came back, as JSON.
+pub fn value(reply: &Reply) -> Json {
+    match &reply.status {
+        Status::Returned(value) => serde_json::to_value(value).expect("a value is JSON"),
+        other => panic!("no value: {other:?}, standard error: {}", reply.stderr.text),
+    }
+}
+
+/// The exception that was raised, as JSON.
+pub fn exception(reply: &Reply) -> Json {
+    match &reply.status {
+        Status::Raised(exception) => serde_json::to_value(exception).expect("an exception is JSON"),
+        other => panic!("no exception: {other:?}"),
+    }
+}
+
+/// Of three texts, that of the language.
+pub fn in_language<'a>(language: &Language, [python, javascript, php]: [&'a str; 3]) -> &'a str {
+    match language.as_str() {
+        "python" => python,
+        "javascript" => javascript,
+        _ => php,
+    }
+}
+
+/// Offers `echo`, which gives its arguments back, and `fail`, which fails with their `why`.
+pub fn offer_tools(request: &mut EvalRequest) {
+    let any = json!({"type": "object"});
+    let echo =
+        Callback::new("Gives its arguments back.", any.clone(), |arguments| async move { Ok(arguments) });
+    let fail = Callback::new("Fails.", any, |arguments| async move {
+        Err(arguments["why"].as_str().unwrap_or("no reason").to_owned())
+    });
+    request.callbacks.insert("echo", echo).expect("a name");
+    request.callbacks.insert("fail", fail).expect("a name");
+}
