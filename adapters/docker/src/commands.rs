@@ -4,6 +4,7 @@
 //! goes on until a later line is cut off, the sandbox is reset, or its container ends.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
 use dormouse_core::sandbox::{Executed, Job};
@@ -31,6 +32,7 @@ struct Line {
     mark: String,
     sessions: Sessions,
     sweeping: Sweeping,
+    known: Arc<AtomicI64>,
 }
 
 /// Ends what a line started if it is dropped before the line's end.
@@ -70,7 +72,7 @@ impl DockerMachine {
     }
 
     /// Forgets the shell's folder and variables.
-    pub(crate) async fn forget_shell(&self) -> Result<()> {
+    pub(crate) async fn forget_shell(&mut self) -> Result<()> {
         let argv = ["rm", "-rf", "--", STATE].map(str::to_owned);
         self.room.run(argv.into(), Vec::new()).await.map(|_| ())
     }
@@ -100,13 +102,14 @@ impl DockerMachine {
             marks: None,
         };
         let (sessions, sweeping) = (self.sessions.clone(), self.sweeping.clone());
-        Ok(Line { room: self.room.clone(), exec, request, mark, sessions, sweeping })
+        let known = self.kills.clone();
+        Ok(Line { room: self.room.clone(), exec, request, mark, sessions, sweeping, known })
     }
 }
 
 impl Line {
     async fn run(self) -> Result<Executed> {
-        let Self { room, mut exec, request, mark, sessions, sweeping } = self;
+        let Self { room, mut exec, request, mark, sessions, sweeping, known } = self;
         let begin = Instant::now();
         let session = sessions.enter();
         exec.marks = Some(Marks::new(mark, session.number.clone()));
@@ -129,7 +132,7 @@ impl Line {
             Ok(Err(error)) => return Err(error),
             Ok(Ok(())) => {
                 running.done();
-                ended(&room, &written).await?
+                ended(&room, &written, &known).await?
             }
         };
         let usage = Usage { wall: begin.elapsed(), ..Usage::default() };
@@ -150,7 +153,7 @@ impl Line {
 ///
 /// Whether the kernel killed one of its processes is read from the container's control group, before the line and after it:
 /// events of the engine come late, and its own flag is about the container's first process alone.
-async fn ended(room: &Room, written: &Written) -> Result<Status> {
+async fn ended(room: &Room, written: &Written, known: &AtomicI64) -> Result<Status> {
     let code = written.code.unwrap_or(KILLED);
     let marks = written.marks.as_ref();
     let before = marks.and_then(|marks| marks.begin.as_ref()).map_or(-1, |begin| begin.kills);
@@ -159,16 +162,31 @@ async fn ended(room: &Room, written: &Written) -> Result<Status> {
         None if code == KILLED && before >= 0 => kills(room).await?,
         None => -1,
     };
+    known.fetch_max(after, Ordering::AcqRel);
     if code != 0 && before >= 0 && after > before {
-        return Ok(Status::Stopped(
-            Error::new(
-                ErrorCode::LimitMemory,
-                format!("the memory limit of {} bytes was reached, and a process was killed", room.size.memory),
-            )
-            .with_hint("use less memory, or make a sandbox with more"),
-        ));
+        return Ok(Status::Stopped(out_of_memory(room)));
     }
     Ok(Status::Exited(i32::try_from(code).unwrap_or(1)))
+}
+
+impl DockerMachine {
+    /// Whether the kernel killed a process for want of memory since this was looked at last.
+    pub(crate) async fn was_out_of_memory(&mut self) -> Result<bool> {
+        let now = kills(&self.room).await?;
+        Ok(self.kills.fetch_max(now, Ordering::AcqRel) < now)
+    }
+
+    pub(crate) fn out_of_memory(&self) -> Error {
+        out_of_memory(&self.room)
+    }
+}
+
+fn out_of_memory(room: &Room) -> Error {
+    Error::new(
+        ErrorCode::LimitMemory,
+        format!("the memory limit of {} bytes was reached, and a process was killed", room.size.memory),
+    )
+    .with_hint("use less memory, or make a sandbox with more")
 }
 
 /// The counter of kills, asked for by a program of its own.

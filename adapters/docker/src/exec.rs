@@ -3,6 +3,7 @@
 //! Owns: the exchange with the engine. Does not own: time limits, which drop the future, and what then goes on running in
 //! the container ([`crate::sweep`]).
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +11,19 @@ use bollard::container::LogOutput;
 use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
 use dormouse_core::{Captured, OutputSink, Result, Stream};
 use futures::StreamExt as _;
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio_util::io::StreamReader;
 
 use crate::container::USER;
 use crate::engine::{Engine, unavailable, wrong};
 use crate::line::Marks;
+
+/// What a program reads.
+pub(crate) type Input = Pin<Box<dyn AsyncWrite + Send>>;
+/// What a program writes, as the engine sends it.
+type Output = Pin<Box<dyn futures::Stream<Item = std::result::Result<LogOutput, bollard::errors::Error>> + Send>>;
+/// What a program writes to its standard output.
+pub(crate) type Reader = Pin<Box<dyn AsyncRead + Send>>;
 
 /// How often an exit status is asked for that is not there yet, and how long it is waited between.
 const ASKED: u32 = 60;
@@ -84,26 +93,10 @@ pub(crate) struct Written {
 /// # Errors
 /// `provider_unavailable`.
 pub(crate) async fn run(engine: &Engine, container: &str, exec: Exec, written: &mut Written) -> Result<()> {
-    let docker = engine.docker().await?;
-    let Exec { argv, environment, directory, input: stdin, most, sink, marks } = exec;
-    written.marks = marks;
-    let create = CreateExecOptions {
-        attach_stdin: Some(!stdin.is_empty()),
-        attach_stdout: Some(true),
-        attach_stderr: Some(true),
-        env: Some(environment),
-        cmd: Some(argv),
-        user: Some(USER.into()),
-        working_dir: directory,
-        ..CreateExecOptions::default()
-    };
-    let created = engine.ask("start a program in a container", docker.create_exec(container, create)).await?;
-    let options = StartExecOptions { output_capacity: Some(64 << 10), ..StartExecOptions::default() };
-    let started = docker.start_exec(&created.id, Some(options));
-    let started = engine.ask("start a program in a container", started).await?;
-    let StartExecResults::Attached { mut output, mut input } = started else {
-        return Err(unavailable("the container engine did not attach to a program".into()));
-    };
+    let (most, sink) = (exec.most, exec.sink.clone());
+    written.marks = exec.marks.clone();
+    let stdin = exec.input.clone();
+    let (id, mut output, mut input) = start(engine, container, exec, !stdin.is_empty()).await?;
     let feed = async {
         if !stdin.is_empty() {
             // A program that does not read to the end is no fault of ours.
@@ -143,8 +136,57 @@ pub(crate) async fn run(engine: &Engine, container: &str, exec: Exec, written: &
             return Ok(());
         }
     }
-    written.code = Some(status(engine, &created.id).await?);
+    written.code = Some(status(engine, &id).await?);
     Ok(())
+}
+
+/// Starts a program that is spoken with: its standard input and its standard output. Its standard error is read for its mark,
+/// as long as its output is read, and dropped.
+///
+/// # Errors
+/// `provider_unavailable`.
+pub(crate) async fn attach(engine: &Engine, container: &str, mut exec: Exec) -> Result<(Input, Reader)> {
+    let mut marks = exec.marks.take();
+    let (_, output, input) = start(engine, container, exec, true).await?;
+    let stdout = output.filter_map(move |item| {
+        let piece = match item {
+            Ok(LogOutput::StdOut { message } | LogOutput::Console { message }) => Some(Ok(message)),
+            Ok(LogOutput::StdErr { message }) => {
+                if let Some(marks) = &mut marks {
+                    let _dropped = marks.read(&message);
+                }
+                None
+            }
+            Ok(LogOutput::StdIn { .. }) => None,
+            Err(fault) => Some(Err(std::io::Error::other(fault))),
+        };
+        std::future::ready(piece)
+    });
+    Ok((input, Box::pin(StreamReader::new(stdout))))
+}
+
+/// Creates a program and attaches to it: its number, what it writes, what it reads.
+async fn start(engine: &Engine, container: &str, exec: Exec, input: bool) -> Result<(String, Output, Input)> {
+    let docker = engine.docker().await?;
+    let what = "start a program in a container";
+    let create = CreateExecOptions {
+        attach_stdin: Some(input),
+        attach_stdout: Some(true),
+        attach_stderr: Some(true),
+        env: Some(exec.environment),
+        cmd: Some(exec.argv),
+        user: Some(USER.into()),
+        working_dir: exec.directory,
+        ..CreateExecOptions::default()
+    };
+    let created = engine.ask(what, docker.create_exec(container, create)).await?;
+    let options = StartExecOptions { output_capacity: Some(64 << 10), ..StartExecOptions::default() };
+    match engine.ask(what, docker.start_exec(&created.id, Some(options))).await? {
+        StartExecResults::Attached { output, input } => Ok((created.id, output, input)),
+        StartExecResults::Detached => {
+            Err(unavailable("the container engine did not attach to a program".into()))
+        }
+    }
 }
 
 /// The exit status of a program that has ended, or is about to.

@@ -10,6 +10,7 @@
 //! | the engine | [`engine`] (is it there, how long it may take), [`reap`] (what is ours), [`watch`] (what ended by itself) |
 //! | a container | [`container`] (what is created), [`room`] (one that runs), [`pool`] (those that wait) |
 //! | in a container | [`exec`] (programs), [`line`] (command lines), [`sweep`] (their end), [`files`] (single files) |
+//! | interpreters | [`interpreters`] (which are kept), [`kernel`] (one of them) |
 //! | files as a whole | [`archive`] (tar and tree), [`snapshot`] (the saved form) |
 //! | the ports | [`provider`], [`machine`], [`commands`], [`programs`] (single commands of another provider) |
 //! | containers of others' servers | [`published`] |
@@ -21,6 +22,7 @@ mod engine;
 mod exec;
 mod files;
 mod image;
+mod interpreters;
 pub mod kernel;
 mod line;
 mod machine;

@@ -73,6 +73,16 @@ pub(crate) fn argv(bash: bool, line: &str, mark: &str, folder: Option<&str>, kee
     [shell, "-c", &wrapper, "dormouse", line, mark, folder.unwrap_or_default(), keep].map(str::to_owned).into()
 }
 
+/// Says its session as a line does, and becomes the program that follows the mark.
+const KEPT: &str = r#"printf '\036%s begin %s -1\n' "$1" "$$" >&2; shift; exec "$@""#;
+
+/// A program that is to live on.
+pub(crate) fn kept(mark: &str, argv: Vec<String>) -> Vec<String> {
+    let mut all: Vec<String> = ["sh", "-c", KEPT, "dormouse", mark].map(str::to_owned).into();
+    all.extend(argv);
+    all
+}
+
 /// What the first mark says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Begin {

@@ -1,21 +1,20 @@
 //! A sandbox that is awake: a container, its files, what runs in it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{Executed, Files, Include, Job, Machine, SandboxSpec, Snapshot, Variable};
-use dormouse_core::{
-    Bounds, Error, ErrorCode, EvalRequest, Language, Limits, Outcome, Programs, Result,
-};
+use dormouse_core::{Bounds, Error, ErrorCode, EvalRequest, Language, Limits, Outcome, Programs, Result};
 use dormouse_files::{Quota, Tree};
 use tokio::task::JoinHandle;
 
 use crate::archive;
 use crate::container::{Bind, Size};
 use crate::engine::unavailable;
+use crate::interpreters::Interpreters;
 use crate::mount;
 use crate::pool::Pool;
 use crate::provider::{Inner, check_include};
@@ -34,6 +33,9 @@ pub(crate) struct DockerMachine {
     pub(crate) room: Arc<Room>,
     pub(crate) sessions: Sessions,
     pub(crate) sweeping: Sweeping,
+    pub(crate) interpreters: Interpreters,
+    /// How many processes the kernel had killed for want of memory when it was looked at last.
+    pub(crate) kills: Arc<AtomicI64>,
     /// The files outside the folders that a container has, kept for the provider that they came from.
     base: Tree,
     /// Whether nothing was done in it yet.
@@ -128,6 +130,8 @@ impl DockerMachine {
             room,
             sessions: Sessions::default(),
             sweeping: Sweeping::default(),
+            interpreters: Interpreters::default(),
+            kills: Arc::default(),
             base: Tree::new(quota),
             fresh: true,
         })
@@ -145,11 +149,6 @@ impl DockerMachine {
                 .with_hint("call again: the sandbox goes on from what was saved last"));
         }
         swept
-    }
-
-    pub(crate) fn no_interpreter(language: &Language) -> Error {
-        Error::new(ErrorCode::CapabilityUnavailable, format!("there is no {language} kernel in this sandbox"))
-            .with_hint("run the interpreter by sandbox_exec, or use a sandbox of the wasm provider")
     }
 }
 
@@ -171,7 +170,8 @@ fn room_for(inner: &Inner, spec: &SandboxSpec) -> u64 {
 #[async_trait]
 impl Machine for DockerMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
-        Err(Self::no_interpreter(&request.language))
+        self.settle().await?;
+        self.run_snippet(request).await
     }
 
     async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
@@ -187,23 +187,27 @@ impl Machine for DockerMachine {
     async fn get(
         &mut self,
         language: &Language,
-        _: &str,
-        _: Option<&str>,
-        _: (&Limits, &Bounds),
+        name: &str,
+        query: Option<&str>,
+        with: (&Limits, &Bounds),
     ) -> Result<Outcome> {
-        Err(Self::no_interpreter(language))
+        self.settle().await?;
+        self.value(language, name, query, with).await
     }
 
-    async fn set(&mut self, language: &Language, _: &str, _: &str, _: &Limits) -> Result<()> {
-        Err(Self::no_interpreter(language))
+    async fn set(&mut self, language: &Language, name: &str, json: &str, limits: &Limits) -> Result<()> {
+        self.settle().await?;
+        self.bind(language, name, json, limits).await
     }
 
-    async fn variables(&mut self, _: &Language, _: &Limits) -> Result<Vec<Variable>> {
-        Ok(Vec::new())
+    async fn variables(&mut self, language: &Language, limits: &Limits) -> Result<Vec<Variable>> {
+        self.settle().await?;
+        self.globals(language, limits).await
     }
 
     async fn reset(&mut self) -> Result<()> {
         self.settle().await?;
+        self.interpreters.clear();
         self.sweeping.begin(&self.room, &self.sessions);
         self.sweeping.end().await?;
         self.forget_shell().await
@@ -245,6 +249,8 @@ impl Machine for DockerMachine {
         archive::upload(other.as_ref().unwrap_or(&self.room), &tree).await?;
         if let Some(room) = other {
             self.room = room;
+            self.interpreters.clear();
+            self.kills = Arc::default();
             (self.sessions, self.sweeping) = (Sessions::default(), Sweeping::default());
         }
         self.base = tree.with_quota(quota);
@@ -257,7 +263,7 @@ impl Machine for DockerMachine {
     }
 
     fn awake(&self) -> Vec<Language> {
-        Vec::new()
+        self.interpreters.awake()
     }
 
     fn is_gone(&self) -> bool {

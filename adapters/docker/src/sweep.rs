@@ -2,8 +2,9 @@
 //!
 //! Everything that is run in a container has a session of its own, because the engine starts it so. A session cannot be
 //! joined from outside: what a line started is in its session or in a newer one, never in that of a program that is to
-//! live on. So whatever is in none of the sessions to be kept is killed. Where nothing is to be kept, `kill -9 -1` does it
-//! at once, which no process outruns by forking.
+//! live on. So whatever is in none of the sessions to be kept is killed, except that an interpreter is kept with the relay
+//! that is its parent: no process can choose its parent either. Where nothing is to be kept, `kill -9 -1` does it at once,
+//! which no process outruns by forking.
 
 /// `$1` the sessions to keep, with spaces around each, or nothing.
 ///
@@ -14,7 +15,7 @@ keep=$1
 me=$$
 [ -z "$keep" ] && { kill -9 -1; exit 0; }
 for round in 1 2 3 4 5 6 7 8 9 10; do
-  found=0
+  table=' '
   for file in /proc/[0-9]*/stat; do
     pid=${file#/proc/}
     pid=${pid%/stat}
@@ -23,9 +24,21 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
     { while IFS= read -r part || [ -n "$part" ]; do all="$all $part"; done < "$file"; } 2>/dev/null
     [ -z "$all" ] && continue
     set -- ${all##*)}
-    [ "$1" = Z ] && continue
-    case "$keep" in *" $4 "*) continue ;; esac
-    kill -9 "$pid" 2>/dev/null && found=1
+    [ "$1" = Z ] || table="$table$pid:$4:$2 "
+  done
+  kept=$keep
+  for entry in $table; do
+    pid=${entry%%:*} session=${entry#*:} parent=${entry##*:}
+    session=${session%:*}
+    [ "$pid" = "$session" ] || continue
+    rest=${table#*" $parent:"}
+    case "$keep" in *" ${rest%%:*} "*) kept="$kept $pid " ;; esac
+  done
+  found=0
+  for entry in $table; do
+    session=${entry#*:}
+    case "$kept" in *" ${session%:*} "*) continue ;; esac
+    kill -9 "${entry%%:*}" 2>/dev/null && found=1
   done
   [ "$found" = 0 ] && exit 0
 done

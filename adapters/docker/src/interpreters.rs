@@ -1,0 +1,182 @@
+//! The interpreters of a sandbox: started on first use, one for each language, kept until one is lost.
+//!
+//! Owns: where they run, what their loss means. Does not own: what is said to them ([`crate::kernel`]).
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use dormouse_core::sandbox::Variable;
+use dormouse_core::{
+    Bounds, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, Outcome, Recovery, Result, Status,
+    Usage,
+};
+
+use crate::container::WORKSPACE;
+use crate::exec::{self, Exec};
+use crate::kernel::{self, Kernel, Reply};
+use crate::line::{self, Marks};
+use crate::machine::{DockerMachine, Session};
+use crate::reap::random;
+
+/// The interpreters that run.
+#[derive(Default)]
+pub(crate) struct Interpreters(BTreeMap<Language, Interpreter>);
+
+struct Interpreter {
+    kernel: Kernel,
+    /// Keeps it from being swept.
+    _session: Session,
+}
+
+impl Interpreters {
+    /// The languages of those that run, sorted.
+    pub(crate) fn awake(&self) -> Vec<Language> {
+        self.0.keys().cloned().collect()
+    }
+
+    /// Lets go of all; a sweep ends them.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl DockerMachine {
+    /// Runs a snippet.
+    ///
+    /// # Errors
+    /// `capability_unavailable` when the image has no such interpreter; what [`Kernel::eval`] says.
+    pub(crate) async fn run_snippet(&mut self, mut request: EvalRequest) -> Result<Outcome> {
+        let begin = Instant::now();
+        let language = request.language.clone();
+        // Of the call's grants only standard input counts; the environment is the sandbox's own, and the process has it.
+        let stdin = std::mem::take(&mut request.grants.stdin);
+        request.grants = Grants { stdin, clock: request.grants.clock, seed: request.grants.seed, ..Grants::default() };
+        request.grants.environment = self.spec.environment.clone();
+        request.grants.directory = Some(GuestPath::parse(WORKSPACE)?);
+        let wall = request.limits.wall;
+        let mut reply = {
+            let interpreter = self.interpreter(&language).await?;
+            interpreter.kernel.eval_from(&request, begin).await
+        };
+        if let Ok(reply) = &mut reply {
+            self.explain(reply).await?;
+            tracing::trace!(%language, ?wall, "a snippet ended");
+        }
+        let recovery = self.drop_broken(&language);
+        reply.map(|reply| outcome(reply, begin, recovery))
+    }
+
+    /// The value of a global.
+    pub(crate) async fn value(
+        &mut self,
+        language: &Language,
+        name: &str,
+        query: Option<&str>,
+        with: (&Limits, &Bounds),
+    ) -> Result<Outcome> {
+        let begin = Instant::now();
+        let mut reply = self.interpreter(language).await?.kernel.get(name, query, with).await;
+        if let Ok(reply) = &mut reply {
+            self.explain(reply).await?;
+        }
+        let recovery = self.drop_broken(language);
+        reply.map(|reply| outcome(reply, begin, recovery))
+    }
+
+    /// Binds a global.
+    pub(crate) async fn bind(&mut self, language: &Language, name: &str, json: &str, limits: &Limits) -> Result<()> {
+        let bound = self.interpreter(language).await?.kernel.set(name, json, limits).await;
+        self.drop_broken(language);
+        bound
+    }
+
+    /// The globals of an interpreter that runs.
+    pub(crate) async fn globals(&mut self, language: &Language, limits: &Limits) -> Result<Vec<Variable>> {
+        let Some(interpreter) = self.interpreters.0.get_mut(language) else { return Ok(Vec::new()) };
+        let listed = interpreter.kernel.variables(limits, &Bounds::MAX).await;
+        self.drop_broken(language);
+        listed
+    }
+
+    /// The interpreter of a language, started if it does not run.
+    async fn interpreter(&mut self, language: &Language) -> Result<&mut Interpreter> {
+        if self.interpreters.0.get(language).is_some_and(|one| !one.kernel.is_whole()) {
+            // A call of it was dropped.
+            self.drop_broken(language);
+            self.settle().await?;
+        }
+        if !self.interpreters.0.contains_key(language) {
+            let started = self.start_interpreter(language).await?;
+            self.interpreters.0.insert(language.clone(), started);
+        }
+        self.interpreters.0.get_mut(language).ok_or_else(|| missing(language, &self.room.image.reference))
+    }
+
+    async fn start_interpreter(&mut self, language: &Language) -> Result<Interpreter> {
+        let argv = kernel::argv(language).filter(|argv| {
+            argv.first().is_some_and(|program| self.room.tools.contains(program.as_str()))
+        });
+        let argv = argv.ok_or_else(|| missing(language, &self.room.image.reference))?;
+        let session = self.sessions.enter();
+        let mark = random()?;
+        let variables = self.spec.environment.iter();
+        let exec = Exec {
+            argv: line::kept(&mark, argv),
+            environment: variables.map(|(name, value)| format!("{name}={value}")).collect(),
+            directory: Some(WORKSPACE.into()),
+            marks: Some(Marks::new(mark, session.number.clone())),
+            ..Exec::default()
+        };
+        let attached = exec::attach(&self.room.inner.engine, &self.room.id, exec).await;
+        let started = match attached {
+            Ok((input, output)) => Kernel::start(language, input, output).await,
+            Err(error) => Err(error),
+        };
+        match started {
+            Ok(kernel) => Ok(Interpreter { kernel, _session: session }),
+            Err(error) => {
+                drop(session);
+                self.sweeping.begin(&self.room, &self.sessions);
+                Err(error)
+            }
+        }
+    }
+
+    /// Lets go of an interpreter that takes no more calls, and ends what it left running.
+    fn drop_broken(&mut self, language: &Language) -> Option<Recovery> {
+        if self.interpreters.0.get(language).is_none_or(|one| one.kernel.is_whole()) {
+            return None;
+        }
+        self.interpreters.0.remove(language);
+        self.sweeping.begin(&self.room, &self.sessions);
+        Some(Recovery::Fresh)
+    }
+
+    /// Says that it was the memory limit, where that is why an interpreter ended.
+    async fn explain(&mut self, reply: &mut Reply) -> Result<()> {
+        let ended = matches!(&reply.status, Status::Stopped(error) if error.code() == ErrorCode::GuestTrap);
+        if ended && self.was_out_of_memory().await? {
+            reply.status = Status::Stopped(self.out_of_memory());
+        }
+        Ok(())
+    }
+}
+
+fn outcome(reply: Reply, begin: Instant, recovery: Option<Recovery>) -> Outcome {
+    let Reply { status, stdout, stderr } = reply;
+    let stopped = matches!(status, Status::Stopped(_));
+    Outcome {
+        status,
+        stdout,
+        stderr,
+        usage: Usage { wall: begin.elapsed(), ..Usage::default() },
+        provider: "docker",
+        fallback_from: None,
+        recovery: recovery.filter(|_| stopped),
+    }
+}
+
+fn missing(language: &Language, image: &str) -> Error {
+    Error::new(ErrorCode::CapabilityUnavailable, format!("the image `{image}` has no interpreter for {language}"))
+        .with_hint("use an image that has python3, node or php, or a sandbox of the wasm provider")
+}

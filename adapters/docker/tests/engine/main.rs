@@ -1,0 +1,11 @@
+//! The provider against a real engine.
+//!
+//! Without an engine each test says that it was skipped, and passes; with `DORMOUSE_REQUIRE_DOCKER=1` it fails.
+
+mod confined;
+mod files;
+mod interpreters;
+mod life;
+mod lines;
+mod pool;
+mod support;

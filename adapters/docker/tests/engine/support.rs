@@ -1,0 +1,166 @@
+//! A provider with a state folder of its own, and the check that it leaves nothing behind.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bollard::Docker;
+use bollard::query_parameters::{CreateImageOptionsBuilder, ListContainersOptionsBuilder, ListVolumesOptionsBuilder};
+use dormouse_core::program::AllPrograms;
+use dormouse_core::sandbox::{Executed, Machine, SandboxSpec};
+use dormouse_core::{EvalRequest, GuestPath, Language, Limits, Provider as _, Status};
+use dormouse_docker::{DockerProvider, Settings};
+use futures::StreamExt as _;
+
+pub(crate) const BUSYBOX: &str = "dormouse-test/busybox:1";
+pub(crate) const FULL: &str = "dormouse-test/full:1";
+
+/// An engine, and a provider of this test's own.
+pub(crate) struct Bench {
+    pub(crate) docker: Docker,
+    pub(crate) provider: DockerProvider,
+    pub(crate) state: tempfile::TempDir,
+}
+
+/// Whether the test has to run.
+pub(crate) fn skip(test: &str, why: &str) {
+    assert!(std::env::var("DORMOUSE_REQUIRE_DOCKER").as_deref() != Ok("1"), "{test}: {why}");
+    println!("skipped: {test}: {why}");
+}
+
+pub(crate) async fn engine() -> Result<Docker, String> {
+    let docker = Docker::connect_with_defaults().map_err(|fault| fault.to_string())?;
+    let docker = docker.negotiate_version().await.map_err(|fault| fault.to_string())?;
+    docker.ping().await.map_err(|fault| fault.to_string())?;
+    Ok(docker)
+}
+
+/// Settings for tests: nothing waits unless it is asked for.
+pub(crate) fn settings(state: &Path) -> Settings {
+    Settings {
+        state: Some(state.to_owned()),
+        images: vec![BUSYBOX.into(), FULL.into(), "dormouse-test/noshell:1".into(), "dormouse-test/surprise:1".into()],
+        warm: 0,
+        ..Settings::default()
+    }
+}
+
+impl Bench {
+    pub(crate) async fn new(test: &str) -> Option<Self> {
+        Self::with(test, |_| {}).await
+    }
+
+    pub(crate) async fn with(test: &str, change: impl FnOnce(&mut Settings)) -> Option<Self> {
+        let docker = match engine().await {
+            Ok(docker) => docker,
+            Err(why) => {
+                skip(test, &format!("no container engine: {why}"));
+                return None;
+            }
+        };
+        busybox(&docker).await;
+        let state = tempfile::tempdir().unwrap();
+        let mut settings = settings(state.path());
+        change(&mut settings);
+        let provider = DockerProvider::new(settings).unwrap();
+        Some(Self { docker, provider, state })
+    }
+
+    /// Whether the engine has an image; says so if not.
+    pub(crate) async fn has(&self, test: &str, image: &str) -> bool {
+        let there = self.docker.inspect_image(image).await.is_ok();
+        if !there {
+            println!("skipped: {test}: the engine does not have {image}");
+        }
+        there
+    }
+
+    pub(crate) async fn machine(&self) -> Box<dyn Machine> {
+        self.provider.machine(&spec(), None).await.unwrap()
+    }
+
+    pub(crate) fn owner(&self) -> String {
+        std::fs::read_to_string(self.state.path().join("docker/owner")).unwrap()
+    }
+
+    /// Containers and volumes of this installation.
+    pub(crate) async fn left(&self) -> (usize, usize) {
+        let filter = HashMap::from([("label", vec![format!("dormouse.owner={}", self.owner())])]);
+        let options = ListContainersOptionsBuilder::default().all(true).filters(&filter).build();
+        let containers = self.docker.list_containers(Some(options)).await.unwrap().len();
+        let options = ListVolumesOptionsBuilder::default().filters(&filter).build();
+        let volumes = self.docker.list_volumes(Some(options)).await.unwrap().volumes.unwrap_or_default();
+        (containers, volumes.len())
+    }
+
+    /// The end: nothing of this test is left.
+    pub(crate) async fn end(self) {
+        self.provider.close().await;
+        assert_eq!(self.left().await, (0, 0), "containers and volumes are left");
+    }
+}
+
+/// A small sandbox.
+pub(crate) fn spec() -> SandboxSpec {
+    SandboxSpec { memory: 64 << 20, disk: 16 << 20, files: 1_000, processes: 64, ..SandboxSpec::default() }
+}
+
+pub(crate) fn line(text: &str) -> EvalRequest {
+    let mut request = EvalRequest::new(Language::shell(), text);
+    request.limits = Limits { wall: Duration::from_secs(30), output: 64 << 10, ..Limits::default() };
+    request
+}
+
+pub(crate) async fn run(machine: &mut Box<dyn Machine>, text: &str) -> Executed {
+    machine.exec(line(text), Arc::new(AllPrograms::default())).await.unwrap()
+}
+
+/// The status of a line, and what it said.
+pub(crate) async fn said(machine: &mut Box<dyn Machine>, text: &str) -> (i32, String, String) {
+    let outcome = run(machine, text).await.outcome;
+    assert!(matches!(outcome.status, Status::Exited(_)), "{text}: {:?}", outcome.status);
+    (outcome.exit_code(), outcome.stdout.text.clone(), outcome.stderr.text.clone())
+}
+
+pub(crate) fn path(text: &str) -> GuestPath {
+    GuestPath::parse(text).unwrap()
+}
+
+/// Makes the small image, if the engine does not have it.
+async fn busybox(docker: &Docker) {
+    if docker.inspect_image(BUSYBOX).await.is_ok() {
+        return;
+    }
+    let mut archive = tar::Builder::new(Vec::new());
+    let program = std::fs::read("/bin/busybox").expect("the package busybox-static");
+    let mut put = |name: &str, mode: u32, bytes: &[u8]| {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(mode);
+        archive.append_data(&mut header, name, bytes).unwrap();
+    };
+    put("bin/busybox", 0o755, &program);
+    put("etc/passwd", 0o644, b"root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/workspace:/bin/sh\n");
+    #[allow(clippy::disallowed_methods, reason = "asks the program for the names it answers to")]
+    let names = std::process::Command::new("/bin/busybox").arg("--list").output().unwrap();
+    for name in String::from_utf8(names.stdout).unwrap().lines().filter(|name| *name != "busybox") {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Symlink);
+        header.set_size(0);
+        archive.append_link(&mut header, format!("bin/{name}"), "busybox").unwrap();
+    }
+    let mut bytes = archive.into_inner().unwrap();
+    bytes.flush().unwrap();
+    let options = CreateImageOptionsBuilder::default()
+        .from_src("-")
+        .repo("dormouse-test/busybox")
+        .tag("1")
+        .changes(vec!["ENV PATH=/bin".into()])
+        .build();
+    let mut making = docker.create_image(Some(options), Some(bollard::body_full(bytes.into())), None);
+    while let Some(step) = making.next().await {
+        step.unwrap();
+    }
+}
