@@ -264,7 +264,6 @@ impl Node {
             Transport::Source { source, .. } => {
                 let args = template::fill(&entry.source_args, &self.variables)?;
                 let source = self.configured.registry.find(source)?;
-                source.check(&args)?;
                 (source.open(args).await?, Naming::Raw)
             }
             Transport::Url(url) => (client::open_url(url, &entry.headers).await?, Naming::Namespaced),

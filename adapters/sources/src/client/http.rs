@@ -1,0 +1,166 @@
+//! What both HTTP transports share: a client that follows nothing, and bodies that are read up to a bound.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dormouse_core::{Error, ErrorCode, Result};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Response, Url, redirect};
+
+use super::wire::{self, Failed, too_long, unavailable};
+
+/// Time to connect.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Bytes read of an answer that says no (64 KiB).
+const REFUSAL: usize = 64 << 10;
+/// Most headers of an entry.
+const MAX_HEADERS: usize = 64;
+/// Headers that are the connection's.
+const OURS: [&str; 6] =
+    ["host", "content-length", "content-type", "accept", "connection", "transfer-encoding"];
+/// How the protocol's own headers begin.
+const PROTOCOL: &str = "mcp-";
+
+/// Where a server is, and how it is asked.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) client: Client,
+    pub(super) url: Url,
+    headers: HeaderMap,
+}
+
+impl Place {
+    /// A client for an address. Connects to nothing yet. Proxies are those of the environment, none for this machine.
+    pub(super) fn new(url: &str, headers: &BTreeMap<String, String>) -> Result<Self> {
+        let url = address(url)?;
+        let headers = checked(headers)?;
+        // Another part of the program may have chosen already; its choice holds.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = Client::builder()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .connect_timeout(CONNECT)
+            .user_agent(concat!("dormouse/", env!("CARGO_PKG_VERSION")));
+        if is_local(&url) {
+            builder = builder.no_proxy();
+        } else if url.scheme() == "http" && !headers.is_empty() {
+            tracing::warn!("the headers for an MCP server go over the network unencrypted");
+        }
+        let client = builder
+            .build()
+            .map_err(|error| Error::internal("the HTTP client cannot be set up", error.without_url()))?;
+        Ok(Self { client, url, headers })
+    }
+
+    pub(super) fn post(&self, url: &Url, body: &serde_json::Value) -> reqwest::RequestBuilder {
+        let request = self.client.post(url.clone()).headers(self.headers.clone());
+        request
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .body(body.to_string())
+    }
+
+    pub(super) fn get(&self, url: &Url) -> reqwest::RequestBuilder {
+        let request = self.client.get(url.clone()).headers(self.headers.clone());
+        request.header("accept", "text/event-stream")
+    }
+
+    pub(super) fn delete(&self) -> reqwest::RequestBuilder {
+        self.client.delete(self.url.clone()).headers(self.headers.clone())
+    }
+
+    /// The same server at another path.
+    pub(super) fn at(&self, path: &str) -> Self {
+        let mut other = self.clone();
+        other.url.set_path(path);
+        other.url.set_query(None);
+        other
+    }
+}
+
+/// The address of an entry.
+pub(super) fn address(url: &str) -> Result<Url> {
+    let shown: String = url.escape_debug().take(100).collect();
+    let refuse = |why: &str| {
+        Error::args_invalid(format!("the address `{shown}` {why}"))
+            .with_hint("write it as http://localhost:8080/mcp or https://example.com/mcp")
+    };
+    let parsed = Url::parse(url).map_err(|_| refuse("cannot be read"))?;
+    if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
+        return Err(refuse("is neither http nor https"));
+    }
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(
+            Error::args_invalid("an address of an MCP server holds a password").with_hint("use `headers`")
+        );
+    }
+    Ok(parsed)
+}
+
+/// The headers of an entry.
+pub(super) fn checked(headers: &BTreeMap<String, String>) -> Result<HeaderMap> {
+    if headers.len() > MAX_HEADERS {
+        return Err(Error::args_invalid(format!("there are more than {MAX_HEADERS} headers")));
+    }
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let shown: String = name.escape_debug().take(64).collect();
+        let parsed = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| Error::args_invalid(format!("`{shown}` is no name of a header")))?;
+        if OURS.contains(&parsed.as_str()) || parsed.as_str().starts_with(PROTOCOL) {
+            return Err(Error::args_invalid(format!("the header `{shown}` is not an entry's to set")));
+        }
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| Error::args_invalid(format!("the value of the header `{shown}` cannot be sent")))?;
+        // Neither `Debug` nor a log of the library shows it then.
+        value.set_sensitive(true);
+        map.insert(parsed, value);
+    }
+    Ok(map)
+}
+
+fn is_local(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Sends a request; what is no success comes back as what it says.
+pub(super) async fn send(request: reqwest::RequestBuilder) -> Result<Response, Failed> {
+    let response = request.send().await.map_err(broken)?;
+    let status = response.status().as_u16();
+    if response.status().is_success() {
+        return Ok(response);
+    }
+    let body = body(response, REFUSAL).await.unwrap_or_default();
+    Err(wire::refusal(&body).unwrap_or(Failed::Status(status)))
+}
+
+/// The whole body, up to `most` bytes.
+pub(super) async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Failed> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(broken)? {
+        if bytes.len() + piece.len() > most {
+            return Err(too_long().into());
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+pub(super) fn is(response: &Response, kind: &str) -> bool {
+    let header = response.headers().get("content-type").and_then(|value| value.to_str().ok());
+    header.is_some_and(|value| value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind))
+}
+
+pub(super) fn broken(error: reqwest::Error) -> Failed {
+    let told = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
+    unavailable(format!("the MCP server {told}")).with_source(error.without_url()).into()
+}
+
+/// That an answer took too long.
+pub(super) fn late(after: Duration) -> Error {
+    Error::new(
+        ErrorCode::ProviderUnavailable,
+        format!("the MCP server gave no answer for {} s", after.as_secs()),
+    )
+}

@@ -1,0 +1,226 @@
+//! The source `docker`: a container of its own for each endpoint, in which a server of MCP listens on port 8080 (S0-21 …
+//! S0-30). Whoever has an engine implements [`Containers`].
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dormouse_core::{Error, ErrorCode, Result};
+use serde_json::{Map, Value as Json};
+
+use crate::args::{Args, ContainerMount, missing};
+use crate::health::{self, Ready};
+use crate::{Call, Endpoint, Listed, Opened, Source, ToolAnswer, client};
+
+/// The port that the server inside listens on.
+pub const PORT: u16 = 8080;
+/// Time that a clone may take.
+const CLONE: Duration = Duration::from_secs(300);
+/// Characters shown of what git said.
+const SHOWN: usize = 1_000;
+const KNOWN: [&str; 5] = ["image", "repo", "branch", "env", "mounts"];
+
+/// What a container is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainerAsk {
+    /// The image; whether it may be used is the operator's to say.
+    pub image: String,
+    /// Environment variables, besides the image's own.
+    pub env: Vec<(String, String)>,
+    /// Folders of the host; whether they may be mounted is the operator's to say.
+    pub mounts: Vec<ContainerMount>,
+    /// The port inside ([`PORT`]), to be published at a free port of this machine's loopback address.
+    pub port: u16,
+}
+
+/// Starts containers.
+#[async_trait]
+pub trait Containers: Send + Sync {
+    /// Starts a container by its image's own command. If that fails, or the future is dropped, nothing of it is left.
+    ///
+    /// # Errors
+    /// `provider_unavailable`, `path_denied` for a mount, `not_found` for an image.
+    async fn start(&self, ask: ContainerAsk) -> Result<Box<dyn Running>>;
+}
+
+/// A container that runs. Whoever holds it removes it.
+#[async_trait]
+pub trait Running: Send + Sync {
+    /// The port of this machine at which the one inside is published.
+    fn port(&self) -> u16;
+
+    /// Runs a program in it, without a shell: its exit code, and the end of what it wrote to both streams, bounded.
+    ///
+    /// # Errors
+    /// `provider_unavailable` when it cannot be run.
+    async fn exec(&self, argv: &[String]) -> Result<(i32, String)>;
+
+    /// Stops and removes it with everything that was made for it. Twice is as once.
+    ///
+    /// # Errors
+    /// `provider_unavailable` when something of it is left.
+    async fn remove(&self) -> Result<()>;
+}
+
+/// The source.
+pub struct DockerSource {
+    containers: Arc<dyn Containers>,
+    budget: Duration,
+}
+
+impl DockerSource {
+    /// The source over an engine. A server has 20 s to come up.
+    pub fn new(containers: Arc<dyn Containers>) -> Self {
+        Self { containers, budget: health::BUDGET }
+    }
+
+    /// The same with another time for servers to come up, at least 1 s.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Duration) -> Self {
+        self.budget = budget.max(Duration::from_secs(1));
+        self
+    }
+}
+
+/// Arguments that were checked.
+struct Decoded {
+    ask: ContainerAsk,
+    repo: Option<String>,
+    branch: Option<String>,
+}
+
+fn decode(args: &Map<String, Json>, templates: bool) -> Result<Decoded> {
+    let args = Args::new("docker", &KNOWN, args, templates)?;
+    let image =
+        args.word("image")?.ok_or_else(|| missing("image").with_hint("name the container's image"))?;
+    let ask = ContainerAsk { image: image.to_owned(), env: args.env()?, mounts: args.mounts()?, port: PORT };
+    let (repo, branch) = (args.word("repo")?.map(str::to_owned), args.word("branch")?.map(str::to_owned));
+    Ok(Decoded { ask, repo, branch })
+}
+
+/// A container that is removed, by the end of its endpoint or, if nobody asks for it, by being dropped.
+struct Held(Mutex<Option<Arc<dyn Running>>>);
+
+impl Held {
+    fn take(&self) -> Option<Arc<dyn Running>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    async fn remove(&self) -> Result<()> {
+        let Some(running) = self.take() else { return Ok(()) };
+        // Giving up the wait does not give up the work.
+        let removing = tokio::spawn(async move { running.remove().await });
+        removing.await.unwrap_or_else(|error| Err(Error::internal("removing a container broke down", error)))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let Some(running) = self.take() else { return };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => {
+                runtime.spawn(async move {
+                    if let Err(error) = running.remove().await {
+                        tracing::warn!(%error, "a container of a source is left");
+                    }
+                });
+            }
+            Err(_) => tracing::warn!("a container of a source is left: dropped outside a runtime"),
+        }
+    }
+}
+
+#[async_trait]
+impl Source for DockerSource {
+    fn check(&self, args: &Map<String, Json>) -> Result<()> {
+        decode(args, true).map(drop)
+    }
+
+    async fn open(&self, args: Map<String, Json>) -> Result<Opened> {
+        let decoded = decode(&args, false)?;
+        let running: Arc<dyn Running> = Arc::from(self.containers.start(decoded.ask).await?);
+        let held = Held(Mutex::new(Some(running.clone())));
+        match self.begin(&running, decoded.repo, decoded.branch).await {
+            Ok((url, server)) => Ok(Opened { url, endpoint: Arc::new(Contained { server, held }) }),
+            Err(error) => {
+                if let Err(left) = held.remove().await {
+                    tracing::warn!(error = %left, "a container of a source is left");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn takes_mounts(&self) -> bool {
+        true
+    }
+}
+
+impl DockerSource {
+    async fn begin(
+        &self,
+        running: &Arc<dyn Running>,
+        repo: Option<String>,
+        branch: Option<String>,
+    ) -> Result<(String, Arc<dyn Endpoint>)> {
+        if let Some(repo) = repo {
+            clone(running.as_ref(), repo, branch).await?;
+        }
+        let url = format!("http://localhost:{}", running.port());
+        let ready = health::ready(&url, self.budget).await?;
+        let server = client::open_container(&url, ready == Ready::Sse).await?;
+        Ok((url, server))
+    }
+}
+
+/// Clones into `/workspace`, without credentials (S0-29).
+async fn clone(running: &dyn Running, repo: String, branch: Option<String>) -> Result<()> {
+    let mut argv: Vec<String> = ["git", "clone"].map(str::to_owned).into();
+    argv.extend(branch.into_iter().flat_map(|branch| ["--branch".to_owned(), branch]));
+    argv.extend(["--".to_owned(), repo, "/workspace".to_owned()]);
+    let cloned = tokio::time::timeout(CLONE, running.exec(&argv)).await;
+    let failed = |told: String| {
+        Error::new(ErrorCode::ProviderUnavailable, format!("the repository cannot be cloned: {told}")).with_hint(
+            "look at `repo` and `branch`; the image needs git, and for a private repository its credentials",
+        )
+    };
+    match cloned {
+        Ok(Ok((0, _))) => Ok(()),
+        Ok(Ok((code, said))) => {
+            let count = said.chars().count();
+            let end: String = said.chars().skip(count.saturating_sub(SHOWN)).collect();
+            let end: String = end.chars().filter(|c| !c.is_control() || *c == '\n').collect();
+            Err(failed(format!("git ended with {code}: {}", end.trim())))
+        }
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(failed(format!("git took more than {} s", CLONE.as_secs()))),
+    }
+}
+
+/// A server and its container.
+struct Contained {
+    server: Arc<dyn Endpoint>,
+    held: Held,
+}
+
+#[async_trait]
+impl Endpoint for Contained {
+    async fn list(&self) -> Result<Vec<Listed>> {
+        self.server.list().await
+    }
+
+    async fn call(&self, call: Call) -> Result<ToolAnswer> {
+        self.server.call(call).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        if let Err(error) = self.server.close().await {
+            tracing::debug!(%error, "the server in a container was not closed");
+        }
+        self.held.remove().await
+    }
+}
+
+#[cfg(test)]
+#[path = "docker_tests.rs"]
+mod tests;

@@ -1,0 +1,351 @@
+//! The source `wasm`: a fresh sandbox of this process for each endpoint, and one profile of tools over it.
+//!
+//! | argument | what | default |
+//! | --- | --- | --- |
+//! | `profile` | the set of tools | `codegen` |
+//! | `repo`, `branch` | what `/workspace` begins with | nothing, the repository's own |
+//! | `files` | texts that it begins with, by absolute path; at most 256, 1 MiB together | none |
+//! | `env` | environment variables | none |
+//! | `mounts` | `source`, `target`, `readonly` | none |
+//! | `limits` | `memory_bytes`, `disk_bytes` | the operator's |
+//!
+//! An endpoint has an owner of its own, so that its tools reach no other sandbox, and all that they made ends with it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dormouse_core::sandbox::{Handle, Owner, SandboxId, SessionKey};
+use dormouse_core::{
+    Access, Error, ErrorCode, Grants, GuestPath, Mount, OutputSink, Result, Sandboxes, Stream,
+};
+use dormouse_tools::{CallContext, Profile, Reply, Surface, ToolSpec, Toolset};
+use serde_json::{Map, Value as Json, json};
+
+use crate::args::{self, Args, ContainerMount};
+use crate::{Call, Endpoint, Listed, Opened, Progress, Source, ToolAnswer};
+
+const KNOWN: [&str; 7] = ["profile", "repo", "branch", "files", "env", "mounts", "limits"];
+const LIMITS: [&str; 2] = ["memory_bytes", "disk_bytes"];
+/// The session key of an endpoint's sandbox.
+const KEY: &str = "source";
+/// Where the profile `codegen` expects artifacts to go.
+const OUTPUTS: &str = "/workspace/outputs";
+/// Bytes of all files together (1 MiB).
+const MAX_FILES: usize = 1 << 20;
+/// What a process that was killed left is destroyed after a day: it cannot do it itself.
+const RETENTION_MS: u64 = 24 * 3_600_000;
+/// Time after which an endpoint that was given up while it opened is looked for again.
+const LATER: Duration = Duration::from_secs(2);
+/// Sandboxes that are looked for at a time.
+const PAGE: usize = 100;
+
+/// Makes a surface over the sandboxes, with what the operator gives every surface; grants come here.
+pub type MakeSurface = dyn Fn() -> Surface + Send + Sync;
+
+/// The source.
+pub struct WasmSource {
+    make: Arc<MakeSurface>,
+    sandboxes: Sandboxes,
+    grants: Grants,
+    folders: Vec<(PathBuf, Access)>,
+}
+
+impl WasmSource {
+    /// The source over an installation's sandboxes. `make` gives a surface with them ([`Surface::with_sandboxes`]).
+    pub fn new(sandboxes: Sandboxes, make: Arc<MakeSurface>) -> Self {
+        Self { make, sandboxes, grants: Grants::default(), folders: Vec::new() }
+    }
+
+    /// The same with what the operator grants every sandbox.
+    #[must_use]
+    pub fn with_grants(mut self, grants: &Grants) -> Self {
+        self.grants = grants.clone();
+        self
+    }
+
+    /// The same with a folder of the host that `mounts` may name, or folders in it. Default none.
+    ///
+    /// # Errors
+    /// `path_denied` when the folder cannot be found.
+    pub fn mountable(mut self, folder: &Path, access: Access) -> Result<Self> {
+        self.folders.push((real(folder)?, access));
+        Ok(self)
+    }
+
+    /// The mount as it is granted: links resolved, below a folder of the operator's.
+    fn granted(&self, mount: ContainerMount) -> Result<Mount> {
+        let ContainerMount { source, target, access } = mount;
+        let source = real(&source)?;
+        let allowed = self.folders.iter().any(|(folder, most)| {
+            source.starts_with(folder) && (access == Access::ReadOnly || *most == Access::ReadWrite)
+        });
+        if allowed {
+            return Ok(Mount { source, target, access });
+        }
+        let shown = source.display();
+        Err(Error::new(ErrorCode::PathDenied, format!("the folder `{shown}` may not be mounted so"))
+            .with_hint("have the operator allow it, or mount it with readonly: true"))
+    }
+
+    /// Makes the sandbox. Whatever is made is the owner's.
+    async fn fill(&self, asked: &Asked, grants: &Grants, owner: &Owner) -> Result<()> {
+        let mut arguments = Map::new();
+        arguments.insert("session_key".into(), KEY.into());
+        arguments.insert("retention_ms".into(), RETENTION_MS.min(self.longest()).into());
+        let texts = [("repo", &asked.repo), ("branch", &asked.branch)];
+        let texts = texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text.clone()?.into())));
+        arguments.extend(texts);
+        arguments.extend(asked.limits.clone());
+        let env: Vec<String> = asked.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        arguments.insert("env".into(), env.into());
+        if grants.mounts.iter().any(|mount| mount.access == Access::ReadWrite) {
+            arguments.insert("allow_writes".into(), true.into());
+        }
+        let setup =
+            (self.make)().with_grants(grants).with_profile(Profile::Sandbox).with_tools(Toolset::All)?;
+        let context = CallContext { owner: owner.as_str().into(), ..CallContext::default() };
+        let reply = setup.call("sandbox_create", arguments, context).await?;
+        if reply.is_error {
+            return Err(refused(&reply));
+        }
+        let sandbox = Handle::SessionKey(KEY);
+        if asked.profile == Profile::Codegen {
+            self.sandboxes.make_folder(owner, &sandbox, GuestPath::parse(OUTPUTS)?).await?;
+        }
+        for (path, text) in &asked.files {
+            self.sandboxes.write(owner, &sandbox, path.clone(), text.clone().into_bytes()).await?;
+        }
+        Ok(())
+    }
+
+    fn longest(&self) -> u64 {
+        u64::try_from(self.sandboxes.rules().ceiling.retention.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Arguments that were checked.
+struct Asked {
+    profile: Profile,
+    repo: Option<String>,
+    branch: Option<String>,
+    env: Vec<(String, String)>,
+    mounts: Vec<ContainerMount>,
+    files: Vec<(GuestPath, String)>,
+    limits: Map<String, Json>,
+}
+
+fn decode(map: &Map<String, Json>, templates: bool) -> Result<Asked> {
+    let args = Args::new("wasm", &KNOWN, map, templates)?;
+    let word = |key: &str| Ok::<_, Error>(args.word(key)?.map(str::to_owned));
+    let repo = word("repo")?;
+    // A branch of nothing is ignored (S0-23).
+    let branch = word("branch")?.filter(|_| repo.is_some());
+    let (env, mounts) = (args.env()?, args.mounts()?);
+    let (files, limits) = (files(&args)?, limits(&args)?);
+    Ok(Asked { profile: profile(&args)?, repo, branch, env, mounts, files, limits })
+}
+
+fn profile(args: &Args<'_>) -> Result<Profile> {
+    let Some(name) = args.text("profile")?.filter(|name| !args.is_open(name)) else {
+        return Ok(Profile::Codegen);
+    };
+    let found = Profile::ALL.into_iter().find(|(known, _)| *known == name);
+    found.map(|(_, profile)| profile).ok_or_else(|| {
+        let names: Vec<&str> = Profile::ALL.iter().map(|(name, _)| *name).collect();
+        let shown: String = name.escape_debug().take(64).collect();
+        Error::args_invalid(format!("there is no profile `{shown}`"))
+            .with_hint(format!("the profiles are `{}`", names.join("`, `")))
+    })
+}
+
+fn files(args: &Args<'_>) -> Result<Vec<(GuestPath, String)>> {
+    let mut room = MAX_FILES;
+    let files = args.map("files")?.into_iter().flatten().map(|(path, value)| {
+        let text = args::text(&format!("files.{}", path.escape_debug()), value, MAX_FILES)?;
+        room = room.checked_sub(text.len()).ok_or_else(|| {
+            Error::new(ErrorCode::TooLarge, format!("the argument `files` has more than {MAX_FILES} bytes"))
+        })?;
+        Ok((GuestPath::parse(path)?, text.to_owned()))
+    });
+    files.collect()
+}
+
+fn limits(args: &Args<'_>) -> Result<Map<String, Json>> {
+    let Some(limits) = args.map("limits")? else { return Ok(Map::new()) };
+    for (key, value) in limits {
+        if !LIMITS.contains(&key.as_str()) || !value.is_u64() {
+            let shown: String = key.escape_debug().take(64).collect();
+            return Err(Error::args_invalid(format!("the argument `limits.{shown}` cannot be taken"))
+                .with_hint("limits are `memory_bytes` and `disk_bytes`, whole numbers"));
+        }
+    }
+    Ok(limits.clone())
+}
+
+fn real(folder: &Path) -> Result<PathBuf> {
+    folder.canonicalize().map_err(|error| {
+        Error::new(ErrorCode::PathDenied, format!("the folder `{}` cannot be found", folder.display()))
+            .with_source(error)
+    })
+}
+
+/// The error that an answer tells.
+fn refused(reply: &Reply) -> Error {
+    let told = &reply.structured["error"];
+    let code = serde_json::from_value(told["code"].clone()).unwrap_or(ErrorCode::Internal);
+    let error = Error::new(code, told["message"].as_str().unwrap_or("the sandbox was not made"));
+    match told["hint"].as_str() {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
+
+#[async_trait]
+impl Source for WasmSource {
+    fn check(&self, args: &Map<String, Json>) -> Result<()> {
+        decode(args, true).map(drop)
+    }
+
+    async fn open(&self, args: Map<String, Json>) -> Result<Opened> {
+        let mut asked = decode(&args, false)?;
+        let mut grants = self.grants.clone();
+        for mount in std::mem::take(&mut asked.mounts) {
+            // One of the operator's at the same place gives way, so that both can name a skill.
+            grants.mounts.retain(|other| other.target != mount.target);
+            grants.mounts.push(self.granted(mount)?);
+        }
+        grants.check()?;
+        let owner = Owner::parse(&format!("source-{}", SandboxId::random()?))?;
+        // From here on a dropped future takes with it what was made.
+        let estate = Estate { sandboxes: self.sandboxes.clone(), owner: Some(owner.clone()) };
+        if let Err(error) = self.fill(&asked, &grants, &owner).await {
+            if let Err(left) = estate.end().await {
+                tracing::warn!(error = %left, "a sandbox of a source is left");
+            }
+            return Err(error);
+        }
+        let surface =
+            (self.make)().with_grants(&grants).with_profile(asked.profile).with_tools(Toolset::All)?;
+        let surface = surface.with_session_key(SessionKey::parse(KEY)?);
+        let estate = tokio::sync::Mutex::new(Some(estate));
+        Ok(Opened { url: "wasm".into(), endpoint: Arc::new(Sandboxed { surface, owner, estate }) })
+    }
+
+    fn takes_mounts(&self) -> bool {
+        true
+    }
+}
+
+/// All that an endpoint's tools made. Ended, or dropped, nothing of it is left.
+struct Estate {
+    sandboxes: Sandboxes,
+    owner: Option<Owner>,
+}
+
+impl Estate {
+    async fn end(mut self) -> Result<()> {
+        let Some(owner) = self.owner.take() else { return Ok(()) };
+        // Giving up the wait does not give up the work.
+        let ending = tokio::spawn(destroy_all(self.sandboxes.clone(), owner));
+        ending.await.unwrap_or_else(|error| Err(Error::internal("destroying a sandbox broke down", error)))
+    }
+}
+
+impl Drop for Estate {
+    fn drop(&mut self) {
+        let Some(owner) = self.owner.take() else { return };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => {
+                let sandboxes = self.sandboxes.clone();
+                runtime.spawn(async move {
+                    // What was being made when it was given up may be there only a moment later.
+                    for wait in [Duration::ZERO, LATER] {
+                        tokio::time::sleep(wait).await;
+                        if let Err(error) = destroy_all(sandboxes.clone(), owner.clone()).await {
+                            tracing::warn!(%error, "a sandbox of a source is left");
+                        }
+                    }
+                });
+            }
+            Err(_) => tracing::warn!("a sandbox of a source is left: dropped outside a runtime"),
+        }
+    }
+}
+
+async fn destroy_all(sandboxes: Sandboxes, owner: Owner) -> Result<()> {
+    loop {
+        let all = sandboxes.list(&owner, None, None, PAGE)?;
+        if all.is_empty() {
+            return Ok(());
+        }
+        for view in all {
+            let destroyed = sandboxes.destroy(&owner, &Handle::IdOrName(view.sandbox.id.as_str())).await;
+            match destroyed {
+                Err(error) if error.code() != ErrorCode::UnknownSandbox => return Err(error),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// An endpoint in this process.
+struct Sandboxed {
+    surface: Surface,
+    owner: Owner,
+    estate: tokio::sync::Mutex<Option<Estate>>,
+}
+
+/// Output of a run, as progress.
+struct Told(Arc<dyn Progress>);
+
+impl OutputSink for Told {
+    fn write(&self, _: Stream, bytes: &[u8]) {
+        self.0.progress(&String::from_utf8_lossy(bytes), None, None);
+    }
+}
+
+fn listed(spec: ToolSpec) -> Listed {
+    let is = spec.annotations;
+    Listed {
+        name: spec.name.into(),
+        description: spec.description,
+        input_schema: spec.input_schema,
+        output_schema: Some(spec.output_schema),
+        annotations: Some(json!({
+            "title": spec.title, "readOnlyHint": is.read_only, "destructiveHint": is.destructive,
+            "idempotentHint": is.idempotent, "openWorldHint": is.open_world,
+        })),
+    }
+}
+
+#[async_trait]
+impl Endpoint for Sandboxed {
+    async fn list(&self) -> Result<Vec<Listed>> {
+        Ok(self.surface.list().into_iter().map(listed).collect())
+    }
+
+    async fn call(&self, call: Call) -> Result<ToolAnswer> {
+        if self.estate.lock().await.is_none() {
+            return Err(Error::new(ErrorCode::ProviderUnavailable, "the sandbox is closed"));
+        }
+        let output = call.progress.map(|progress| Arc::new(Told(progress)) as Arc<dyn OutputSink>);
+        let context = CallContext { owner: self.owner.as_str().into(), output, ..CallContext::default() };
+        let reply = self.surface.call(&call.tool, call.arguments, context).await?;
+        let content = vec![json!({"type": "text", "text": reply.text})];
+        Ok(ToolAnswer { content, structured: Some(reply.structured), is_error: reply.is_error })
+    }
+
+    async fn close(&self) -> Result<()> {
+        let estate = self.estate.lock().await.take();
+        match estate {
+            Some(estate) => estate.end().await,
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "wasm_tests.rs"]
+mod tests;
