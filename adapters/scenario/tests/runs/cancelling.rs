@@ -21,7 +21,9 @@ impl Observer for GivesUp {
                 self.token.cancel();
                 message.to_owned()
             }
-            Event::RepetitionFinished { repetition, status, .. } => format!("{repetition} {}", status.as_str()),
+            Event::RepetitionFinished { repetition, status, .. } => {
+                format!("{repetition} {}", status.as_str())
+            }
             Event::CallFinished { tool, ok, .. } => format!("{tool} {ok}"),
             _ => return,
         };
@@ -33,7 +35,8 @@ impl Observer for GivesUp {
 async fn a_run_that_is_given_up_in_a_call_closes_everything_and_reports() {
     let stage = Stage::new();
     let observer = Arc::new(GivesUp::default());
-    let options = Options { cancel: observer.token.clone(), observer: observer.clone(), ..Options::default() };
+    let options =
+        Options { cancel: observer.token.clone(), observer: observer.clone(), ..Options::default() };
     let scenario = "repetitions: 3\nturns:\n  - tool_calls: [{tool: Say}, {tool: Wait}, {tool: Say}]\n  - tool_calls: [{tool: Say}]\nconversation_assertions: [{type: tool_exec, params: {tool: Say}}]\n";
     let report = stage.run_with(&arena("session", scenario), &options).await;
     assert_eq!((report.status, report.exit_code()), (Status::Cancelled, 130));

@@ -45,7 +45,10 @@ impl Source for Double {
         let text = |key: &str| args.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
         let (tag, fail) = (text("tag"), text("fail"));
         if fail == "open" {
-            return Err(Error::new(ErrorCode::HealthTimeout, "container not healthy: health timeout after 20s"));
+            return Err(Error::new(
+                ErrorCode::HealthTimeout,
+                "container not healthy: health timeout after 20s",
+            ));
         }
         self.diary.lock().unwrap().push(format!("open {tag}"));
         let tools = args.get("tools").and_then(Json::as_array).cloned();
@@ -76,7 +79,13 @@ fn listed(name: &str) -> Listed {
         "strict" => json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
         _ => json!({"type": "object"}),
     };
-    Listed { name: name.into(), description: format!("Does {name}"), input_schema, output_schema: None, annotations: None }
+    Listed {
+        name: name.into(),
+        description: format!("Does {name}"),
+        input_schema,
+        output_schema: None,
+        annotations: None,
+    }
 }
 
 fn said(text: impl Into<String>) -> ToolAnswer {
@@ -124,8 +133,10 @@ impl Doubled {
             }
             "Break" => return Err(Error::new(ErrorCode::ProviderUnavailable, "the connection broke")),
             "run_tests" => {
-                let passed = self.files.lock().unwrap().get("add.py").is_some_and(|text| text.contains("a + b"));
-                let structured = Some(json!({"passed": passed, "summary": if passed { "1 passed" } else { "1 failed" }}));
+                let passed =
+                    self.files.lock().unwrap().get("add.py").is_some_and(|text| text.contains("a + b"));
+                let structured =
+                    Some(json!({"passed": passed, "summary": if passed { "1 passed" } else { "1 failed" }}));
                 let text = if passed { "1 passed" } else { "FAILED test_add" };
                 ToolAnswer { structured, is_error: !passed, ..said(text) }
             }

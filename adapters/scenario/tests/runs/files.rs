@@ -23,26 +23,63 @@ fn a_mistake_is_told_with_file_line_and_column() {
         ("spec:\n  scenarios: [\n".to_owned(), "arena.yaml:"),
         ("spec:\n  scenarios: []\n  scenarios: []\n".to_owned(), "arena.yaml:3:3: "),
         (arena("forever", TURNS), "arena.yaml:3:7: `forever` is no scope"),
-        (arena("run", TURNS).replace("source: double", "source: double\n      url: http://h"), "arena.yaml:3:7: mcp server `box` has more than one transport"),
+        (
+            arena("run", TURNS).replace("source: double", "source: double\n      url: http://h"),
+            "arena.yaml:3:7: mcp server `box` has more than one transport",
+        ),
         (arena("run", TURNS).replace("source: double", "x: y"), "arena.yaml:4:7: unknown field `x`"),
         (arena("run", TURNS).replace("      scope: run\n", ""), "`scope`"),
         (arena("run", "turns: [{tool_calls: [{tool: Say, expect: {text: '(a'}}]}]"), "arena.yaml:10:"),
         (arena("run", "turns: [{tool_calls: [{tool: Say, expect: {structured: {a: 1}}}]}]"), "JSON Pointer"),
-        (arena("run", "turns: [{tool_calls: [{tool: Say, arguments: {a: ['{{scenario.x}}']}}]}]"), "arena.yaml:10:31: the scenario has no variable `x`"),
+        (
+            arena("run", "turns: [{tool_calls: [{tool: Say, arguments: {a: ['{{scenario.x}}']}}]}]"),
+            "arena.yaml:10:31: the scenario has no variable `x`",
+        ),
         (arena("run", "turns: [{role: assistant, content: x}]"), "unknown variant `assistant`"),
         (arena("run", "turns: [{content: x}]"), "there is no model"),
         (arena("run", "turns: [{}]"), "arena.yaml:10:17: a turn has neither"),
         (arena("run", "turns: []"), "neither turns nor gates"),
-        (arena("run", &format!("{TURNS}\nrepetitions: 0")), "arena.yaml:11:22: `repetitions` is 0: it must be 1 to 1000"),
-        (arena("run", &format!("{TURNS}\nconversation_assertions: [{{type: nope, params: {{}}}}]")), "unknown variant `nope`"),
-        (arena("run", &format!("{TURNS}\nconversation_assertions: [{{type: tool_exec, params: {{tool: x, timeout_seconds: 0}}}}]")), "`timeout_seconds` is 0"),
-        (arena("run", &format!("{TURNS}\nconversation_assertions: [{{type: tool_exec, params: {{tool: x, timeout: 1}}}}]")), "unknown field `timeout`"),
-        (arena("run", TURNS).replace("spec:\n  mcp", "apiVersion: other/v1\nspec:\n  mcp"), "arena.yaml:1:13: this version is not known"),
+        (
+            arena("run", &format!("{TURNS}\nrepetitions: 0")),
+            "arena.yaml:11:22: `repetitions` is 0: it must be 1 to 1000",
+        ),
+        (
+            arena("run", &format!("{TURNS}\nconversation_assertions: [{{type: nope, params: {{}}}}]")),
+            "unknown variant `nope`",
+        ),
+        (
+            arena(
+                "run",
+                &format!(
+                    "{TURNS}\nconversation_assertions: [{{type: tool_exec, params: {{tool: x, timeout_seconds: 0}}}}]"
+                ),
+            ),
+            "`timeout_seconds` is 0",
+        ),
+        (
+            arena(
+                "run",
+                &format!(
+                    "{TURNS}\nconversation_assertions: [{{type: tool_exec, params: {{tool: x, timeout: 1}}}}]"
+                ),
+            ),
+            "unknown field `timeout`",
+        ),
+        (
+            arena("run", TURNS).replace("spec:\n  mcp", "apiVersion: other/v1\nspec:\n  mcp"),
+            "arena.yaml:1:13: this version is not known",
+        ),
         (format!("kind: Pod\n{}", arena("run", TURNS)), "`Pod` is no kind of file"),
         (arena("run", TURNS) + "    - file: nosuch.yaml\n", "the file `nosuch.yaml` is not there"),
-        (arena("run", TURNS) + "    - spec: {id: one, turns: [{tool_calls: [{tool: x}]}]}\n", "two scenarios of the name `one`"),
+        (
+            arena("run", TURNS) + "    - spec: {id: one, turns: [{tool_calls: [{tool: x}]}]}\n",
+            "two scenarios of the name `one`",
+        ),
         (arena("run", TURNS).replace("id: one", "task_type: x"), "a scenario needs an `id`"),
-        (arena("run", TURNS).replace("spec:\n  mcp", "spec:\n  skills: [nosuch]\n  mcp"), "arena.yaml:2:12: this is no folder of a skill"),
+        (
+            arena("run", TURNS).replace("spec:\n  mcp", "spec:\n  skills: [nosuch]\n  mcp"),
+            "arena.yaml:2:12: this is no folder of a skill",
+        ),
         (arena("run", TURNS) + "---\nspec: {}\n", "arena.yaml:"),
         ("spec: {}\n".to_owned(), "there are no scenarios"),
         (String::new(), "arena.yaml"),
@@ -120,10 +157,18 @@ fn an_arena_and_its_scenarios_can_be_in_several_files() {
 fn the_schemas_know_the_fields() {
     let arena = config::arena_schema().to_string();
     let scenario = config::scenario_schema().to_string();
-    for field in ["mcp_servers", "source_args", "skills", "max_iterations", "repetition_seconds", "conversation_assertions"] {
+    for field in [
+        "mcp_servers",
+        "source_args",
+        "skills",
+        "max_iterations",
+        "repetition_seconds",
+        "conversation_assertions",
+    ] {
         assert!(arena.contains(&format!("\"{field}\"")), "{field}");
     }
-    for field in ["tool_exec", "timeout_seconds", "success_pattern", "save_as", "variables", "allowed_tools"] {
+    for field in ["tool_exec", "timeout_seconds", "success_pattern", "save_as", "variables", "allowed_tools"]
+    {
         assert!(scenario.contains(&format!("\"{field}\"")), "{field}");
     }
     assert!(scenario.contains("\"additionalProperties\":false"));

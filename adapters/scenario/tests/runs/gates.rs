@@ -17,7 +17,8 @@ async fn gate(params: &str) -> (Report, GateRecord) {
 
 #[tokio::test]
 async fn a_gate_calls_its_tool_in_the_session_of_the_turns() {
-    let (report, gate) = gate("{type: tool_exec, params: {tool: run_tests, message: Hidden test suite must pass}}").await;
+    let (report, gate) =
+        gate("{type: tool_exec, params: {tool: run_tests, message: Hidden test suite must pass}}").await;
     assert_eq!((report.exit_code(), gate.passed, gate.score), (0, true, 1.0));
     assert_eq!(gate.message.unwrap().text, "Hidden test suite must pass");
     assert_eq!(gate.details.payload.unwrap().text, r#"{"passed":true,"summary":"1 passed"}"#);
@@ -28,7 +29,11 @@ async fn a_gate_calls_its_tool_in_the_session_of_the_turns() {
 async fn a_gate_holds_or_not_by_what_its_tool_answers() {
     for (params, passed, reason) in [
         ("tool: Say, args: {text: fine}", true, "succeeded"),
-        ("tool: Say, args: {text: 'all {{scenario.word}}'}, success_pattern: '^all green$'", true, "has `^all green$`"),
+        (
+            "tool: Say, args: {text: 'all {{scenario.word}}'}, success_pattern: '^all green$'",
+            true,
+            "has `^all green$`",
+        ),
         ("tool: Say, args: {text: red}, success_pattern: '^green'", false, "no `^green`"),
         ("tool: Say, args: {text: 2 failed}, failure_pattern: '[1-9]\\d* failed'", false, "is a failure"),
         ("tool: Say, args: {text: 0 failed}, failure_pattern: '[1-9]\\d* failed'", true, "succeeded"),
@@ -43,7 +48,12 @@ async fn a_gate_holds_or_not_by_what_its_tool_answers() {
         ("tool: Wait, timeout_seconds: 1", false, "no answer within 1.0 s"),
     ] {
         let (report, gate) = gate(&format!("{{type: tool_exec, params: {{{params}}}}}")).await;
-        assert_eq!((gate.passed, report.exit_code()), (passed, u8::from(!passed)), "{params}: {}", gate.reason);
+        assert_eq!(
+            (gate.passed, report.exit_code()),
+            (passed, u8::from(!passed)),
+            "{params}: {}",
+            gate.reason
+        );
         assert!(gate.reason.text.contains(reason), "{params}: {}", gate.reason);
         assert_eq!(gate.score, if passed { 1.0 } else { 0.0 });
     }

@@ -20,7 +20,12 @@ async fn marks_and_hidden_characters_are_shown_as_text() {
     let report = said(text).await;
     let page = report.to_html();
     assert!(!page.contains("<script") && !page.contains("<img") && page.contains("&lt;script&gt;"));
-    assert!(!page.contains('\u{1b}') && !page.contains('\0') && !page.contains('\u{202e}') && !page.contains('\u{200b}'));
+    assert!(
+        !page.contains('\u{1b}')
+            && !page.contains('\0')
+            && !page.contains('\u{202e}')
+            && !page.contains('\u{200b}')
+    );
     assert!(page.contains("\u{241b}[31m\u{2400}\\u{202e}txt\\u{200b}") && page.contains("&amp;amp;"));
     // The twin has it to the letter.
     let twin: Json = serde_json::from_str(&report.to_json().unwrap()).unwrap();
@@ -68,8 +73,10 @@ async fn both_files_are_written_whole() {
     for _ in 0..2 {
         assert_eq!(report.write(&out).unwrap(), out.join("report.html"));
     }
-    let names: Vec<String> =
-        std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let names: Vec<String> = std::fs::read_dir(&out)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     assert_eq!(names.len(), 2, "{names:?}");
     assert!(std::fs::read_to_string(out.join("report.html")).unwrap().ends_with("</html>"));
     let twin: Json = serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap();

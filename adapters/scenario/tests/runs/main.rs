@@ -8,7 +8,6 @@ mod example;
 mod files;
 mod gates;
 mod hostile;
-mod look;
 mod model;
 mod scopes;
 mod server;

@@ -7,7 +7,8 @@ use dormouse_scenario::{Options, Report, Status, Step};
 use super::server::{Say, Server};
 use super::{Stage, arena};
 
-const FIX: &str = "turns: [{content: Fix it.}]\nconversation_assertions: [{type: tool_exec, params: {tool: run_tests}}]";
+const FIX: &str =
+    "turns: [{content: Fix it.}]\nconversation_assertions: [{type: tool_exec, params: {tool: run_tests}}]";
 
 fn with_model(url: &str, more: &str, scenario: &str) -> String {
     let model = format!("spec:\n  defaults: {{model: {{url: '{url}', name: m{more}}}}}\n  mcp");
@@ -35,15 +36,22 @@ async fn a_model_calls_tools_until_it_is_done() {
     let report = run(&server, more, &format!("allowed_tools: [run_tests, Read, Write]\n{FIX}")).await;
     let one = &report.scenarios[0].repetitions[0];
     assert_eq!((report.exit_code(), one.tokens), (0, Some((30, 15))), "{}", failure(&report));
-    let called: Vec<(String, bool)> = one.turns[0].calls().map(|call| (call.tool.text.clone(), call.is_error)).collect();
+    let called: Vec<(String, bool)> =
+        one.turns[0].calls().map(|call| (call.tool.text.clone(), call.is_error)).collect();
     assert_eq!(called, [("run_tests".to_owned(), true), ("Read".into(), true), ("Write".into(), false)]);
-    assert!(matches!(one.turns[0].steps.last(), Some(Step::Said { text, .. }) if text.text.contains("fixed")));
+    assert!(
+        matches!(one.turns[0].steps.last(), Some(Step::Said { text, .. }) if text.text.contains("fixed"))
+    );
     assert!(report.to_html().contains("&lt;b&gt;fixed"));
 
     let asked = server.asked();
     assert_eq!(asked.len(), 3);
-    let tools: Vec<&str> =
-        asked[0].body["tools"].as_array().unwrap().iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
+    let tools: Vec<&str> = asked[0].body["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["function"]["name"].as_str().unwrap())
+        .collect();
     assert_eq!(tools, ["Read", "Write", "run_tests"]);
     let messages = asked[2].body["messages"].as_array().unwrap();
     let roles: Vec<&str> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
@@ -56,7 +64,13 @@ async fn a_model_calls_tools_until_it_is_done() {
 #[tokio::test]
 async fn what_a_model_gets_wrong_is_told_to_it() {
     let server = Server::start([
-        Say::Calls(vec![("Write", "{\"path\": "), ("Say", "[1]"), ("nosuch", "{}"), ("strict", "{}"), ("Break", "{}")]),
+        Say::Calls(vec![
+            ("Write", "{\"path\": "),
+            ("Say", "[1]"),
+            ("nosuch", "{}"),
+            ("strict", "{}"),
+            ("Break", "{}"),
+        ]),
         Say::Text("Sorry."),
     ])
     .await;
@@ -67,7 +81,13 @@ async fn what_a_model_gets_wrong_is_told_to_it() {
         .iter()
         .map(|message| message["content"].as_str().unwrap())
         .collect();
-    for (told, wanted) in told.iter().zip(["no JSON object", "no JSON object", "tool not found: nosuch", "(args_invalid)", "broke"]) {
+    for (told, wanted) in told.iter().zip([
+        "no JSON object",
+        "no JSON object",
+        "tool not found: nosuch",
+        "(args_invalid)",
+        "broke",
+    ]) {
         assert!(told.starts_with("Error: ") && told.contains(wanted), "{told}");
     }
     assert_eq!(told.len(), 5);
@@ -92,7 +112,10 @@ async fn an_endless_model_is_ended_by_its_bounds() {
 #[tokio::test]
 async fn an_endpoint_that_fails_fails_the_turn() {
     for (say, wanted) in [
-        (Say::Status(401, r#"{"error": {"code": "invalid_api_key", "message": "sk-hidden"}}"#), "answered 401 (invalid_api_key)"),
+        (
+            Say::Status(401, r#"{"error": {"code": "invalid_api_key", "message": "sk-hidden"}}"#),
+            "answered 401 (invalid_api_key)",
+        ),
         (Say::Status(400, "no"), "answered 400"),
         (Say::Raw("<html>"), "another form than expected"),
         (Say::Raw("{\"choices\": []}"), "another form than expected"),
@@ -122,7 +145,10 @@ async fn the_key_comes_from_the_environment_and_is_never_shown() {
     assert!(error.message().contains("`DORMOUSE_NO_SUCH_KEY` is not set") && error.code().exit_status() == 2);
     assert!(stage.double.diary().is_empty());
     let error = stage.plan(&with_model("https://u:hidden@h/v1", "", FIX)).unwrap_err();
-    assert!(error.message().contains("a user or a password") && !error.message().contains("hidden"), "{error}");
+    assert!(
+        error.message().contains("a user or a password") && !error.message().contains("hidden"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

@@ -19,7 +19,9 @@ fn two_scenarios(scope: &str) -> String {
             "    - spec:\n        id: {id}\n        repetitions: 2\n        turns:\n          - tool_calls:\n              - {{tool: Say, arguments: {{text: hello}}}}\n              - {{tool: Write, arguments: {{path: kept, content: x}}}}\n              - {{tool: Read, arguments: {{path: kept}}}}\n"
         )
     };
-    let head = format!("spec:\n  mcp_servers:\n    - {{name: box, source: double, scope: {scope}, source_args: {{tag: {scope}}}}}\n  scenarios:\n");
+    let head = format!(
+        "spec:\n  mcp_servers:\n    - {{name: box, source: double, scope: {scope}, source_args: {{tag: {scope}}}}}\n  scenarios:\n"
+    );
     head + &one("a") + &one("b")
 }
 
@@ -40,8 +42,13 @@ async fn a_workspace_is_fresh_in_a_session_and_kept_in_a_scenario_and_in_a_run()
     // (scope, whether the second repetition has lost what the first wrote, whether the next scenario has)
     for (scope, second, next) in [("session", true, true), ("scenario", false, true), ("run", false, false)] {
         let stage = Stage::new();
-        let head = format!("spec:\n  mcp_servers:\n    - {{name: box, source: double, scope: {scope}, source_args: {{tag: {scope}}}}}\n  scenarios:\n");
-        let looks = |is_error: bool| indented(&format!("- spec:\n    id: looks\n{}", indented(LOOKS, 4)), 4).replace("IS_ERROR", &is_error.to_string());
+        let head = format!(
+            "spec:\n  mcp_servers:\n    - {{name: box, source: double, scope: {scope}, source_args: {{tag: {scope}}}}}\n  scenarios:\n"
+        );
+        let looks = |is_error: bool| {
+            indented(&format!("- spec:\n    id: looks\n{}", indented(LOOKS, 4)), 4)
+                .replace("IS_ERROR", &is_error.to_string())
+        };
         let report = stage.run(&format!("{head}{writes}{}", looks(next))).await;
         assert_eq!(report.exit_code(), 0, "{scope}: what another scenario wrote");
 
@@ -63,18 +70,24 @@ async fn inner_scopes_close_before_outer_ones_and_gates_come_before() {
     let scenario = "    - spec:\n        id: one\n        repetitions: 2\n        turns:\n          - tool_calls: [{tool: Say-run}, {tool: Say-session}]\n        conversation_assertions:\n          - {type: tool_exec, params: {tool: Say-scenario}}\n";
     let report = stage.run(&format!("spec:\n  mcp_servers:\n{servers}  scenarios:\n{scenario}")).await;
     assert_eq!(report.exit_code(), 0);
-    let session = ["open session", "Say-run run", "Say-session session", "Say-scenario scenario", "close session"];
+    let session =
+        ["open session", "Say-run run", "Say-session session", "Say-scenario scenario", "close session"];
     let wanted: Vec<&str> =
         [&["open run", "open scenario"][..], &session, &session, &["close scenario", "close run"]].concat();
     assert_eq!(stage.double.diary(), wanted);
     // `Fail` is in all three, and the last one wins: the report says so.
-    assert!(report.warnings.iter().any(|warning| warning.text.contains("`run` are overwritten")), "{:?}", report.warnings);
+    assert!(
+        report.warnings.iter().any(|warning| warning.text.contains("`run` are overwritten")),
+        "{:?}",
+        report.warnings
+    );
 }
 
 #[tokio::test]
 async fn what_cannot_be_closed_is_a_warning() {
     let stage = Stage::new();
-    let text = arena("session", "turns: [{tool_calls: [{tool: Say}]}]").replace("tag: session", "tag: s, fail: close");
+    let text = arena("session", "turns: [{tool_calls: [{tool: Say}]}]")
+        .replace("tag: session", "tag: s, fail: close");
     let report = stage.run(&text).await;
     assert_eq!(report.exit_code(), 0);
     assert!(report.warnings[0].text.contains("`double`") && report.warnings[0].text.contains("would not go"));
@@ -98,7 +111,10 @@ async fn a_scope_that_opens_in_part_is_taken_down_and_the_third_is_named() {
         };
         let problem = problem.unwrap();
         assert_eq!(problem.code, "health_timeout", "{scope}");
-        assert!(problem.message.text.contains("`third`") && problem.message.text.contains("health timeout after 20s"));
+        assert!(
+            problem.message.text.contains("`third`")
+                && problem.message.text.contains("health timeout after 20s")
+        );
         assert_eq!((stage.double.live(), report.exit_code()), (0, 1), "{scope}");
     }
 }
@@ -107,12 +123,17 @@ async fn a_scope_that_opens_in_part_is_taken_down_and_the_third_is_named() {
 async fn arguments_of_sources_are_filled_in_from_the_scenario() {
     let stage = Stage::new();
     let scenario = "variables: {repo: https://h/foo, branch: 1.10}\nturns: [{tool_calls: [{tool: Say}]}]";
-    let text = arena("session", scenario).replace("tag: session", "tag: '{{scenario.repo}}', tools: [Say, 'x-{{scenario.branch}}']");
+    let text = arena("session", scenario)
+        .replace("tag: session", "tag: '{{scenario.repo}}', tools: [Say, 'x-{{scenario.branch}}']");
     let report = stage.run(&text).await;
     assert_eq!(report.exit_code(), 0);
-    assert_eq!(stage.double.opened_with.lock().unwrap()[0], json!({"tag": "https://h/foo", "tools": ["Say", "x-1.10"]}));
+    assert_eq!(
+        stage.double.opened_with.lock().unwrap()[0],
+        json!({"tag": "https://h/foo", "tools": ["Say", "x-1.10"]})
+    );
 
-    let error = stage.plan(&text.replace("branch: 1.10", "other: x")).unwrap().check(&stage.registry).unwrap_err();
+    let error =
+        stage.plan(&text.replace("branch: 1.10", "other: x")).unwrap().check(&stage.registry).unwrap_err();
     assert_eq!(error.code().as_str(), "template_missing_key");
     assert!(error.message().contains("`branch`") && error.message().contains("tools.1"), "{error}");
 }

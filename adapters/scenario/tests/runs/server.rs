@@ -58,7 +58,11 @@ impl Server {
     }
 }
 
-async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, bytes: Bytes) -> Response<Body> {
+async fn answer(
+    State(script): State<Arc<Mutex<Script>>>,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Response<Body> {
     let say = {
         let mut script = script.lock().unwrap();
         let key = headers.get("authorization").map(|key| key.to_str().unwrap().to_owned());
@@ -80,5 +84,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, by
         Say::Silence => std::future::pending().await,
     };
     let usage = json!({"prompt_tokens": 10, "completion_tokens": 5});
-    Response::new(Body::from(json!({"choices": [{"index": 0, "message": message}], "usage": usage}).to_string()))
+    Response::new(Body::from(
+        json!({"choices": [{"index": 0, "message": message}], "usage": usage}).to_string(),
+    ))
 }

@@ -6,7 +6,9 @@ use super::{Stage, arena};
 
 async fn failure(calls: &str) -> Option<String> {
     let stage = Stage::new();
-    let report = stage.run(&arena("session", &format!("variables: {{a: b}}\nturns: [{{tool_calls: [{calls}]}}]"))).await;
+    let report = stage
+        .run(&arena("session", &format!("variables: {{a: b}}\nturns: [{{tool_calls: [{calls}]}}]")))
+        .await;
     let turn = &report.scenarios[0].repetitions[0].turns[0];
     assert_eq!(turn.failure.is_none(), report.exit_code() == 0);
     turn.failure.as_ref().map(|text| text.text.clone())
@@ -21,19 +23,30 @@ async fn a_call_must_come_to_what_is_expected() {
         ("{tool: Say, expect: {is_error: true}}", Some("expected a failure")),
         ("{tool: Say, arguments: {text: 'x{{scenario.a}}'}, expect: {text: ^xb$}}", None),
         ("{tool: Say, arguments: {text: x}, expect: {text: ^xb$}}", Some("the text has no `^xb$`")),
-        ("{tool: run_tests, expect: {is_error: true, structured: {/passed: false, /summary: 1 failed}}}", None),
-        ("{tool: run_tests, expect: {is_error: true, structured: {/passed: true}}}", Some("has false at `/passed`, expected true")),
+        (
+            "{tool: run_tests, expect: {is_error: true, structured: {/passed: false, /summary: 1 failed}}}",
+            None,
+        ),
+        (
+            "{tool: run_tests, expect: {is_error: true, structured: {/passed: true}}}",
+            Some("has false at `/passed`, expected true"),
+        ),
         ("{tool: Say, expect: {structured: {/x: 1}}}", Some("nothing at `/x`")),
         ("{tool: nosuch}", Some("tool not found: nosuch")),
         ("{tool: nosuch, expect: {error: not_found}}", None),
-        ("{tool: Break, expect: {error: not_found}}", Some("expected the error `not_found`, got `provider_unavailable`")),
+        (
+            "{tool: Break, expect: {error: not_found}}",
+            Some("expected the error `not_found`, got `provider_unavailable`"),
+        ),
         ("{tool: Say, expect: {error: not_found}}", Some("got an answer")),
         ("{tool: strict, arguments: {}}", Some("tool strict validation error (args_invalid)")),
     ] {
         let failure = failure(calls).await;
         match wanted {
             None => assert_eq!(failure, None, "{calls}"),
-            Some(wanted) => assert!(failure.as_ref().is_some_and(|text| text.contains(wanted)), "{calls}: {failure:?}"),
+            Some(wanted) => {
+                assert!(failure.as_ref().is_some_and(|text| text.contains(wanted)), "{calls}: {failure:?}")
+            }
         }
     }
 }
