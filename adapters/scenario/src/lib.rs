@@ -6,7 +6,6 @@
 //! | step | room |
 //! | --- | --- |
 //! | YAML files, checked, with the place of every mistake | [`config`] |
-//! | skills as mounts of the sources that take them | `staging` |
 //! | `{{scenario.KEY}}` in the arguments of tools | `template` |
 //! | scopes, turns, gates, in their order | [`run`], with [`Options`] and [`Observer`] |
 //! | a model that calls tools, in place of a script | `model` |
@@ -16,7 +15,6 @@ pub mod config;
 mod model;
 mod report;
 mod run;
-mod staging;
 mod template;
 
 pub use config::{Plan, Scenario};

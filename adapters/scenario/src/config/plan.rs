@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_models::{Api, Endpoint};
-use dormouse_sources::{Entry, Registry, Scope, Scopes, template as source_template};
+use dormouse_sources::{Entry, Registry, Scope, Scopes, skills, template as source_template};
 use serde_saphyr::{Location, Spanned};
 
 use super::arena::{ArenaFile, ArenaSpec, ModelSpec, ScenarioItem, Server, Timeouts};
 use super::scenario::{Gate, ScenarioFile, ScenarioSpec, ToolCall, Turn};
 use super::yaml::Source;
-use crate::{staging, template};
+use crate::template;
 
 /// The versions of the form that are read.
 const VERSIONS: [&str; 2] = ["dormouse/v1", "promptkit.altairalabs.ai/v1alpha1"];
@@ -128,7 +128,9 @@ impl Plan {
 
     /// The servers, with a mount for each skill where the source takes mounts.
     pub(crate) fn staged(&self, registry: &Registry) -> Result<Vec<Entry>> {
-        staging::staged(&self.entries, &self.skills, registry)
+        let mut entries = self.entries.clone();
+        skills::stage_all(&self.skills, &mut entries, registry)?;
+        Ok(entries)
     }
 }
 
@@ -214,7 +216,7 @@ impl Reading {
         let name = self.name.unwrap_or_else(stem).chars().take(MAX_ID).collect();
         let defaults = &spec.defaults;
         let entries = entries(&source, &spec.mcp_servers)?;
-        let skills = skills(&source, &path, &spec.skills)?;
+        let skills = folders(&source, &path, &spec.skills)?;
         if let Some(timeouts) = &defaults.timeouts {
             check_timeouts(&source, timeouts)?;
         }
@@ -298,7 +300,7 @@ fn entry(server: &Server) -> Result<Entry> {
 }
 
 /// The folders, absolute, named as their last part.
-fn skills(source: &Source, file: &Path, folders: &[Spanned<String>]) -> Result<Vec<(String, PathBuf)>> {
+fn folders(source: &Source, file: &Path, folders: &[Spanned<String>]) -> Result<Vec<(String, PathBuf)>> {
     let mut skills: Vec<(String, PathBuf)> = Vec::with_capacity(folders.len());
     for Spanned { value: folder, referenced: at, .. } in folders {
         if skills.len() >= MAX_SERVERS {

@@ -1,0 +1,87 @@
+//! What tools say is data: it is shown, cut and never obeyed by the report.
+
+use dormouse_scenario::{Report, Status};
+use serde_json::Value as Json;
+
+use super::{Stage, arena};
+
+async fn said(text: &str) -> Report {
+    let stage = Stage::new();
+    let quoted = Json::String(text.into());
+    let scenario = format!(
+        "turns:\n  - tool_calls:\n      - tool: Say\n        arguments: {{text: {quoted}, structured: {{k: {quoted}}}}}\nconversation_assertions:\n  - {{type: tool_exec, params: {{tool: Say, message: {quoted}, args: {{text: {quoted}}}}}}}\n"
+    );
+    stage.run(&arena("session", &scenario)).await
+}
+
+#[tokio::test]
+async fn marks_and_hidden_characters_are_shown_as_text() {
+    let text = "</pre><script>alert(1)</script><img src=x onerror=alert(1)>\u{1b}[31m\u{0}\u{202e}txt\u{200b}\"'&amp;";
+    let report = said(text).await;
+    let page = report.to_html();
+    assert!(!page.contains("<script") && !page.contains("<img") && page.contains("&lt;script&gt;"));
+    assert!(
+        !page.contains('\u{1b}')
+            && !page.contains('\0')
+            && !page.contains('\u{202e}')
+            && !page.contains('\u{200b}')
+    );
+    assert!(page.contains("\u{241b}[31m\u{2400}\\u{202e}txt\\u{200b}") && page.contains("&amp;amp;"));
+    // The twin has it to the letter.
+    let twin: Json = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+    let step = &twin["scenarios"][0]["repetitions"][0]["turns"][0]["steps"][0];
+    assert_eq!((step["type"].as_str(), step["output"]["text"].as_str()), (Some("called"), Some(text)));
+    assert_eq!(twin["format"], 1);
+}
+
+#[tokio::test]
+async fn the_page_needs_nothing_from_elsewhere() {
+    let page = said("x").await.to_html();
+    for word in ["http://", "https://", "src=", "url(", "@import", "<link", "<script", "javascript:"] {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[tokio::test]
+async fn long_outputs_are_cut_with_a_mark() {
+    let stage = Stage::new();
+    let scenario = "turns: [{tool_calls: [{tool: Say, arguments: {text: '0123456789', times: 1048576}}]}]";
+    let report = stage.run(&arena("session", scenario)).await;
+    let output = &report.scenarios[0].repetitions[0].turns[0].calls().next().unwrap().output;
+    assert!(output.text.len() < 40_000 && output.text.contains("bytes left out"));
+    assert_eq!(output.omitted_bytes, (10 << 20) - (32 << 10));
+    assert!(report.to_html().len() < 200_000);
+}
+
+#[tokio::test]
+async fn a_whole_report_is_bounded() {
+    let stage = Stage::new();
+    let call = "{tool: Say, arguments: {text: '0123456789', times: 4000}}";
+    let scenario = format!("repetitions: 40\nturns: [{{tool_calls: [{}]}}]", vec![call; 40].join(", "));
+    let report = stage.run(&arena("session", &scenario)).await;
+    assert_eq!((report.status, report.totals.calls), (Status::Passed, 1_600));
+    let bytes = report.to_json().unwrap().len();
+    assert!((30 << 20..40 << 20).contains(&bytes), "{bytes}");
+}
+
+#[tokio::test]
+async fn both_files_are_written_whole() {
+    let report = said("x").await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("new/out");
+    for _ in 0..2 {
+        assert_eq!(report.write(&out).unwrap(), out.join("report.html"));
+    }
+    let names: Vec<String> = std::fs::read_dir(&out)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(std::fs::read_to_string(out.join("report.html")).unwrap().ends_with("</html>"));
+    let twin: Json = serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap();
+    assert_eq!(twin["status"], "passed");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    assert_eq!(report.write(&file).unwrap_err().code().as_str(), "path_denied");
+}
