@@ -71,7 +71,7 @@ impl Archive {
         client.run(arguments.into_iter().chain(NAMES.map(AsRef::as_ref)))?;
         fs::rename(&file, &self.path)?;
         for old in fs::read_dir(folder)?.flatten().map(|entry| entry.path()) {
-            if old != self.path && old.is_file() {
+            if old != self.path && old.extension().is_some_and(|extension| extension == "tar") {
                 fs::remove_file(old)?;
             }
         }

@@ -1,6 +1,7 @@
 //! What each image is made of.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use super::debian::{self, Package};
 use super::tree::Tree;
 use super::{KEY, npm};
 use crate::engine::Client;
-use crate::guests::workspace;
+use crate::guests::{Cache, workspace};
 use crate::progress::Progress;
 use crate::suite::program;
 
@@ -69,50 +70,84 @@ pub(super) fn is_skipped(name: &str) -> bool {
 
 /// Builds all images. Their label says what they were made of.
 pub(super) fn build(client: &Client, packages: &[Package], key: &str, progress: &Progress) -> Result<()> {
-    let scratch = tempfile::Builder::new().prefix("dormouse-engine-images-").tempdir()?;
+    let scratch = Scratch::open()?;
     let files = {
         let _step = progress.step(&format!("fetching {} packages (apt-get download)", packages.len()));
-        debian::download(packages, scratch.path())?
+        debian::download(packages, &scratch.folder("packages")?)?
     };
     let _step = progress.step("building");
-    let build =
-        Build { client, files, tar: scratch.path().join("image.tar"), label: format!("LABEL {KEY}={key}") };
+    let build = Build { client, files, scratch, label: format!("LABEL {KEY}={key}") };
     build.small()?;
     build.full(progress)?;
     build.server()
+}
+
+/// Where images are put together: a folder of the cache, for one build at a time. It is emptied before and after, so that a
+/// build that was killed costs no disk for long.
+struct Scratch {
+    root: PathBuf,
+    /// Locked.
+    _lock: File,
+}
+
+impl Scratch {
+    fn open() -> Result<Self> {
+        let cache = Cache::open()?;
+        let lock = File::create(cache.images()?.join("lock"))?;
+        lock.lock()?;
+        let root = cache.scratch("images")?;
+        let scratch = Self { root, _lock: lock };
+        scratch.empty()?;
+        Ok(scratch)
+    }
+
+    /// A new folder in it.
+    fn folder(&self, name: &str) -> Result<PathBuf> {
+        let path = self.root.join(name);
+        fs::create_dir(&path)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+        Ok(path)
+    }
+
+    fn empty(&self) -> Result<()> {
+        fs::remove_dir_all(&self.root)?;
+        Ok(fs::create_dir(&self.root)?)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = self.empty();
+    }
 }
 
 struct Build<'a> {
     client: &'a Client,
     /// The packages.
     files: Vec<PathBuf>,
-    /// Where a tree is packed.
-    tar: PathBuf,
+    scratch: Scratch,
     label: String,
 }
 
 impl Build<'_> {
     fn import(&self, tree: &Tree, name: &str, changes: &[&str]) -> Result<()> {
-        tree.pack(&self.tar)?;
+        let tar = self.scratch.root.join("image.tar");
+        tree.pack(&tar)?;
         let mut all: Vec<String> = changes.iter().map(|change| (*change).to_owned()).collect();
         all.push(self.label.clone());
-        self.client.import(&self.tar, &all, name)?;
-        fs::remove_file(&self.tar)?;
-        Ok(())
+        self.client.import(&tar, &all, name)?;
+        Ok(fs::remove_file(&tar)?)
     }
 
     /// busybox with a link for each of its commands; the same with everything in its configuration that can surprise; and
     /// one program that cannot be anything but `sleep`.
     fn small(&self) -> Result<()> {
-        let unpacked = tempfile::Builder::new().prefix("dormouse-engine-tree-").tempdir()?;
+        let unpacked = self.scratch.folder("unpacked")?;
         let is_busybox = |file: &&PathBuf| name_of(file).starts_with("busybox-static_");
-        debian::unpack(
-            self.files.iter().find(is_busybox).context("busybox-static is missing")?,
-            unpacked.path(),
-        )?;
-        let found = ["bin/busybox", "usr/bin/busybox"].map(|path| unpacked.path().join(path));
+        debian::unpack(self.files.iter().find(is_busybox).context("busybox-static is missing")?, &unpacked)?;
+        let found = ["bin/busybox", "usr/bin/busybox"].map(|path| unpacked.join(path));
         let program = found.iter().find(|path| path.is_file()).context("busybox-static has no busybox")?;
-        let busybox = Tree::new("/bin/sh")?;
+        let busybox = Tree::new(self.scratch.folder("busybox")?, "/bin/sh")?;
         busybox.folder("bin", 0o755)?;
         busybox.folder("usr", 0o755)?;
         busybox.link("../bin", "usr/bin")?;
@@ -133,7 +168,7 @@ impl Build<'_> {
             "HEALTHCHECK --interval=1s --timeout=1s --retries=1 CMD false",
         ];
         self.import(&busybox, "dormouse-test/surprise:1", &surprising)?;
-        let noshell = Tree::new("/bin/sleep")?;
+        let noshell = Tree::new(self.scratch.folder("noshell")?, "/bin/sleep")?;
         noshell.folder("bin", 0o755)?;
         noshell.program(program, "bin/sleep")?;
         self.import(
@@ -145,7 +180,7 @@ impl Build<'_> {
 
     /// Debian's programs, without their installation scripts: what those do and tests need is done here.
     fn full(&self, progress: &Progress) -> Result<()> {
-        let tree = Tree::new("/bin/bash")?;
+        let tree = Tree::new(self.scratch.folder("full")?, "/bin/bash")?;
         for folder in ["bin", "lib", "lib64", "sbin"] {
             tree.folder(&format!("usr/{folder}"), 0o755)?;
             tree.link(&format!("usr/{folder}"), folder)?;
@@ -183,14 +218,14 @@ impl Build<'_> {
 
     /// `full` with the MCP server, which is started as an ordinary user.
     fn server(&self) -> Result<()> {
-        let tree = tempfile::Builder::new().prefix("dormouse-engine-tree-").tempdir()?;
-        let folder = tree.path().join(SERVER_IN_IMAGE);
+        let tree = self.scratch.folder("mcp")?;
+        let folder = tree.join(SERVER_IN_IMAGE);
         fs::create_dir_all(&folder)?;
         for file in fs::read_dir(workspace().join(SERVER))?.flatten() {
             fs::copy(file.path(), folder.join(file.file_name()))?;
         }
         let container = self.client.run(["create", "--label", KEY, "dormouse-test/full:1"])?;
-        let from = tree.path().join("opt").display().to_string();
+        let from = tree.join("opt").display().to_string();
         let made = self.client.run(["cp", &from, &format!("{container}:/")]).and_then(|_| {
             let command = format!("CMD [\"python3\", \"-B\", \"/{SERVER_IN_IMAGE}/server.py\"]");
             let changes = [command.as_str(), "EXPOSE 8080", "USER 65534:65534", "ENV HOME=/tmp"];

@@ -15,15 +15,15 @@ const PACKING: Duration = Duration::from_secs(300);
 /// Who owns `/workspace`: the user that nobody is, in every image. An empty volume takes its owner from here.
 const NOBODY: &str = "65534";
 
-/// A tree of files in a temporary folder, deleted with this value.
+/// A tree of files in a folder, deleted with this value.
 pub(super) struct Tree {
-    root: tempfile::TempDir,
+    root: PathBuf,
 }
 
 impl Tree {
-    /// The folders, users and groups that every image has. `shell` is root's.
-    pub(super) fn new(shell: &str) -> Result<Self> {
-        let tree = Self { root: tempfile::Builder::new().prefix("dormouse-engine-tree-").tempdir()? };
+    /// The folders, users and groups that every image has, in an empty folder. `shell` is root's.
+    pub(super) fn new(root: PathBuf, shell: &str) -> Result<Self> {
+        let tree = Self { root };
         for folder in ["dev", "etc", "proc", "root", "run", "sys", "workspace"] {
             tree.folder(folder, 0o755)?;
         }
@@ -39,7 +39,7 @@ impl Tree {
     }
 
     pub(super) fn path(&self, inside: &str) -> PathBuf {
-        self.root.path().join(inside)
+        self.root.join(inside)
     }
 
     /// Makes a folder with those above it.
@@ -81,7 +81,7 @@ impl Tree {
         let common = ["--sort=name", "--mtime=@0", "--numeric-owner", "--file"];
         let tar = |options: &[&str], what: &str| {
             let mut tar = Command::new("tar");
-            tar.arg("--directory").arg(self.root.path()).args(options).args(common).arg(into).arg(what);
+            tar.arg("--directory").arg(&self.root).args(options).args(common).arg(into).arg(what);
             let said = program::run(&mut tar, PACKING)?;
             ensure!(said.succeeded(), "tar: {}", said.end());
             Ok(())
@@ -100,5 +100,11 @@ impl Tree {
         tar(&["--append", "--owner=0", "--group=0", "--mode=1777"], "./tmp")?;
         let (owner, group) = (format!("--owner={NOBODY}"), format!("--group={NOBODY}"));
         tar(&["--append", &owner, &group, "--mode=0755"], "./workspace")
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.root);
     }
 }
