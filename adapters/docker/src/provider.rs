@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{
-    ChunkId, ChunkSource, Include, Machine, SandboxSpec, SavedState, Snapshot,
-};
+use dormouse_core::sandbox::{ChunkId, ChunkSource, Include, Machine, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::{Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Provider, Result};
 use tokio_util::task::TaskTracker;
 
@@ -128,8 +126,10 @@ impl Inner {
         }
         let _first = self.runtime.set(tokio::runtime::Handle::current());
         self.engine.ready().await?;
-        let reaped = self.reaped.get_or_try_init(|| async { self.identity.reap(&self.engine).await.map(|_| ()) });
-        reaped.await.map(|()| ())
+        let reaped =
+            self.reaped.get_or_try_init(|| async { self.identity.reap(&self.engine).await.map(|_| ()) });
+        reaped.await?;
+        Ok(())
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -226,8 +226,11 @@ impl Provider for DockerProvider {
     }
 
     async fn eval(&self, _: EvalRequest) -> Result<Outcome> {
-        Err(Error::new(ErrorCode::CapabilityUnavailable, "the docker provider runs no snippets without a sandbox")
-            .with_hint("make a sandbox with provider docker, or run the snippet without one, on wasm"))
+        Err(Error::new(
+            ErrorCode::CapabilityUnavailable,
+            "the docker provider runs no snippets without a sandbox",
+        )
+        .with_hint("make a sandbox with provider docker, or run the snippet without one, on wasm"))
     }
 
     async fn machine(

@@ -185,7 +185,10 @@ impl Published {
     /// `health_timeout` when it does not end `within` that time, and goes on; `provider_unavailable`.
     pub async fn exec(&self, argv: Vec<String>, within: Duration) -> Result<Ended> {
         timeout(within, self.run(argv)).await.map_err(|_| {
-            Error::new(ErrorCode::HealthTimeout, format!("a program did not end within {} ms", within.as_millis()))
+            Error::new(
+                ErrorCode::HealthTimeout,
+                format!("a program did not end within {} ms", within.as_millis()),
+            )
         })?
     }
 
