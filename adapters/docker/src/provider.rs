@@ -144,6 +144,22 @@ impl Inner {
         self.runtime.get().map(|runtime| self.tasks.spawn_on(work, runtime))
     }
 
+    /// Does something to its end also when the caller gives up; what comes of it is then dropped before the end, so that
+    /// whoever waits for the end waits for the removal as well.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(crate) async fn finish<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.tasks.spawn(async move {
+            let _unheard = sender.send(work.await);
+        });
+        receiver.await.map_err(|error| Error::internal("a container was not started to the end", error))?
+    }
+
     /// Removes a container in the background.
     pub(crate) fn remove(self: &Arc<Self>, id: String) {
         let inner = self.clone();

@@ -58,9 +58,7 @@ impl Room {
         size: Size,
         binds: Vec<Bind>,
     ) -> Result<Self> {
-        let (inner, image) = (inner.clone(), image.clone());
-        let starting = inner.tasks.clone().spawn(Self::create(inner, image, size, binds));
-        starting.await.map_err(|error| Error::internal("a container was not started to the end", error))?
+        inner.finish(Self::create(inner.clone(), image.clone(), size, binds)).await
     }
 
     async fn create(inner: Arc<Inner>, image: Arc<Image>, size: Size, binds: Vec<Bind>) -> Result<Self> {
