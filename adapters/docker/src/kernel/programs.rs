@@ -14,27 +14,43 @@ const PYTHON_SHARED: &[(&str, &str)] = &[
     ("dormouse", include_str!("../../../../guests/python/boot/dormouse.py")),
     ("_dormouse.session", include_str!("../../../../guests/python/boot/_dormouse/session.py")),
 ];
-const PYTHON: &str = include_str!("../../kernels/python.py");
-const JAVASCRIPT: &str = include_str!("../../kernels/javascript.js");
-const JAVASCRIPT_RELAY: &str = include_str!("../../kernels/relay.js");
-const PHP: &str = include_str!("../../kernels/php.php");
-const PHP_RELAY: &str = include_str!("../../kernels/relay.php");
+const PYTHON: [&str; 2] =
+    [include_str!("../../kernels/python/relay.py"), include_str!("../../kernels/python/interpreter.py")];
+
+/// The body of one function, in the order in which the parts need each other.
+const JAVASCRIPT: [&str; 7] = [
+    include_str!("../../kernels/javascript/taken.js"),
+    include_str!("../../kernels/javascript/describe.js"),
+    include_str!("../../kernels/javascript/encode.js"),
+    include_str!("../../kernels/javascript/raise.js"),
+    include_str!("../../kernels/javascript/channel.js"),
+    include_str!("../../kernels/javascript/run.js"),
+    include_str!("../../kernels/javascript/variables.js"),
+];
+const JAVASCRIPT_RELAY: &str = include_str!("../../kernels/javascript/relay.js");
+
+const PHP: [&str; 5] = [
+    include_str!("../../kernels/php/describe.php"),
+    include_str!("../../kernels/php/encode.php"),
+    include_str!("../../kernels/php/raise.php"),
+    include_str!("../../kernels/php/snippet.php"),
+    include_str!("../../kernels/php/kernel.php"),
+];
+const PHP_RELAY: &str = include_str!("../../kernels/php/relay.php");
 
 /// The argument vector of a language's interpreter; none when kernels do not serve it. The program is looked up in the
 /// container's `PATH`.
 pub fn argv(language: &Language) -> Option<Vec<String>> {
-    let words: Vec<&str> = match language.as_str() {
-        "python" => return Some(python()),
-        "javascript" => vec!["node", "-e", JAVASCRIPT_RELAY, "--", JAVASCRIPT],
-        "php" => vec!["php", "-r", untagged(PHP_RELAY), "--", untagged(PHP)],
-        _ => return None,
-    };
-    Some(words.into_iter().map(str::to_owned).collect())
+    match language.as_str() {
+        "python" => Some(python()),
+        "javascript" => Some(javascript()),
+        "php" => Some(php()),
+        _ => None,
+    }
 }
 
-/// PHP's `-r` takes code without its tag.
-fn untagged(source: &str) -> &str {
-    source.strip_prefix("<?php").unwrap_or(source)
+fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).to_vec()
 }
 
 fn python() -> Vec<String> {
@@ -43,10 +59,22 @@ fn python() -> Vec<String> {
     // JSON text of texts is a Python literal too. The names of `-c` are the snippets' own, so the kernel gets others.
     let source = format!(
         "exec(compile({}, '/<dormouse>/kernel.py', 'exec'), {{'__name__': '_dormouse_kernel', 'SHARED': {}}})",
-        Json::from(PYTHON),
+        Json::from(PYTHON.join("\n\n")),
         Json::from(shared),
     );
-    ["python3", "-I", "-B", "-u", "-X", "utf8", "-c", &source].map(str::to_owned).to_vec()
+    words(["python3", "-I", "-B", "-u", "-X", "utf8", "-c", &source])
+}
+
+fn javascript() -> Vec<String> {
+    let source = format!("(function (require) {{ 'use strict';\n{}\n}})", JAVASCRIPT.join("\n"));
+    words(["node", "-e", JAVASCRIPT_RELAY, "--", &source])
+}
+
+fn php() -> Vec<String> {
+    // `-r` takes code without its tag.
+    let untagged = |source: &str| source.strip_prefix("<?php").unwrap_or(source).to_owned();
+    let source = PHP.map(untagged).join("\n");
+    words(["php", "-r", &untagged(PHP_RELAY), "--", &source])
 }
 
 #[cfg(test)]

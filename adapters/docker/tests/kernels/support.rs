@@ -9,18 +9,19 @@ use serde_json::{Value as Json, json};
 use tokio::process::{Child, Command};
 
 /// A kernel and its process, which is killed when this is dropped.
-pub struct Running {
-    pub kernel: Kernel,
-    pub child: Child,
+pub(crate) struct Running {
+    pub(crate) kernel: Kernel,
+    pub(crate) child: Child,
 }
 
 /// The languages that kernels serve and this machine has.
-pub fn languages() -> Vec<Language> {
+pub(crate) fn languages() -> Vec<Language> {
     [Language::python(), Language::javascript(), Language::php()].into_iter().filter(is_here).collect()
 }
 
-/// Whether its interpreter is installed. Where Docker's tests are required, Python and Node are as well.
-pub fn is_here(language: &Language) -> bool {
+/// Whether its interpreter is installed; if not, says so. Where Docker's tests are required, Python and Node are as well.
+#[allow(clippy::print_stderr, reason = "a test that was skipped must be seen")]
+pub(crate) fn is_here(language: &Language) -> bool {
     let argv = kernel::argv(language).expect("a kernel serves the language");
     let found = find(&argv[0]).is_some();
     if !found {
@@ -36,12 +37,12 @@ fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-pub async fn start(language: &Language) -> Running {
+pub(crate) async fn start(language: &Language) -> Running {
     start_in(language, Path::new("/")).await
 }
 
 /// Starts it in a folder, with an empty environment.
-pub async fn start_in(language: &Language, folder: &Path) -> Running {
+pub(crate) async fn start_in(language: &Language, folder: &Path) -> Running {
     let argv = kernel::argv(language).expect("a kernel serves the language");
     #[allow(clippy::disallowed_methods, reason = "the interpreter stands for the container's")]
     let mut command = Command::new(program(&argv[0]));
@@ -62,29 +63,29 @@ fn program(name: &str) -> PathBuf {
 }
 
 impl Running {
-    pub async fn eval(&mut self, code: &str) -> Reply {
+    pub(crate) async fn eval(&mut self, code: &str) -> Reply {
         self.request(self.snippet(code)).await
     }
 
-    pub fn snippet(&self, code: &str) -> EvalRequest {
+    pub(crate) fn snippet(&self, code: &str) -> EvalRequest {
         let mut request = EvalRequest::new(self.kernel.language().clone(), code);
         request.limits.wall = std::time::Duration::from_secs(30);
         request
     }
 
-    pub async fn request(&mut self, request: EvalRequest) -> Reply {
+    pub(crate) async fn request(&mut self, request: EvalRequest) -> Reply {
         self.kernel.eval(&request).await.expect("the call is taken")
     }
 
     /// The value of a snippet, as JSON.
-    pub async fn value(&mut self, code: &str) -> Json {
+    pub(crate) async fn value(&mut self, code: &str) -> Json {
         let reply = self.eval(code).await;
         value(&reply)
     }
 }
 
 /// The value that came back, as JSON.
-pub fn value(reply: &Reply) -> Json {
+pub(crate) fn value(reply: &Reply) -> Json {
     match &reply.status {
         Status::Returned(value) => serde_json::to_value(value).expect("a value is JSON"),
         other => panic!("no value: {other:?}, standard error: {}", reply.stderr.text),
@@ -92,7 +93,7 @@ pub fn value(reply: &Reply) -> Json {
 }
 
 /// The exception that was raised, as JSON.
-pub fn exception(reply: &Reply) -> Json {
+pub(crate) fn exception(reply: &Reply) -> Json {
     match &reply.status {
         Status::Raised(exception) => serde_json::to_value(exception).expect("an exception is JSON"),
         other => panic!("no exception: {other:?}"),
@@ -100,7 +101,7 @@ pub fn exception(reply: &Reply) -> Json {
 }
 
 /// Of three texts, that of the language.
-pub fn in_language<'a>(language: &Language, [python, javascript, php]: [&'a str; 3]) -> &'a str {
+pub(crate) fn in_language<'a>(language: &Language, [python, javascript, php]: [&'a str; 3]) -> &'a str {
     match language.as_str() {
         "python" => python,
         "javascript" => javascript,
@@ -109,7 +110,7 @@ pub fn in_language<'a>(language: &Language, [python, javascript, php]: [&'a str;
 }
 
 /// Offers `echo`, which gives its arguments back, and `fail`, which fails with their `why`.
-pub fn offer_tools(request: &mut EvalRequest) {
+pub(crate) fn offer_tools(request: &mut EvalRequest) {
     let any = json!({"type": "object"});
     let echo =
         Callback::new("Gives its arguments back.", any.clone(), |arguments| async move { Ok(arguments) });

@@ -24,7 +24,8 @@ function inputFile() {
   return 'ignore';
 }
 
-const flags = ['--expose-internals', '--experimental-vm-modules', '--no-warnings', '-e', process.argv[1]];
+const program = "require('vm').runInThisContext(process.argv[1], { filename: 'dormouse:kernel' })(require)";
+const flags = ['--expose-internals', '--experimental-vm-modules', '--no-warnings', '-e', program, '--', process.argv[1]];
 const child = spawn(process.execPath, flags, { stdio: [inputFile(), 'pipe', 'pipe', 'pipe'], detached: true });
 const messages = child.stdio[3];
 const streams = [
