@@ -33,7 +33,8 @@ async fn main() -> Result<()> {
 
 async fn measure(provider: &DockerProvider, spec: &SandboxSpec, image: &str, bare: &str) -> Result<()> {
     let mut machine = provider.machine(spec, None).await?;
-    let (mut ours, mut api, mut theirs, mut warm, mut cold, mut cli) = (vec![], vec![], vec![], vec![], vec![], vec![]);
+    let (mut ours, mut api, mut theirs, mut warm, mut cold, mut cli) =
+        (vec![], vec![], vec![], vec![], vec![], vec![]);
     let required = SandboxSpec { warm_pool: WarmPool::Require, ..spec.clone() };
     let none = SandboxSpec { warm_pool: WarmPool::None, ..spec.clone() };
     for _ in 0..ROUNDS {
@@ -76,7 +77,8 @@ async fn measure(provider: &DockerProvider, spec: &SandboxSpec, image: &str, bar
 async fn transfer(provider: &DockerProvider, spec: &SandboxSpec) -> Result<()> {
     let files = Files::new(Tree::new(Quota { bytes: 1 << 30, ..Quota::default() }));
     for number in 0..MEGABYTES {
-        let bytes: Vec<u8> = (0..1_u32 << 20).map(|at| u8::try_from((at ^ (at >> 8)) & 0xff).unwrap_or(0)).collect();
+        let bytes: Vec<u8> =
+            (0..1_u32 << 20).map(|at| u8::try_from((at ^ (at >> 8)) & 0xff).unwrap_or(0)).collect();
         files.write(&GuestPath::parse(&format!("/workspace/f{number}"))?, &bytes)?;
     }
     let tree = files.snapshot();
@@ -87,7 +89,8 @@ async fn transfer(provider: &DockerProvider, spec: &SandboxSpec) -> Result<()> {
     let begin = Instant::now();
     machine.snapshot(Include::Files).await?;
     let down = begin.elapsed();
-    let rate = |took: Duration| 1.048_576 * f64::from(u32::try_from(MEGABYTES).unwrap_or(0)) / took.as_secs_f64();
+    let rate =
+        |took: Duration| 1.048_576 * f64::from(u32::try_from(MEGABYTES).unwrap_or(0)) / took.as_secs_f64();
     println!("files into a container          {:>7.0} MB/s", rate(up));
     println!("files out of a container        {:>7.0} MB/s", rate(down));
     Ok(())
@@ -105,9 +108,37 @@ async fn by_hand(image: &str, name: &str) -> Result<()> {
                   \"volume-opt=o=size=256m,uid=65534,gid=65534\"";
     let tmp = volume.replace("/workspace", "/tmp");
     docker(&[
-        "create", "--name", name, "--network", "none", "--read-only", "--cap-drop", "ALL", "--init", "--log-driver",
-        "none", "--security-opt", "no-new-privileges", "-u", "0:0", "-m", "832m", "--memory-swap", "832m", "--cpus", "1",
-        "--pids-limit", "260", "--mount", volume, "--mount", &tmp, image, "sh", "-c", "sleep infinity",
+        "create",
+        "--name",
+        name,
+        "--network",
+        "none",
+        "--read-only",
+        "--cap-drop",
+        "ALL",
+        "--init",
+        "--log-driver",
+        "none",
+        "--security-opt",
+        "no-new-privileges",
+        "-u",
+        "0:0",
+        "-m",
+        "832m",
+        "--memory-swap",
+        "832m",
+        "--cpus",
+        "1",
+        "--pids-limit",
+        "260",
+        "--mount",
+        volume,
+        "--mount",
+        &tmp,
+        image,
+        "sh",
+        "-c",
+        "sleep infinity",
     ])
     .await?;
     docker(&["start", name]).await
@@ -160,7 +191,10 @@ fn median(mut all: Vec<Duration>) -> f64 {
 struct Held(Tree);
 
 impl Snapshot for Held {
-    fn save(&self, _: &mut dyn dormouse_core::sandbox::ChunkSink) -> Result<dormouse_core::sandbox::SavedState> {
+    fn save(
+        &self,
+        _: &mut dyn dormouse_core::sandbox::ChunkSink,
+    ) -> Result<dormouse_core::sandbox::SavedState> {
         Err(Error::args_invalid("it is not saved"))
     }
 

@@ -242,7 +242,8 @@ fn read_tar(reader: impl Read, folder: &str, files: &Files) -> Result<usize> {
             }
             EntryType::Symlink => {
                 let target = entry.link_name().ok().flatten();
-                let target = target.as_deref().and_then(Path::to_str).and_then(|target| relative(&name, target));
+                let target =
+                    target.as_deref().and_then(Path::to_str).and_then(|target| relative(&name, target));
                 let linked = target.is_some_and(|target| root.symlink_at(&target, &name).is_ok());
                 left_out += usize::from(!linked);
             }

@@ -87,8 +87,7 @@ impl Engine {
         };
         let docker = connected.map_err(|fault| wrong("connect to the container engine", fault))?;
         let docker = docker.with_timeout(self.answer_within);
-        let docker =
-            self.ask("ask the container engine for its version", docker.negotiate_version()).await?;
+        let docker = self.ask("ask the container engine for its version", docker.negotiate_version()).await?;
         let info = self.ask("ask the container engine about itself", docker.info()).await?;
         if info.os_type.as_deref().is_some_and(|kind| kind != "linux") {
             return Err(unavailable("the container engine does not run Linux containers".into()));

@@ -21,7 +21,8 @@ use crate::line::Marks;
 /// What a program reads.
 pub(crate) type Input = Pin<Box<dyn AsyncWrite + Send>>;
 /// What a program writes, as the engine sends it.
-type Output = Pin<Box<dyn futures::Stream<Item = std::result::Result<LogOutput, bollard::errors::Error>> + Send>>;
+type Output =
+    Pin<Box<dyn futures::Stream<Item = std::result::Result<LogOutput, bollard::errors::Error>> + Send>>;
 /// What a program writes to its standard output.
 pub(crate) type Reader = Pin<Box<dyn AsyncRead + Send>>;
 

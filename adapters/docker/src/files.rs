@@ -85,7 +85,8 @@ fn refused(path: &GuestPath, code: i64, said: &str) -> Error {
     let error = |code, why: &str| Error::new(code, format!("`{shown}`: {why}"));
     let has = |text: &str| said.contains(text);
     if code == 44 || has("No such file or directory") {
-        return error(ErrorCode::NotFound, "it does not exist").with_hint("list the folder to see what there is");
+        return error(ErrorCode::NotFound, "it does not exist")
+            .with_hint("list the folder to see what there is");
     }
     if code == 45 {
         return error(ErrorCode::InvalidState, "it is no file");
@@ -125,7 +126,8 @@ impl Port for DockerMachine {
         let most = Files::MAX_EDIT as u64 + 1;
         let (before, _) = Port::read(self, path, 0, most).await?;
         // The tree's own rules and words, for this one file.
-        let file = Files::new(Tree::new(Quota { bytes: 4 * most, files: 10_000, depth: 4_096, name_bytes: 255 }));
+        let file =
+            Files::new(Tree::new(Quota { bytes: 4 * most, files: 10_000, depth: 4_096, name_bytes: 255 }));
         file.write(path, &before)?;
         let replaced = file.edit(path, old, new, all)?;
         let size = usize::try_from(file.stat(path)?.size).unwrap_or(Files::MAX_EDIT);
@@ -163,7 +165,9 @@ impl Port for DockerMachine {
     async fn stat(&mut self, path: &GuestPath) -> Result<Entry> {
         let written = self.ask(STAT, path, &[], (Vec::new(), 4096)).await?;
         let found = entry(&format!("{} {path}\n", written.stdout.text().trim()));
-        found.ok_or_else(|| Error::new(ErrorCode::InvalidState, format!("`{path}`: it is neither file nor folder")))
+        found.ok_or_else(|| {
+            Error::new(ErrorCode::InvalidState, format!("`{path}`: it is neither file nor folder"))
+        })
     }
 }
 

@@ -52,12 +52,13 @@ pub(crate) fn allowed<'a>(settings: &'a Settings, asked: Option<&str>) -> Result
     let same = |allowed: &&String| tagged(allowed) == tagged(asked);
     settings.images.iter().find(same).map(String::as_str).ok_or_else(|| {
         let list: Vec<&str> = settings.images.iter().take(20).map(String::as_str).collect();
-        Error::new(ErrorCode::CapabilityUnavailable, format!("the image `{asked}` is not allowed"))
-            .with_hint(if list.is_empty() {
+        Error::new(ErrorCode::CapabilityUnavailable, format!("the image `{asked}` is not allowed")).with_hint(
+            if list.is_empty() {
                 "the operator allows no images".to_owned()
             } else {
                 format!("the operator allows {}", list.join(", "))
-            })
+            },
+        )
     })
 }
 
@@ -155,8 +156,11 @@ async fn look(engine: &Engine, reference: &str) -> Result<Option<Image>> {
     });
     let Some(found) = looked.await? else { return Ok(None) };
     let refuse = |why: String| {
-        Err(Error::new(ErrorCode::CapabilityUnavailable, format!("the image `{reference}` cannot be used: {why}"))
-            .with_hint("use another image"))
+        Err(Error::new(
+            ErrorCode::CapabilityUnavailable,
+            format!("the image `{reference}` cannot be used: {why}"),
+        )
+        .with_hint("use another image"))
     };
     let architecture = found.architecture.unwrap_or_default();
     let info = engine.ask("ask the container engine for its version", docker.version()).await?;
@@ -220,7 +224,9 @@ mod tests {
         assert_eq!(allowed(&settings, Some("busybox:latest")).unwrap(), "busybox");
         assert!(allowed(&settings, Some(&format!("tools@sha256:{digest}"))).is_ok());
         let code = |asked: &str| allowed(&settings, Some(asked)).unwrap_err().code();
-        for bad in ["", "image:latest; rm -rf", "-v", "a b", "a@sha256:12", "a@md5:1", "../x", "a\0", "$(id)", "a:"] {
+        for bad in
+            ["", "image:latest; rm -rf", "-v", "a b", "a@sha256:12", "a@md5:1", "../x", "a\0", "$(id)", "a:"]
+        {
             assert_eq!(code(bad), ErrorCode::ArgsInvalid, "{bad:?}");
         }
         assert_eq!(code(&"a".repeat(513)), ErrorCode::ArgsInvalid);

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use dormouse_core::sandbox::Variable;
 use dormouse_core::{
-    Bounds, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, Outcome, Recovery, Result, Status,
-    Usage,
+    Bounds, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, Outcome, Recovery, Result,
+    Status, Usage,
 };
 
 use crate::container::WORKSPACE;
@@ -50,7 +50,8 @@ impl DockerMachine {
         let language = request.language.clone();
         // Of the call's grants only standard input counts; the environment is the sandbox's own, and the process has it.
         let stdin = std::mem::take(&mut request.grants.stdin);
-        request.grants = Grants { stdin, clock: request.grants.clock, seed: request.grants.seed, ..Grants::default() };
+        request.grants =
+            Grants { stdin, clock: request.grants.clock, seed: request.grants.seed, ..Grants::default() };
         request.grants.environment = self.spec.environment.clone();
         request.grants.directory = Some(GuestPath::parse(WORKSPACE)?);
         let wall = request.limits.wall;
@@ -84,7 +85,13 @@ impl DockerMachine {
     }
 
     /// Binds a global.
-    pub(crate) async fn bind(&mut self, language: &Language, name: &str, json: &str, limits: &Limits) -> Result<()> {
+    pub(crate) async fn bind(
+        &mut self,
+        language: &Language,
+        name: &str,
+        json: &str,
+        limits: &Limits,
+    ) -> Result<()> {
         let bound = self.interpreter(language).await?.kernel.set(name, json, limits).await;
         self.drop_broken(language);
         bound
@@ -113,9 +120,8 @@ impl DockerMachine {
     }
 
     async fn start_interpreter(&mut self, language: &Language) -> Result<Interpreter> {
-        let argv = kernel::argv(language).filter(|argv| {
-            argv.first().is_some_and(|program| self.room.tools.contains(program.as_str()))
-        });
+        let argv = kernel::argv(language)
+            .filter(|argv| argv.first().is_some_and(|program| self.room.tools.contains(program.as_str())));
         let argv = argv.ok_or_else(|| missing(language, &self.room.image.reference))?;
         let session = self.sessions.enter();
         let mark = random()?;
@@ -177,6 +183,9 @@ fn outcome(reply: Reply, begin: Instant, recovery: Option<Recovery>) -> Outcome 
 }
 
 fn missing(language: &Language, image: &str) -> Error {
-    Error::new(ErrorCode::CapabilityUnavailable, format!("the image `{image}` has no interpreter for {language}"))
-        .with_hint("use an image that has python3, node or php, or a sandbox of the wasm provider")
+    Error::new(
+        ErrorCode::CapabilityUnavailable,
+        format!("the image `{image}` has no interpreter for {language}"),
+    )
+    .with_hint("use an image that has python3, node or php, or a sandbox of the wasm provider")
 }

@@ -18,9 +18,17 @@
 //! All that a kernel says is untrusted: frames are bounded and checked, and one that does not fit ends the kernel with
 //! `guest_trap`.
 //!
-//! What differs from the Wasm guests: there is no fixed seed or clock, and code made from text cannot be refused; requests for
-//! these are refused with `capability_unavailable`. TypeScript is not served. PHP is ended by `exit` and by fatal errors; its
-//! variables are lost then.
+//! What differs from the Wasm guests, besides what the languages' versions do:
+//!
+//! - There is no fixed seed or clock, and code made from text cannot be refused: such requests get `capability_unavailable`.
+//!   TypeScript is not served.
+//! - Environment variables are added to the container's own.
+//! - Python: the columns and owners of frames come with 3.11.
+//! - Node: a name cannot be declared anew as another kind (`const a`, then `let a`). `process.exit` is an error that a `catch`
+//!   can hold up; the run ends with its status all the same. A reset makes names undefined. The relay is a second Node.
+//!   Standard input needs a folder that can be written (`/tmp`), and what was given stays there until the kernel ends.
+//! - PHP: `exit` and fatal errors end the interpreter, and its variables with it. A reset keeps functions and classes.
+//!   Shutdown functions run when the interpreter ends. The value needs the extension `tokenizer`, unless there is a `return`.
 
 mod capture;
 mod clock;
@@ -228,7 +236,7 @@ impl Kernel {
         }
     }
 
-    /// Back to a clean namespace; imported modules stay loaded.
+    /// Back to a clean namespace; imported modules stay loaded. A new process is cleaner (see the module).
     ///
     /// # Errors
     /// `limit_time`; `guest_trap`.

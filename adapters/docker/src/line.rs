@@ -70,7 +70,9 @@ pub(crate) fn argv(bash: bool, line: &str, mark: &str, folder: Option<&str>, kee
     };
     let wrapper = WRAPPER.replace("__DM_SAVE__", save);
     let keep = if keep { "1" } else { "0" };
-    [shell, "-c", &wrapper, "dormouse", line, mark, folder.unwrap_or_default(), keep].map(str::to_owned).into()
+    [shell, "-c", &wrapper, "dormouse", line, mark, folder.unwrap_or_default(), keep]
+        .map(str::to_owned)
+        .into()
 }
 
 /// Says its session as a line does, and becomes the program that follows the mark.

@@ -122,8 +122,12 @@ impl DockerMachine {
     /// What keeps the engine from it; `path_denied`; `busy` when none waits and one was required.
     pub(crate) async fn start(inner: &Arc<Inner>, spec: &SandboxSpec) -> Result<Self> {
         let room = Arc::new(claim(inner, spec).await?);
-        let quota =
-            Quota { bytes: room_for(inner, spec), files: u64::from(spec.files), depth: DEPTH, name_bytes: 255 };
+        let quota = Quota {
+            bytes: room_for(inner, spec),
+            files: u64::from(spec.files),
+            depth: DEPTH,
+            name_bytes: 255,
+        };
         Ok(Self {
             inner: inner.clone(),
             spec: spec.clone(),
@@ -148,7 +152,33 @@ impl DockerMachine {
             return Err(unavailable("the sandbox's container has ended".into())
                 .with_hint("call again: the sandbox goes on from what was saved last"));
         }
-        swept
+        match swept {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                tracing::warn!(container = self.room.id, %error, "a sandbox moves to another container");
+                self.move_out().await
+            }
+        }
+    }
+
+    /// Takes the files into another container, and leaves this one with what cannot be ended in it.
+    async fn move_out(&mut self) -> Result<()> {
+        let tree = {
+            let _still = self.room.pause().await?;
+            archive::download(&self.room, &self.base).await?
+        };
+        self.move_into(&tree).await
+    }
+
+    /// Goes on in another container, with these files.
+    async fn move_into(&mut self, tree: &Tree) -> Result<()> {
+        let room = Arc::new(claim(&self.inner, &self.spec).await?);
+        archive::upload(&room, tree).await?;
+        self.room = room;
+        self.interpreters.clear();
+        self.kills = Arc::default();
+        (self.sessions, self.sweeping) = (Sessions::default(), Sweeping::default());
+        Ok(())
     }
 }
 
@@ -238,23 +268,21 @@ impl Machine for DockerMachine {
         let tree = snapshot::tree(state)?;
         let quota = self.base.quota();
         if tree.usage().bytes > quota.bytes || tree.usage().files > quota.files {
-            return Err(Error::new(ErrorCode::LimitDisk, "the state's files are more than the sandbox may have")
-                .with_hint("restore it into a sandbox with more disk"));
+            return Err(Error::new(
+                ErrorCode::LimitDisk,
+                "the state's files are more than the sandbox may have",
+            )
+            .with_hint("restore it into a sandbox with more disk"));
         }
         // Another container rather than an empty one: what fails leaves this one as it is, and nothing old is left.
-        let other = match self.fresh && !self.is_gone() {
-            true => None,
-            false => Some(Arc::new(claim(&self.inner, &self.spec).await?)),
-        };
-        archive::upload(other.as_ref().unwrap_or(&self.room), &tree).await?;
-        if let Some(room) = other {
-            self.room = room;
-            self.interpreters.clear();
-            self.kills = Arc::default();
-            (self.sessions, self.sweeping) = (Sessions::default(), Sweeping::default());
+        if self.fresh && !self.is_gone() {
+            // If it fails half-way the next restore takes another one.
+            self.fresh = false;
+            archive::upload(&self.room, &tree).await?;
+        } else {
+            self.move_into(&tree).await?;
         }
         self.base = tree.with_quota(quota);
-        self.fresh = false;
         Ok(())
     }
 

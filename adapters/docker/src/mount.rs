@@ -22,7 +22,8 @@ pub(crate) fn source(mount: &SpecMount, roots: &[PathBuf]) -> Result<PathBuf> {
         Error::new(ErrorCode::PathDenied, format!("`{shown}` cannot be mounted: {why}"))
             .with_hint("mount a folder below one that the operator allows")
     };
-    let real = mount.source.canonicalize().map_err(|_| denied("it does not exist, or cannot be looked at"))?;
+    let real =
+        mount.source.canonicalize().map_err(|_| denied("it does not exist, or cannot be looked at"))?;
     if real == Path::new("/") || NEVER.iter().any(|never| real.starts_with(never)) {
         return Err(denied("it belongs to the host itself"));
     }
@@ -48,7 +49,20 @@ pub(crate) fn source(mount: &SpecMount, roots: &[PathBuf]) -> Result<PathBuf> {
 /// Whether it would hide what a container consists of.
 fn below_target(mount: &SpecMount) -> bool {
     let target = Path::new(mount.target.as_str());
-    let own = ["/", "/workspace", "/tmp", "/proc", "/sys", "/dev", "/bin", "/sbin", "/lib", "/lib64", "/usr", "/etc"];
+    let own = [
+        "/",
+        "/workspace",
+        "/tmp",
+        "/proc",
+        "/sys",
+        "/dev",
+        "/bin",
+        "/sbin",
+        "/lib",
+        "/lib64",
+        "/usr",
+        "/etc",
+    ];
     own.iter().any(|own| target == Path::new(own))
         || ["/proc", "/sys", "/dev"].iter().any(|own| target.starts_with(own))
 }
@@ -86,6 +100,9 @@ mod tests {
         for target in ["/", "/workspace", "/proc/1", "/etc"] {
             assert_eq!(refused(&inside, target), ErrorCode::PathDenied, "{target}");
         }
-        assert_eq!(source(&mount(Path::new("/proc"), "/d"), &["/".into()]).unwrap_err().code(), ErrorCode::PathDenied);
+        assert_eq!(
+            source(&mount(Path::new("/proc"), "/d"), &["/".into()]).unwrap_err().code(),
+            ErrorCode::PathDenied
+        );
     }
 }

@@ -79,7 +79,9 @@ impl DockerPrograms {
         let mut argv = vec![call.name.clone()];
         argv.extend(call.arguments.iter().cloned());
         // The other provider's variables that name its own places mean nothing here.
-        let own = |name: &str| matches!(name, "PATH" | "HOME" | "LD_PRELOAD" | "LD_LIBRARY_PATH" | "PWD" | "OLDPWD");
+        let own = |name: &str| {
+            matches!(name, "PATH" | "HOME" | "LD_PRELOAD" | "LD_LIBRARY_PATH" | "PWD" | "OLDPWD")
+        };
         let variables = call.environment.iter().filter(|(name, _)| !own(name));
         let directory = MOVED.iter().any(|folder| call.directory.starts_with(folder));
         let exec = Exec {
@@ -163,7 +165,10 @@ async fn bring_back(before: &Files, after: &Files, files: &mut dyn Port) -> Resu
         let root = GuestPath::parse(folder)?;
         let listed = |of: &Files| -> Result<BTreeMap<String, (Kind, u64)>> {
             let entries = of.list(&root, u32::MAX, MOST)?.entries;
-            Ok(entries.into_iter().map(|listed| (listed.path, (listed.stat.kind, listed.stat.size))).collect())
+            Ok(entries
+                .into_iter()
+                .map(|listed| (listed.path, (listed.stat.kind, listed.stat.size)))
+                .collect())
         };
         let (old, new) = (listed(before)?, listed(after)?);
         let mut removed: Option<String> = None;
@@ -187,7 +192,8 @@ async fn bring_back(before: &Files, after: &Files, files: &mut dyn Port) -> Resu
                 Kind::File => {
                     let size = usize::try_from(*size).unwrap_or(usize::MAX);
                     let bytes = after.read(&full, 0, size)?;
-                    let same = was == Some(&(*kind, bytes.len() as u64)) && before.read(&full, 0, size)? == bytes;
+                    let same =
+                        was == Some(&(*kind, bytes.len() as u64)) && before.read(&full, 0, size)? == bytes;
                     if !same {
                         files.write(&full, &bytes).await?;
                     }

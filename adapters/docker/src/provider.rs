@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{
-    ChunkId, ChunkSource, Include, Machine, SandboxSpec, SavedState, Snapshot,
-};
+use dormouse_core::sandbox::{ChunkId, ChunkSource, Include, Machine, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::{Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Provider, Result};
 use tokio_util::task::TaskTracker;
 
@@ -128,8 +126,10 @@ impl Inner {
         }
         let _first = self.runtime.set(tokio::runtime::Handle::current());
         self.engine.ready().await?;
-        let reaped = self.reaped.get_or_try_init(|| async { self.identity.reap(&self.engine).await.map(|_| ()) });
-        reaped.await.map(|()| ())
+        let reaped =
+            self.reaped.get_or_try_init(|| async { self.identity.reap(&self.engine).await.map(|_| ()) });
+        reaped.await?;
+        Ok(())
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -142,6 +142,22 @@ impl Inner {
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<tokio::task::JoinHandle<T>> {
         self.runtime.get().map(|runtime| self.tasks.spawn_on(work, runtime))
+    }
+
+    /// Does something to its end also when the caller gives up; what comes of it is then dropped before the end, so that
+    /// whoever waits for the end waits for the removal as well.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(crate) async fn finish<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.tasks.spawn(async move {
+            let _unheard = sender.send(work.await);
+        });
+        receiver.await.map_err(|error| Error::internal("a container was not started to the end", error))?
     }
 
     /// Removes a container in the background.
@@ -226,8 +242,11 @@ impl Provider for DockerProvider {
     }
 
     async fn eval(&self, _: EvalRequest) -> Result<Outcome> {
-        Err(Error::new(ErrorCode::CapabilityUnavailable, "the docker provider runs no snippets without a sandbox")
-            .with_hint("make a sandbox with provider docker, or run the snippet without one, on wasm"))
+        Err(Error::new(
+            ErrorCode::CapabilityUnavailable,
+            "the docker provider runs no snippets without a sandbox",
+        )
+        .with_hint("make a sandbox with provider docker, or run the snippet without one, on wasm"))
     }
 
     async fn machine(

@@ -86,11 +86,7 @@ impl Drop for Guard {
 }
 
 pub(crate) async fn start(inner: &Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
-    let inner = inner.clone();
-    let tasks = inner.tasks.clone();
-    // Goes to its end also when the caller gives up; what it answers is then dropped, and so removed.
-    let starting = tasks.spawn(async move { create(inner, spec).await });
-    starting.await.map_err(|error| Error::internal("a container was not started to the end", error))?
+    inner.finish(create(inner.clone(), spec)).await
 }
 
 async fn create(inner: Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
@@ -185,7 +181,10 @@ impl Published {
     /// `health_timeout` when it does not end `within` that time, and goes on; `provider_unavailable`.
     pub async fn exec(&self, argv: Vec<String>, within: Duration) -> Result<Ended> {
         timeout(within, self.run(argv)).await.map_err(|_| {
-            Error::new(ErrorCode::HealthTimeout, format!("a program did not end within {} ms", within.as_millis()))
+            Error::new(
+                ErrorCode::HealthTimeout,
+                format!("a program did not end within {} ms", within.as_millis()),
+            )
         })?
     }
 

@@ -80,7 +80,8 @@ impl Identity {
         let options = ListVolumesOptionsBuilder::default().filters(&filter).build();
         let volumes = engine.ask("list volumes", docker.list_volumes(Some(options))).await?;
         let volumes = volumes.volumes.unwrap_or_default();
-        let of = |labels: Option<&HashMap<String, String>>| labels.and_then(|labels| labels.get(PROCESS)).cloned();
+        let of =
+            |labels: Option<&HashMap<String, String>>| labels.and_then(|labels| labels.get(PROCESS)).cloned();
         let mut processes: BTreeSet<String> =
             containers.iter().filter_map(|container| of(container.labels.as_ref())).collect();
         processes.extend(volumes.iter().filter_map(|volume| of(Some(&volume.labels))));
@@ -90,7 +91,8 @@ impl Identity {
             let (Some(id), Some(process)) = (&container.id, of(container.labels.as_ref())) else { continue };
             if processes.contains(&process) {
                 let options = RemoveContainerOptionsBuilder::default().v(true).force(true).build();
-                if engine.ask("remove a container", docker.remove_container(id, Some(options))).await.is_ok() {
+                if engine.ask("remove a container", docker.remove_container(id, Some(options))).await.is_ok()
+                {
                     removed += 1;
                 }
             }
@@ -99,7 +101,8 @@ impl Identity {
             if of(Some(&volume.labels)).is_some_and(|process| processes.contains(&process)) {
                 let options = RemoveVolumeOptionsBuilder::default().force(true).build();
                 // Most went with their container.
-                let _gone = engine.ask("remove a volume", docker.remove_volume(&volume.name, Some(options))).await;
+                let _gone =
+                    engine.ask("remove a volume", docker.remove_volume(&volume.name, Some(options))).await;
             }
         }
         if removed > 0 {

@@ -58,9 +58,7 @@ impl Room {
         size: Size,
         binds: Vec<Bind>,
     ) -> Result<Self> {
-        let (inner, image) = (inner.clone(), image.clone());
-        let starting = inner.tasks.clone().spawn(Self::create(inner, image, size, binds));
-        starting.await.map_err(|error| Error::internal("a container was not started to the end", error))?
+        inner.finish(Self::create(inner.clone(), image.clone(), size, binds)).await
     }
 
     async fn create(inner: Arc<Inner>, image: Arc<Image>, size: Size, binds: Vec<Bind>) -> Result<Self> {
@@ -68,7 +66,8 @@ impl Room {
         let name = format!("dormouse-{}", random()?);
         let body = container::body(&inner.settings, &inner.identity.labels(), &image, &size, &binds);
         let options = CreateContainerOptionsBuilder::default().name(&name).build();
-        let created = inner.engine.ask("create a container", docker.create_container(Some(options), body)).await;
+        let created =
+            inner.engine.ask("create a container", docker.create_container(Some(options), body)).await;
         let id = match created {
             Ok(created) => created.id,
             Err(error) => {
@@ -215,7 +214,8 @@ impl Drop for Paused {
         let room = self.0.clone();
         let _going_on = self.0.inner.clone().spawn(async move {
             let Ok(docker) = room.inner.engine.docker().await else { return };
-            let unpaused = room.inner.engine.ask("go on with a container", docker.unpause_container(&room.id));
+            let unpaused =
+                room.inner.engine.ask("go on with a container", docker.unpause_container(&room.id));
             if let Err(error) = unpaused.await {
                 tracing::warn!(container = room.id, %error, "a container stays paused");
             }

@@ -117,6 +117,7 @@ function allowImport() {
     return loader().import(specifier, base, attributes && typeof attributes === 'object' ? attributes : { __proto__: null });
   });
 }
+const importRefused = parseInt(process.versions.node, 10) < 20;
 try {
   allowImport();
 } catch {

@@ -40,6 +40,7 @@ function runSource(code, name) {
   if (sources.size > MOST_SOURCES) sources.delete(sources.keys().next().value);
   const asModule = () => took(runModule(code, script));
   if (name.endsWith('.mjs') && name.length > 4) return asModule();
+  if (importRefused && code.includes('import(')) return runRewritten(code, script);
   // The inspector takes a script's name only as its last line, a comment.
   evaluate(`${code}\n//# sourceURL=${script}`, true, (value, error) => {
     const isRefusal = error && error[1] && types.isNativeError(error[0]) && error[0] instanceof SyntaxError && error[1].exception && !prepared.has(error[0]) && !stackHasSnippet(error[0]);
@@ -48,6 +49,18 @@ function runSource(code, name) {
     if (error[0].message === 'Illegal return statement') return runBody(code, script, error);
     return mayBeModule(code) ? asModule() : settle(undefined, error);
   });
+}
+
+// Node 18 takes no `import()` from scripts of the inspector. A snippet that has one runs as Node's own REPL would run it.
+function runRewritten(code, script) {
+  try {
+    const rewritten = require('internal/repl/await').processTopLevelAwait(code);
+    const importModuleDynamically = (specifier) => loader().import(specifier, fromHere(), { __proto__: null });
+    const value = new vm.Script(rewritten ?? code, { filename: script, importModuleDynamically }).runInThisContext();
+    took(rewritten === null ? value : promiseThen(value, (box) => (box ? box.value : undefined)));
+  } catch (error) {
+    settle(undefined, [error]);
+  }
 }
 
 const stackHasSnippet = (error) => {

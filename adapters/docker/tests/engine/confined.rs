@@ -16,15 +16,29 @@ use crate::support::{Bench, line, path, said, settings, spec};
 async fn con_02_nothing_of_the_host_can_be_touched() {
     let Some(bench) = Bench::new("con_02").await else { return };
     let mut machine = bench.machine().await;
-    let (_, status, _) = said(&mut machine, "grep -E 'CapEff|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status").await;
+    let (_, status, _) =
+        said(&mut machine, "grep -E 'CapEff|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status").await;
     let words: Vec<&str> = status.split_whitespace().collect();
     let none = "0000000000000000";
     assert_eq!(words, ["CapEff:", none, "CapBnd:", none, "NoNewPrivs:", "1", "Seccomp:", "2"]);
     for refused in [
-        "touch /x", "touch /etc/x", "mount -t tmpfs x /tmp", "mknod /tmp/n b 8 0", "unshare -m true", "unshare -U true",
-        "echo 1 > /proc/sys/kernel/hostname", "echo b > /proc/sysrq-trigger", "mkdir /sys/fs/cgroup/x",
-        "dmesg", "ping -c 1 127.0.0.1", "chroot / true", "chown 0 /workspace", "su -c true", "kill -9 1",
-        "cat /var/run/docker.sock", "cat /proc/kcore",
+        "touch /x",
+        "touch /etc/x",
+        "mount -t tmpfs x /tmp",
+        "mknod /tmp/n b 8 0",
+        "unshare -m true",
+        "unshare -U true",
+        "echo 1 > /proc/sys/kernel/hostname",
+        "echo b > /proc/sysrq-trigger",
+        "mkdir /sys/fs/cgroup/x",
+        "dmesg",
+        "ping -c 1 127.0.0.1",
+        "chroot / true",
+        "chown 0 /workspace",
+        "su -c true",
+        "kill -9 1",
+        "cat /var/run/docker.sock",
+        "cat /proc/kcore",
     ] {
         let (code, _, _) = said(&mut machine, &format!("{refused} > /dev/null 2>&1")).await;
         assert_ne!(code, 0, "{refused}");
@@ -59,7 +73,8 @@ async fn con_01_the_disk_is_bounded_in_bytes_and_in_names() {
     let refused = machine.files().write(&path("/workspace/more"), &[1; 5000]).await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::LimitDisk);
     said(&mut machine, "rm big").await;
-    let (code, _, _) = said(&mut machine, "i=0; while [ $i -lt 1100 ]; do : > f$i || exit 9; i=$((i+1)); done").await;
+    let (code, _, _) =
+        said(&mut machine, "i=0; while [ $i -lt 1100 ]; do : > f$i || exit 9; i=$((i+1)); done").await;
     assert_ne!(code, 0);
     let (code, _, _) = said(&mut machine, "dd if=/dev/zero of=/dev/shm/x bs=1M count=17 2>/dev/null").await;
     assert_ne!(code, 0);
@@ -70,7 +85,8 @@ async fn con_01_the_disk_is_bounded_in_bytes_and_in_names() {
 /// CON-03: VOLUME, HEALTHCHECK, an ENTRYPOINT that never ends; an image without a shell; one that is not there.
 #[tokio::test(flavor = "multi_thread")]
 async fn con_03_what_an_image_declares_is_neutralised_or_refused() {
-    let Some(bench) = Bench::with("con_03", |settings| settings.images.push("dormouse-test/nowhere:9".into())).await
+    let Some(bench) =
+        Bench::with("con_03", |settings| settings.images.push("dormouse-test/nowhere:9".into())).await
     else {
         return;
     };
@@ -105,7 +121,8 @@ async fn con_05_mounts_lie_below_the_operators_roots() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("a"), "from the host").unwrap();
     std::os::unix::fs::symlink("/etc", root.path().join("link")).unwrap();
-    let Some(bench) = Bench::with("con_05", |settings| settings.roots = vec![root.path().to_owned()]).await else {
+    let Some(bench) = Bench::with("con_05", |settings| settings.roots = vec![root.path().to_owned()]).await
+    else {
         return;
     };
     let mount = |source: &std::path::Path| SandboxSpec {
@@ -118,7 +135,10 @@ async fn con_05_mounts_lie_below_the_operators_roots() {
         assert!(bench.provider.machine(&mount(&refused), None).await.is_err());
     }
     let mut machine = bench.provider.machine(&mount(root.path()), None).await.unwrap();
-    assert_eq!(said(&mut machine, "cat /data/a; touch /data/b 2>/dev/null || echo no").await.1, "from the hostno\n");
+    assert_eq!(
+        said(&mut machine, "cat /data/a; touch /data/b 2>/dev/null || echo no").await.1,
+        "from the hostno\n"
+    );
     assert_eq!(machine.files().read(&path("/data/a"), 5, 100).await.unwrap(), (b"the host".to_vec(), 13));
     drop(machine);
     bench.end().await;
@@ -140,7 +160,8 @@ async fn con_06_an_engine_that_fails_is_named_and_never_waited_for_without_end()
     }
     let Some(bench) = Bench::new("con_06").await else { return };
     let mut machine = bench.machine().await;
-    let filter = std::collections::HashMap::from([("label", vec![format!("dormouse.owner={}", bench.owner())])]);
+    let filter =
+        std::collections::HashMap::from([("label", vec![format!("dormouse.owner={}", bench.owner())])]);
     let options = ListContainersOptionsBuilder::default().filters(&filter).build();
     let found = bench.docker.list_containers(Some(options)).await.unwrap();
     let id = found[0].id.clone().unwrap();
@@ -149,7 +170,8 @@ async fn con_06_an_engine_that_fails_is_named_and_never_waited_for_without_end()
         bench.docker.kill_container(&id, None).await.unwrap();
     };
     let call = machine.exec(line("sleep 20"), Arc::new(AllPrograms::default()));
-    let (ended, ()) = tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(call, killer) }).await.unwrap();
+    let (ended, ()) =
+        tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(call, killer) }).await.unwrap();
     match ended {
         Err(error) => assert_eq!(error.code(), ErrorCode::ProviderUnavailable),
         Ok(ended) => assert_eq!(ended.outcome.exit_code(), 137),

@@ -24,11 +24,19 @@ async fn files_are_read_written_listed_and_removed() {
     let (entries, total) = files.list(&path("/workspace"), true, 10).await.unwrap();
     let shown: Vec<_> = entries.iter().map(|entry| (entry.path.as_str(), entry.kind, entry.bytes)).collect();
     let (folder, file) = (EntryKind::Folder, EntryKind::File);
-    let want = [("empty", folder, 0), ("empty/deep", folder, 0), ("new folder", folder, 0), ("new folder/it's a\nname.txt", file, 5)];
+    let want = [
+        ("empty", folder, 0),
+        ("empty/deep", folder, 0),
+        ("new folder", folder, 0),
+        ("new folder/it's a\nname.txt", file, 5),
+    ];
     assert_eq!((shown.as_slice(), total), (&want[..], 4));
     assert_eq!(files.list(&path("/workspace"), false, 1).await.unwrap().1, 2);
     assert_eq!(files.stat(&path(odd)).await.unwrap().bytes, 5);
-    assert_eq!(files.read(&path("/workspace/empty"), 0, 1).await.unwrap_err().code(), ErrorCode::InvalidState);
+    assert_eq!(
+        files.read(&path("/workspace/empty"), 0, 1).await.unwrap_err().code(),
+        ErrorCode::InvalidState
+    );
     assert_eq!(files.make_folder(&path(odd)).await.unwrap_err().code(), ErrorCode::InvalidState);
     files.remove(&path("/workspace/new folder")).await.unwrap();
     for missing in ["/workspace/new folder", odd] {
@@ -39,10 +47,16 @@ async fn files_are_read_written_listed_and_removed() {
         assert_eq!(files.read(&path(outside), 0, 1).await.unwrap_err().code(), ErrorCode::PathDenied);
     }
     files.write(&path("/tmp/-rf"), b"x").await.unwrap();
-    assert_eq!(said(&mut machine, "cat ./-rf /tmp/-rf 2>/dev/null; ls -ln /tmp/-rf | cut -d' ' -f1").await.1, "x-rw-r--r--\n");
+    assert_eq!(
+        said(&mut machine, "cat ./-rf /tmp/-rf 2>/dev/null; ls -ln /tmp/-rf | cut -d' ' -f1").await.1,
+        "x-rw-r--r--\n"
+    );
     // A link that a sandbox made leads to what it can reach itself, and no further.
     said(&mut machine, "ln -s /etc/passwd out; ln -s /proc/1/environ env; echo '#!/bin/sh' > run; chmod 700 run; ln -s run link").await;
-    assert_eq!(machine.files().write(&path("/workspace/out"), b"x").await.unwrap_err().code(), ErrorCode::WriteDenied);
+    assert_eq!(
+        machine.files().write(&path("/workspace/out"), b"x").await.unwrap_err().code(),
+        ErrorCode::WriteDenied
+    );
     assert!(machine.files().read(&path("/workspace/env"), 0, 9).await.is_err());
     machine.files().write(&path("/workspace/link"), b"#!/bin/sh\necho ran").await.unwrap();
     assert_eq!(said(&mut machine, "./run; stat -c %a run; readlink link").await.1, "ran\n700\nrun\n");
@@ -57,7 +71,10 @@ async fn a_state_goes_into_another_container_and_to_another_provider() {
     let make = "mkdir -p d/e; echo content > d/e/f; ln -s e/f d/link; ln d/e/f again; echo t > /tmp/t; \
                 printf '#!/bin/sh\\necho ran' > run; chmod +x run; mkfifo pipe; cd d";
     said(&mut machine, make).await;
-    assert_eq!(machine.snapshot(Include::Memory).await.err().unwrap().code(), ErrorCode::CapabilityUnavailable);
+    assert_eq!(
+        machine.snapshot(Include::Memory).await.err().unwrap().code(),
+        ErrorCode::CapabilityUnavailable
+    );
     let state = machine.snapshot(Include::Both).await.unwrap();
     // The other provider's view.
     let tree = state.files().and_then(|files| files.downcast_ref::<Tree>()).unwrap();
@@ -72,12 +89,16 @@ async fn a_state_goes_into_another_container_and_to_another_provider() {
     let loaded = bench.provider.load(&saved, chunks).unwrap();
     said(&mut machine, "echo later > later").await;
     let mut other = bench.provider.machine(&spec(), Some(loaded)).await.unwrap();
-    let (code, text, _) = said(&mut other, "pwd; cat link ../again /tmp/t; ../run; stat -c %h ../again").await;
+    let (code, text, _) =
+        said(&mut other, "pwd; cat link ../again /tmp/t; ../run; stat -c %h ../again").await;
     assert_eq!((code, text.as_str()), (0, "/workspace/d\ncontent\ncontent\nt\nran\n2\n"), "{text}");
     // Back in place, with nothing of what came later.
     machine.restore(state.as_ref()).await.unwrap();
     assert_eq!(said(&mut machine, "ls").await.1, "e\nlink\n");
-    assert_eq!(machine.files().stat(&path("/workspace/d/later")).await.unwrap_err().code(), ErrorCode::NotFound);
+    assert_eq!(
+        machine.files().stat(&path("/workspace/d/later")).await.unwrap_err().code(),
+        ErrorCode::NotFound
+    );
     drop((machine, other));
     bench.end().await;
 }
@@ -116,7 +137,10 @@ async fn a_hole_does_not_pass_the_quota() {
 struct Other(Tree);
 
 impl Snapshot for Other {
-    fn save(&self, _: &mut dyn dormouse_core::sandbox::ChunkSink) -> dormouse_core::Result<dormouse_core::sandbox::SavedState> {
+    fn save(
+        &self,
+        _: &mut dyn dormouse_core::sandbox::ChunkSink,
+    ) -> dormouse_core::Result<dormouse_core::sandbox::SavedState> {
         Err(dormouse_core::Error::args_invalid("not saved"))
     }
 

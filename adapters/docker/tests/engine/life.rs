@@ -66,7 +66,8 @@ async fn a_command_of_another_provider_runs_over_a_copy_of_its_files() {
     let sorted = programs.run(&call("sort", &["-o", "out file", "in"]), &mut files).await.unwrap();
     assert_eq!((sorted.status, sorted.provider), (0, Some("docker")));
     assert_eq!(files.0.read(&path("/workspace/out file"), 0, 9).unwrap(), b"a\nb\n");
-    let ended = programs.run(&call("sh", &["-c", "cat; echo $X >&2; rm gone; mkdir -p d; exit 5"]), &mut files).await;
+    let ended =
+        programs.run(&call("sh", &["-c", "cat; echo $X >&2; rm gone; mkdir -p d; exit 5"]), &mut files).await;
     let ended = ended.unwrap();
     assert_eq!((ended.status, ended.output, ended.errors), (5, b"from stdin".to_vec(), b"1 2\n".to_vec()));
     assert!(files.0.stat(&path("/workspace/gone")).is_err());

@@ -28,7 +28,10 @@ async fn bash_keeps_functions_and_arrays_too() {
         let mut machine = bench.provider.machine(&spec, None).await.unwrap();
         lasting(&mut machine).await;
         said(&mut machine, "f() { echo \"f: $1\"; }; list=(a 'b c')").await;
-        assert_eq!(said(&mut machine, "f 1; echo \"${list[1]}\"").await, (0, "f: 1\nb c\n".into(), String::new()));
+        assert_eq!(
+            said(&mut machine, "f 1; echo \"${list[1]}\"").await,
+            (0, "f: 1\nb c\n".into(), String::new())
+        );
     }
     bench.end().await;
 }
@@ -116,6 +119,28 @@ async fn con_01_a_fork_bomb_is_bounded_and_swept() {
     let (_, count, _) = said(&mut machine, "ls -d /proc/[0-9]* | wc -l").await;
     assert!(count.trim().parse::<u32>().unwrap() < 12, "{count}");
     drop(machine);
+    bench.end().await;
+}
+
+/// CON-01: processes that fill the limit at once and again, so that nothing else can be started.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_01_a_full_limit_of_processes_does_not_keep_the_sweep_out() {
+    let Some(bench) = Bench::new("con_01_full").await else { return };
+    if bench.has("con_01_full", FULL).await {
+        let spec = SandboxSpec { image: Some(FULL.into()), ..spec() };
+        let mut machine = bench.provider.machine(&spec, None).await.unwrap();
+        said(&mut machine, "echo kept > file").await;
+        // Python forks without a pause; what is killed is forked again by those that are left.
+        let bomb = "import os\nwhile True:\n try: os.fork()\n except OSError: pass\n";
+        let mut request = line(&format!("python3 -c '{bomb}'"));
+        request.limits.wall = Duration::from_secs(3);
+        let ended = machine.exec(request, Arc::new(AllPrograms::default())).await.unwrap();
+        assert_eq!(ended.outcome.stopped().map(|error| error.code()), Some(ErrorCode::LimitTime));
+        assert_eq!(said(&mut machine, "cat file").await.1, "kept\n");
+        let (_, count, _) = said(&mut machine, "ls -d /proc/[0-9]* | wc -l").await;
+        assert!(count.trim().parse::<u32>().unwrap() < 12, "{count}");
+        drop(machine);
+    }
     bench.end().await;
 }
 

@@ -2,10 +2,14 @@
 //!
 //! Without an engine each test says that it was skipped, and passes; with `DORMOUSE_REQUIRE_DOCKER=1` it fails.
 
+#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test's own helpers need has to be there")]
+
 mod confined;
 mod files;
 mod interpreters;
 mod life;
 mod lines;
 mod pool;
+mod published;
 mod support;

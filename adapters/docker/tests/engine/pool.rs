@@ -24,7 +24,8 @@ async fn each_one_that_waits_is_given_once_and_replaced() {
     bench.provider.warm(&required).await.unwrap();
     until(&bench, 2).await;
     let other = SandboxSpec { memory: 96 << 20, processes: 40, ..required.clone() };
-    let (one, two) = tokio::join!(bench.provider.machine(&required, None), bench.provider.machine(&other, None));
+    let (one, two) =
+        tokio::join!(bench.provider.machine(&required, None), bench.provider.machine(&other, None));
     let (mut one, mut two) = (one.unwrap(), two.unwrap());
     said(&mut one, "echo one > mine").await;
     assert_eq!(said(&mut two, "ls").await.1, "", "they are two containers");
@@ -41,7 +42,8 @@ async fn one_that_ended_while_it_waited_is_not_given() {
     let Some(bench) = Bench::with("pool_gone", |settings| settings.warm = 1).await else { return };
     bench.provider.warm(&spec()).await.unwrap();
     until(&bench, 1).await;
-    let filter = std::collections::HashMap::from([("label", vec![format!("dormouse.owner={}", bench.owner())])]);
+    let filter =
+        std::collections::HashMap::from([("label", vec![format!("dormouse.owner={}", bench.owner())])]);
     let options = bollard::query_parameters::ListContainersOptionsBuilder::default().filters(&filter).build();
     for container in bench.docker.list_containers(Some(options)).await.unwrap() {
         bench.docker.kill_container(&container.id.unwrap(), None).await.unwrap();

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bollard::Docker;
-use bollard::query_parameters::{CreateImageOptionsBuilder, ListContainersOptionsBuilder, ListVolumesOptionsBuilder};
+use bollard::query_parameters::{
+    CreateImageOptionsBuilder, ListContainersOptionsBuilder, ListVolumesOptionsBuilder,
+};
 use dormouse_core::program::AllPrograms;
 use dormouse_core::sandbox::{Executed, Machine, SandboxSpec};
 use dormouse_core::{EvalRequest, GuestPath, Language, Limits, Provider as _, Status};
@@ -41,7 +43,12 @@ pub(crate) async fn engine() -> Result<Docker, String> {
 pub(crate) fn settings(state: &Path) -> Settings {
     Settings {
         state: Some(state.to_owned()),
-        images: vec![BUSYBOX.into(), FULL.into(), "dormouse-test/noshell:1".into(), "dormouse-test/surprise:1".into()],
+        images: vec![
+            BUSYBOX.into(),
+            FULL.into(),
+            "dormouse-test/noshell:1".into(),
+            "dormouse-test/surprise:1".into(),
+        ],
         warm: 0,
         ..Settings::default()
     }

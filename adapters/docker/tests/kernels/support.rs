@@ -19,7 +19,8 @@ pub(crate) fn languages() -> Vec<Language> {
     [Language::python(), Language::javascript(), Language::php()].into_iter().filter(is_here).collect()
 }
 
-/// Whether its interpreter is installed. Where Docker's tests are required, Python and Node are as well.
+/// Whether its interpreter is installed; if not, says so. Where Docker's tests are required, Python and Node are as well.
+#[allow(clippy::print_stderr, reason = "a test that was skipped must be seen")]
 pub(crate) fn is_here(language: &Language) -> bool {
     let argv = kernel::argv(language).expect("a kernel serves the language");
     let found = find(&argv[0]).is_some();
