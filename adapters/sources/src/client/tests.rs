@@ -4,8 +4,8 @@ use std::sync::Mutex;
 
 use dormouse_core::{Error, ErrorCode};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -60,7 +60,10 @@ async fn check_all(endpoint: &dyn Endpoint) {
     assert_eq!(code(endpoint, "absent").await.0, ErrorCode::NotFound);
     let (code, message) = code(endpoint, "breaks").await;
     assert_eq!(code, ErrorCode::ProviderUnavailable);
-    assert!(message.contains("-32603") && message.contains("broke") && !message.contains('\u{1b}'), "{message}");
+    assert!(
+        message.contains("-32603") && message.contains("broke") && !message.contains('\u{1b}'),
+        "{message}"
+    );
 }
 
 /// A call that is given up is told to the server; its late answer disturbs nobody.
@@ -106,7 +109,10 @@ async fn a_streamable_server_of_the_older_era_has_its_session() {
     opened.endpoint.close().await.unwrap();
     assert_eq!(heard.until("DELETE").await["session"], "s-1");
     for headers in heard.headers.lock().unwrap().iter().skip(2) {
-        assert_eq!((&headers["mcp-protocol-version"], &headers["x-key"]), (&"2025-11-25".parse().unwrap(), &"secret".parse().unwrap()));
+        assert_eq!(
+            (&headers["mcp-protocol-version"], &headers["x-key"]),
+            (&"2025-11-25".parse().unwrap(), &"secret".parse().unwrap())
+        );
     }
 }
 
@@ -262,7 +268,9 @@ fn addresses_and_headers_are_checked() {
     for url in ["", "x", "ftp://x/", "http://", "file:///x", "http://a:b@x/", "/mcp"] {
         assert_eq!(check_url(url, &BTreeMap::new()).unwrap_err().code(), ErrorCode::ArgsInvalid, "{url}");
     }
-    for (name, value) in [("host", "x"), ("Mcp-Session-Id", "x"), ("a b", "x"), ("x", "a\nb"), ("Accept", "x")] {
+    for (name, value) in
+        [("host", "x"), ("Mcp-Session-Id", "x"), ("a b", "x"), ("x", "a\nb"), ("Accept", "x")]
+    {
         let error = check_url("http://localhost:1/x", &with(name, value)).unwrap_err();
         assert_eq!(error.code(), ErrorCode::ArgsInvalid, "{name}");
     }
