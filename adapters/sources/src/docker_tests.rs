@@ -1,3 +1,5 @@
+//! The source `docker` over containers that only pretend, with servers that are real.
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
@@ -76,7 +78,7 @@ fn map(value: Json) -> Map<String, Json> {
 
 fn source(router: Option<Router>) -> (Arc<Pretend>, DockerSource) {
     let pretend = Arc::new(Pretend { router: Mutex::new(router), ..Pretend::default() });
-    (pretend.clone(), DockerSource::new(pretend).with_budget(Duration::from_secs(1)))
+    (pretend.clone(), DockerSource::new(pretend).with_budget(Duration::from_secs(60)))
 }
 
 async fn until_gone(pretend: &Pretend) {
@@ -131,6 +133,7 @@ async fn a_server_that_does_not_come_up_is_a_health_timeout_and_its_container_is
     let silent = Router::new().route("/sse", get(std::future::pending::<()>));
     for router in [None, Some(unwell), Some(elsewhere), Some(silent)] {
         let (pretend, source) = source(router);
+        let source = source.with_budget(Duration::from_secs(1));
         let error = source.open(map(json!({"image": "x"}))).await.err().unwrap();
         assert_eq!(error.code(), ErrorCode::HealthTimeout);
         assert_eq!(error.message(), "container not healthy: health timeout after 1s");
@@ -153,7 +156,6 @@ async fn a_server_that_comes_up_late_is_waited_for() {
             }
         });
     let (_, source) = source(Some(legacy(Heard::default()).layer(late)));
-    let source = source.with_budget(Duration::from_secs(20));
     source.open(map(json!({"image": "x"}))).await.unwrap().endpoint.close().await.unwrap();
     assert!(asked.load(Ordering::SeqCst) > 4);
 }

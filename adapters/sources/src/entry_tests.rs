@@ -1,3 +1,5 @@
+//! What an entry may say.
+
 use std::sync::Arc;
 
 use serde_json::json;

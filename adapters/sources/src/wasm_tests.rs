@@ -1,3 +1,5 @@
+//! The source `wasm` over sandboxes that only pretend.
+
 use dormouse_core::sandbox::{Ledger as _, Phase, Sandbox};
 use dormouse_core::sandboxes::Rules;
 use dormouse_core::testing::{FakeProvider, FaultyLedger, ManualClock};
