@@ -1,3 +1,5 @@
+//! Checks of arguments, and schemas that are not to be trusted.
+
 use serde_json::json;
 
 use super::*;

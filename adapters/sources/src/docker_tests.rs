@@ -1,3 +1,5 @@
+//! The source `docker` over containers that only pretend, with servers that are real.
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
@@ -76,7 +78,7 @@ fn map(value: Json) -> Map<String, Json> {
 
 fn source(router: Option<Router>) -> (Arc<Pretend>, DockerSource) {
     let pretend = Arc::new(Pretend { router: Mutex::new(router), ..Pretend::default() });
-    (pretend.clone(), DockerSource::new(pretend).with_budget(Duration::from_secs(1)))
+    (pretend.clone(), DockerSource::new(pretend).with_budget(Duration::from_secs(60)))
 }
 
 async fn until_gone(pretend: &Pretend) {
@@ -131,6 +133,7 @@ async fn a_server_that_does_not_come_up_is_a_health_timeout_and_its_container_is
     let silent = Router::new().route("/sse", get(std::future::pending::<()>));
     for router in [None, Some(unwell), Some(elsewhere), Some(silent)] {
         let (pretend, source) = source(router);
+        let source = source.with_budget(Duration::from_secs(1));
         let error = source.open(map(json!({"image": "x"}))).await.err().unwrap();
         assert_eq!(error.code(), ErrorCode::HealthTimeout);
         assert_eq!(error.message(), "container not healthy: health timeout after 1s");
@@ -142,17 +145,17 @@ async fn a_server_that_does_not_come_up_is_a_health_timeout_and_its_container_is
 async fn a_server_that_comes_up_late_is_waited_for() {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = asked.clone();
-    let late = axum::middleware::from_fn(move |request: axum::extract::Request, next: axum::middleware::Next| {
-        let counted = counted.clone();
-        async move {
-            match counted.fetch_add(1, Ordering::SeqCst) {
-                0..3 => axum::response::IntoResponse::into_response(StatusCode::BAD_GATEWAY),
-                _ => next.run(request).await,
+    let late =
+        axum::middleware::from_fn(move |request: axum::extract::Request, next: axum::middleware::Next| {
+            let counted = counted.clone();
+            async move {
+                match counted.fetch_add(1, Ordering::SeqCst) {
+                    0..3 => axum::response::IntoResponse::into_response(StatusCode::BAD_GATEWAY),
+                    _ => next.run(request).await,
+                }
             }
-        }
-    });
+        });
     let (_, source) = source(Some(legacy(Heard::default()).layer(late)));
-    let source = source.with_budget(Duration::from_secs(20));
     source.open(map(json!({"image": "x"}))).await.unwrap().endpoint.close().await.unwrap();
     assert!(asked.load(Ordering::SeqCst) > 4);
 }
@@ -162,7 +165,9 @@ async fn whatever_fails_after_the_start_removes_the_container() {
     // The stream opens and tells a foreign place.
     let bad = Router::new().route(
         "/sse",
-        get(|| async { ([("content-type", "text/event-stream")], "event: endpoint\ndata: http://example.com/\n\n") }),
+        get(|| async {
+            ([("content-type", "text/event-stream")], "event: endpoint\ndata: http://example.com/\n\n")
+        }),
     );
     let (pretend, source) = source(Some(bad));
     let error = source.open(map(json!({"image": "x"}))).await.err().unwrap();
@@ -170,7 +175,10 @@ async fn whatever_fails_after_the_start_removes_the_container() {
     assert_eq!(pretend.live.load(Ordering::SeqCst), 0);
     *pretend.exit.lock().unwrap() = (128, format!("{}fatal: no \u{1b}[31msuch branch", "x".repeat(5_000)));
     let error = source.open(map(json!({"image": "x", "repo": "r"}))).await.err().unwrap();
-    assert!(error.message().contains("git ended with 128") && error.message().ends_with("such branch"), "{error}");
+    assert!(
+        error.message().contains("git ended with 128") && error.message().ends_with("such branch"),
+        "{error}"
+    );
     assert!(error.message().len() < 1_200 && !error.message().contains('\u{1b}'));
     assert_eq!(pretend.live.load(Ordering::SeqCst), 0);
     assert_eq!(source.open(map(json!({"image": "absent"}))).await.err().unwrap().code(), ErrorCode::NotFound);
@@ -234,7 +242,10 @@ fn arguments_are_checked_with_their_names() {
         (mount(json!({"source": "/x", "target": "/"})), "target is `/`"),
         (mount(json!({"source": "/x", "target": "/y", "readonly": "yes"})), "`mounts.0.readonly` is a text"),
         (mount(json!({"source": "/x", "target": "/y", "mode": "rw"})), "unknown key `mode`"),
-        (with("mounts", json!([{"source": "/x", "target": "/y"}, {"source": "/z", "target": "/y"}])), "two mounts"),
+        (
+            with("mounts", json!([{"source": "/x", "target": "/y"}, {"source": "/z", "target": "/y"}])),
+            "two mounts",
+        ),
     ];
     for (args, part) in refused {
         let error = source.check(&args).unwrap_err();

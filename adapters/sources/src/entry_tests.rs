@@ -1,3 +1,5 @@
+//! What an entry may say.
+
 use std::sync::Arc;
 
 use serde_json::json;
@@ -76,4 +78,12 @@ fn names_are_there_once_and_entries_are_bounded() {
     let many: Vec<Entry> = (0..=MAX_ENTRIES).map(|at| entry(format!("e{at}"))).collect();
     check_all(&many[1..], &registry()).unwrap();
     assert_eq!(check_all(&many, &registry()).unwrap_err().code(), ErrorCode::ArgsInvalid);
+}
+
+#[test]
+fn secrets_are_not_shown_by_debug() {
+    let entry =
+        json!({"name": "a", "url": "http://localhost:1", "headers": {"authorization": "Bearer s3cret"}});
+    let shown = format!("{:?}", Entry::parse(entry).unwrap());
+    assert!(shown.contains("authorization") && !shown.contains("s3cret"), "{shown}");
 }

@@ -1,3 +1,5 @@
+//! Names, words of failures, and what is allowed.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What is open when, and what is left when something fails.
+
 use std::time::Duration;
 
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! What is filled in, and what is refused.
+
 use serde_json::json;
 
 use super::*;

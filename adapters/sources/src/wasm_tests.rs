@@ -1,5 +1,8 @@
+//! The source `wasm` over sandboxes that only pretend.
+
+use dormouse_core::sandbox::{Ledger as _, Phase, Sandbox};
 use dormouse_core::sandboxes::Rules;
-use dormouse_core::testing::{FakeProvider, ManualClock, MemoryLedger};
+use dormouse_core::testing::{FakeProvider, FaultyLedger, ManualClock};
 use dormouse_core::{Manager, Policy};
 use dormouse_tools::HostFolders;
 
@@ -7,30 +10,32 @@ use super::*;
 
 struct Desk {
     provider: FakeProvider,
-    ledger: Arc<MemoryLedger>,
+    ledger: FaultyLedger,
     source: WasmSource,
-    sandboxes: Sandboxes,
 }
 
 fn desk() -> Desk {
     let provider = FakeProvider::default();
     let policy = Policy { allow_writes: true, ..Policy::default() };
     let manager = Manager::new(policy, Arc::new(provider.clone()));
-    let ledger = Arc::new(MemoryLedger::default());
+    let ledger = FaultyLedger::default();
     let clock = Arc::new(ManualClock::default());
-    let sandboxes = Sandboxes::new(manager.clone(), ledger.clone(), Rules::default(), clock);
+    let sandboxes = Sandboxes::new(manager.clone(), Arc::new(ledger.clone()), Rules::default(), clock);
     let kept = sandboxes.clone();
     let make = move || Surface::new(manager.clone()).with_sandboxes(kept.clone(), HostFolders::default());
-    let source = WasmSource::new(sandboxes.clone(), Arc::new(make));
-    Desk { provider, ledger, source, sandboxes }
+    let source = WasmSource::new(sandboxes, Arc::new(make));
+    Desk { provider, ledger, source }
 }
 
 impl Desk {
     /// Sandboxes that are not destroyed, whoever has them.
+    fn all(&self) -> Vec<Sandbox> {
+        let phases = [Phase::Creating, Phase::Running, Phase::Stopped, Phase::Error];
+        phases.into_iter().flat_map(|phase| self.ledger.in_phase(phase).unwrap()).collect()
+    }
+
     fn there(&self) -> usize {
-        use dormouse_core::sandbox::{Ledger as _, Phase};
-        let all = self.ledger.all().unwrap();
-        all.iter().filter(|sandbox| sandbox.phase != Phase::Destroyed).count()
+        self.all().len()
     }
 }
 
@@ -47,8 +52,11 @@ async fn call(opened: &Opened, tool: &str, arguments: Json) -> ToolAnswer {
 #[tokio::test]
 async fn an_endpoint_has_a_fresh_sandbox_of_its_own_and_takes_it_along() {
     let desk = desk();
-    let args = map(json!({"files": {"/workspace/a.txt": "one"}, "env": {"A": "1"}, "limits": {"disk_bytes": 5_000_000}}));
-    let (first, second) = (desk.source.open(args.clone()).await.unwrap(), desk.source.open(args).await.unwrap());
+    let args = map(
+        json!({"files": {"/workspace/a.txt": "one"}, "env": {"A": "1"}, "limits": {"disk_bytes": 5_000_000}}),
+    );
+    let (first, second) =
+        (desk.source.open(args.clone()).await.unwrap(), desk.source.open(args).await.unwrap());
     assert_eq!(desk.there(), 2);
     let names: Vec<String> = first.endpoint.list().await.unwrap().into_iter().map(|tool| tool.name).collect();
     assert_eq!(names, ["Bash", "Edit", "Read", "run_lint", "run_tests", "run_typecheck"]);
@@ -70,7 +78,9 @@ async fn an_endpoint_has_a_fresh_sandbox_of_its_own_and_takes_it_along() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("a dropped endpoint takes its sandbox along");
+    tokio::time::timeout(Duration::from_secs(20), gone)
+        .await
+        .expect("a dropped endpoint takes its sandbox along");
 }
 
 #[tokio::test]
@@ -102,17 +112,20 @@ async fn folders_are_mounted_below_what_the_operator_allows() {
     };
     for (source, readonly) in [(&skills, true), (&data, true), (&data, false)] {
         let opened = desk.source.open(mounts(source, readonly)).await.unwrap();
-        use dormouse_core::sandbox::Ledger as _;
-        let sandbox = desk.ledger.all().unwrap().pop().unwrap();
+        let sandbox = desk.all().pop().unwrap();
         let expected = if readonly { Access::ReadOnly } else { Access::ReadWrite };
         let mount = &sandbox.spec.mounts[0];
         assert_eq!((mount.source.to_str().unwrap(), mount.access), (source.as_str(), expected));
         opened.endpoint.close().await.unwrap();
     }
     let up = format!("{data}/../other");
-    for (source, readonly) in
-        [(&skills, false), (&other, true), (&up, true), (&format!("{data}/link"), true), (&"/absent".to_owned(), true)]
-    {
+    for (source, readonly) in [
+        (&skills, false),
+        (&other, true),
+        (&up, true),
+        (&format!("{data}/link"), true),
+        (&"/absent".to_owned(), true),
+    ] {
         let error = desk.source.open(mounts(source, readonly)).await.err().unwrap();
         assert_eq!(error.code(), ErrorCode::PathDenied, "{source}");
     }
@@ -124,25 +137,55 @@ async fn folders_are_mounted_below_what_the_operator_allows() {
 async fn what_fails_on_the_way_leaves_no_sandbox() {
     let desk = desk();
     let refused = [
-        // The pretended provider knows no git.
-        json!({"repo": "https://example.com/x.git"}),
-        json!({"limits": {"memory_bytes": 1}}),
-        json!({"files": {"/workspace": "a folder"}}),
+        (json!({"limits": {"memory_bytes": 1}}), ErrorCode::ArgsInvalid),
+        (json!({"mounts": [{"source": "/", "target": "/x", "readonly": true}]}), ErrorCode::PathDenied),
+        // It is there when its files turn out to be too large.
+        (
+            json!({"limits": {"disk_bytes": 1 << 20}, "files": {"/a": "x".repeat(2 << 20)}}),
+            ErrorCode::LimitDisk,
+        ),
     ];
-    for args in refused {
-        let error = desk.source.open(map(args.clone())).await.err();
-        let Some(error) = error else { panic!("{args} is taken") };
-        assert_ne!(error.code(), ErrorCode::Internal, "{args}: {error}");
-        assert_eq!(desk.there(), 0, "{args}");
+    for (args, code) in refused {
+        let error = desk.source.open(map(args)).await.err().unwrap();
+        assert_eq!((error.code(), desk.there()), (code, 0), "{error}");
     }
-    let before = desk.sandboxes.list(&Owner::local(), None, None, 10).unwrap();
-    assert!(before.is_empty());
+}
+
+#[tokio::test]
+async fn an_opening_that_is_given_up_leaves_no_sandbox_even_if_it_is_made_later() {
+    let desk = desk();
+    desk.ledger.hold(true);
+    let waiting = |runs: usize| {
+        let ledger = desk.ledger.clone();
+        async move {
+            while ledger.waiting() != runs {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        }
+    };
+    tokio::select! {
+        _ = desk.source.open(Map::new()) => panic!("the ledger waits"),
+        () = waiting(1) => {}
+    }
+    // Whoever looks now finds nothing; it is made afterwards.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    desk.ledger.hold(false);
+    waiting(0).await;
+    tokio::time::sleep(LATER).await;
+    let gone = async {
+        while desk.there() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("it is looked for again");
 }
 
 #[test]
 fn arguments_are_checked_with_their_names() {
     let desk = desk();
-    for args in [json!({}), json!({"profile": "rlm"}), json!({"profile": "{{scenario.p}}"}), json!({"branch": "b"})] {
+    for args in
+        [json!({}), json!({"profile": "rlm"}), json!({"profile": "{{scenario.p}}"}), json!({"branch": "b"})]
+    {
         desk.source.check(&map(args)).unwrap();
     }
     let refused = [

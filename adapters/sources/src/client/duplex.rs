@@ -37,8 +37,10 @@ struct Stay<'a> {
 
 impl Drop for Stay<'_> {
     fn drop(&mut self) {
-        let there = self.desk.lock().requests.remove(&self.id).is_some();
-        if there && self.desk.outbox.try_send(wire::cancelled(self.id)).is_err() {
+        let waited = self.desk.lock().requests.remove(&self.id);
+        // A greeting is not to be cancelled.
+        let tells = waited.is_some_and(|(request, _)| request.method != "initialize");
+        if tells && self.desk.outbox.try_send(wire::cancelled(self.id)).is_err() {
             tracing::debug!("a cancelled request could not be told to its server");
         }
     }

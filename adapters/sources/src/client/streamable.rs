@@ -138,7 +138,8 @@ impl Link for Streamable {
         if self.state().closed {
             return Err(closed().into());
         }
-        let mut stay = Stay { link: self, id: request.id, answered: false };
+        // A greeting is not to be cancelled.
+        let mut stay = Stay { link: self, id: request.id, answered: request.method == "initialize" };
         let answered = async {
             let response = self.send(&request.body(), &request.headers).await?;
             if request.method == "initialize" {

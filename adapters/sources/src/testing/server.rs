@@ -146,15 +146,13 @@ pub(crate) fn legacy(heard: Heard) -> Router {
         heard.streams.lock().unwrap().insert(id, sender);
         event_stream(body)
     }
-    async fn message(
-        State(heard): State<Heard>,
-        uri: Uri,
-        body: Bytes,
-    ) -> StatusCode {
+    async fn message(State(heard): State<Heard>, uri: Uri, body: Bytes) -> StatusCode {
         let message: Json = serde_json::from_slice(&body).unwrap();
         heard.messages.lock().unwrap().push(message.clone());
         let streams = heard.streams.lock().unwrap();
-        let Some(sender) = streams.get(uri.query().unwrap().trim_start_matches("session=")) else { return StatusCode::NOT_FOUND };
+        let Some(sender) = streams.get(uri.query().unwrap().trim_start_matches("session=")) else {
+            return StatusCode::NOT_FOUND;
+        };
         for answer in answers(&message) {
             let _ = sender.send(event(&answer));
         }

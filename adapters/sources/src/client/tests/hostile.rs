@@ -52,7 +52,9 @@ async fn greeted(server: &Server, patience: Patience) -> Remote {
 }
 
 /// What listing comes to.
-async fn listing(evil: impl Fn(&Json) -> Option<Response> + Clone + Send + Sync + 'static) -> Result<Vec<String>> {
+async fn listing(
+    evil: impl Fn(&Json) -> Option<Response> + Clone + Send + Sync + 'static,
+) -> Result<Vec<String>> {
     let server = server(move |message| evil(message).filter(|_| message["method"] == "tools/list")).await;
     let tools = greeted(&server, LONG).await.list().await?;
     Ok(tools.into_iter().map(|tool| tool.name).collect())
@@ -117,8 +119,13 @@ async fn a_server_that_is_slow_or_silent_is_given_up() {
 
 #[tokio::test]
 async fn a_hundred_thousand_tools_are_too_many_and_a_thousand_are_not() {
-    let of = |count: usize| move |message: &Json| {
-        Some(result(message, &json!({"tools": tools((0..count).map(|at| format!("t{at}")))})))
+    let of = |count: usize| {
+        move |message: &Json| {
+            let tools: Vec<String> =
+                (0..count).map(|at| format!(r#"{{"name":"t{at}","inputSchema":{{}}}}"#)).collect();
+            let (id, tools) = (&message["id"], tools.join(","));
+            Some(json(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{tools}]}}}}"#)))
+        }
     };
     let error = listing(of(100_000)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::TooLarge);
@@ -158,7 +165,8 @@ async fn giant_schemas_are_left_out_and_too_many_large_ones_are_refused() {
 async fn tools_with_names_that_cannot_be_shown_are_left_out() {
     let listed = |message: &Json| {
         let mut list = tools(
-            ["", "a\u{1b}[31m", "b\nc", "d\u{85}", "e\u{2028}", "\u{0}", "fine", "fine", "Ünïcode tool"].map(str::to_owned),
+            ["", "a\u{1b}[31m", "b\nc", "d\u{85}", "e\u{2028}", "\u{0}", "fine", "fine", "Ünïcode tool"]
+                .map(str::to_owned),
         );
         let more = [
             json!({"name": "x".repeat(128), "inputSchema": {}}),
@@ -205,9 +213,7 @@ async fn redirects_are_not_followed() {
 
 #[tokio::test]
 async fn answers_to_other_requests_and_second_answers_are_not_taken() {
-    let answer = |id: Json, text: &str| {
-        json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}})
-    };
+    let answer = |id: Json, text: &str| json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}});
     let other = move |_: &Json| json(answer(json!(4_711), "other").to_string());
     let error = calling(other, LONG).await.unwrap_err();
     assert!(error.message().contains("is not the answer to this request"), "{error}");
@@ -240,7 +246,8 @@ async fn what_is_no_message_is_an_error() {
         let error = calling(move |_| event_stream(Body::from(event.clone())), LONG).await.unwrap_err();
         assert!(error.message().contains("ended its stream without an answer"), "{error}");
     }
-    for wrong in [json!(1), json!({}), json!({"content": "x"}), json!({"resultType": "task", "content": []})] {
+    for wrong in [json!(1), json!({}), json!({"content": "x"}), json!({"resultType": "task", "content": []})]
+    {
         let error = calling(move |message| result(message, &wrong), LONG).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
     }
@@ -255,7 +262,9 @@ async fn a_server_that_asks_without_end_is_told_no_a_few_times() {
     let server = server(move |message| {
         notes.messages.lock().unwrap().push(message.clone());
         (message["method"] == "tools/call").then(|| {
-            let ask = |id| event(&json!({"jsonrpc": "2.0", "id": id, "method": "sampling/createMessage", "params": {}}));
+            let ask = |id| {
+                event(&json!({"jsonrpc": "2.0", "id": id, "method": "sampling/createMessage", "params": {}}))
+            };
             let asks: Vec<Bytes> = (0..1_000).map(ask).collect();
             let answer = answers(message).pop().unwrap();
             event_stream(Body::from([asks.concat(), event(&answer).into()].concat()))
@@ -284,7 +293,8 @@ async fn an_unknown_revision_is_refused() {
 async fn a_junk_answer_to_the_first_question_does_not_mislead() {
     for junk in [json!({}), json!({"supportedVersions": ["2024-11-05"]}), json!({"supportedVersions": 1})] {
         let server =
-            server(move |message| (message["method"] == "server/discover").then(|| result(message, &junk))).await;
+            server(move |message| (message["method"] == "server/discover").then(|| result(message, &junk)))
+                .await;
         let opened = open_url(&server.url("/mcp"), &BTreeMap::new()).await.unwrap();
         assert_eq!(opened.endpoint.list().await.unwrap().len(), 4);
     }
@@ -419,11 +429,15 @@ async fn a_list_of_hostile_tools_does_not_keep_the_others_from_being_called() {
     let names: Vec<String> = run.tools().list().iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(names, ["mcp__s__circle", "mcp__s__echo"]);
     for name in names {
-        run.tools().call(&name, call("x").arguments, None).await.map(drop).or_else(|error| {
-            // The server does not have what it lists.
-            (error.message() == "tool not found: mcp__s__circle").then_some(()).ok_or(error)
-        })
-        .unwrap();
+        run.tools()
+            .call(&name, call("x").arguments, None)
+            .await
+            .map(drop)
+            .or_else(|error| {
+                // The server does not have what it lists.
+                (error.message() == "tool not found: mcp__s__circle").then_some(()).ok_or(error)
+            })
+            .unwrap();
     }
     run.close().await;
 }
