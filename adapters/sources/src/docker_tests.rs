@@ -1,1 +1,253 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use axum::Router;
+use axum::http::StatusCode;
+use axum::routing::get;
+use dormouse_core::Access;
+use serde_json::json;
+
+use super::*;
+use crate::testing::server::{Heard, Server, legacy, streamable};
+
+/// Containers whose server is a task of the test: what listens is real, the container around it is not.
+#[derive(Default)]
+struct Pretend {
+    asked: Mutex<Vec<ContainerAsk>>,
+    commands: Arc<Mutex<Vec<Vec<String>>>>,
+    live: Arc<AtomicUsize>,
+    /// What the server in the next container does; none: nothing listens.
+    router: Mutex<Option<Router>>,
+    /// What a program in it ends with.
+    exit: Mutex<(i32, String)>,
+}
+
+struct PretendRunning {
+    server: Mutex<Option<Server>>,
+    port: u16,
+    commands: Arc<Mutex<Vec<Vec<String>>>>,
+    live: Arc<AtomicUsize>,
+    exit: (i32, String),
+}
+
+#[async_trait]
+impl Containers for Pretend {
+    async fn start(&self, ask: ContainerAsk) -> Result<Box<dyn Running>> {
+        if ask.image == "absent" {
+            return Err(Error::new(ErrorCode::NotFound, "there is no image `absent`"));
+        }
+        self.asked.lock().unwrap().push(ask);
+        let router = self.router.lock().unwrap().clone();
+        let server = match router {
+            Some(router) => Some(Server::start(router).await),
+            None => None,
+        };
+        // Nothing listens at port 1.
+        let port = server.as_ref().map_or(1, |server| server.port);
+        self.live.fetch_add(1, Ordering::SeqCst);
+        let exit = self.exit.lock().unwrap().clone();
+        let (commands, live) = (self.commands.clone(), self.live.clone());
+        Ok(Box::new(PretendRunning { server: Mutex::new(server), port, commands, live, exit }))
+    }
+}
+
+#[async_trait]
+impl Running for PretendRunning {
+    fn port(&self) -> u16 {
+        self.port
+    }
+
+    async fn exec(&self, argv: &[String]) -> Result<(i32, String)> {
+        self.commands.lock().unwrap().push(argv.to_vec());
+        Ok(self.exit.clone())
+    }
+
+    async fn remove(&self) -> Result<()> {
+        tokio::task::yield_now().await;
+        drop(self.server.lock().unwrap().take());
+        self.live.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+fn map(value: Json) -> Map<String, Json> {
+    let Json::Object(map) = value else { panic!("a map") };
+    map
+}
+
+fn source(router: Option<Router>) -> (Arc<Pretend>, DockerSource) {
+    let pretend = Arc::new(Pretend { router: Mutex::new(router), ..Pretend::default() });
+    (pretend.clone(), DockerSource::new(pretend).with_budget(Duration::from_secs(1)))
+}
+
+async fn until_gone(pretend: &Pretend) {
+    let waited = async {
+        while pretend.live.load(Ordering::SeqCst) > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waited).await.expect("the container is removed");
+}
+
+#[tokio::test]
+async fn a_container_is_started_filled_connected_and_removed() {
+    let (pretend, source) = source(Some(legacy(Heard::default())));
+    let args = map(json!({
+        "image": "img:1", "repo": "https://example.com/a b.git", "branch": "main", "env": {"DEV_MODE": "1"},
+        "mounts": [{"source": "/host/s", "target": "/skills/s", "readonly": true}, {"source": "/d", "target": "/data"}],
+    }));
+    source.check(&args).unwrap();
+    assert!(source.takes_mounts());
+    let opened = source.open(args).await.unwrap();
+    let ask = pretend.asked.lock().unwrap()[0].clone();
+    assert_eq!((ask.image.as_str(), ask.port), ("img:1", 8080));
+    assert_eq!(ask.env, [("DEV_MODE".to_owned(), "1".to_owned())]);
+    let accesses: Vec<Access> = ask.mounts.iter().map(|mount| mount.access).collect();
+    assert_eq!(accesses, [Access::ReadOnly, Access::ReadWrite]);
+    let clone = ["git", "clone", "--branch", "main", "--", "https://example.com/a b.git", "/workspace"];
+    assert_eq!(*pretend.commands.lock().unwrap(), [clone.map(str::to_owned)]);
+    assert!(opened.url.starts_with("http://localhost:"), "{}", opened.url);
+    assert_eq!(opened.endpoint.list().await.unwrap().len(), 4);
+    let call = Call { tool: "echo".into(), arguments: Map::new(), progress: None };
+    assert_eq!(opened.endpoint.call(call).await.unwrap().text(), "one\ntwo");
+    opened.endpoint.close().await.unwrap();
+    assert_eq!(pretend.live.load(Ordering::SeqCst), 0);
+    opened.endpoint.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_container_that_is_dropped_is_removed() {
+    let (pretend, source) = source(Some(streamable(Heard::default())));
+    let opened = source.open(map(json!({"image": "x"}))).await.unwrap();
+    assert_eq!(opened.endpoint.list().await.unwrap().len(), 4, "/mcp serves where there is no /sse");
+    assert!(pretend.commands.lock().unwrap().is_empty());
+    drop(opened);
+    until_gone(&pretend).await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_come_up_is_a_health_timeout_and_its_container_is_removed() {
+    let unwell = Router::new().route("/sse", get(|| async { StatusCode::SERVICE_UNAVAILABLE }));
+    let elsewhere = Router::new().route("/other", get(|| async { "hello" }));
+    let silent = Router::new().route("/sse", get(std::future::pending::<()>));
+    for router in [None, Some(unwell), Some(elsewhere), Some(silent)] {
+        let (pretend, source) = source(router);
+        let error = source.open(map(json!({"image": "x"}))).await.err().unwrap();
+        assert_eq!(error.code(), ErrorCode::HealthTimeout);
+        assert_eq!(error.message(), "container not healthy: health timeout after 1s");
+        assert_eq!(pretend.live.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_comes_up_late_is_waited_for() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = asked.clone();
+    let late =
+        axum::middleware::from_fn(move |request: axum::extract::Request, next: axum::middleware::Next| {
+            let counted = counted.clone();
+            async move {
+                match counted.fetch_add(1, Ordering::SeqCst) {
+                    0..3 => axum::response::IntoResponse::into_response(StatusCode::BAD_GATEWAY),
+                    _ => next.run(request).await,
+                }
+            }
+        });
+    let (_, source) = source(Some(legacy(Heard::default()).layer(late)));
+    let source = source.with_budget(Duration::from_secs(20));
+    source.open(map(json!({"image": "x"}))).await.unwrap().endpoint.close().await.unwrap();
+    assert!(asked.load(Ordering::SeqCst) > 4);
+}
+
+#[tokio::test]
+async fn whatever_fails_after_the_start_removes_the_container() {
+    // The stream opens and tells a foreign place.
+    let bad = Router::new().route(
+        "/sse",
+        get(|| async {
+            ([("content-type", "text/event-stream")], "event: endpoint\ndata: http://example.com/\n\n")
+        }),
+    );
+    let (pretend, source) = source(Some(bad));
+    let error = source.open(map(json!({"image": "x"}))).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
+    assert_eq!(pretend.live.load(Ordering::SeqCst), 0);
+    *pretend.exit.lock().unwrap() = (128, format!("{}fatal: no \u{1b}[31msuch branch", "x".repeat(5_000)));
+    let error = source.open(map(json!({"image": "x", "repo": "r"}))).await.err().unwrap();
+    assert!(
+        error.message().contains("git ended with 128") && error.message().ends_with("such branch"),
+        "{error}"
+    );
+    assert!(error.message().len() < 1_200 && !error.message().contains('\u{1b}'));
+    assert_eq!(pretend.live.load(Ordering::SeqCst), 0);
+    assert_eq!(source.open(map(json!({"image": "absent"}))).await.err().unwrap().code(), ErrorCode::NotFound);
+}
+
+#[tokio::test]
+async fn an_opening_that_is_given_up_removes_the_container() {
+    let silent = Router::new().route("/sse", get(std::future::pending::<()>));
+    let (pretend, source) = source(Some(silent));
+    let source = source.with_budget(Duration::from_secs(600));
+    let begun = async {
+        while pretend.live.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        _ = source.open(map(json!({"image": "x"}))) => panic!("nobody answers"),
+        () = begun => {}
+    }
+    until_gone(&pretend).await;
+}
+
+#[test]
+fn arguments_are_checked_with_their_names() {
+    let (_, source) = source(None);
+    let with = |key: &str, value: Json| {
+        let mut args = map(json!({"image": "x"}));
+        args.insert(key.into(), value);
+        args
+    };
+    let mount = |mount: Json| with("mounts", json!([mount]));
+    let fine = [
+        map(json!({"image": "{{scenario.image}}"})),
+        with("repo", json!("")),
+        with("branch", json!("b")),
+        with("env", json!({})),
+        mount(json!({"source": "{{scenario.d}}", "target": "/x"})),
+    ];
+    for args in fine {
+        source.check(&args).unwrap();
+    }
+    let refused = [
+        (map(json!({})), "`image` is missing"),
+        (map(json!({"image": ""})), "`image` is missing"),
+        (map(json!({"image": 1})), "`image` is a number, not a text"),
+        (map(json!({"image": "--privileged"})), "`image` cannot be"),
+        (with("surprise", json!(1)), "no argument `surprise`"),
+        (with("repo", json!("-x")), "`repo` cannot be"),
+        (with("repo", json!(["x"])), "`repo` is a list"),
+        (with("branch", json!("a\nb")), "`branch` cannot be"),
+        (with("env", json!(["A=1"])), "`env` is a list, not a map"),
+        (with("env", json!({"A": 1})), "`env.A` is a number, not a text"),
+        (with("env", json!({"A=B": "1"})), "no environment variable"),
+        (with("env", json!({"A": "x\0"})), "NUL"),
+        (with("mounts", json!({})), "`mounts` is a map, not a list"),
+        (mount(json!("x")), "`mounts.0` is a text"),
+        (mount(json!({"source": "/x"})), "`mounts.0.target` is missing"),
+        (mount(json!({"source": "x", "target": "/y"})), "mounts.0.source is no absolute path"),
+        (mount(json!({"source": "/x", "target": "y"})), "not a sandbox path"),
+        (mount(json!({"source": "/x", "target": "/a/../b"})), "not a sandbox path"),
+        (mount(json!({"source": "/x", "target": "/"})), "target is `/`"),
+        (mount(json!({"source": "/x", "target": "/y", "readonly": "yes"})), "`mounts.0.readonly` is a text"),
+        (mount(json!({"source": "/x", "target": "/y", "mode": "rw"})), "unknown key `mode`"),
+        (
+            with("mounts", json!([{"source": "/x", "target": "/y"}, {"source": "/z", "target": "/y"}])),
+            "two mounts",
+        ),
+    ];
+    for (args, part) in refused {
+        let error = source.check(&args).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ArgsInvalid);
+        assert!(error.message().contains(part), "{part}: {error}");
+    }
+}

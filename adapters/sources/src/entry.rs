@@ -1,6 +1,7 @@
 //! One entry of a configuration: a server of tools, and by which of three transports it is reached (S0-01 … S0-05).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use dormouse_core::{Error, ErrorCode, Result};
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,9 @@ impl Scope {
 }
 
 /// One server of tools, as it is configured: `source` or `url` or `command`, and what belongs to it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+///
+/// `Debug` does not show the values of `headers` and `env`, which may be secrets; serialising does.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// Its key: letters, digits, `-` and `_`, at most 64 bytes.
@@ -82,6 +85,16 @@ pub enum Transport<'a> {
     Url(&'a str),
     /// A program of this machine.
     Command(&'a str),
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Entry");
+        shown.field("name", &self.name).field("source", &self.source).field("scope", &self.scope);
+        shown.field("url", &self.url).field("headers", &self.headers.keys().collect::<Vec<_>>());
+        shown.field("command", &self.command).field("env", &self.env.keys().collect::<Vec<_>>());
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Entry {

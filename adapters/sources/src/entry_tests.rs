@@ -77,3 +77,11 @@ fn names_are_there_once_and_entries_are_bounded() {
     check_all(&many[1..], &registry()).unwrap();
     assert_eq!(check_all(&many, &registry()).unwrap_err().code(), ErrorCode::ArgsInvalid);
 }
+
+#[test]
+fn secrets_are_not_shown_by_debug() {
+    let entry =
+        json!({"name": "a", "url": "http://localhost:1", "headers": {"authorization": "Bearer s3cret"}});
+    let shown = format!("{:?}", Entry::parse(entry).unwrap());
+    assert!(shown.contains("authorization") && !shown.contains("s3cret"), "{shown}");
+}

@@ -1,4 +1,46 @@
 //! MCP sources: named factories of endpoints, opened at a boundary and closed with it, and one index of their tools.
+//!
+//! The path of one run, top to bottom:
+//!
+//! | step | room |
+//! | --- | --- |
+//! | a configuration's entry: source, address or program | [`Entry`] |
+//! | which sources there are, and what one is | `port`: [`Registry`], [`Source`], [`Endpoint`] |
+//! | skills as mounts, before the entries are checked | [`skills`] |
+//! | `{{scenario.KEY}}` in a source's arguments | [`template`] |
+//! | run, scenario, session: opened, and closed inner before outer | [`Scopes`], [`OpenScope`] |
+//! | a source's arguments, read once | `args` |
+//! | the source `docker`: container, clone, health, connection | [`docker`], `health` |
+//! | the source `wasm`: a fresh sandbox of this process | [`WasmSource`] |
+//! | servers that are not of this process, bounded in all they send | `client` |
+//! | tools by name: raw, or `mcp__SERVER__TOOL` for static entries | [`Tools`] |
+//! | arguments against the tool's own schema | `arguments` |
+//!
+//! ```no_run
+//! # async fn run(containers: std::sync::Arc<dyn dormouse_sources::Containers>) -> dormouse_core::Result<()> {
+//! use dormouse_sources::{DockerSource, Entry, Registry, Scopes};
+//! use serde_json::{Map, json};
+//!
+//! let mut registry = Registry::default();
+//! registry.register("docker", std::sync::Arc::new(DockerSource::new(containers)));
+//! let entry = Entry::parse(json!({
+//!     "name": "sandbox", "source": "docker", "scope": "session",
+//!     "source_args": {"image": "codegen:latest", "repo": "{{scenario.repo}}"},
+//! }))?;
+//! let scopes = Scopes::new(registry, vec![entry])?;
+//! let run = scopes.open_run().await?;
+//! let variables = Map::from_iter([("repo".into(), json!("https://example.com/a.git"))]);
+//! let scenario = run.open_scenario(&variables).await?;
+//! let session = scenario.open_session().await?;
+//! let arguments = Map::from_iter([("command".into(), json!("ls"))]);
+//! let answer = session.tools().only(["Bash"]).call("Bash", arguments, None).await?;
+//! assert!(!answer.is_error);
+//! session.close().await; // after the gates, which may still call its tools
+//! scenario.close().await;
+//! run.close().await;
+//! # Ok(())
+//! # }
+//! ```
 
 mod args;
 mod arguments;

@@ -64,7 +64,8 @@ pub trait Endpoint: Send + Sync {
     /// Its tools, at most 1 000.
     ///
     /// # Errors
-    /// `provider_unavailable` when it cannot be reached or does not speak MCP.
+    /// `provider_unavailable` when it cannot be reached or does not speak MCP; `too_large` past 1 000 tools, or 4 MiB of
+    /// their schemas.
     async fn list(&self) -> Result<Vec<Listed>>;
 
     /// Calls a tool to its end.

@@ -1,5 +1,7 @@
 //! Doubles for the tests of this crate.
 
+pub(crate) mod server;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

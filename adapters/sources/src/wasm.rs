@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `profile` | the set of tools | `codegen` |
 //! | `repo`, `branch` | what `/workspace` begins with | nothing, the repository's own |
-//! | `files` | texts that it begins with, by absolute path; at most 256, 1 MiB together | none |
+//! | `files` | texts that it begins with, by absolute path; at most 256, 4 MiB together | none |
 //! | `env` | environment variables | none |
 //! | `mounts` | `source`, `target`, `readonly` | none |
 //! | `limits` | `memory_bytes`, `disk_bytes` | the operator's |
@@ -32,8 +32,8 @@ const LIMITS: [&str; 2] = ["memory_bytes", "disk_bytes"];
 const KEY: &str = "source";
 /// Where the profile `codegen` expects artifacts to go.
 const OUTPUTS: &str = "/workspace/outputs";
-/// Bytes of all files together (1 MiB).
-const MAX_FILES: usize = 1 << 20;
+/// Bytes of all files together (4 MiB).
+const MAX_FILES: usize = 4 << 20;
 /// What a process that was killed left is destroyed after a day: it cannot do it itself.
 const RETENTION_MS: u64 = 24 * 3_600_000;
 /// Time after which an endpoint that was given up while it opened is looked for again.

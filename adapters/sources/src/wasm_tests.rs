@@ -1,1 +1,208 @@
+use dormouse_core::sandbox::{Ledger as _, Phase, Sandbox};
+use dormouse_core::sandboxes::Rules;
+use dormouse_core::testing::{FakeProvider, FaultyLedger, ManualClock};
+use dormouse_core::{Manager, Policy};
+use dormouse_tools::HostFolders;
 
+use super::*;
+
+struct Desk {
+    provider: FakeProvider,
+    ledger: FaultyLedger,
+    source: WasmSource,
+}
+
+fn desk() -> Desk {
+    let provider = FakeProvider::default();
+    let policy = Policy { allow_writes: true, ..Policy::default() };
+    let manager = Manager::new(policy, Arc::new(provider.clone()));
+    let ledger = FaultyLedger::default();
+    let clock = Arc::new(ManualClock::default());
+    let sandboxes = Sandboxes::new(manager.clone(), Arc::new(ledger.clone()), Rules::default(), clock);
+    let kept = sandboxes.clone();
+    let make = move || Surface::new(manager.clone()).with_sandboxes(kept.clone(), HostFolders::default());
+    let source = WasmSource::new(sandboxes, Arc::new(make));
+    Desk { provider, ledger, source }
+}
+
+impl Desk {
+    /// Sandboxes that are not destroyed, whoever has them.
+    fn all(&self) -> Vec<Sandbox> {
+        let phases = [Phase::Creating, Phase::Running, Phase::Stopped, Phase::Error];
+        phases.into_iter().flat_map(|phase| self.ledger.in_phase(phase).unwrap()).collect()
+    }
+
+    fn there(&self) -> usize {
+        self.all().len()
+    }
+}
+
+fn map(value: Json) -> Map<String, Json> {
+    let Json::Object(map) = value else { panic!("a map") };
+    map
+}
+
+async fn call(opened: &Opened, tool: &str, arguments: Json) -> ToolAnswer {
+    let call = Call { tool: tool.into(), arguments: map(arguments), progress: None };
+    opened.endpoint.call(call).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_endpoint_has_a_fresh_sandbox_of_its_own_and_takes_it_along() {
+    let desk = desk();
+    let args = map(
+        json!({"files": {"/workspace/a.txt": "one"}, "env": {"A": "1"}, "limits": {"disk_bytes": 5_000_000}}),
+    );
+    let (first, second) =
+        (desk.source.open(args.clone()).await.unwrap(), desk.source.open(args).await.unwrap());
+    assert_eq!(desk.there(), 2);
+    let names: Vec<String> = first.endpoint.list().await.unwrap().into_iter().map(|tool| tool.name).collect();
+    assert_eq!(names, ["Bash", "Edit", "Read", "run_lint", "run_tests", "run_typecheck"]);
+    let edit = json!({"path": "/workspace/a.txt", "old_string": "one", "new_string": "two"});
+    let edited = call(&first, "Edit", edit).await;
+    assert!(!edited.is_error, "{}", edited.text());
+    assert!(call(&first, "Read", json!({"path": "/workspace/a.txt"})).await.text().contains("two"));
+    let other = call(&second, "Read", json!({"path": "/workspace/a.txt"})).await;
+    assert!(other.text().contains("one"), "the other endpoint has its own: {}", other.text());
+    assert_eq!(other.structured.unwrap()["path"], "/workspace/a.txt");
+    first.endpoint.close().await.unwrap();
+    assert_eq!(desk.there(), 1);
+    let closed = Call { tool: "Read".into(), arguments: Map::new(), progress: None };
+    assert_eq!(first.endpoint.call(closed).await.unwrap_err().code(), ErrorCode::ProviderUnavailable);
+    first.endpoint.close().await.unwrap();
+    drop(second);
+    let gone = async {
+        while desk.there() > 0 || desk.provider.machines() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), gone)
+        .await
+        .expect("a dropped endpoint takes its sandbox along");
+}
+
+#[tokio::test]
+async fn what_tools_made_besides_ends_with_the_endpoint() {
+    let desk = desk();
+    let opened = desk.source.open(map(json!({"profile": "sandbox"}))).await.unwrap();
+    let made = call(&opened, "sandbox_create", json!({"name": "more"})).await;
+    assert!(!made.is_error && desk.there() == 2, "{}", made.text());
+    let listed = call(&opened, "sandbox_list", json!({})).await.structured.unwrap();
+    assert_eq!(listed["sandboxes"].as_array().unwrap().len(), 2, "and no others are seen");
+    opened.endpoint.close().await.unwrap();
+    assert_eq!(desk.there(), 0);
+}
+
+#[tokio::test]
+async fn folders_are_mounted_below_what_the_operator_allows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| {
+        std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        folder.path().join(name).to_str().unwrap().to_owned()
+    };
+    let (skills, data, other) = (path("skills/codegen"), path("data"), path("other"));
+    std::os::unix::fs::symlink(&other, format!("{data}/link")).unwrap();
+    let mut desk = desk();
+    desk.source = desk.source.mountable(&folder.path().join("skills"), Access::ReadOnly).unwrap();
+    desk.source = desk.source.mountable(Path::new(&data), Access::ReadWrite).unwrap();
+    let mounts = |source: &str, readonly: bool| {
+        map(json!({"mounts": [{"source": source, "target": "/skills/codegen", "readonly": readonly}]}))
+    };
+    for (source, readonly) in [(&skills, true), (&data, true), (&data, false)] {
+        let opened = desk.source.open(mounts(source, readonly)).await.unwrap();
+        let sandbox = desk.all().pop().unwrap();
+        let expected = if readonly { Access::ReadOnly } else { Access::ReadWrite };
+        let mount = &sandbox.spec.mounts[0];
+        assert_eq!((mount.source.to_str().unwrap(), mount.access), (source.as_str(), expected));
+        opened.endpoint.close().await.unwrap();
+    }
+    let up = format!("{data}/../other");
+    for (source, readonly) in [
+        (&skills, false),
+        (&other, true),
+        (&up, true),
+        (&format!("{data}/link"), true),
+        (&"/absent".to_owned(), true),
+    ] {
+        let error = desk.source.open(mounts(source, readonly)).await.err().unwrap();
+        assert_eq!(error.code(), ErrorCode::PathDenied, "{source}");
+    }
+    assert_eq!(desk.there(), 0);
+    assert!(desk.source.takes_mounts());
+}
+
+#[tokio::test]
+async fn what_fails_on_the_way_leaves_no_sandbox() {
+    let desk = desk();
+    let refused = [
+        (json!({"limits": {"memory_bytes": 1}}), ErrorCode::ArgsInvalid),
+        (json!({"mounts": [{"source": "/", "target": "/x", "readonly": true}]}), ErrorCode::PathDenied),
+        // It is there when its files turn out to be too large.
+        (
+            json!({"limits": {"disk_bytes": 1 << 20}, "files": {"/a": "x".repeat(2 << 20)}}),
+            ErrorCode::LimitDisk,
+        ),
+    ];
+    for (args, code) in refused {
+        let error = desk.source.open(map(args)).await.err().unwrap();
+        assert_eq!((error.code(), desk.there()), (code, 0), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_opening_that_is_given_up_leaves_no_sandbox_even_if_it_is_made_later() {
+    let desk = desk();
+    desk.ledger.hold(true);
+    let waiting = |runs: usize| {
+        let ledger = desk.ledger.clone();
+        async move {
+            while ledger.waiting() != runs {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        }
+    };
+    tokio::select! {
+        _ = desk.source.open(Map::new()) => panic!("the ledger waits"),
+        () = waiting(1) => {}
+    }
+    // Whoever looks now finds nothing; it is made afterwards.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    desk.ledger.hold(false);
+    waiting(0).await;
+    tokio::time::sleep(LATER).await;
+    let gone = async {
+        while desk.there() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("it is looked for again");
+}
+
+#[test]
+fn arguments_are_checked_with_their_names() {
+    let desk = desk();
+    for args in
+        [json!({}), json!({"profile": "rlm"}), json!({"profile": "{{scenario.p}}"}), json!({"branch": "b"})]
+    {
+        desk.source.check(&map(args)).unwrap();
+    }
+    let refused = [
+        (json!({"image": "x"}), "no argument `image`"),
+        (json!({"profile": "none"}), "no profile `none`"),
+        (json!({"profile": 1}), "`profile` is a number"),
+        (json!({"files": ["x"]}), "`files` is a list"),
+        (json!({"files": {"x": "y"}}), "not a sandbox path"),
+        (json!({"files": {"/x": 1}}), "`files./x` is a number"),
+        (json!({"limits": {"fuel": 1}}), "`limits.fuel`"),
+        (json!({"limits": {"disk_bytes": "1"}}), "`limits.disk_bytes`"),
+        (json!({"limits": 1}), "`limits` is a number"),
+        (json!({"env": {"A": 1}}), "`env.A`"),
+    ];
+    for (args, part) in refused {
+        let error = desk.source.check(&map(args)).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ArgsInvalid);
+        assert!(error.message().contains(part), "{part}: {error}");
+    }
+    let big = json!({"files": {"/a": "x".repeat(MAX_FILES / 2), "/b": "x".repeat(MAX_FILES / 2 + 1)}});
+    assert_eq!(desk.source.check(&map(big)).unwrap_err().code(), ErrorCode::TooLarge);
+}

@@ -1,1 +1,277 @@
+//! Clients against real servers: what passes through, in both eras and by every transport.
 
+use std::sync::Mutex;
+
+use dormouse_core::{Error, ErrorCode};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::json;
+
+use super::*;
+use crate::testing::server::{Heard, Server, legacy, streamable};
+use crate::{Call, Progress};
+
+mod hostile;
+
+#[derive(Default)]
+struct Steps(Mutex<Vec<(String, Option<f64>, Option<f64>)>>);
+
+impl Progress for Steps {
+    fn progress(&self, message: &str, done: Option<f64>, total: Option<f64>) {
+        self.0.lock().unwrap().push((message.into(), done, total));
+    }
+}
+
+fn call(tool: &str) -> Call {
+    let Json::Object(arguments) = json!({"n": 7}) else { panic!("a map") };
+    Call { tool: tool.into(), arguments, progress: None }
+}
+
+async fn code(endpoint: &dyn Endpoint, tool: &str) -> (ErrorCode, String) {
+    let error = endpoint.call(call(tool)).await.unwrap_err();
+    (error.code(), error.message().to_owned())
+}
+
+/// What every server of the tests is to show through every transport.
+async fn check_all(endpoint: &dyn Endpoint) {
+    let tools = endpoint.list().await.unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["echo", "slow", "progress", "fails"]);
+    assert_eq!(tools[0].annotations, Some(json!({"readOnlyHint": true, "x-own": [1]})));
+    assert_eq!(tools[0].input_schema["x-own"], true);
+    assert_eq!(tools[0].output_schema, Some(json!({"type": "object"})));
+    let answer = endpoint.call(call("echo")).await.unwrap();
+    assert_eq!(answer.structured, Some(json!({"args": {"n": 7}, "deep": [null, 1.5]})));
+    assert_eq!(answer.content[1], json!({"type": "x-own", "data": {"a": 1}}));
+    assert_eq!((answer.text(), answer.is_error), ("one\ntwo".into(), false));
+    let failed = endpoint.call(call("fails")).await.unwrap();
+    assert!(failed.is_error && failed.text() == "no");
+    let steps = Arc::new(Steps::default());
+    endpoint.call(Call { progress: Some(steps.clone()), ..call("progress") }).await.unwrap();
+    let expected = [("step 1".into(), Some(1.0), Some(2.0)), ("step 2".into(), Some(2.0), Some(2.0))];
+    assert_eq!(*steps.0.lock().unwrap(), expected);
+    assert_eq!(code(endpoint, "picky").await, (ErrorCode::ArgsInvalid, "n is odd".into()));
+    assert_eq!(code(endpoint, "absent").await.0, ErrorCode::NotFound);
+    let (code, message) = code(endpoint, "breaks").await;
+    assert_eq!(code, ErrorCode::ProviderUnavailable);
+    assert!(
+        message.contains("-32603") && message.contains("broke") && !message.contains('\u{1b}'),
+        "{message}"
+    );
+}
+
+/// A call that is given up is told to the server; its late answer disturbs nobody.
+async fn check_cancel(endpoint: &dyn Endpoint, heard: &Heard) {
+    let slow = tokio::time::timeout(Duration::from_millis(300), endpoint.call(call("slow"))).await;
+    assert!(slow.is_err());
+    let told = heard.until("notifications/cancelled").await;
+    let messages = heard.messages.lock().unwrap().clone();
+    let asked = messages.iter().find(|message| message["params"]["name"] == "slow").unwrap();
+    assert_eq!(told["params"]["requestId"], asked["id"]);
+    assert_eq!(endpoint.call(call("echo")).await.unwrap().text(), "one\ntwo");
+}
+
+#[tokio::test]
+async fn a_legacy_server_is_reached_at_its_stream_and_by_an_entry_s_address() {
+    for container in [true, false] {
+        let heard = Heard::default();
+        let server = Server::start(legacy(heard.clone())).await;
+        let endpoint = match container {
+            true => open_container(&server.url(""), true).await.unwrap(),
+            false => open_url(&server.url("/sse"), &BTreeMap::new()).await.unwrap().endpoint,
+        };
+        heard.until("notifications/initialized").await;
+        let asked = heard.methods().into_iter().filter(|method| method != "server/discover");
+        assert_eq!(asked.collect::<Vec<_>>(), ["initialize", "notifications/initialized"]);
+        check_all(endpoint.as_ref()).await;
+        check_cancel(endpoint.as_ref(), &heard).await;
+        endpoint.close().await.unwrap();
+        assert_eq!(code(endpoint.as_ref(), "echo").await.0, ErrorCode::ProviderUnavailable);
+    }
+}
+
+#[tokio::test]
+async fn a_streamable_server_of_the_older_era_has_its_session() {
+    let heard = Heard::default();
+    let server = Server::start(streamable(heard.clone())).await;
+    let headers = BTreeMap::from([("x-key".to_owned(), "secret".to_owned())]);
+    let opened = open_url(&server.url("/mcp"), &headers).await.unwrap();
+    assert_eq!(opened.url, server.url("/mcp"));
+    assert_eq!(heard.methods(), ["server/discover", "initialize", "notifications/initialized"]);
+    check_all(opened.endpoint.as_ref()).await;
+    check_cancel(opened.endpoint.as_ref(), &heard).await;
+    opened.endpoint.close().await.unwrap();
+    assert_eq!(heard.until("DELETE").await["session"], "s-1");
+    for headers in heard.headers.lock().unwrap().iter().skip(2) {
+        assert_eq!(
+            (&headers["mcp-protocol-version"], &headers["x-key"]),
+            (&"2025-11-25".parse().unwrap(), &"secret".parse().unwrap())
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_container_without_a_stream_is_reached_at_mcp() {
+    let server = Server::start(streamable(Heard::default())).await;
+    let endpoint = open_container(&server.url(""), false).await.unwrap();
+    check_all(endpoint.as_ref()).await;
+}
+
+/// A server of the official kit, which speaks both eras.
+#[derive(Clone, Default)]
+struct Kit {
+    cancelled: Arc<tokio::sync::Notify>,
+    versions: Arc<Mutex<Vec<String>>>,
+}
+
+impl ServerHandler for Kit {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer", "x-mcp-header": "N"}}});
+        let Json::Object(schema) = schema else { return Err(ErrorData::internal_error("no schema", None)) };
+        Ok(ListToolsResult::with_all_items(vec![Tool::new("echo", "It echoes.", Arc::new(schema))]))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let version = context.protocol_version().map(|version| version.to_string());
+        self.versions.lock().unwrap().push(version.unwrap_or_default());
+        if request.name == "slow" {
+            context.ct.cancelled().await;
+            self.cancelled.notify_one();
+            return Err(ErrorData::internal_error("too late", None));
+        }
+        if let Some(token) = context.meta.get_progress_token() {
+            let progress = ProgressNotificationParam::new(token, 1.0).with_message("half").with_total(2.0);
+            let _ = context.peer.notify_progress(progress).await;
+        }
+        let mut result = CallToolResult::success(vec![ContentBlock::text("hello")]);
+        result.structured_content = Some(json!({"n": request.arguments.unwrap_or_default()["n"]}));
+        Ok(result.into())
+    }
+}
+
+async fn kit(kit: &Kit) -> Server {
+    let kit = kit.clone();
+    let config = StreamableHttpServerConfig::default();
+    let service =
+        StreamableHttpService::new(move || Ok(kit.clone()), LocalSessionManager::default().into(), config);
+    Server::start(axum::Router::new().nest_service("/mcp", service)).await
+}
+
+#[tokio::test]
+async fn a_server_of_the_official_kit_is_reached_in_both_eras() {
+    let of = Kit::default();
+    let server = kit(&of).await;
+    let place = Place::new(&server.url("/mcp"), &BTreeMap::new()).unwrap();
+    let old = Arc::new(Streamable::new(place));
+    let old: Arc<dyn Endpoint> = Arc::new(remote::initialize(old, Patience::default()).await.unwrap());
+    let new = open_url(&server.url("/mcp"), &BTreeMap::new()).await.unwrap().endpoint;
+    for endpoint in [old, new] {
+        assert_eq!(endpoint.list().await.unwrap()[0].name, "echo");
+        let steps = Arc::new(Steps::default());
+        let answer = endpoint.call(Call { progress: Some(steps.clone()), ..call("echo") }).await.unwrap();
+        assert_eq!((answer.text(), answer.structured), ("hello".into(), Some(json!({"n": 7}))));
+        assert_eq!(*steps.0.lock().unwrap(), [("half".to_owned(), Some(1.0), Some(2.0))]);
+        let slow = tokio::time::timeout(Duration::from_millis(300), endpoint.call(call("slow"))).await;
+        assert!(slow.is_err());
+        let cancelled = tokio::time::timeout(Duration::from_secs(20), of.cancelled.notified()).await;
+        assert!(cancelled.is_ok(), "the server hears that the call is given up");
+        endpoint.close().await.unwrap();
+    }
+    assert_eq!(*of.versions.lock().unwrap(), ["2025-11-25", "2025-11-25", "2026-07-28", "2026-07-28"]);
+}
+
+/// A server of the older era in the shell's language. It ends when it is asked what it does not know, if `strict` is set.
+const SCRIPT: &str = r#"
+echo "hello on the error output" >&2
+echo "a greeting that is no message"
+sleep 1000 & echo $! > "$PIDS"; echo $$ >> "$PIDS"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+  case "$line" in
+    *'"server/discover"'*) [ -n "$STRICT" ] && exit 1
+      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}\n' "$id" ;;
+    *'"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"tools/list"'*) say '{"tools":[{"name":"env","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) say "{\"content\":[{\"type\":\"text\",\"text\":\"$SECRET/$1/${CARGO_MANIFEST_DIR:-none}\"}]}" ;;
+  esac
+done
+"#;
+
+fn is_alive(pid: &str) -> bool {
+    // A zombie of another parent counts as gone.
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+async fn until_gone(pids: &[String]) {
+    let waited = async {
+        while pids.iter().any(|pid| is_alive(pid)) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waited).await.expect("the whole group ends");
+}
+
+#[tokio::test]
+async fn a_program_is_greeted_called_and_ended_with_all_that_it_started() {
+    for (strict, dropped) in [("", false), ("1", false), ("", true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let pids = folder.path().join("pids");
+        let env = [("PIDS", pids.to_str().unwrap()), ("STRICT", strict), ("SECRET", "s")];
+        let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let args = ["-c", SCRIPT, "sh", "an argument"].map(str::to_owned);
+        let opened = open_command("sh", &args, &env).await.unwrap();
+        assert_eq!(opened.endpoint.list().await.unwrap()[0].name, "env");
+        let answer = opened.endpoint.call(call("env")).await.unwrap();
+        assert_eq!(answer.text(), "s/an argument/none", "only the environment that was given");
+        let pids: Vec<String> = std::fs::read_to_string(pids).unwrap().lines().map(str::to_owned).collect();
+        assert!(pids.len() == 2 && pids.iter().all(|pid| is_alive(pid)));
+        match dropped {
+            true => drop(opened),
+            false => opened.endpoint.close().await.unwrap(),
+        }
+        until_gone(&pids).await;
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_be_started_or_ends_at_once_is_an_error() {
+    let none = BTreeMap::new();
+    let error = open_command("/no/such/program", &[], &none).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
+    let error = open_command("true", &[], &none).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
+}
+
+#[test]
+fn addresses_and_headers_are_checked() {
+    let with = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+    check_url("http://localhost:1/x", &with("authorization", "Bearer x")).unwrap();
+    for url in ["", "x", "ftp://x/", "http://", "file:///x", "http://a:b@x/", "/mcp"] {
+        assert_eq!(check_url(url, &BTreeMap::new()).unwrap_err().code(), ErrorCode::ArgsInvalid, "{url}");
+    }
+    for (name, value) in
+        [("host", "x"), ("Mcp-Session-Id", "x"), ("a b", "x"), ("x", "a\nb"), ("Accept", "x")]
+    {
+        let error = check_url("http://localhost:1/x", &with(name, value)).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ArgsInvalid, "{name}");
+    }
+}
