@@ -6,6 +6,7 @@ use std::path::Path;
 use dormouse_core::{Error, ErrorCode, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Location, Spanned};
 
 /// Largest file, in bytes (1 MiB).
@@ -104,7 +105,7 @@ impl Source {
             with_snippet: false,
         };
         serde_saphyr::from_str_with_options(&self.text, options).map_err(|error| {
-            let message = told(&error.to_string());
+            let message = told(&error);
             self.error(error.location(), &message)
         })
     }
@@ -129,9 +130,22 @@ impl Source {
     }
 }
 
-/// A parser's message without its own form of the place, on one line, bounded.
-fn told(message: &str) -> String {
-    let line = message.lines().next().unwrap_or_default();
+/// What the parser says, in words for people: without its own form of the place, on one line, bounded.
+fn told(error: &serde_saphyr::Error) -> String {
+    let whole = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
+    let line = whole.lines().next().unwrap_or_default();
     let line = line.split_once(" at line ").map_or(line, |(before, _)| before);
-    line.chars().map(|char| if char.is_control() { ' ' } else { char }).take(MAX_MESSAGE).collect()
+    let words = match error.without_snippet() {
+        serde_saphyr::Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => {
+            "a file has one document"
+        }
+        serde_saphyr::Error::Budget { .. } => {
+            "the file has too many values, or is nested too deep, or repeats too much"
+        }
+        serde_saphyr::Error::InvalidScalar { ty, .. } if ty.starts_with('u') => {
+            "expected a whole number, not below 0"
+        }
+        _ => line,
+    };
+    words.chars().map(|char| if char.is_control() { ' ' } else { char }).take(MAX_MESSAGE).collect()
 }

@@ -229,7 +229,7 @@ impl TurnRecord {
     /// The calls of tools among its steps.
     pub fn calls(&self) -> impl Iterator<Item = &CallRecord> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Called(call) => Some(call),
+            Step::Called(call) => Some(&**call),
             Step::Said { .. } => None,
         })
     }
@@ -247,7 +247,7 @@ pub enum Step {
         latency_ms: f64,
     },
     /// A tool was called.
-    Called(CallRecord),
+    Called(Box<CallRecord>),
 }
 
 /// One call of a tool.

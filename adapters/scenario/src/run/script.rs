@@ -87,7 +87,7 @@ async fn step(session: &mut Session<'_>, scripted: &ToolCall, record: &mut TurnR
             record.status = status_of(error);
         }
     }
-    record.steps.push(Step::Called(called));
+    record.steps.push(Step::Called(called.into()));
 }
 
 /// What `save_as` keeps of an answer.

@@ -51,7 +51,7 @@ async fn talk(
         }
         for wanted in &answer.wanted {
             let (called, told) = wish(session, wanted).await;
-            record.steps.push(Step::Called(called));
+            record.steps.push(Step::Called(called.into()));
             if session.is_cancelled() {
                 return Err(cancelled());
             }

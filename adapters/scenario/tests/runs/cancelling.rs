@@ -72,7 +72,10 @@ async fn a_run_whose_future_is_dropped_closes_its_scopes() {
         () = observer.token.cancelled() => {}
     }
     // The scopes close in tasks of their own.
-    while stage.double.live() > 0 {
-        tokio::task::yield_now().await;
-    }
+    let closed = async {
+        while stage.double.live() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), closed).await.unwrap();
 }

@@ -20,6 +20,19 @@ fn the_files_of_the_worked_example_are_whole() {
     }
 }
 
+#[test]
+fn the_arena_of_the_document_can_be_read() {
+    let document = include_str!("../../../../docs/scenarios.md");
+    let block = document.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let stage = super::Stage::new();
+    stage.file("skills/codegen/SKILL.md", "---\nname: codegen\n---\n");
+    let turns = "kind: Scenario\nspec: {id: fix-the-bug, turns: [{tool_calls: [{tool: Bash}]}]}\n";
+    stage.file("scenarios/fix-the-bug.scenario.yaml", turns);
+    let plan = stage.plan(block).unwrap();
+    assert_eq!((plan.name.as_str(), plan.scenarios.len()), ("codegen", 2));
+    assert_eq!(plan.scenarios[1].repetitions, 3);
+}
+
 /// A source that takes any arguments.
 struct Anything;
 

@@ -21,7 +21,7 @@ fn a_mistake_is_told_with_file_line_and_column() {
     for (text, wanted) in [
         ("spec:\n  servers: []\n".to_owned(), "arena.yaml:2:3: unknown field `servers`"),
         ("spec:\n  scenarios: [\n".to_owned(), "arena.yaml:"),
-        ("spec:\n  scenarios: []\n  scenarios: []\n".to_owned(), "arena.yaml:3:3: "),
+        ("spec:\n  scenarios: []\n  scenarios: []\n".to_owned(), "arena.yaml:3:3: duplicate mapping key"),
         (arena("forever", TURNS), "arena.yaml:3:7: `forever` is no scope"),
         (
             arena("run", TURNS).replace("source: double", "source: double\n      url: http://h"),
