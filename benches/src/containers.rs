@@ -25,9 +25,23 @@ const FILE: usize = 1_000_000;
 
 /// What the engine's own command line is given to start the same container.
 const CREATE: [&str; 17] = [
-    "run", "-d", "--name", PEER, "--network=none", "--read-only", "--cap-drop=ALL", "--init",
-    "--security-opt=no-new-privileges", "--pids-limit=256", "--memory=2g", "--cpus=1", "--tmpfs=/tmp",
-    "--mount=type=volume,destination=/workspace", "--log-driver=none", IMAGE, "sleep",
+    "run",
+    "-d",
+    "--name",
+    PEER,
+    "--network=none",
+    "--read-only",
+    "--cap-drop=ALL",
+    "--init",
+    "--security-opt=no-new-privileges",
+    "--pids-limit=256",
+    "--memory=2g",
+    "--cpus=1",
+    "--tmpfs=/tmp",
+    "--mount=type=volume,destination=/workspace",
+    "--log-driver=none",
+    IMAGE,
+    "sleep",
 ];
 
 struct Desk {
@@ -45,7 +59,10 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     }
     let desk = Desk::new(bench, 0)?;
     if let Err(error) = bench.runtime.block_on(desk.provider.ready()) {
-        return Ok(wanted.into_iter().map(|id| Row::new(id, "containers", "ms", Err(error.to_string()))).collect());
+        return Ok(wanted
+            .into_iter()
+            .map(|id| Row::new(id, "containers", "ms", Err(error.to_string())))
+            .collect());
     }
     let mut rows = Vec::new();
     for id in wanted {
@@ -67,7 +84,8 @@ impl Desk {
         let rules = Rules { fallback: false, ..Rules::default() };
         let dormouse =
             Dormouse::builder()?.allocation(Allocation::OnDemand).state(&state).rules(rules).build()?;
-        let settings = Settings { state: Some(state), images: vec![IMAGE.into()], warm, ..Settings::default() };
+        let settings =
+            Settings { state: Some(state), images: vec![IMAGE.into()], warm, ..Settings::default() };
         let _entered = bench.runtime.enter();
         let provider = DockerProvider::new(settings)?;
         let sandboxes = dormouse.sandboxes()?.clone();
@@ -203,7 +221,8 @@ fn files(bench: &Bench, desk: &Desk) -> Result<Row> {
         let path = dormouse::GuestPath::parse(&format!("/workspace/{number}"))?;
         bench.runtime.block_on(desk.sandboxes.write(&owner, &handle, path, content.clone()))?;
     }
-    let move_to = |provider| bench.runtime.block_on(desk.sandboxes.move_to(&owner, &handle, provider, 64 << 20));
+    let move_to =
+        |provider| bench.runtime.block_on(desk.sandboxes.move_to(&owner, &handle, provider, 64 << 20));
     let ours: Turn<'_> = Box::new(|| {
         move_to(ProviderName::Docker)?;
         let begin = Instant::now();
@@ -212,11 +231,14 @@ fn files(bench: &Bench, desk: &Desk) -> Result<Row> {
         move_to(ProviderName::Wasm)?;
         Ok(vec![ms])
     });
-    let theirs: Turn<'_> = Box::new(|| Ok(vec![desk.first(bench, WarmPool::None).and_then(|(ms, id)| {
-        desk.end(bench, &id)?;
-        Ok(ms)
-    })?]));
+    let theirs: Turn<'_> = Box::new(|| {
+        Ok(vec![desk.first(bench, WarmPool::None).and_then(|(ms, id)| {
+            desk.end(bench, &id)?;
+            Ok(ms)
+        })?])
+    });
     let [ours, theirs] = take_turns(bench.few(8), [ours, theirs]);
     desk.end(bench, &id)?;
-    Ok(Row::new("docker-files", "the same with 100 MB of files from wasm", "ms", ours).peer("ours without files", theirs))
+    Ok(Row::new("docker-files", "the same with 100 MB of files from wasm", "ms", ours)
+        .peer("ours without files", theirs))
 }

@@ -32,7 +32,11 @@ fn a_command_that_wasm_does_not_have_runs_in_a_container_on_a_copy_of_the_files(
     assert_eq!(status["exit_code"], 1, "{status}");
     // What nobody has is missing still, and what is here stays here.
     let nobody = desk.exec("cell", "no-such-command");
-    assert_eq!((&nobody["exit_code"], &nobody["missing"]), (&json!(127), &json!(["no-such-command"])), "{nobody}");
+    assert_eq!(
+        (&nobody["exit_code"], &nobody["missing"]),
+        (&json!(127), &json!(["no-such-command"])),
+        "{nobody}"
+    );
     let here = desk.exec("cell", "echo here");
     assert_eq!((&here["provider"], &here["elsewhere"]), (&json!("wasm"), &json!(null)));
     desk.close();
@@ -65,8 +69,12 @@ fn con_06_without_fallback_a_missing_engine_is_an_error_with_a_hint() {
 fn files_go_from_wasm_to_a_container_and_back() {
     let Some(desk) = Desk::new("moving files") else { return };
     desk.call("sandbox_create", json!({"name": "box"}));
-    desk.exec("box", "mkdir -p a/b; echo text > a/b/f; ln -s f a/b/link; printf '\\x00\\xff' > bytes; touch empty");
-    let sum = desk.exec("box", "find . -type f | sort | xargs sha256sum; readlink a/b/link")["stdout"].clone();
+    desk.exec(
+        "box",
+        "mkdir -p a/b; echo text > a/b/f; ln -s f a/b/link; printf '\\x00\\xff' > bytes; touch empty",
+    );
+    let sum =
+        desk.exec("box", "find . -type f | sort | xargs sha256sum; readlink a/b/link")["stdout"].clone();
     let sandboxes = lasting::sandboxes(&desk.dormouse);
     let (owner, handle) = (Owner::local(), Handle::IdOrName("box"));
     for provider in [ProviderName::Docker, ProviderName::Wasm, ProviderName::Docker] {

@@ -47,7 +47,11 @@ fn compare(language: &str, snippets: &[&str]) {
     let mut differ = Vec::new();
     for code in snippets {
         let (container, cell) = (ask("box", code), ask("cell", code));
-        assert_eq!((&container["provider"], &cell["provider"]), (&json!("docker"), &json!("wasm")), "{container}");
+        assert_eq!(
+            (&container["provider"], &cell["provider"]),
+            (&json!("docker"), &json!("wasm")),
+            "{container}"
+        );
         if told(container.clone()) != told(cell.clone()) {
             differ.push(format!("{code}\n  docker {}\n  wasm   {}", told(container), told(cell)));
         }
@@ -78,7 +82,8 @@ fn s3_10_variables_last_are_listed_and_go() {
     assert_eq!(on("sandbox_eval", json!({"code": "x + 1"}))["result"], json!({"type": "int", "value": 43}));
     assert_eq!(on("sandbox_get_var", json!({"name": "y", "query": "sum(value)"}))["result"]["value"], 3);
     let listed = on("sandbox_vars", json!({}));
-    let names: Vec<&str> = listed["variables"].as_array().unwrap().iter().filter_map(|v| v["name"].as_str()).collect();
+    let names: Vec<&str> =
+        listed["variables"].as_array().unwrap().iter().filter_map(|v| v["name"].as_str()).collect();
     assert!(names.contains(&"x") && names.contains(&"y"), "{listed}");
     let unknown = on("sandbox_get_var", json!({"name": "z"}));
     assert_eq!(unknown["error"]["code"], "not_found");

@@ -36,10 +36,8 @@ fn repository(folder: &Path) {
 fn s4_15_the_workflow_runs_in_a_container() {
     let Some(desk) = Desk::new("s4_15") else { return };
     repository(&desk.folder.path().join("shared/repo"));
-    let made = desk.call(
-        "sandbox_create",
-        json!({"name": "work", "image": FULL, "repo": "file:///shared/repo"}),
-    );
+    let made =
+        desk.call("sandbox_create", json!({"name": "work", "image": FULL, "repo": "file:///shared/repo"}));
     assert_eq!((&made["provider"], &made["error"]), (&json!("docker"), &json!(null)), "{made}");
     let surface = desk.surface(Profile::Sprites);
     let call = |tool: &str, arguments: Json| -> Json {
@@ -48,9 +46,8 @@ fn s4_15_the_workflow_runs_in_a_container() {
         assert!(!reply.is_error, "{tool}: {}", reply.text);
         reply.structured
     };
-    let run = |command: &str| {
-        call("sprite_exec", json!({"name": "work", "command": command, "timeout": 60_000}))
-    };
+    let run =
+        |command: &str| call("sprite_exec", json!({"name": "work", "command": command, "timeout": 60_000}));
     let installed = run("npm install --offline --no-audit --no-fund");
     assert_eq!(installed["exitCode"], 0, "{installed}");
     let checkpoint = call("sprite_checkpoint", json!({"name": "work", "checkpointName": "pre-test"}));

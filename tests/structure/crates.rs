@@ -22,7 +22,7 @@ const OURS: [(&str, &[&str]); 18] = [
     ("dormouse-models", &["dormouse-core"]),
     ("dormouse-packages", &["dormouse-core"]),
     ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
-    ("dormouse-scenario", &["dormouse-core", "dormouse-sources"]),
+    ("dormouse-scenario", &["dormouse-core", "dormouse-models", "dormouse-sources"]),
     ("dormouse-sources", &["dormouse-core", "dormouse-tools"]),
     (
         "dormouse-cli",
@@ -45,16 +45,20 @@ const OURS: [(&str, &[&str]); 18] = [
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 18] = [
+const THEIRS: [(&str, &[&str]); 22] = [
+    ("bollard", &["dormouse-docker"]),
+    ("jsonschema", &["dormouse-sources"]),
+    ("maud", &["dormouse-scenario"]),
+    ("serde-saphyr", &["dormouse-scenario"]),
     ("wasmtime", &["dormouse-wasm", "xtask"]),
     ("wasmtime-wasi", &["dormouse-wasm", "xtask"]),
     ("cap-std", &["dormouse-tools", "dormouse-wasm"]),
     ("rusqlite", &["dormouse-store"]),
     ("zstd", &["dormouse-store"]),
-    ("tar", &["dormouse-packages", "dormouse-tools"]),
+    ("tar", &["dormouse-docker", "dormouse-packages", "dormouse-tools"]),
     ("zip", &["dormouse-packages", "dormouse-tools"]),
     ("swc_ts_fast_strip", &["dormouse-wasm"]),
-    ("reqwest", &["dormouse-git", "dormouse-models", "dormouse-packages"]),
+    ("reqwest", &["dormouse-git", "dormouse-models", "dormouse-packages", "dormouse-sources"]),
     ("nodejs-semver", &["dormouse-packages"]),
     ("pep508_rs", &["dormouse-packages"]),
     ("pubgrub", &["dormouse-packages"]),

@@ -24,7 +24,8 @@ use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 pub(crate) use serve::{Serve, serve};
 
 use crate::args::{
-    BoundArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs, SkillArgs, StateArgs,
+    BoundArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs, SkillArgs,
+    StateArgs,
 };
 
 /// What `eval` shall do.

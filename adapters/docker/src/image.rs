@@ -145,7 +145,7 @@ fn missing(reference: &str, pulled: bool) -> Error {
 }
 
 /// The image of a reference, if the engine has it.
-async fn look(engine: &Engine, reference: &str) -> Result<Option<Image>> {
+pub(crate) async fn look(engine: &Engine, reference: &str) -> Result<Option<Image>> {
     let docker = engine.docker().await?;
     let what = "look at an image";
     let looked = engine.ask(what, async {

@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::container::Size;
 use crate::engine::Engine;
-use crate::image::{Images, allowed};
+use crate::image::{Images, allowed, look};
 use crate::machine::DockerMachine;
 use crate::pool::Pool;
 use crate::programs::DockerPrograms;
@@ -93,6 +93,23 @@ impl DockerProvider {
         self.inner.pool.expect(&image, Size::of(spec));
         Pool::refill(&self.inner);
         Ok(())
+    }
+
+    /// Whether the engine has an image. Fetches nothing.
+    ///
+    /// # Errors
+    /// `provider_unavailable`; `capability_unavailable` for one that is there and cannot be used.
+    pub async fn has_image(&self, image: &str) -> Result<bool> {
+        Ok(look(&self.inner.engine, image).await?.is_some())
+    }
+
+    /// What the engine has of this installation: the names of containers and volumes. After [`Provider::close`] there is
+    /// nothing of this process.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub async fn left(&self) -> Result<Vec<String>> {
+        self.inner.identity.left(&self.inner.engine).await
     }
 
     /// How many containers wait.

@@ -67,6 +67,22 @@ impl Identity {
         HashMap::from([("label", vec![format!("{label}={value}")])])
     }
 
+    /// The names of the installation's containers and volumes.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn left(&self, engine: &Engine) -> Result<Vec<String>> {
+        let docker = engine.docker().await?;
+        let filter = Self::filter(OWNER, &self.owner);
+        let options = ListContainersOptionsBuilder::default().all(true).filters(&filter).build();
+        let containers = engine.ask("list containers", docker.list_containers(Some(options))).await?;
+        let options = ListVolumesOptionsBuilder::default().filters(&filter).build();
+        let volumes = engine.ask("list volumes", docker.list_volumes(Some(options))).await?;
+        let names = containers.into_iter().flat_map(|container| container.names.unwrap_or_default());
+        let volumes = volumes.volumes.unwrap_or_default().into_iter().map(|volume| volume.name);
+        Ok(names.chain(volumes).collect())
+    }
+
     /// Removes what processes of this installation left behind that are no more. Answers how many containers it were.
     ///
     /// # Errors

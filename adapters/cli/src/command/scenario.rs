@@ -42,7 +42,11 @@ pub(crate) fn run(place: &PlaceArgs, command: ScenarioCommand) -> std::result::R
 
 fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, Failure> {
     let plan = Plan::load(&arguments.files)?;
-    let folders = folders(&arguments.files)?;
+    // The skills that the files name may be mounted, read-only, and whatever else lies beside the files.
+    let folders: Vec<PathBuf> = folders(&arguments.files)?
+        .into_iter()
+        .chain(plan.skills.iter().map(|(_, path)| path.clone()))
+        .collect();
     let mut meant = settings::mcp(&arguments.tools)?;
     // What sandboxes hold is gone with the run, unless it is to stay.
     let failed = |error| Error::internal("there is no folder for the sandboxes", error);

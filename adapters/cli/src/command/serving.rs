@@ -32,7 +32,8 @@ impl Serving {
     /// As [`dormouse::Builder::build`].
     pub(super) fn new(place: &PlaceArgs, meant: Mcp) -> Result<Self> {
         let rules = settings::docker::rules(&meant.docker);
-        let mut builder = settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
+        let mut builder =
+            settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
         if let Some(folder) = &meant.state {
             builder = builder.state(folder);
         }
@@ -47,9 +48,7 @@ impl Serving {
         }
         // Last: what somebody here has needs no container.
         let docker = match &meant.state {
-            Some(folder) => {
-                settings::docker::offer(&dormouse, &meant.docker, folder, &meant.docker_roots)?
-            }
+            Some(folder) => settings::docker::offer(&dormouse, &meant.docker, folder, &meant.docker_roots)?,
             None => None,
         };
         Ok(Self { dormouse, sandboxes, docker, meant })

@@ -17,7 +17,8 @@ pub(crate) fn rules(arguments: &DockerArgs) -> Rules {
         "docker" => ProviderName::Docker,
         _ => ProviderName::Wasm,
     };
-    let memory = if provider == ProviderName::Docker { rules.container_memory } else { rules.defaults.memory };
+    let memory =
+        if provider == ProviderName::Docker { rules.container_memory } else { rules.defaults.memory };
     let defaults = SandboxSpec { provider, memory, ..rules.defaults.clone() };
     Rules { defaults, fallback: !arguments.no_fallback, ..rules }
 }
@@ -49,11 +50,7 @@ pub(crate) fn provider(
 
 /// A container that nothing is asked of.
 pub(crate) fn container(rules: &Rules) -> SandboxSpec {
-    SandboxSpec {
-        provider: ProviderName::Docker,
-        memory: rules.container_memory,
-        ..rules.defaults.clone()
-    }
+    SandboxSpec { provider: ProviderName::Docker, memory: rules.container_memory, ..rules.defaults.clone() }
 }
 
 /// The engine alone, to look at.

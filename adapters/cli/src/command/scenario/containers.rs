@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use dormouse::sandbox::SpecMount;
 use dormouse::{GuestPath, Result};
 use dormouse_docker::{DockerProvider, Published, PublishedSpec};
-use dormouse_sources::docker::{ContainerAsk, Containers, Running};
+use dormouse_sources::{ContainerAsk, Containers, Running};
 use tokio::sync::Mutex;
 
 /// Longest time of a program in a container; whoever asks for it waits less.
