@@ -74,7 +74,14 @@ impl Engine {
         what: &str,
         answer: impl Future<Output = std::result::Result<T, Fault>>,
     ) -> Result<T> {
-        match timeout(self.answer_within, answer).await {
+        let answer = timeout(self.answer_within, answer).await;
+        if !matches!(answer, Ok(Ok(_) | Err(Fault::DockerResponseServerError { .. })))
+            && let Ok(mut last) = self.last.try_lock()
+        {
+            // What was remembered is not so any more.
+            *last = None;
+        }
+        match answer {
             Ok(answer) => answer.map_err(|fault| wrong(what, fault)),
             Err(_) => Err(slow(what, self.answer_within)),
         }

@@ -12,4 +12,5 @@ mod life;
 mod lines;
 mod pool;
 mod published;
+mod stopped;
 mod support;

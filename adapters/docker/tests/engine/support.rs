@@ -94,12 +94,7 @@ impl Bench {
 
     /// Containers and volumes of this installation.
     pub(crate) async fn left(&self) -> (usize, usize) {
-        let filter = HashMap::from([("label", vec![format!("dormouse.owner={}", self.owner())])]);
-        let options = ListContainersOptionsBuilder::default().all(true).filters(&filter).build();
-        let containers = self.docker.list_containers(Some(options)).await.unwrap().len();
-        let options = ListVolumesOptionsBuilder::default().filters(&filter).build();
-        let volumes = self.docker.list_volumes(Some(options)).await.unwrap().volumes.unwrap_or_default();
-        (containers, volumes.len())
+        left_of(&self.docker, &self.owner()).await
     }
 
     /// The end: nothing of this test is left.
@@ -107,6 +102,16 @@ impl Bench {
         self.provider.close().await;
         assert_eq!(self.left().await, (0, 0), "containers and volumes are left");
     }
+}
+
+/// Containers and volumes of an installation.
+pub(crate) async fn left_of(docker: &Docker, owner: &str) -> (usize, usize) {
+    let filter = HashMap::from([("label", vec![format!("dormouse.owner={owner}")])]);
+    let options = ListContainersOptionsBuilder::default().all(true).filters(&filter).build();
+    let containers = docker.list_containers(Some(options)).await.unwrap().len();
+    let options = ListVolumesOptionsBuilder::default().filters(&filter).build();
+    let volumes = docker.list_volumes(Some(options)).await.unwrap().volumes.unwrap_or_default();
+    (containers, volumes.len())
 }
 
 /// A small sandbox.
@@ -136,7 +141,7 @@ pub(crate) fn path(text: &str) -> GuestPath {
 }
 
 /// Makes the small image, if the engine does not have it.
-async fn busybox(docker: &Docker) {
+pub(crate) async fn busybox(docker: &Docker) {
     if docker.inspect_image(BUSYBOX).await.is_ok() {
         return;
     }

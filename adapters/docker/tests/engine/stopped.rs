@@ -1,0 +1,94 @@
+//! An engine of the test's own, which is stopped in the middle of a call and started again.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bollard::Docker;
+use dormouse_core::program::AllPrograms;
+use dormouse_core::{ErrorCode, Provider as _};
+use dormouse_docker::DockerProvider;
+use tokio::process::{Child, Command};
+
+use crate::support::{busybox, left_of, line, settings, skip, spec};
+
+/// Starts an engine that touches nothing but its folder.
+async fn started(folder: &Path) -> Result<(Child, Docker, String), String> {
+    let address = format!("unix://{}", folder.join("docker.sock").display());
+    #[allow(clippy::disallowed_methods, reason = "the engine is to be stopped, so it cannot be everybody's")]
+    let mut command = Command::new("dockerd");
+    let at = |name: &str| folder.join(name);
+    command.arg("--data-root").arg(at("data")).arg("--exec-root").arg(at("exec")).arg("-p").arg(at("pid"));
+    command.args(["-H", &address, "--bridge=none", "--iptables=false", "--ip-forward=false"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let child = command.spawn().map_err(|error| format!("dockerd does not start: {error}"))?;
+    for _ in 0..300 {
+        if let Ok(docker) = Docker::connect_with_host(&address)
+            && let Ok(docker) = docker.negotiate_version().await
+            && docker.ping().await.is_ok()
+        {
+            return Ok((child, docker, address));
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let mut child = child;
+    let _ended = child.kill().await;
+    Err("dockerd did not come up".into())
+}
+
+async fn stop(mut engine: Child) {
+    let id = engine.id().unwrap().to_string();
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "dockerd takes its containers down with it when it is asked to end"
+    )]
+    Command::new("kill").args(["-TERM", &id]).status().await.unwrap();
+    tokio::time::timeout(Duration::from_secs(40), engine.wait()).await.unwrap().unwrap();
+}
+
+/// CON-06: an engine that stops in mid-run is named in time, and what it still has is removed at the next start.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_06_an_engine_that_stops_in_mid_run_is_named_and_cleaned_when_it_is_back() {
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (engine, docker, address) = match started(folder.path()).await {
+        Ok(started) => started,
+        Err(why) => return skip("con_06_stopped", &why),
+    };
+    busybox(&docker).await;
+    let settings = || {
+        let mut settings = settings(state.path());
+        (settings.address, settings.answer_within) = (Some(address.clone()), Duration::from_secs(5));
+        settings
+    };
+    let provider = DockerProvider::new(settings()).unwrap();
+    let mut machine = provider.machine(&spec(), None).await.unwrap();
+    let call = machine.exec(line("sleep 25"), Arc::new(AllPrograms::default()));
+    let stopping = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        stop(engine).await;
+    };
+    let (ended, ()) = tokio::join!(call, stopping);
+    match ended {
+        Err(error) => assert_eq!(error.code(), ErrorCode::ProviderUnavailable),
+        Ok(ended) => assert!(!ended.outcome.is_ok()),
+    }
+    let begin = Instant::now();
+    let error = machine.exec(line("true"), Arc::new(AllPrograms::default())).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
+    let error = provider.ready().await.unwrap_err();
+    assert!(error.hint().is_some_and(|hint| hint.contains("start the engine")), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    drop(machine);
+    provider.close().await;
+    drop(provider);
+    // It is back, with a container that was stopped: nobody's.
+    let (engine, docker, _) = started(folder.path()).await.unwrap();
+    let owner = std::fs::read_to_string(state.path().join("docker/owner")).unwrap();
+    assert_eq!(left_of(&docker, &owner).await.0, 1);
+    let provider = DockerProvider::new(settings()).unwrap();
+    drop(provider.machine(&spec(), None).await.unwrap());
+    provider.close().await;
+    assert_eq!(left_of(&docker, &owner).await, (0, 0));
+    stop(engine).await;
+}
