@@ -30,7 +30,7 @@ impl Tree {
         tree.folder("tmp", 0o1777)?;
         tree.file(
             "etc/passwd",
-            &format!(
+            format!(
                 "root:x:0:0:root:/root:{shell}\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
             ),
         )?;
