@@ -44,7 +44,7 @@ async fn the_page_needs_nothing_from_elsewhere() {
 }
 
 #[tokio::test]
-async fn long_outputs_are_cut_with_a_mark() {
+async fn src_07_long_outputs_are_cut_with_a_mark() {
     let stage = Stage::new();
     let scenario = "turns: [{tool_calls: [{tool: Say, arguments: {text: '0123456789', times: 1048576}}]}]";
     let report = stage.run(&arena("session", scenario)).await;
@@ -55,7 +55,7 @@ async fn long_outputs_are_cut_with_a_mark() {
 }
 
 #[tokio::test]
-async fn a_whole_report_is_bounded() {
+async fn src_07_a_whole_report_is_bounded() {
     let stage = Stage::new();
     let call = "{tool: Say, arguments: {text: '0123456789', times: 4000}}";
     let scenario = format!("repetitions: 40\nturns: [{{tool_calls: [{}]}}]", vec![call; 40].join(", "));

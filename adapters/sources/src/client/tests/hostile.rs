@@ -74,7 +74,7 @@ fn tools(names: impl IntoIterator<Item = String>) -> Json {
 }
 
 #[tokio::test]
-async fn an_endless_body_is_too_large() {
+async fn src_01_an_endless_body_is_too_large() {
     let error = calling(|_| json(endless("{\"a\":\"", vec![b'x'; 64 << 10])), LONG).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::TooLarge);
     assert!(error.message().contains("more than 4194304 bytes"), "{error}");
@@ -85,7 +85,7 @@ async fn an_endless_body_is_too_large() {
 }
 
 #[tokio::test]
-async fn an_endless_stream_is_too_large() {
+async fn src_01_an_endless_stream_is_too_large() {
     let one_line = |_: &Json| event_stream(endless("data: ", vec![b'x'; 64 << 10]));
     let error = calling(one_line, LONG).await.unwrap_err();
     assert!(error.message().contains("a message of the MCP server has more than"), "{error}");
@@ -96,7 +96,7 @@ async fn an_endless_stream_is_too_large() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_slow_or_silent_is_given_up() {
+async fn src_02_a_server_that_is_slow_or_silent_is_given_up() {
     let short = Patience { call: Duration::from_secs(1), ..LONG };
     let trickle = |_: &Json| {
         let drops = futures::stream::unfold((), |()| async {
@@ -118,7 +118,7 @@ async fn a_server_that_is_slow_or_silent_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_hundred_thousand_tools_are_too_many_and_a_thousand_are_not() {
+async fn src_03_a_hundred_thousand_tools_are_too_many_and_a_thousand_are_not() {
     let of = |count: usize| {
         move |message: &Json| {
             let tools: Vec<String> =
@@ -138,7 +138,7 @@ async fn a_hundred_thousand_tools_are_too_many_and_a_thousand_are_not() {
 }
 
 #[tokio::test]
-async fn giant_schemas_are_left_out_and_too_many_large_ones_are_refused() {
+async fn src_03_giant_schemas_are_left_out_and_too_many_large_ones_are_refused() {
     let schema = |bytes: usize| json!({"description": "x".repeat(bytes)});
     let one = move |message: &Json| {
         let tools = json!([
@@ -162,7 +162,7 @@ async fn giant_schemas_are_left_out_and_too_many_large_ones_are_refused() {
 }
 
 #[tokio::test]
-async fn tools_with_names_that_cannot_be_shown_are_left_out() {
+async fn src_04_tools_with_names_that_cannot_be_shown_are_left_out() {
     let listed = |message: &Json| {
         let mut list = tools(
             ["", "a\u{1b}[31m", "b\nc", "d\u{85}", "e\u{2028}", "\u{0}", "fine", "fine", "Ünïcode tool"]
@@ -189,7 +189,7 @@ async fn tools_with_names_that_cannot_be_shown_are_left_out() {
 }
 
 #[tokio::test]
-async fn redirects_are_not_followed() {
+async fn src_05_redirects_are_not_followed() {
     let heard = Heard::default();
     let other = Server::start(streamable(heard.clone()).merge(legacy(heard.clone()))).await;
     for status in [StatusCode::FOUND, StatusCode::TEMPORARY_REDIRECT] {
@@ -212,7 +212,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn answers_to_other_requests_and_second_answers_are_not_taken() {
+async fn src_06_answers_to_other_requests_and_second_answers_are_not_taken() {
     let answer = |id: Json, text: &str| json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}});
     let other = move |_: &Json| json(answer(json!(4_711), "other").to_string());
     let error = calling(other, LONG).await.unwrap_err();
@@ -228,7 +228,7 @@ async fn answers_to_other_requests_and_second_answers_are_not_taken() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_an_error() {
+async fn src_06_what_is_no_message_is_an_error() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let bodies: [Vec<u8>; 6] = [
         b"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[{\"text\":\"\xff\xfe\"}]}}".into(),
@@ -256,7 +256,7 @@ async fn what_is_no_message_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_without_end_is_told_no_a_few_times() {
+async fn src_06_a_server_that_asks_without_end_is_told_no_a_few_times() {
     let heard = Heard::default();
     let notes = heard.clone();
     let server = server(move |message| {
@@ -308,7 +308,7 @@ async fn stream(body: impl Fn() -> Body + Clone + Send + Sync + 'static) -> Erro
 }
 
 #[tokio::test]
-async fn a_legacy_stream_is_bounded_and_tells_a_place_of_its_own_origin() {
+async fn src_05_a_legacy_stream_is_bounded_and_tells_a_place_of_its_own_origin() {
     for place in ["http://example.com/x", "//127.0.0.2/x", "http://127.0.0.1:1/x", "ftp://x", "http://["] {
         let told = format!("event: endpoint\ndata: {place}\n\n");
         let error = stream(move || Body::from(told.clone())).await;
@@ -382,7 +382,7 @@ async fn program(script: &str) -> Result<Opened> {
 }
 
 #[tokio::test]
-async fn a_program_without_line_ends_is_too_large_and_one_that_floods_its_errors_goes_on() {
+async fn src_01_a_program_without_line_ends_is_too_large_and_one_that_floods_its_errors_goes_on() {
     let opened = program("read -r line; head -c 6000000 /dev/zero | tr '\\0' x; sleep 1000").await.unwrap();
     let error = opened.endpoint.call(call("x")).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::TooLarge);
@@ -394,7 +394,7 @@ async fn a_program_without_line_ends_is_too_large_and_one_that_floods_its_errors
 }
 
 #[tokio::test]
-async fn a_program_that_does_not_want_to_end_is_ended() {
+async fn src_02_a_program_that_does_not_want_to_end_is_ended() {
     let folder = tempfile::tempdir().unwrap();
     let pid = folder.path().join("pid");
     let script = format!("trap '' TERM; echo $$ > {}; while :; do sleep 0.1; done", pid.display());
@@ -414,7 +414,7 @@ async fn a_program_that_does_not_want_to_end_is_ended() {
 }
 
 #[tokio::test]
-async fn a_list_of_hostile_tools_does_not_keep_the_others_from_being_called() {
+async fn src_03_a_list_of_hostile_tools_does_not_keep_the_others_from_being_called() {
     let listed = |message: &Json| {
         (message["method"] == "tools/list").then(|| {
             let bad = json!({"name": "bad\u{7}", "inputSchema": {}});
