@@ -13,17 +13,29 @@ use tokio::process::{Child, Command};
 
 use crate::support::{busybox, left_of, line, settings, skip, spec};
 
-/// Starts an engine that touches nothing but its folder.
+/// Starts an engine that touches nothing but its folder. It has a network of its own: one without a bridge removes the
+/// `docker0` of the network it runs in, which is another engine's.
 async fn started(folder: &Path) -> Result<(Child, Docker, String), String> {
     let address = format!("unix://{}", folder.join("docker.sock").display());
     #[allow(clippy::disallowed_methods, reason = "the engine is to be stopped, so it cannot be everybody's")]
-    let mut command = Command::new("dockerd");
+    let mut command = Command::new("unshare");
     let at = |name: &str| folder.join(name);
-    command.arg("--data-root").arg(at("data")).arg("--exec-root").arg(at("exec")).arg("-p").arg(at("pid"));
+    command
+        .args(["--net", "dockerd"])
+        .arg("--data-root")
+        .arg(at("data"))
+        .arg("--exec-root")
+        .arg(at("exec"))
+        .arg("-p")
+        .arg(at("pid"));
     command.args(["-H", &address, "--bridge=none", "--iptables=false", "--ip-forward=false"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
     let child = command.spawn().map_err(|error| format!("dockerd does not start: {error}"))?;
+    let mut child = child;
     for _ in 0..300 {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Err(format!("dockerd does not run here: {status}"));
+        }
         if let Ok(docker) = Docker::connect_with_host(&address)
             && let Ok(docker) = docker.negotiate_version().await
             && docker.ping().await.is_ok()
@@ -32,7 +44,6 @@ async fn started(folder: &Path) -> Result<(Child, Docker, String), String> {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    let mut child = child;
     let _ended = child.kill().await;
     Err("dockerd did not come up".into())
 }
