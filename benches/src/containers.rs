@@ -24,7 +24,7 @@ const MOVED: usize = 100;
 const FILE: usize = 1_000_000;
 
 /// What the engine's own command line is given to start the same container.
-const CREATE: [&str; 17] = [
+const CREATE: [&str; 18] = [
     "run",
     "-d",
     "--name",
@@ -42,6 +42,7 @@ const CREATE: [&str; 17] = [
     "--log-driver=none",
     IMAGE,
     "sleep",
+    "infinity",
 ];
 
 struct Desk {
@@ -105,7 +106,8 @@ impl Desk {
 
     fn run(&self, bench: &Bench, id: &str) -> Result<f64> {
         let begin = Instant::now();
-        let run = self.sandboxes.exec(&Owner::local(), &Handle::IdOrName(id), CommandLine::new("true"));
+        let (owner, handle) = (Owner::local(), Handle::IdOrName(id));
+        let run = self.sandboxes.exec(&owner, &handle, CommandLine::new("true"));
         let outcome = bench.runtime.block_on(run)?.1.outcome;
         ensure!(outcome.is_ok() && outcome.provider == "docker", "{outcome:?}");
         Ok(milliseconds(begin.elapsed()))
@@ -137,7 +139,7 @@ impl Peer {
     /// Starts it: milliseconds.
     fn start() -> Result<(Self, f64)> {
         let _ = docker(&["rm", "-f", "-v", PEER]);
-        let ms = docker(&[CREATE.as_slice(), &["infinity"]].concat())?;
+        let ms = docker(&CREATE)?;
         Ok((Self, ms))
     }
 

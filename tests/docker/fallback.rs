@@ -16,19 +16,19 @@ const NOWHERE: &str = "unix:///nonexistent/docker.sock";
 fn a_command_that_wasm_does_not_have_runs_in_a_container_on_a_copy_of_the_files() {
     let Some(desk) = Desk::new("fallback of commands") else { return };
     desk.call("sandbox_create", json!({"name": "cell"}));
-    let without = desk.exec("cell", "factor 12");
-    assert_eq!((&without["exit_code"], &without["missing"]), (&json!(127), &json!(["factor"])), "{without}");
+    let without = desk.exec("cell", "csplit in 2");
+    assert_eq!((&without["exit_code"], &without["missing"]), (&json!(127), &json!(["csplit"])), "{without}");
     let spec = SandboxSpec { provider: ProviderName::Docker, ..SandboxSpec::default() };
     lasting::sandboxes(&desk.dormouse).offer(Arc::new(desk.provider.programs(spec)));
-    let with = desk.exec("cell", "echo 12 | factor | sed 's/:/ =/'");
-    assert_eq!(with["stdout"], "12 = 2 2 3\n", "{with}");
+    let with = desk.exec("cell", "printf 'x\\ny\\n' | csplit - 2 | sed 's/^/bytes: /'; cat xx01");
+    assert_eq!(with["stdout"], "bytes: 2\nbytes: 2\ny\n", "{with}");
     assert_eq!((&with["provider"], &with["fallback_from"]), (&json!("docker"), &json!("wasm")), "{with}");
-    assert_eq!(with["elsewhere"], json!(["factor"]));
-    // What it reads and writes are the sandbox's own files; what it removes is gone.
-    desk.exec("cell", "mkdir d; echo abcdef > d/in; echo gone > d/old");
-    let split = desk.exec("cell", "cd d && split -b 3 in part. && tsort /dev/null; ls");
-    assert_eq!(split["stdout"], "in\nold\npart.aa\npart.ab\npart.ac\n", "{split}");
-    let status = desk.exec("cell", "factor x");
+    assert_eq!(with["elsewhere"], json!(["csplit"]));
+    // What it reads and writes are the sandbox's own files, where it is.
+    desk.exec("cell", "mkdir d; printf '1\\n2\\n3\\n' > d/in");
+    let split = desk.exec("cell", "cd d && csplit -s -f part in 3; ls; cat part01; cd ..");
+    assert_eq!(split["stdout"], "in\npart00\npart01\n3\n", "{split}");
+    let status = desk.exec("cell", "csplit none 2");
     assert_eq!(status["exit_code"], 1, "{status}");
     // What nobody has is missing still, and what is here stays here.
     let nobody = desk.exec("cell", "no-such-command");

@@ -297,4 +297,8 @@ impl Machine for DockerMachine {
     fn is_gone(&self) -> bool {
         self.room.is_gone()
     }
+
+    fn forgets(&self) -> bool {
+        true
+    }
 }

@@ -240,6 +240,10 @@ impl Provider for DockerProvider {
         self.inner.check(spec)
     }
 
+    fn images(&self) -> Vec<String> {
+        self.inner.settings.images.clone()
+    }
+
     fn mark(&self) -> &'static [u8] {
         MARK
     }

@@ -71,6 +71,7 @@ impl Provider for Fake {
             stderr,
             usage,
             provider: "fake",
+            fallback_from: None,
             recovery: None,
         })
     }
