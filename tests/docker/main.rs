@@ -8,6 +8,7 @@
 mod command_line;
 mod fallback;
 mod same;
+mod scenario;
 mod workflow;
 
 use std::sync::Arc;

@@ -1,0 +1,74 @@
+//! The worked example of S0, twice, as the README runs it: by a container's own MCP server, and on wasm without an engine.
+
+use std::path::{Path, PathBuf};
+
+use dormouse_tests::binary;
+use serde_json::Value as Json;
+
+use super::Desk;
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/scenario").join(name)
+}
+
+/// Runs a file: exit status, the JSON report, what was said.
+fn run(file: &Path, options: &[&str]) -> (Option<i32>, Json, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("report");
+    let mut words = vec!["scenario", "run", file.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    words.extend(options);
+    let mut command = binary::command(&words);
+    if let Some(host) = std::env::var_os("DOCKER_HOST") {
+        command.env("DOCKER_HOST", host);
+    }
+    let ran = binary::finish(command, b"");
+    let report = std::fs::read_to_string(out.join("report.json")).unwrap_or_else(|_| "null".into());
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap_or_default();
+    assert_eq!(page.contains("</html>"), report != "null", "both files or none");
+    (ran.status, serde_json::from_str(&report).unwrap(), ran.complaint())
+}
+
+fn holds(file: &str, options: &[&str]) {
+    let (status, report, said) = run(&example(file), options);
+    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(report["status"], "passed");
+    assert_eq!(report["totals"]["passed"], report["totals"]["repetitions"], "{}", report["totals"]);
+}
+
+#[test]
+fn s0_39_the_demo_runs_on_wasm_without_an_engine() {
+    holds("codegen.yaml", &["--no-docker"]);
+}
+
+#[test]
+fn s0_38_the_demo_runs_by_the_server_of_a_container() {
+    let Some(desk) = Desk::new("s0_38") else { return };
+    holds("codegen-docker.yaml", &["--docker-image", "dormouse-test/mcp:1"]);
+    desk.close();
+}
+
+/// S0-31: a gate that fails is an exit status; S0-05: what nobody has registered is an error of configuration.
+#[test]
+fn a_gate_that_fails_is_1_and_a_source_that_is_unknown_is_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("arena.yaml");
+    let arena = |source: &str, command: &str| {
+        format!(
+            "apiVersion: dormouse/v1\nkind: Arena\nmetadata:\n  name: gates\nspec:\n  mcp_servers:\n    - name: sandbox\n      \
+             source: {source}\n      scope: session\n      source_args: {{}}\n  scenarios:\n    - spec:\n        id: one\n        \
+             turns:\n          - tool_calls:\n              - tool: Bash\n                arguments: {{command: 'true'}}\n        \
+             conversation_assertions:\n          - type: tool_exec\n            params: {{tool: Bash, args: {{command: \"{command}\"}}, \
+             success_pattern: 'yes'}}\n"
+        )
+    };
+    std::fs::write(&file, arena("wasm", "echo yes")).unwrap();
+    let (status, _, said) = run(&file, &[]);
+    assert_eq!(status, Some(0), "{said}");
+    std::fs::write(&file, arena("wasm", "echo no")).unwrap();
+    let (status, report, said) = run(&file, &[]);
+    assert_eq!((status, &report["status"]), (Some(1), &"failed".into()), "{said}");
+    std::fs::write(&file, arena("nowhere", "echo yes")).unwrap();
+    let (status, report, said) = run(&file, &[]);
+    assert_eq!((status, report), (Some(2), Json::Null));
+    assert!(said.contains("unknown source \"nowhere\"") && said.contains("wasm"), "{said}");
+}
