@@ -217,7 +217,7 @@ fn files(bench: &Bench, desk: &Desk) -> Result<Row> {
     };
     let id = make(SandboxSpec { provider: ProviderName::Wasm, memory: 64 << 20, ..roomy })?;
     let handle = Handle::IdOrName(&id);
-    let mut content: Vec<u8> = (0..FILE).map(|index| (index * 31 % 251) as u8).collect();
+    let mut content: Vec<u8> = (0..=250_u8).cycle().take(FILE).collect();
     for number in 0..MOVED {
         content[..8].copy_from_slice(&number.to_le_bytes());
         let path = dormouse::GuestPath::parse(&format!("/workspace/{number}"))?;

@@ -60,7 +60,7 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
             fail_fast: arguments.fail_fast,
             concurrency: arguments.jobs.into(),
             cancel: CancellationToken::new(),
-            observer: Arc::new(Lines::default()),
+            observer: Arc::new(Lines),
         };
         let (ended, cancel) = (asked_to_end(), options.cancel.clone());
         let watching = tokio::spawn(async move {

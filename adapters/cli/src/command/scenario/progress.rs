@@ -5,7 +5,6 @@ use dormouse_scenario::{Event, Observer, Status};
 use crate::print;
 
 /// Writes lines.
-#[derive(Default)]
 pub(super) struct Lines;
 
 impl Observer for Lines {
