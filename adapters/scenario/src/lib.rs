@@ -1,13 +1,13 @@
 //! Scenarios: turns that call the tools of sources, gates that must hold, repetitions, and a report.
 //!
-//! A front door reads files with [`Plan::load`], checks them with [`Plan::check`], runs them with [`run`] and writes what
+//! A front door reads files with [`Plan::load`], checks them with [`Plan::check`], runs them with [`run()`] and writes what
 //! came of it with [`Report::write`]; [`Report::exit_code`] is the command's. `docs/scenarios.md` describes the files.
 //!
 //! | step | room |
 //! | --- | --- |
 //! | YAML files, checked, with the place of every mistake | [`config`] |
 //! | `{{scenario.KEY}}` in the arguments of tools | `template` |
-//! | scopes, turns, gates, in their order | [`run`], with [`Options`] and [`Observer`] |
+//! | scopes, turns, gates, in their order | [`mod@run`], with [`Options`] and [`Observer`] |
 //! | a model that calls tools, in place of a script | `model` |
 //! | the data of a report, its HTML and JSON | [`Report`] |
 
