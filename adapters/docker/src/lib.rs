@@ -9,7 +9,7 @@
 //! | what the operator allows | [`settings`], [`image`] (which images), [`mount`] (which folders of the host) |
 //! | the engine | [`engine`] (is it there, how long it may take), [`reap`] (what is ours), [`watch`] (what ended by itself) |
 //! | a container | [`container`] (what is created), [`room`] (one that runs), [`pool`] (those that wait) |
-//! | in a container | [`exec`] (programs), [`line`] (command lines), [`sweep`] (their end), [`files`] (single files) |
+//! | in a container | [`exec`] (programs), [`mod@line`] (command lines), [`sweep`] (their end), [`files`] (single files) |
 //! | interpreters | [`interpreters`] (which are kept), [`kernel`] (one of them) |
 //! | files as a whole | [`archive`] (tar and tree), [`snapshot`] (the saved form) |
 //! | the ports | [`provider`], [`machine`], [`commands`], [`programs`] (single commands of another provider) |
