@@ -41,6 +41,11 @@ impl Bench {
         wanted
     }
 
+    /// Says that something is not measured, and why.
+    pub(crate) fn leave_out(&self, what: &str, why: &str) {
+        let _ = writeln!(std::io::stderr(), "{what} are left out: {why}");
+    }
+
     /// Fewer rounds, for what takes long.
     pub(crate) fn few(&self, parts: usize) -> usize {
         (self.rounds / parts).max(self.rounds.min(5))
