@@ -7,6 +7,7 @@
 
 mod command_line;
 mod fallback;
+mod lazy;
 mod same;
 mod scenario;
 mod workflow;

@@ -72,3 +72,30 @@ fn a_gate_that_fails_is_1_and_a_source_that_is_unknown_is_2() {
     assert_eq!((status, report), (Some(2), Json::Null));
     assert!(said.contains("unknown source \"nowhere\"") && said.contains("wasm"), "{said}");
 }
+
+/// S0-11, acceptance run 3: the third entry cannot be opened, so the other two are closed.
+#[test]
+fn s0_11_an_opening_that_fails_leaves_no_container() {
+    let Some(desk) = Desk::new("s0_11") else { return };
+    let folder = desk.folder.path();
+    let entry = |name: &str, image: &str| {
+        format!(
+            "    - name: {name}\n      source: docker\n      scope: session\n      source_args: {{image: '{image}'}}\n"
+        )
+    };
+    let text = format!(
+        "apiVersion: dormouse/v1\nkind: Arena\nmetadata:\n  name: partly\nspec:\n  mcp_servers:\n{}{}{}  scenarios:\n    - spec:\n        \
+         id: one\n        turns:\n          - tool_calls:\n              - tool: Bash\n                arguments: {{command: 'true'}}\n",
+        entry("first", "dormouse-test/mcp:1"),
+        entry("second", "dormouse-test/mcp:1"),
+        entry("third", "not-allowed:1"),
+    );
+    let (file, state) = (folder.join("arena.yaml"), folder.join("state"));
+    std::fs::write(&file, text).unwrap();
+    let options = ["--docker-image", "dormouse-test/mcp:1", "--state-dir", state.to_str().unwrap()];
+    let (status, report, said) = run(&file, &options);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(report.to_string().contains("third"), "{report}");
+    // The same installation: what it left would be listed.
+    desk.close();
+}

@@ -1,11 +1,13 @@
 //! The same runs through every front door: the crate, the command line, and MCP over standard input and output and over HTTP, and REST.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
+#![allow(clippy::print_stderr, reason = "what a system does not let a test do is said")]
 
 mod arguments;
 mod cancelling;
 mod codegen;
 mod command_line;
+mod confined;
 mod framework_eval;
 mod front_doors;
 mod hostile_bytes;

@@ -45,7 +45,9 @@ const OURS: [(&str, &[&str]); 18] = [
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 22] = [
+const THEIRS: [(&str, &[&str]); 24] = [
+    ("landlock", &["dormouse-cli"]),
+    ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),
     ("jsonschema", &["dormouse-sources"]),
     ("maud", &["dormouse-scenario"]),

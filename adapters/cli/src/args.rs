@@ -360,6 +360,9 @@ pub(crate) struct McpArgs {
     /// Let tools write downloads of sandboxes below this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) downloads: Option<PathBuf>,
+    /// Have the kernel refuse this process what it does not need: files that were not named, connections, other programs
+    #[arg(long)]
+    pub(crate) confine: bool,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]

@@ -5,6 +5,7 @@
 //! | words → raw arguments | [`args`] |
 //! | raw arguments → checked meaning, defaults | [`settings`] |
 //! | the work of each subcommand | `command/<name>.rs` |
+//! | the second wall of servers | [`confine`](mod@confine) |
 //! | the record of runs without guards | [`audit`] |
 //! | what the reader sees | [`print`](mod@print) |
 //! | the exit status | [`exit`] |
@@ -13,6 +14,7 @@
 mod args;
 mod audit;
 mod command;
+mod confine;
 mod exit;
 mod log;
 mod print;

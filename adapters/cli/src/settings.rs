@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use dormouse::wasm::Allocation;
 use dormouse::{
-    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
+    Access, Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
     ModelBudget, Policy, Programs, Result,
 };
 
@@ -27,6 +27,7 @@ use crate::args::{
     BoundArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs, SkillArgs,
     StateArgs,
 };
+use crate::confine::Reach;
 
 /// What `eval` shall do.
 pub(crate) struct Eval {
@@ -80,6 +81,8 @@ pub(crate) struct Mcp {
     pub(crate) docker: DockerArgs,
     /// Folders of the host below which containers may be given folders.
     pub(crate) docker_roots: Vec<PathBuf>,
+    /// What the process is to reach, if it is to be confined.
+    pub(crate) confined: Option<Reach>,
 }
 
 /// A runtime builder for this cache folder and these languages.
@@ -230,11 +233,19 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     if let Some(folder) = &arguments.downloads {
         host = host.downloads(folder)?;
     }
+    let mut confined = arguments.confine.then(|| reach(arguments, &grants));
     let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));
     let model = model::model(&arguments.model)?;
     let packages = arguments.packages.clone();
     let remotes = git::remotes(&arguments.git)?;
     let docker = arguments.docker.clone();
+    if let Some(reach) = &mut confined {
+        let engine = docker.docker_host.clone().or_else(|| std::env::var("DOCKER_HOST").ok());
+        let local = engine.is_none_or(|address| address.starts_with("unix:"));
+        let containers = !docker.no_docker && !docker.docker_images.is_empty();
+        reach.connects =
+            model.0.is_some() || remotes.is_some() || packages.packages != "off" || (containers && !local);
+    }
     let docker_roots = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     Ok(Mcp {
         grants,
@@ -251,7 +262,23 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         remotes,
         docker,
         docker_roots,
+        confined,
     })
+}
+
+/// The folders that the tools read and write.
+fn reach(arguments: &McpArgs, grants: &Grants) -> Reach {
+    let mut reach = Reach { read: arguments.roots.clone(), ..Reach::default() };
+    let project = grants.project.as_ref().map(|project| (&project.source, project.access));
+    let mounts = grants.mounts.iter().map(|mount| (&mount.source, mount.access));
+    for (folder, access) in mounts.chain(project) {
+        match access {
+            Access::ReadOnly => reach.read.push(folder.clone()),
+            Access::ReadWrite => reach.write.push(folder.clone()),
+        }
+    }
+    reach.write.extend(arguments.downloads.clone());
+    reach
 }
 
 /// The skills of `--skill` and `--skills`. Reads the beginning of each.

@@ -82,7 +82,11 @@ impl Folder {
         fill(&draft)?;
         fs::rename(&draft, &path)
             .and_then(|()| File::open(&self.root)?.sync_all())
-            .and_then(|()| File::open(self.root.join(".."))?.sync_all())
+            .and_then(|()| match File::open(self.root.join("..")) {
+                // Who may not look into it has not made the folder either.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+                parent => parent?.sync_all(),
+            })
             .map_err(fails)
     }
 }

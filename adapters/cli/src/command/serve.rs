@@ -17,7 +17,10 @@ use crate::settings::{self, Serve};
 
 /// Serves until the process is asked to end.
 pub(crate) fn run(place: &PlaceArgs, arguments: &ServeArgs) -> Result<u8, Failure> {
-    let Serve { tools, listen, tokens, hosts, origins } = settings::serve(arguments)?;
+    let Serve { mut tools, listen, tokens, hosts, origins } = settings::serve(arguments)?;
+    if let Some(reach) = &mut tools.confined {
+        reach.listens = Some(listen.port());
+    }
     let serving = Serving::new(place, tools)?;
     let (surface, behind_routes) = (serving.surface()?, serving.routes()?);
     let served = async {

@@ -1,16 +1,20 @@
 //! What the servers share: the tools over one runtime, upkeep while they are served, and what is saved at the end.
 
+use std::fs::{DirBuilder, File};
 use std::future::{Future, pending};
 use std::num::NonZero;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dormouse::{Dormouse, Error, Result, Sandboxes};
+use dormouse::{Dormouse, Error, ErrorCode, Result, Sandboxes};
 use dormouse_docker::DockerProvider;
 use dormouse_tools::{Profile, Surface, Toolset};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::PlaceArgs;
+use crate::confine::{Reach, confine};
 use crate::exit;
 use crate::settings::{self, Mcp};
 
@@ -30,7 +34,10 @@ impl Serving {
     ///
     /// # Errors
     /// As [`dormouse::Builder::build`].
-    pub(super) fn new(place: &PlaceArgs, meant: Mcp) -> Result<Self> {
+    pub(super) fn new(place: &PlaceArgs, mut meant: Mcp) -> Result<Self> {
+        if let Some(reach) = meant.confined.take() {
+            confined(place, reach, meant.state.as_deref())?;
+        }
         let rules = settings::docker::rules(&meant.docker);
         let mut builder =
             settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
@@ -146,6 +153,23 @@ impl Serving {
         runtime.shutdown_timeout(SHUTDOWN);
         Ok(served)
     }
+}
+
+/// Confines the process, before it has a second thread. The folders that it keeps things in are made before.
+fn confined(place: &PlaceArgs, mut reach: Reach, state: Option<&Path>) -> Result<()> {
+    let cache = settings::provider(place)?.cache;
+    for folder in state.into_iter().chain([cache.as_path()]) {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        // What is kept in it is to be found after a loss of power; later the folder around it is out of reach.
+        let made = made.and_then(|()| File::open(folder.join(".."))?.sync_all());
+        made.map_err(|error| {
+            Error::new(ErrorCode::StateUnavailable, format!("`{}` cannot be made", folder.display()))
+                .with_source(error)
+        })?;
+        reach.write.push(folder.to_owned());
+    }
+    reach.read.extend(place.manifests.iter().filter_map(|file| file.parent().map(Path::to_owned)));
+    confine(&reach)
 }
 
 /// From now on SIGTERM and SIGINT do not end the process; the future is over when one came. When one more comes the process
