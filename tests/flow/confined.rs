@@ -29,7 +29,7 @@ fn osw_01_a_confined_mcp_server_runs_keeps_and_wakes() {
     }
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
-    let arguments = ["mcp", "--confine", "--tools", "all", "--state-dir", state.to_str().unwrap()];
+    let arguments = ["--confine", "--tools", "all", "--state-dir", state.to_str().unwrap()];
     let mut wire = Wire::greeted(&arguments);
     is_confined(wire.process());
     let mut id = 10;
