@@ -5,13 +5,38 @@ use std::process::Stdio;
 
 use dormouse_core::{Callback, EvalRequest, Language, Status};
 use dormouse_docker::kernel::{self, Kernel, Reply};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 use tokio::process::{Child, Command};
 
-/// A kernel and its process, which is killed when this is dropped.
+/// A kernel and its process, which is killed when this is dropped, with the interpreter below it: that has a session of its
+/// own, and in a container it is the sweep that ends it.
 pub(crate) struct Running {
     pub(crate) kernel: Kernel,
     pub(crate) child: Child,
+    below: Vec<i32>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let now = self.child.id().map(children).unwrap_or_default();
+        for process in self.below.iter().chain(&now).filter_map(|id| Pid::from_raw(*id)) {
+            // It may have ended by itself.
+            let _gone = kill_process(process, Signal::KILL);
+        }
+    }
+}
+
+/// The processes that a process has started.
+fn children(of: u32) -> Vec<i32> {
+    let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = listed.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let is_child = |id: &i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let after_name = stat.rsplit(')').next().unwrap_or_default();
+        after_name.split_whitespace().nth(1).and_then(|parent| parent.parse().ok()) == Some(of)
+    };
+    ids.filter(is_child).collect()
 }
 
 /// The languages that kernels serve and this machine has.
@@ -52,7 +77,8 @@ pub(crate) async fn start_in(language: &Language, folder: &Path) -> Running {
     let input = Box::pin(child.stdin.take().expect("a pipe"));
     let output = Box::pin(child.stdout.take().expect("a pipe"));
     let kernel = Kernel::start(language, input, output).await.expect("the kernel says hello");
-    Running { kernel, child }
+    let below = child.id().map(children).unwrap_or_default();
+    Running { kernel, child, below }
 }
 
 /// The interpreter itself: a shim of a version manager needs an environment.
