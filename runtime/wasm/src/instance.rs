@@ -17,6 +17,7 @@ use crate::engine::Metering;
 use crate::programs::Programs;
 use crate::state::Host;
 use crate::stdio::{Input, Output};
+use crate::typescript::Spent;
 use crate::{grants, trap};
 
 /// Bytes that a guest may hand to the host in one call. A value's JSON and a tool's arguments fit many times over.
@@ -38,6 +39,8 @@ pub(crate) struct Instance {
     ended: bool,
     /// Callbacks that have their names in the language.
     bound: BTreeSet<String>,
+    /// What the run has used before it came here.
+    spent: Spent,
 }
 
 impl Instance {
@@ -74,6 +77,7 @@ impl Instance {
             granted: false,
             ended: false,
             bound: BTreeSet::new(),
+            spent: Spent::default(),
         }
     }
 
@@ -97,7 +101,14 @@ impl Instance {
         } else {
             Status::Stopped(trap::memory(&request.limits))
         };
-        Ok(self.outcome(status, &request.limits, begin))
+        let outcome = self.outcome(status, &request.limits, begin);
+        self.spent = Spent::default();
+        Ok(outcome)
+    }
+
+    /// Counts what was used elsewhere as the next run's own.
+    pub(crate) fn charge(&mut self, spent: Spent) {
+        self.spent = spent;
     }
 
     fn outcome(&self, status: Status, limits: &Limits, begin: Instant) -> Outcome {
@@ -256,7 +267,7 @@ impl Instance {
         host.calls = 0;
         let fits = host.limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX));
         if let Some(fuel) = limits.fuel {
-            let _ = self.store.set_fuel(fuel);
+            let _ = self.store.set_fuel(fuel.saturating_sub(self.spent.fuel));
         }
         self.store.set_epoch_deadline(1);
         fits
@@ -295,7 +306,7 @@ impl Instance {
         let host = self.store.data();
         Usage {
             wall: begin.elapsed(),
-            memory_peak: host.limiter.peak() as u64,
+            memory_peak: self.spent.memory.max(host.limiter.peak() as u64),
             fuel: limits.fuel.map(|budget| budget.saturating_sub(self.store.get_fuel().unwrap_or(0))),
             disk_written: host.files.budget.written(),
         }

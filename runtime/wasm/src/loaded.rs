@@ -16,7 +16,7 @@ use crate::instance::Instance;
 use crate::state::Host;
 
 /// Memory that an instance may take before its run is known: the image of the largest interpreter fits.
-const IMAGE_MEMORY: usize = 512 << 20;
+pub(crate) const IMAGE_MEMORY: usize = 512 << 20;
 
 /// A guest on one engine.
 pub(crate) struct Loaded {
@@ -31,22 +31,16 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// Maps the artifact of a guest, or makes it first: that takes seconds, and is said on the log.
-    pub(crate) fn load(guest: &Guest, slot: Arc<EngineSlot>, artifacts: &Artifacts) -> Result<Self> {
-        if let Some(hash) = &guest.sha256
-            && let Some(component) = artifacts.load(&slot.engine, hash)?
-        {
-            return Self::link(guest, hash.clone(), slot, &component);
-        }
-        let (wasm, hash) = guest.read()?;
-        let component = match artifacts.load(&slot.engine, &hash)? {
-            Some(component) => component,
-            None => compile(guest, &hash, &wasm, &slot, artifacts)?,
-        };
-        Self::link(guest, hash, slot, &component)
-    }
-
-    fn link(guest: &Guest, hash: String, slot: Arc<EngineSlot>, component: &Component) -> Result<Self> {
+    /// Links the component of a guest, of that SHA-256, with the host.
+    ///
+    /// # Errors
+    /// `guest_mismatch` when it speaks another contract, `bad_component` when it is no guest.
+    pub(crate) fn link(
+        guest: &Guest,
+        hash: String,
+        slot: Arc<EngineSlot>,
+        component: &Component,
+    ) -> Result<Self> {
         check_exports(&guest.language, &slot, component)?;
         let bad = |error: wasmtime::Error| {
             Error::new(
@@ -71,6 +65,21 @@ impl Loaded {
             .map_err(|error| Error::internal("the exports are gone", error))?;
         Ok(Instance::new(store, guest, raw))
     }
+}
+
+/// Maps the artifact of a guest, or makes it first: that takes seconds, and is said on the log. With its SHA-256.
+pub(crate) fn component(guest: &Guest, slot: &EngineSlot, artifacts: &Artifacts) -> Result<(Component, String)> {
+    if let Some(hash) = &guest.sha256
+        && let Some(component) = artifacts.load(&slot.engine, hash)?
+    {
+        return Ok((component, hash.clone()));
+    }
+    let (wasm, hash) = guest.read()?;
+    let component = match artifacts.load(&slot.engine, &hash)? {
+        Some(component) => component,
+        None => compile(guest, &hash, &wasm, slot, artifacts)?,
+    };
+    Ok((component, hash))
 }
 
 fn compile(
@@ -109,7 +118,7 @@ fn check_exports(language: &Language, slot: &EngineSlot, component: &Component) 
 }
 
 /// The pool is full, or the machine is out of memory.
-fn exhausted(error: wasmtime::Error) -> Error {
+pub(crate) fn exhausted(error: wasmtime::Error) -> Error {
     Error::new(ErrorCode::Busy, "no place for another instance")
         .with_hint("try again later, or set up a larger pool")
         .with_source(error)

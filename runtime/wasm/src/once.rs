@@ -1,0 +1,39 @@
+//! Things that are made once, on first use; whoever comes meanwhile waits.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dormouse_core::Result;
+use tokio::sync::OnceCell;
+
+/// One thing for each key, shared.
+pub(crate) struct Once<K, T>(Mutex<HashMap<K, Cell<T>>>);
+
+type Cell<T> = Arc<OnceCell<Arc<T>>>;
+
+impl<K: Eq + Hash, T> Once<K, T> {
+    /// The thing of a key. The first caller makes it; when that fails, the next one tries again.
+    pub(crate) async fn get(&self, key: K, make: impl AsyncFnOnce() -> Result<T>) -> Result<Arc<T>> {
+        let cell = self.cells().entry(key).or_default().clone();
+        if let Some(made) = cell.get() {
+            return Ok(made.clone());
+        }
+        cell.get_or_try_init(|| async { make().await.map(Arc::new) }).await.cloned()
+    }
+
+    /// Whether the thing of a key has been made.
+    pub(crate) fn has(&self, key: &K) -> bool {
+        self.cells().get(key).is_some_and(|cell| cell.initialized())
+    }
+
+    fn cells(&self) -> MutexGuard<'_, HashMap<K, Cell<T>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K, T> Default for Once<K, T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
