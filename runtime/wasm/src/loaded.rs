@@ -9,8 +9,10 @@ use wasmtime::component::{Component, InstancePre};
 
 use crate::artifact::Artifacts;
 use crate::bindings::{CONTRACT, GuestIndices};
+use crate::calls::Exports;
 use crate::doors::DoorIndices;
 use crate::engine::EngineSlot;
+use crate::entry::{Entry, Left, Start};
 use crate::guest::{self, Guest};
 use crate::instance::Instance;
 use crate::state::Host;
@@ -56,14 +58,15 @@ impl Loaded {
 
     /// A new instance that has not run anything.
     pub(crate) async fn instantiate(&self) -> Result<Instance> {
-        let mut store = Store::new(&self.slot.engine, Host::idle(IMAGE_MEMORY));
-        Instance::configure(&mut store, self.slot.metering);
-        let raw = self.pre.instantiate_async(&mut store).await.map_err(exhausted)?;
-        let guest = self
-            .exports
-            .load(&mut store, &raw)
-            .map_err(|error| Error::internal("the exports are gone", error))?;
-        Ok(Instance::new(store, guest, raw))
+        let started = Entry::start(self.slot.clone(), Host::idle(IMAGE_MEMORY), self).await;
+        Ok(Instance::new(started.map_err(|left| not_started(left, &self.language))?))
+    }
+}
+
+impl Start<Exports> for &Loaded {
+    async fn start(self, store: &mut Store<Host>) -> wasmtime::Result<Exports> {
+        let raw = self.pre.instantiate_async(&mut *store).await?;
+        Ok(Exports { guest: self.exports.load(store, &raw)?, raw })
     }
 }
 
@@ -117,8 +120,20 @@ fn check_exports(language: &Language, slot: &EngineSlot, component: &Component) 
     }
 }
 
+/// Why there is no instance of a language's guest.
+pub(crate) fn not_started(left: Left, language: &Language) -> Error {
+    match left {
+        Left::Failed(error) => exhausted(error),
+        _ => Error::new(
+            ErrorCode::BadComponent,
+            format!("the {language} guest does not come to the end of its start code"),
+        )
+        .with_hint("a guest is initialised when it is built, and runs nothing when it is instantiated"),
+    }
+}
+
 /// The pool is full, or the machine is out of memory.
-pub(crate) fn exhausted(error: wasmtime::Error) -> Error {
+fn exhausted(error: wasmtime::Error) -> Error {
     Error::new(ErrorCode::Busy, "no place for another instance")
         .with_hint("try again later, or set up a larger pool")
         .with_source(error)

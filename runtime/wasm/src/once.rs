@@ -13,13 +13,13 @@ pub(crate) struct Once<K, T>(Mutex<HashMap<K, Cell<T>>>);
 type Cell<T> = Arc<OnceCell<Arc<T>>>;
 
 impl<K: Eq + Hash, T> Once<K, T> {
-    /// The thing of a key. The first caller makes it; when that fails, the next one tries again.
-    pub(crate) async fn get(&self, key: K, make: impl AsyncFnOnce() -> Result<T>) -> Result<Arc<T>> {
+    /// The thing of a key. The first caller's `made` makes it; when that fails, the next caller's does.
+    pub(crate) async fn get(&self, key: K, made: impl Future<Output = Result<T>>) -> Result<Arc<T>> {
         let cell = self.cells().entry(key).or_default().clone();
-        if let Some(made) = cell.get() {
-            return Ok(made.clone());
+        if let Some(thing) = cell.get() {
+            return Ok(thing.clone());
         }
-        cell.get_or_try_init(|| async { make().await.map(Arc::new) }).await.cloned()
+        cell.get_or_try_init(|| async { made.await.map(Arc::new) }).await.cloned()
     }
 
     /// Whether the thing of a key has been made.

@@ -134,7 +134,7 @@ impl WasmProvider {
 
     /// The loaded guest of a language; the first caller loads it, the others wait.
     pub(crate) async fn ready(&self, language: &Language, metering: Metering) -> Result<Arc<Ready>> {
-        let load = async || {
+        let load = async {
             let loaded = self.loaded(language, metering, Loaded::link).await?;
             Ok(Ready::new(loaded, self.parts.settings.ready))
         };
@@ -144,8 +144,7 @@ impl WasmProvider {
     /// The loaded guest that makes JavaScript of TypeScript.
     pub(crate) async fn transpiler(&self, metering: Metering) -> Result<Arc<Transpiler>> {
         let link = |_: &Guest, _: String, slot, component: &Component| Transpiler::link(slot, component);
-        let load = async || self.loaded(&Language::typescript(), metering, link).await;
-        self.parts.transpilers.get(metering, load).await
+        self.parts.transpilers.get(metering, self.loaded(&Language::typescript(), metering, link)).await
     }
 
     /// Maps the machine code of a language's guest, or makes it first, and links it.
@@ -202,7 +201,6 @@ impl Provider for WasmProvider {
         let mut begin = spent.begin();
         let first = !self.parts.loaded.has(&(request.language.clone(), metering));
         let (ready, mut instance) = self.instance(&request.language, metering).await?;
-        let _running = ready.loaded().slot.ticker.running();
         if let Some(project) = &request.grants.project
             && let Some(failed) =
                 self.parts.projects.enter(project, &request, &ready, &mut instance, &OwnFiles::Fresh).await?

@@ -1,22 +1,23 @@
 //! TypeScript becomes JavaScript in a guest of its own (`guests/typescript`), as the first part of the run that it is for:
 //! under that run's clock, memory and fuel. No parser of a snippet's text runs on the host.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dormouse_core::{Captured, Error, ErrorCode, EvalRequest, Exception, Language, Outcome, Result, Status, Usage};
-use std::sync::Arc;
+use dormouse_core::{
+    Captured, Error, ErrorCode, EvalRequest, Exception, Language, Limits, Outcome, Result, Status, Usage,
+};
 use wasmtime::component::Component;
 use wasmtime::{Store, Trap};
 
+use self::bindings::exports::dormouse::typescript::transpiler::Refusal;
+use self::bindings::{Guest, GuestPre};
 use crate::engine::{EngineSlot, Metering};
-use crate::instance::Instance;
+use crate::entry::{Allowance, Call, Entry, Left, Start};
 use crate::loaded::{self, IMAGE_MEMORY};
 use crate::provider::WasmProvider;
 use crate::state::Host;
 use crate::trap;
-
-use self::bindings::GuestPre;
-use self::bindings::exports::dormouse::typescript::transpiler::Refusal;
 
 mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated from the guest's contract, where the documentation stands")]
@@ -32,6 +33,8 @@ mod bindings {
 pub(crate) const CONTRACT: &str = "dormouse:typescript@0.1.0";
 /// Largest TypeScript source, in bytes.
 const MAX_SOURCE: usize = 1 << 20;
+/// Largest JavaScript that may come of one, and largest refusal, in bytes.
+const MAX_CODE: usize = 8 << 20;
 /// Characters of a refusal's message, and of the line that it shows.
 const MAX_MESSAGE: usize = 1_000;
 const MAX_EXCERPT: usize = 200;
@@ -122,53 +125,72 @@ impl Transpiler {
     /// Transpiles the code of a request in an instance that ends with this call. What did not become code tells how the run
     /// ends.
     async fn run(&self, request: &EvalRequest) -> Result<(std::result::Result<String, Status>, Usage)> {
-        let limits = &request.limits;
-        let begin = Instant::now();
-        let mut store = Store::new(&self.slot.engine, Host::idle(IMAGE_MEMORY));
-        Instance::configure(&mut store, self.slot.metering);
-        let guest = self.guest.instantiate_async(&mut store).await.map_err(loaded::exhausted)?;
-        let _running = self.slot.ticker.running();
-        let host = store.data_mut();
-        host.run_until(begin + limits.wall);
-        let pauses = host.pauses.clone();
-        let fits = host.limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX));
-        if let Some(fuel) = limits.fuel {
-            let _ = store.set_fuel(fuel);
-        }
-        let done = if fits {
-            let call = guest.dormouse_typescript_transpiler().call_transpile(&mut store, &request.code);
-            match pauses.until(begin + limits.wall, call).await {
-                None => Err(Status::Stopped(trap::time(limits))),
-                Some(Err(error)) => Err(status(error, store.data(), request)),
-                Some(Ok(Err(refusal))) => Err(Status::Raised(exception(request, refusal))),
-                Some(Ok(Ok(code))) => Ok(code),
+        let (begin, limits) = (Instant::now(), &request.limits);
+        let started = Entry::start(self.slot.clone(), Host::idle(IMAGE_MEMORY), self).await;
+        let mut entry = started.map_err(|left| loaded::not_started(left, &Language::typescript()))?;
+        entry.set_fuel(limits.fuel);
+        let done = if entry.host_mut().limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX)) {
+            let allowance = Allowance::run(begin + limits.wall);
+            match entry.call(&allowance, Transpile(&request.code)).await {
+                Ok(Ok(code)) => Ok(code),
+                Ok(Err(refusal)) => Err(Status::Raised(exception(request, &refusal))),
+                Err(left) => Err(status(left, entry.host(), limits)),
             }
         } else {
             Err(Status::Stopped(trap::memory(limits)))
         };
         let usage = Usage {
             wall: begin.elapsed(),
-            memory_peak: store.data().limiter.peak() as u64,
-            fuel: limits.fuel.map(|budget| budget.saturating_sub(store.get_fuel().unwrap_or(0))),
+            memory_peak: entry.host().limiter.peak() as u64,
+            fuel: limits.fuel.map(|budget| budget.saturating_sub(entry.fuel())),
             ..Usage::default()
         };
         Ok((done, usage))
     }
 }
 
-/// What a trap means here: the guest recurses with the nesting of the source, on two stacks, and touches nothing that it does
-/// not own.
-fn status(error: wasmtime::Error, host: &Host, request: &EvalRequest) -> Status {
-    match error.downcast_ref::<Trap>() {
+impl Start<Guest> for &Transpiler {
+    async fn start(self, store: &mut Store<Host>) -> wasmtime::Result<Guest> {
+        self.guest.instantiate_async(store).await
+    }
+}
+
+/// Makes JavaScript of a source.
+struct Transpile<'a>(&'a str);
+
+impl Call<Guest> for Transpile<'_> {
+    type Answer = std::result::Result<String, Refusal>;
+
+    fn most(&self) -> usize {
+        MAX_CODE
+    }
+
+    fn size(answer: &Self::Answer) -> usize {
+        answer.as_ref().map_or_else(|refusal| refusal.message.len(), String::len)
+    }
+
+    async fn call(self, store: &mut Store<Host>, guest: &Guest) -> wasmtime::Result<Self::Answer> {
+        guest.dormouse_typescript_transpiler().call_transpile(store, self.0).await
+    }
+}
+
+/// How a run ends whose source was not transpiled. The guest recurses with the nesting of the source, on two stacks, and
+/// touches nothing that it does not own: past its memory lies the end of the second.
+fn status(left: Left, host: &Host, limits: &Limits) -> Status {
+    let trap = match &left {
+        Left::Failed(error) => error.downcast_ref::<Trap>(),
+        _ => None,
+    };
+    match trap {
         Some(Trap::StackOverflow | Trap::MemoryOutOfBounds) => Status::Stopped(
             Error::new(ErrorCode::LimitStack, "the TypeScript source nests too deeply to be parsed")
                 .with_hint("split long expressions and deep nestings, or compile the source to JavaScript first"),
         ),
-        _ => trap::status(error, host, &request.limits),
+        _ => trap::left(left, host, limits),
     }
 }
 
-fn exception(request: &EvalRequest, refusal: Refusal) -> Exception {
+fn exception(request: &EvalRequest, refusal: &Refusal) -> Exception {
     let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
     let line = refusal.place.as_ref().and_then(|place| {
         let before = usize::try_from(place.line.checked_sub(1)?).ok()?;
@@ -177,7 +199,7 @@ fn exception(request: &EvalRequest, refusal: Refusal) -> Exception {
     Exception {
         class: "SyntaxError".into(),
         message: cut(&refusal.message, MAX_MESSAGE),
-        code: serde_json::Value::Null,
+        code: None,
         file: Some(request.name.clone()),
         line: refusal.place.as_ref().map(|place| place.line),
         column: refusal.place.as_ref().map(|place| place.column),
@@ -206,10 +228,10 @@ mod tests {
             message: "x".repeat(10_000),
             place: Some(bindings::exports::dormouse::typescript::transpiler::Place { line, column }),
         };
-        let there = exception(&request, say(2, 1));
+        let there = exception(&request, &say(2, 1));
         assert_eq!((there.excerpt.as_deref(), there.message.len()), (Some("bc"), MAX_MESSAGE));
         for line in [0, 3, u32::MAX] {
-            assert_eq!(exception(&request, say(line, 0)).excerpt, None);
+            assert_eq!(exception(&request, &say(line, 0)).excerpt, None);
         }
     }
 }
