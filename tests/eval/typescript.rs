@@ -60,6 +60,8 @@ fn what_is_more_than_types_is_compiled() {
         ("enum E { A } const r = /[/]}\\//g; 'x/}'.split(r).length + E.A", json!(1)),
         ("enum E { A = 1 } const o = { a: 1 }; let n = 0; n\n++\no.a; n + o.a + E.A", json!(3)),
         ("enum E { A } (() => { return\n5 })() ?? 'nothing'", json!("nothing")),
+        ("enum E { A } (() => { return (\n.5\n) })()", json!(0.5)),
+        ("enum E { A } (async (\n) => (\n1 as number\n))() instanceof Promise", json!(true)),
         ("enum E { A } class F { static #x = E.A; static { F.#x += 2 } static get x() { return F.#x } } F.x", json!(2)),
     ]);
 }

@@ -45,7 +45,7 @@ const OURS: [(&str, &[&str]); 18] = [
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 24] = [
+const THEIRS: [(&str, &[&str]); 23] = [
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),

@@ -140,7 +140,11 @@ impl<'a> Placed<'a> {
         match self.last {
             Last::Open => true,
             Last::Close => self.new_line || !matches!(text, "=>" | "++" | "--"),
-            Last::Word => self.new_line || (text != "=>" && text.starts_with(['.', '?', '&', '|', '=', ',', ':'])),
+            // `.5` is a number, and may follow `return`.
+            Last::Word => {
+                let goes_on = text.starts_with(['?', '&', '|', '=', ',', ':']) && text != "=>";
+                self.new_line || goes_on || text == "."
+            }
             Last::Glue => false,
         }
     }
@@ -192,7 +196,9 @@ fn characters(bytes: &[u8]) -> usize {
 }
 
 fn is_word(character: char) -> bool {
-    character.is_alphanumeric() || !character.is_ascii() || matches!(character, '_' | '$' | '#' | '@' | '\\' | '"' | '\'')
+    character.is_alphanumeric()
+        || !character.is_ascii()
+        || matches!(character, '_' | '$' | '#' | '@' | '\\' | '"' | '\'')
 }
 
 fn is_operator(character: char) -> bool {

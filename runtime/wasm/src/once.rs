@@ -37,3 +37,20 @@ impl<K, T> Default for Once<K, T> {
         Self(Mutex::default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dormouse_core::{Error, ErrorCode};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_could_not_be_made_is_tried_again_and_what_was_made_stays() {
+        let once: Once<u8, u32> = Once::default();
+        let failed = once.get(1, async { Err(Error::new(ErrorCode::Busy, "not now")) }).await;
+        assert!(failed.is_err() && !once.has(&1));
+        assert_eq!(*once.get(1, async { Ok(5) }).await.unwrap(), 5);
+        assert_eq!(*once.get(1, async { Ok(6) }).await.unwrap(), 5);
+        assert!(once.has(&1) && !once.has(&2));
+    }
+}
