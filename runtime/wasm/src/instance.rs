@@ -95,7 +95,7 @@ impl Instance {
                 None => self.eval(request, &request.code, begin).await,
             }
         } else {
-            Status::Stopped(trap::memory(&request.limits))
+            Status::Stopped(trap::held(self.memory(), &request.limits, own.is_kept()))
         };
         Ok(self.outcome(status, &request.limits, begin))
     }
@@ -129,8 +129,9 @@ impl Instance {
     pub(crate) fn grant(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<()> {
         if !self.granted {
             let host = self.store.data_mut();
+            let streams = (&self.stdout, &self.stderr);
             host.wasi =
-                grants::context(&request.grants, &request.name, &self.stdin, (&self.stdout, &self.stderr))?;
+                grants::context(&request.grants, &request.name, &self.stdin, streams, own.missing_mounts())?;
             host.files.tree.get_or_insert_with(|| OwnTree::new(own, request.grants.clock));
             self.granted = true;
         }
@@ -158,7 +159,7 @@ impl Instance {
             let called = pauses.until(begin + request.limits.wall, call).await;
             self.came_to(called, &request.limits)
         } else {
-            Status::Stopped(trap::memory(&request.limits))
+            Status::Stopped(trap::held(self.memory(), &request.limits, own.is_kept()))
         };
         Ok(self.outcome(status, &request.limits, begin))
     }
@@ -189,6 +190,7 @@ impl Instance {
     /// `limit_time`, `guest_trap`: what ended it.
     pub(crate) async fn variables(&mut self, bounds: &Bounds, limits: &Limits) -> Result<String> {
         self.store.data_mut().run_until(Instant::now() + limits.wall);
+        self.store.data_mut().limiter.hold_to(limits);
         let interpreter = self.guest.dormouse_sandbox_interpreter();
         let listed = interpreter.call_vars(&mut self.store, self::bounds(bounds)).await;
         self.ended = listed.is_err();
@@ -229,6 +231,7 @@ impl Instance {
     /// `args_invalid` with what the guest says against it; `limit_time`, `limit_memory`, `guest_trap`: what ended it.
     pub(crate) async fn set(&mut self, name: &str, json: &str, limits: &Limits) -> Result<()> {
         self.store.data_mut().run_until(Instant::now() + limits.wall);
+        self.store.data_mut().limiter.hold_to(limits);
         let interpreter = self.guest.dormouse_sandbox_interpreter();
         let set = interpreter.call_set(&mut self.store, name, json).await;
         self.ended = set.is_err();

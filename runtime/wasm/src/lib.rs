@@ -7,7 +7,7 @@
 //! | which guest | [`guest`], [`typescript`] |
 //! | its machine code | [`artifact`], on one of the [`engine`]s |
 //! | an instance | [`loaded`], [`ready`] |
-//! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`] |
+//! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`], [`share`] |
 //! | the project it happens in | [`project`] |
 //! | the call | [`instance`], over the contract in [`bindings`], with the host functions of [`linker`] |
 //! | what a command line starts | [`programs`] |
@@ -42,6 +42,7 @@ mod ready;
 mod saved;
 mod session;
 mod settings;
+mod share;
 mod snapshot;
 mod state;
 mod stdio;

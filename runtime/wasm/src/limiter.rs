@@ -1,5 +1,6 @@
 //! Bounds the memory of a run: all linear memories and tables of its store together.
 
+use dormouse_core::Limits;
 use wasmtime::ResourceLimiter;
 
 /// Bytes that one table element takes on the host.
@@ -20,12 +21,22 @@ impl Limiter {
         Self { limit, held: 0, peak: 0, refused: false }
     }
 
+    /// Sets the limit of work that no run is: listing variables, binding one. What is held stays.
+    pub(crate) fn hold_to(&mut self, limits: &Limits) {
+        self.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX));
+    }
+
     /// Sets the limit of the run that begins. Returns false when more is held already.
     pub(crate) fn arm(&mut self, limit: usize) -> bool {
         self.limit = limit;
         self.refused = false;
         self.peak = self.held;
         self.held <= limit
+    }
+
+    /// Allows `more` bytes beside what is held, for a state that was within its own limit. The run's limit comes with the run.
+    pub(crate) fn make_room(&mut self, more: usize) {
+        self.limit = self.limit.max(self.held.saturating_add(more));
     }
 
     /// Bytes that are held.

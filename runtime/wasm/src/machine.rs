@@ -32,6 +32,7 @@ use crate::instance::Instance;
 use crate::provider::WasmProvider;
 use crate::ready::Ready;
 use crate::session;
+use crate::share::Share;
 use crate::snapshot::{Kept, WasmSnapshot};
 use crate::typescript::{self, Stripped};
 
@@ -45,6 +46,8 @@ pub(crate) struct WasmMachine {
     provider: WasmProvider,
     spec: SandboxSpec,
     grants: Grants,
+    /// What it may compute, and how much at one time.
+    share: Share,
     files: TreeFiles,
     /// The same and the mounts, for tools.
     reach: Reach,
@@ -79,8 +82,8 @@ impl WasmMachine {
         let grants = Grants { directory: Some(GuestPath::parse(HOME)?), ..spec.grants()? };
         let files = TreeFiles(Files::new(Tree::new(quota(spec))));
         let reach = Reach::new(files.0.clone(), &spec.mounts);
-        let (spec, interpreters) = (spec.clone(), BTreeMap::new());
-        let mut machine = Self { provider, spec, grants, files, reach, interpreters };
+        let (spec, share, interpreters) = (spec.clone(), Share::of(spec), BTreeMap::new());
+        let mut machine = Self { provider, spec, grants, share, files, reach, interpreters };
         if let Some(state) = state {
             machine.enter(state).await?;
         }
@@ -197,7 +200,9 @@ impl Machine for WasmMachine {
         }
         let mut run = self.begin(&language).await?;
         let _running = run.ready.loaded().slot.ticker.running();
-        let done = run.instance.run(&request, begin, &self.own()).await;
+        let own = self.own();
+        let running = run.instance.run(&request, begin, &own);
+        let done = self.share.hold(begin + request.limits.wall, running).await;
         let recovery = self.end(&language, run);
         done.map(|outcome| Outcome { recovery, ..outcome })
     }
@@ -221,7 +226,9 @@ impl Machine for WasmMachine {
         (request.limits, request.bounds) = (Limits { memory: self.spec.memory, ..limits.clone() }, *bounds);
         let mut run = self.begin(language).await?;
         let _running = run.ready.loaded().slot.ticker.running();
-        let done = run.instance.get(&request, name, query, &self.own()).await;
+        let own = self.own();
+        let running = run.instance.get(&request, name, query, &own);
+        let done = self.share.hold(Instant::now() + request.limits.wall, running).await;
         // A query can change what it looks at.
         let recovery = self.end(language, run);
         let outcome = Outcome { recovery, ..done? };
@@ -245,7 +252,10 @@ impl Machine for WasmMachine {
         let mut run = self.begin(language).await?;
         let _running = run.ready.loaded().slot.ticker.running();
         let done = match run.instance.grant(&request, &self.own()) {
-            Ok(()) => run.instance.set(name, json, &limits).await,
+            Ok(()) => {
+                let deadline = Instant::now() + limits.wall;
+                self.share.hold(deadline, run.instance.set(name, json, &limits)).await
+            }
             Err(error) => Err(error),
         };
         self.end(language, run);
@@ -260,7 +270,10 @@ impl Machine for WasmMachine {
         let mut run = self.begin(language).await?;
         let _running = run.ready.loaded().slot.ticker.running();
         let done = match run.instance.grant(&request, &self.own()) {
-            Ok(()) => run.instance.variables(&request.bounds, limits).await,
+            Ok(()) => {
+                let deadline = Instant::now() + limits.wall;
+                self.share.hold(deadline, run.instance.variables(&request.bounds, limits)).await
+            }
             Err(error) => Err(error),
         };
         // Showing a value can run its code.

@@ -23,6 +23,7 @@ use crate::disk::OwnFiles;
 use crate::engine::Metering;
 use crate::machine::TreeFiles;
 use crate::provider::WasmProvider;
+use crate::share::Share;
 use crate::state::Host;
 
 /// Names of commands that nobody has, kept of one command line.
@@ -50,6 +51,7 @@ struct Inner {
     limits: Limits,
     callbacks: Callbacks,
     operators: Arc<dyn Operators>,
+    share: Share,
     missing: Mutex<BTreeSet<String>>,
     elsewhere: Mutex<BTreeSet<(String, &'static str)>>,
 }
@@ -60,6 +62,7 @@ impl Programs {
         files: dormouse_files::Files,
         request: &EvalRequest,
         operators: Arc<dyn Operators>,
+        share: Share,
     ) -> Self {
         let inner = Inner {
             provider,
@@ -68,6 +71,7 @@ impl Programs {
             limits: Limits { output: MAX_STREAM, ..request.limits.clone() },
             callbacks: request.callbacks.clone(),
             operators,
+            share,
             missing: Mutex::default(),
             elsewhere: Mutex::default(),
         };
@@ -130,6 +134,10 @@ impl Programs {
 
     async fn interpret(&self, call: &ProgramCall, launch: Launch, deadline: Instant) -> ProgramEnd {
         let (name, language) = (call.name.as_str(), launch.language.clone());
+        let _process = match self.inner.share.process() {
+            Ok(process) => process,
+            Err(error) => return ProgramEnd::failed(126, format!("{name}: {error}\n")),
+        };
         match self.evaluate(call, launch, deadline).await {
             Ok((outcome, [output, errors])) => ended(name, &language, &outcome, output, errors),
             Err(error) => ProgramEnd::failed(126, format!("{name}: {error}\n")),

@@ -127,6 +127,7 @@ pub(crate) async fn restore(
     }
     let memory = usize::try_from(checkpoint.memory)
         .map_err(|error| Error::internal("more memory than fits", error))?;
+    store.data_mut().limiter.make_room(memory);
     doors.grow_to(store, memory).await?;
     doors.apply(store, &checkpoint.pages).await
 }
