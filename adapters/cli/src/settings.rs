@@ -1,6 +1,7 @@
 //! The checked meaning of the command line: every option is read, every default decided, in this one place.
 
 pub(crate) mod docker;
+pub(crate) mod given;
 mod git;
 mod grants;
 mod model;
@@ -19,8 +20,10 @@ use dormouse::{
 };
 
 use dormouse::sandbox::SessionKey;
+use dormouse::sandboxes::MountRule;
 use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 
+pub(crate) use given::{Given, given};
 pub(crate) use serve::{Serve, serve};
 
 use crate::args::{
@@ -55,6 +58,8 @@ pub(crate) struct Run {
 pub(crate) struct Mcp {
     /// What every run is granted.
     pub(crate) grants: Grants,
+    /// Which folders of the host sandboxes see: those of the grants, unless somebody else looks at each.
+    pub(crate) mounts: MountRule,
     /// What new sandboxes see of instructions and scripts; their mounts are among the grants.
     pub(crate) skills: Skills,
     /// The key of the one sandbox of some profiles, if it is not the usual one.
@@ -96,18 +101,20 @@ pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
 
 /// A runtime that keeps sandboxes, for one command.
 pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
-    let policy = Policy { allow_writes: true, ..Policy::default() };
+    let Given { grants, policy, .. } = given(&state.given)?;
     let folder = state_folder(state.state_dir.as_deref())?;
+    let rules = given::rules(docker::rules(&state.docker), &policy, given::offered(&grants));
     let dormouse = builder(place)?
         .policy(policy)
         .allocation(Allocation::OnDemand)
         .state(&folder)
-        .rules(docker::rules(&state.docker))
+        .rules(rules)
         .build()?;
     if let Some(remotes) = git::remotes(&state.git)? {
         dormouse.sandboxes()?.offer(remotes);
     }
-    docker::offer(&dormouse, &state.docker, &folder, &[])?;
+    let roots: Vec<PathBuf> = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
+    docker::offer(&dormouse, &state.docker, &folder, &roots)?;
     Ok(dormouse)
 }
 
@@ -204,13 +211,7 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         }
         policy.defaults.wall = policy.defaults.wall.min(policy.ceiling.wall);
     }
-    if let Some(text) = &arguments.memory_max {
-        policy.ceiling.memory = units::size("--memory-max", text)?;
-        if !(Limits::MIN_MEMORY..=4 << 30).contains(&policy.ceiling.memory) {
-            return Err(Error::args_invalid("`--memory-max` must be 16MiB to 4GiB"));
-        }
-        policy.defaults.memory = policy.defaults.memory.min(policy.ceiling.memory);
-    }
+    given::most_memory(&mut policy, arguments.memory_max.as_deref())?;
     let writes = arguments.allow_writes;
     let grants = Grants {
         mounts: grants::mounts(&arguments.mounts, writes, "--allow-writes")?,
@@ -248,6 +249,7 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     }
     let docker_roots = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     Ok(Mcp {
+        mounts: given::offered(&grants),
         grants,
         skills,
         session,

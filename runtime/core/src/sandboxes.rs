@@ -5,12 +5,15 @@
 //! | the operator's numbers | [`rules`] |
 //! | a call's way in: record, queue, lease, wake | [`seat`] |
 //! | who runs it, and who else | [`providers`] |
+//! | what it has now of what it was made with | [`effective`] |
 //! | create, look at, stop, resume, destroy | [`life`] |
 //! | evaluate, variables, files | [`calls`] |
 //! | packages | [`packages`] |
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
+//! | the whole of long output | [`outputs`] |
 //! | checkpoint, restore, fork | [`states`] |
 //! | the last steps, and back to before one | [`history`] |
+//! | a call that somebody else ends | [`ending`] |
 //! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`saving`] |
 //!
 //! One sandbox takes one call at a time, in order; across processes a lease in the ledger sees to it. A sandbox that nobody calls
@@ -19,9 +22,12 @@
 
 mod calls;
 mod commands;
+mod effective;
+mod ending;
 mod history;
 mod jobs;
 mod life;
+mod outputs;
 mod packages;
 mod providers;
 mod rules;
@@ -36,10 +42,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 pub use self::commands::CommandLine;
+pub use self::effective::{Effective, MountRule, Withdrawn};
 pub use self::history::Step;
 use self::jobs::Jobs;
 pub use self::jobs::{Job, JobId, Part};
 pub use self::life::{Asked, View};
+pub use self::outputs::{Outputs, Whole};
 pub use self::providers::ProviderState;
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::saving::Saving;
@@ -77,6 +85,7 @@ impl Sandboxes {
     /// The sandboxes that a ledger knows, run by a provider. Starts nothing; call [`Sandboxes::keep_up`] in a server.
     pub fn new(manager: Manager, ledger: Arc<dyn Ledger>, rules: Rules, clock: Arc<dyn Clock>) -> Self {
         let provider = manager.provider().clone();
+        let rules = rules.under(manager.policy());
         let inner = Inner {
             manager,
             provider,
@@ -93,7 +102,7 @@ impl Sandboxes {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The operator's numbers.
+    /// The operator's numbers, under the policy's ceiling of memory.
     pub fn rules(&self) -> &Rules {
         &self.inner.rules
     }

@@ -14,6 +14,7 @@ use crate::artifact::{Artifacts, hex};
 use crate::disk::{DiskLimits, OwnFiles, OwnTree};
 use crate::engine::EngineSlot;
 use crate::entry::{Allowance, Call, Entry};
+use crate::grants::Missing;
 use crate::state::Host;
 use crate::stdio::{Input, Output};
 use crate::{grants, preview1, trap};
@@ -48,7 +49,7 @@ pub(crate) async fn run(
     let mut host = Host::idle(usize::try_from(limits.memory).unwrap_or(usize::MAX));
     let stdin = Input::default();
     stdin.begin(&request.grants.stdin);
-    host.wasi = grants::context(&request.grants, &request.name, &stdin, (&stdout, &stderr))?;
+    host.wasi = grants::context(&request.grants, &request.name, &stdin, (&stdout, &stderr), Missing::Refused)?;
     host.files.tree = Some(OwnTree::new(&OwnFiles::Fresh, request.grants.clock));
     host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
     let allowance = Allowance::run(begin + limits.wall);

@@ -72,7 +72,7 @@ impl Instance {
                 None => self.eval(request, &request.code, &allowance).await,
             }
         } else {
-            Status::Stopped(trap::memory(&request.limits))
+            Status::Stopped(trap::held(self.memory(), &request.limits, own.is_kept()))
         };
         let outcome = self.outcome(status, &request.limits, begin);
         self.spent = Spent::default();
@@ -120,9 +120,10 @@ impl Instance {
     /// Only what a grant names and the host does not have.
     fn grant(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<()> {
         if !self.granted {
+            let streams = (&self.stdout, &self.stderr);
             let host = self.entry.host_mut();
             host.wasi =
-                grants::context(&request.grants, &request.name, &self.stdin, (&self.stdout, &self.stderr))?;
+                grants::context(&request.grants, &request.name, &self.stdin, streams, own.missing_mounts())?;
             host.files.tree.get_or_insert_with(|| OwnTree::new(own, request.grants.clock));
             self.granted = true;
         }
@@ -148,7 +149,7 @@ impl Instance {
             let called = self.entry.call(&allowance, Get { name, query, options, bounds }).await;
             self.came_to(called, request)
         } else {
-            Status::Stopped(trap::memory(&request.limits))
+            Status::Stopped(trap::held(self.memory(), &request.limits, own.is_kept()))
         };
         Ok(self.outcome(status, &request.limits, begin))
     }
@@ -210,7 +211,11 @@ impl Instance {
     fn begin(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<Allowance> {
         let allowance = Allowance::run(Instant::now() + request.limits.wall);
         self.grant(request, own)?;
-        if self.arm(request) { Ok(allowance) } else { Err(trap::memory(&request.limits)) }
+        if self.arm(request) {
+            Ok(allowance)
+        } else {
+            Err(trap::held(self.memory(), &request.limits, own.is_kept()))
+        }
     }
 
     /// The error of a call that is no snippet.

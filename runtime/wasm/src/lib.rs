@@ -8,7 +8,7 @@
 //! | TypeScript becomes JavaScript | [`typescript`] |
 //! | its machine code | [`artifact`], on one of the [`engine`]s |
 //! | an instance | [`loaded`], [`ready`] |
-//! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`] |
+//! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`], [`share`] |
 //! | the project it happens in | [`project`] |
 //! | the call | [`instance`], by one of the [`calls`] of the contract in [`bindings`], with the host functions of [`linker`] |
 //! | the way in | [`entry`]: the only one, with its deadline and its bounds |
@@ -47,6 +47,7 @@ mod ready;
 mod saved;
 mod session;
 mod settings;
+mod share;
 mod snapshot;
 mod state;
 mod stdio;

@@ -27,8 +27,8 @@ impl Limiter {
         Self { limit, room: 0, held: 0, peak: 0, refused: false }
     }
 
-    /// Sets the limit of the run that begins; with 1 MiB on top where the state has been taken or given back. Returns false when more is held already than a run within this limit, and
-    /// saving it, can have left.
+    /// Sets the limit of the run that begins; with 1 MiB on top where the state has been taken or given back. Returns false
+    /// when more is held already than a run within this limit, and saving it, can have left.
     pub(crate) fn arm(&mut self, limit: usize) -> bool {
         (self.limit, self.room) = (limit, self.room.min(WORLD));
         self.refused = false;

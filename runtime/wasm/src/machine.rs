@@ -31,6 +31,7 @@ use crate::instance::Instance;
 use crate::provider::WasmProvider;
 use crate::ready::Ready;
 use crate::session;
+use crate::share::Share;
 use crate::snapshot::{Kept, WasmSnapshot};
 use crate::typescript::{Prepared, Spent};
 
@@ -44,6 +45,8 @@ pub(crate) struct WasmMachine {
     provider: WasmProvider,
     spec: SandboxSpec,
     grants: Grants,
+    /// What it may compute, and how much at one time.
+    share: Share,
     files: TreeFiles,
     /// The same and the mounts, for tools.
     reach: Reach,
@@ -80,8 +83,8 @@ impl WasmMachine {
         let grants = Grants { directory: Some(GuestPath::parse(HOME)?), ..spec.grants()? };
         let files = TreeFiles(Files::new(Tree::new(quota(spec))));
         let reach = Reach::new(files.0.clone(), &spec.mounts);
-        let (spec, interpreters) = (spec.clone(), BTreeMap::new());
-        let mut machine = Self { provider, spec, grants, files, reach, interpreters };
+        let (spec, share, interpreters) = (spec.clone(), Share::of(spec), BTreeMap::new());
+        let mut machine = Self { provider, spec, grants, share, files, reach, interpreters };
         if let Some(state) = state {
             machine.enter(state).await?;
         }
@@ -213,7 +216,9 @@ impl Machine for WasmMachine {
         }
         let mut run = self.begin(&language).await?;
         run.instance.charge(spent);
-        let done = run.instance.run(&request, begin, &self.own()).await;
+        let own = self.own();
+        let running = run.instance.run(&request, begin, &own);
+        let done = self.share.hold(begin + request.limits.wall, running).await;
         let recovery = self.end(&language, run);
         done.map(|outcome| Outcome { recovery, ..outcome })
     }
@@ -236,7 +241,9 @@ impl Machine for WasmMachine {
         let language = &language.runs_as();
         let request = EvalRequest { bounds: *bounds, ..self.request(language, limits) };
         let mut run = self.begin(language).await?;
-        let done = run.instance.get(&request, name, query, &self.own()).await;
+        let own = self.own();
+        let running = run.instance.get(&request, name, query, &own);
+        let done = self.share.hold(Instant::now() + request.limits.wall, running).await;
         // A query can change what it looks at.
         let recovery = self.end(language, run);
         let outcome = Outcome { recovery, ..done? };
@@ -258,7 +265,9 @@ impl Machine for WasmMachine {
         let language = &language.runs_as();
         let request = self.request(language, limits);
         let mut run = self.begin(language).await?;
-        let done = run.instance.set(&request, name, json, &self.own()).await;
+        let own = self.own();
+        let running = run.instance.set(&request, name, json, &own);
+        let done = self.share.hold(Instant::now() + request.limits.wall, running).await;
         self.end_quietly(language, run);
         done
     }
@@ -271,7 +280,9 @@ impl Machine for WasmMachine {
         let request = self.request(language, limits);
         let mut run = self.begin(language).await?;
         // Showing a value can run its code.
-        let done = run.instance.variables(&request, &self.own()).await;
+        let own = self.own();
+        let running = run.instance.variables(&request, &own);
+        let done = self.share.hold(Instant::now() + request.limits.wall, running).await;
         self.end_quietly(language, run);
         serde_json::from_str(&done?)
             .map_err(|error| Error::internal("the guest's list of variables has another form", error))

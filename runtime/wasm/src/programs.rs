@@ -24,6 +24,7 @@ use crate::disk::OwnFiles;
 use crate::engine::Metering;
 use crate::machine::TreeFiles;
 use crate::provider::WasmProvider;
+use crate::share::Share;
 use crate::state::Host;
 
 /// Names of commands that nobody has, kept of one command line.
@@ -53,6 +54,7 @@ struct Inner {
     operators: Arc<dyn Operators>,
     /// Callbacks that the command line and its programs have called together.
     used: Arc<AtomicU32>,
+    share: Share,
     missing: Mutex<BTreeSet<String>>,
     elsewhere: Mutex<BTreeSet<(String, &'static str)>>,
 }
@@ -63,6 +65,7 @@ impl Programs {
         files: dormouse_files::Files,
         request: &EvalRequest,
         operators: Arc<dyn Operators>,
+        share: Share,
     ) -> Self {
         let inner = Inner {
             provider,
@@ -72,6 +75,7 @@ impl Programs {
             callbacks: request.callbacks.clone(),
             operators,
             used: Arc::default(),
+            share,
             missing: Mutex::default(),
             elsewhere: Mutex::default(),
         };
@@ -139,6 +143,10 @@ impl Programs {
 
     async fn interpret(&self, call: &ProgramCall, launch: Launch, deadline: Instant) -> ProgramEnd {
         let (name, language) = (call.name.as_str(), launch.language.clone());
+        let _process = match self.inner.share.process() {
+            Ok(process) => process,
+            Err(error) => return ProgramEnd::failed(126, format!("{name}: {error}\n")),
+        };
         match self.evaluate(call, launch, deadline).await {
             Ok((outcome, [output, errors])) => ended(name, &language, &outcome, output, errors),
             Err(error) => ProgramEnd::failed(126, format!("{name}: {error}\n")),

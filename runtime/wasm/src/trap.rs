@@ -62,6 +62,20 @@ pub(crate) fn memory(limits: &Limits) -> Error {
         .with_hint("raise the memory limit, or work on less data at a time")
 }
 
+/// An interpreter holds more than the run may: its limit is lower than it was, or too small for any. `kept`: it belongs to a
+/// sandbox, which can have a fresh one.
+pub(crate) fn held(held: usize, limits: &Limits, kept: bool) -> Error {
+    if !kept {
+        return memory(limits);
+    }
+    let most = limits.memory;
+    Error::new(
+        ErrorCode::LimitMemory,
+        format!("the interpreter holds {held} bytes of memory, more than its limit of {most}"),
+    )
+    .with_hint("an interpreter gives nothing back: reset the sandbox (sandbox_reset), which keeps its files, or have the limit raised")
+}
+
 fn fuel(limits: &Limits) -> Error {
     let budget = limits.fuel.unwrap_or_default();
     Error::new(ErrorCode::LimitFuel, format!("the fuel budget of {budget} was used up"))

@@ -6,6 +6,7 @@ mod progress;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use dormouse::sandboxes::MountRule;
 use dormouse::{Access, Error, Result};
 use dormouse_scenario::{Options, Plan, Report, Status, config};
 use dormouse_sources::{DockerSource, Registry, WasmSource};
@@ -53,6 +54,8 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
     let passing = if meant.state.is_none() { Some(tempfile::tempdir().map_err(failed)?) } else { None };
     meant.state = meant.state.or_else(|| passing.as_ref().map(|folder| folder.path().join("state")));
     meant.docker_roots.extend(folders.iter().cloned());
+    // The source looks at each mount that a file names, and its sandboxes end with the run.
+    meant.mounts = MountRule::AsAsked;
     let serving = Serving::new(place, meant)?;
     let registry = registry(&serving, &folders)?;
     let done = serving.run(async {

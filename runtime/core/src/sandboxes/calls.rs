@@ -23,7 +23,7 @@ impl Sandboxes {
     ) -> Result<(SandboxId, Outcome)> {
         self.inner.manager.admit(&mut request)?;
         let mut visit = self.visit(owner, handle).await?;
-        let _place = self.inner.manager.place().await?;
+        let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
         let begun = Begun::new(&mut visit, &request).await?;
         let outcome = noted(visit.run(|machine| machine.eval(request)).await?, &visit.record.spec);
         if let Some(begun) = begun {
@@ -48,7 +48,7 @@ impl Sandboxes {
         let limits = self.limits();
         let bounds = bounds.clamped();
         let mut visit = self.visit(owner, handle).await?;
-        let _place = self.inner.manager.place().await?;
+        let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
         let outcome = visit
             .run(|machine| {
                 Box::pin(
@@ -73,7 +73,7 @@ impl Sandboxes {
     ) -> Result<()> {
         let limits = self.limits();
         let mut visit = self.visit(owner, handle).await?;
-        let _place = self.inner.manager.place().await?;
+        let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
         visit
             .run(|machine| Box::pin(async move { machine.set(&language, &name, &json, &limits).await }))
             .await
@@ -177,18 +177,16 @@ impl Sandboxes {
         files: Vec<(GuestPath, Vec<u8>)>,
     ) -> Result<()> {
         let mut visit = self.visit(owner, handle).await?;
-        visit
+        let before = visit.run(|machine| machine.snapshot(Include::Files)).await?;
+        let done = visit
             .run(|machine| {
-                Box::pin(async move {
-                    let before = machine.snapshot(Include::Files).await?;
-                    let done = write_all(machine.files(), &folders, &files).await;
-                    if done.is_err() {
-                        machine.restore(before.as_ref()).await?;
-                    }
-                    done
-                })
+                Box::pin(async move { write_all(machine.files(), &folders, &files).await })
             })
-            .await
+            .await;
+        if done.is_err() {
+            visit.machine().await?.restore(before.as_ref()).await?;
+        }
+        done
     }
 
     /// Replaces text in a file; answers in how many places.

@@ -1,19 +1,19 @@
 //! A call's way to a sandbox: its record, its queue, its lease, its machine.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::sync::OwnedMutexGuard;
-use tokio_util::sync::CancellationToken;
 
+use super::ending::Endings;
 use super::history::History;
 use super::jobs::Running;
 use super::{Inner, Sandboxes};
 use crate::sandbox::{
     Event, Handle, Include, Lease, Machine, Name, Owner, Phase, Sandbox, SandboxId, SessionKey, Snapshot,
-    Timestamp,
+    StopReason, Timestamp,
 };
 use crate::{Error, ErrorCode, Result};
 
@@ -24,8 +24,8 @@ const ASK_AGAIN: Duration = Duration::from_millis(20);
 pub(super) struct Seat {
     owner: Owner,
     waiting: AtomicUsize,
-    /// Ends the calls that are under way when the sandbox is being destroyed.
-    ended: Mutex<CancellationToken>,
+    /// Ends the calls that are under way when the sandbox is being destroyed or stopped.
+    pub(super) endings: Arc<Endings>,
     pub(super) live: Arc<tokio::sync::Mutex<Live>>,
 }
 
@@ -56,31 +56,12 @@ pub(super) struct Live {
 
 impl Seat {
     pub(super) fn of(owner: Owner) -> Self {
-        Self { owner, waiting: AtomicUsize::new(0), ended: Mutex::default(), live: Arc::default() }
+        Self { owner, waiting: AtomicUsize::new(0), endings: Arc::default(), live: Arc::default() }
     }
 
     /// Whose sandbox it is.
     pub(super) fn owner(&self) -> &Owner {
         &self.owner
-    }
-
-    fn ended(&self) -> MutexGuard<'_, CancellationToken> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends the call that runs and those that wait, for as long as the answer lives.
-    pub(super) fn end(self: &Arc<Self>) -> Ending {
-        self.ended().cancel();
-        Ending(self.clone())
-    }
-}
-
-/// The time in which a sandbox is being destroyed. If it was not, calls go on afterwards.
-pub(super) struct Ending(Arc<Seat>);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        *self.0.ended() = CancellationToken::new();
     }
 }
 
@@ -176,12 +157,12 @@ impl Sandboxes {
         Ok(visit)
     }
 
-    /// The end of a sandbox comes however many wait.
+    /// The end of a sandbox comes however many wait, and so does a caller's stop.
     async fn wait(&self, seat: &Arc<Seat>, event: Event) -> Result<OwnedMutexGuard<Live>> {
         if let Ok(live) = seat.live.clone().try_lock_owned() {
             return Ok(live);
         }
-        if event == Event::Destroy {
+        if matches!(event, Event::Destroy | Event::Stop(StopReason::User)) {
             return Ok(seat.live.clone().lock_owned().await);
         }
         let _waiting = Waiting::enter(&seat.waiting, self.inner.rules.waiting)?;
@@ -225,24 +206,18 @@ impl Visit {
         self.live.machine.as_mut().ok_or_else(|| Error::new(ErrorCode::Internal, "the sandbox fell asleep"))
     }
 
-    /// Does something with the sandbox, awake, unless it is destroyed meanwhile.
+    /// Does something with the sandbox, awake, unless its calls are ended meanwhile.
     ///
     /// # Errors
-    /// As [`Visit::machine`] and of `work`; `cancelled` when it was destroyed.
+    /// As [`Visit::machine`] and of `work`; `cancelled` when they were.
     pub(super) async fn run<T>(
         &mut self,
         work: impl for<'a> FnOnce(&'a mut dyn Machine) -> BoxFuture<'a, Result<T>> + Send,
     ) -> Result<T> {
-        let ended = self.seat.ended().clone();
-        if ended.is_cancelled() {
-            return Err(being_destroyed());
-        }
+        let endings = self.seat.endings.clone();
+        endings.check()?;
         let machine = self.machine().await?;
-        tokio::select! {
-            biased;
-            () = ended.cancelled() => Err(being_destroyed()),
-            done = work(machine.as_mut()) => done,
-        }
+        endings.unless(work(machine.as_mut())).await
     }
 
     /// The record with what has happened since it was saved.
@@ -273,9 +248,7 @@ impl Visit {
     /// `state_damaged`, `guest_mismatch`, `cancelled` when it is being destroyed, and what keeps it from being saved.
     pub(super) async fn restore(mut self, state: Arc<dyn Snapshot>, include: Include) -> Result<Self> {
         let restoring = tokio::spawn(async move {
-            if self.seat.ended().is_cancelled() {
-                return Err(being_destroyed());
-            }
+            self.seat.endings.check()?;
             let rest = match include {
                 Include::Both => None,
                 _ if self.machine().await?.forgets() => None,
@@ -303,14 +276,11 @@ impl Visit {
         let gone = record.phase == Phase::Destroyed;
         self.live.bury();
         let wanted = self.live.changed && !gone;
-        let ended = self.seat.ended().clone();
         let state = match self.live.machine.as_mut() {
             // Who destroys it does not wait for what it does while it is saved.
-            Some(machine) if wanted => tokio::select! {
-                biased;
-                () = ended.cancelled() => return Err(being_destroyed()),
-                taken = machine.snapshot(include) => Some(taken?),
-            },
+            Some(machine) if wanted => {
+                Some(self.seat.endings.unless_destroyed(machine.snapshot(include)).await?)
+            }
             _ => None,
         };
         let ledger = self.inner.ledger.clone();
@@ -337,10 +307,6 @@ impl Drop for Visit {
             self.live.lease = None;
         }
     }
-}
-
-fn being_destroyed() -> Error {
-    Error::new(ErrorCode::Cancelled, "the sandbox is being destroyed")
 }
 
 /// The error for a sandbox that the owner has not.

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::provider::{FakeProvider, Shared};
 use crate::sandbox::{
     ChunkId, ChunkSink, Entry, EntryKind, Executed, Files, Include, Job, Machine, SandboxSpec, SavedState,
-    Snapshot, Variable,
+    Snapshot, SpecMount, Variable,
 };
 use crate::{
-    Bounds, Captured, Error, ErrorCode, EvalRequest, GuestPath, Language, Limits, Outcome, Programs,
+    Access, Bounds, Captured, Error, ErrorCode, EvalRequest, GuestPath, Language, Limits, Outcome, Programs,
     Recovery, Result, Status, Usage, Value,
 };
 
@@ -114,6 +114,15 @@ impl FakeMachine {
             ["write", path, content] => {
                 self.write(&GuestPath::parse(path)?, content.as_bytes()).await?;
                 Ok(outcome(Status::Returned(Value::null()), ""))
+            }
+            ["spec"] => {
+                let SandboxSpec { memory, mounts, .. } = &self.spec;
+                let mount = |mount: &SpecMount| {
+                    let writes = if mount.access == Access::ReadWrite { "rw" } else { "ro" };
+                    format!(" {}:{}:{writes}", mount.source.display(), mount.target)
+                };
+                let mounts: String = mounts.iter().map(mount).collect();
+                Ok(outcome(text(&format!("{memory}{mounts}")), ""))
             }
             ["wait"] => {
                 self.shared.waiting.fetch_add(1, Ordering::SeqCst);
