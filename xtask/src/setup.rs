@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::engine;
 use crate::guests;
 use crate::process;
+use crate::programs;
 use crate::progress::complain;
 
 /// What is evaluated at the end, to show that it works.
@@ -28,7 +29,8 @@ pub(crate) fn run() -> Result<()> {
     guests::run(&guests::Arguments::all())?;
     complain("2/4 the command line");
     process::cargo(&["build", "--release", "--workspace", "--bins"])?;
-    complain("3/4 the container engine, for the tests of containers");
+    complain("3/4 what tests need: programs to compare with, the container engine");
+    programs::provide();
     if let Err(error) = engine::install() {
         complain(&format!("docker: not available ({error:#})"));
     }

@@ -39,7 +39,12 @@ impl Loaded {
             return Self::link(guest, hash.clone(), slot, &component);
         }
         let (wasm, hash) = guest.read()?;
-        let component = match artifacts.load(&slot.engine, &hash)? {
+        // A guest whose hash was known has been looked for already.
+        let found = match &guest.sha256 {
+            Some(_) => None,
+            None => artifacts.load(&slot.engine, &hash)?,
+        };
+        let component = match found {
             Some(component) => component,
             None => compile(guest, &hash, &wasm, &slot, artifacts)?,
         };

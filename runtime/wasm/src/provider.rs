@@ -103,7 +103,7 @@ impl WasmProvider {
     /// Whether the guest of a language has been compiled for this machine and this engine. Reads no machine code.
     ///
     /// # Errors
-    /// As [`WasmProvider::component`], and as [`WasmProvider::check_engine`].
+    /// As [`WasmProvider::component`], and as [`WasmProvider::check_engine`]; `internal` when others can write the artifact.
     pub fn is_compiled(&self, language: &Language) -> Result<bool> {
         let guest = self.parts.guests.find(language)?;
         let hash = match guest.sha256.clone() {
@@ -111,7 +111,7 @@ impl WasmProvider {
             None => guest.read()?.1,
         };
         let slot = self.engine(Metering::Epoch)?;
-        Ok(self.parts.artifacts.path(&slot.engine, &hash).exists())
+        self.parts.artifacts.has(&slot.engine, &hash)
     }
 
     /// Sets the engine up, unless it is already.
