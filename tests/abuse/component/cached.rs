@@ -125,7 +125,7 @@ fn cmp_06_a_damaged_artifact_is_told_and_made_anew() {
             let file = fs::File::options().write(true).open(path).expect("it can be written");
             file.set_len(file.metadata().expect("it is there").len() - 4096).expect("it can be cut");
         };
-        let bare = |path: &Path| fs::remove_file(path.with_extension("sum")).expect("it can be removed");
+        let bare = |path: &Path| drop(fs::remove_file(path.with_extension("sum")));
         let ways: [(&str, &dyn Fn(&Path), &str); 3] = [
             ("zeroes", &zeroed, "it does not fit its checksum"),
             ("cut", &cut, "it does not fit its checksum"),
