@@ -8,6 +8,7 @@ use dormouse::Outcome;
 use dormouse_tests::attack::Attack;
 use dormouse_tests::case::case;
 use dormouse_tests::ending::{assert_ends, exception, value};
+use dormouse_tests::served::Served;
 use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, binary, sandbox};
 use serde_json::json;
 

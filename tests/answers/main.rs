@@ -71,8 +71,14 @@ fn all(text: &str, bounds: &Bounds) -> u32 {
     if let Some(value) = &value {
         // What was taken is of the documented form: it is shown, and would be taken again.
         let shown = serde_json::to_string(value).expect("a value is JSON");
-        assert!(shown.len() <= text.len() * 6 + 64, "{} bytes are shown of {}: {text:.200}", shown.len(), text.len());
-        let again = Value::from_guest(&shown, &Bounds::MAX).unwrap_or_else(|error| panic!("{error}: {shown:.200}"));
+        assert!(
+            shown.len() <= text.len() * 6 + 64,
+            "{} bytes are shown of {}: {text:.200}",
+            shown.len(),
+            text.len()
+        );
+        let again =
+            Value::from_guest(&shown, &Bounds::MAX).unwrap_or_else(|error| panic!("{error}: {shown:.200}"));
         assert_eq!(&again, value, "{shown:.200}");
     }
     let exception = bounded("exception", text, |text| Exception::from_guest(text, bounds));

@@ -6,9 +6,36 @@ use serde_json::{Value as Json, json};
 
 /// What is put into a text where it does not belong.
 const ODD: [&str; 30] = [
-    "null", "true", "-0", "1e999", "-1e-999", "0.1", "18446744073709551616", "-9223372036854775809", "\"\"", "\"type\":\"array\",",
-    "\"type\":", "\"value\":", "\"class\":\"C\",", "\"id\":1,", "\"count\":-1,", "\"unheard\":[{}],", "{", "}", "[", "]", ",", ":", "\\u0000",
-    "\\ud800", "\\", "\"", "\u{feff}", "\u{2028}", "\u{1f40c}", "\u{0}",
+    "null",
+    "true",
+    "-0",
+    "1e999",
+    "-1e-999",
+    "0.1",
+    "18446744073709551616",
+    "-9223372036854775809",
+    "\"\"",
+    "\"type\":\"array\",",
+    "\"type\":",
+    "\"value\":",
+    "\"class\":\"C\",",
+    "\"id\":1,",
+    "\"count\":-1,",
+    "\"unheard\":[{}],",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\\u0000",
+    "\\ud800",
+    "\\",
+    "\"",
+    "\u{feff}",
+    "\u{2028}",
+    "\u{1f40c}",
+    "\u{0}",
 ];
 
 /// Draws texts.
@@ -80,7 +107,9 @@ impl Maker {
                 let pairs = self.list(|maker| (maker.value(deeper), maker.value(deeper)));
                 json!({"type": "array", "is_list": false, "count": pairs.len(), "entries": pairs})
             }
-            9 => json!({"type": "array", "is_list": false, "count": self.number(), "value": self.fields(deeper)}),
+            9 => {
+                json!({"type": "array", "is_list": false, "count": self.number(), "value": self.fields(deeper)})
+            }
             10 => {
                 let items = self.list(|maker| maker.value(deeper));
                 json!({"type": "iterable", "class": self.text(), "preview": items, "exhausted": self.roll(2) == 0})
@@ -141,8 +170,21 @@ impl Maker {
                 6 => text.insert_str(from, &part.repeat(self.roll(20))),
                 _ => {
                     // Fields in another order, doubled, or of another type.
-                    let words = ["\"type\"", "\"value\"", "\"class\"", "\"id\"", "\"count\"", "true", "1", "\"array\""];
-                    text = text.replacen(words[self.roll(words.len())], words[self.roll(words.len())], 1 + self.roll(3));
+                    let words = [
+                        "\"type\"",
+                        "\"value\"",
+                        "\"class\"",
+                        "\"id\"",
+                        "\"count\"",
+                        "true",
+                        "1",
+                        "\"array\"",
+                    ];
+                    text = text.replacen(
+                        words[self.roll(words.len())],
+                        words[self.roll(words.len())],
+                        1 + self.roll(3),
+                    );
                 }
             }
         }
@@ -180,7 +222,10 @@ pub(crate) fn costly(bytes: usize) -> Vec<(&'static str, String)> {
     vec![
         ("shortest values", filled(bytes, LIST, NULL, "]}")),
         ("empty texts", filled(bytes, LIST, EMPTY, "]}")),
-        ("empty lists", filled(bytes, LIST, r#"{"type":"array","is_list":true,"count":0,"value":[]},"#, "]}")),
+        (
+            "empty lists",
+            filled(bytes, LIST, r#"{"type":"array","is_list":true,"count":0,"value":[]},"#, "]}"),
+        ),
         ("lists of one", filled(bytes, LIST, &format!("{LIST}{}]}},", NULL.trim_end_matches(',')), "]}")),
         (
             "dictionaries of one",
@@ -204,11 +249,11 @@ pub(crate) fn costly(bytes: usize) -> Vec<(&'static str, String)> {
         ("a doubled field", filled(bytes, r#"{"type":"string","value":"a""#, ",\"value\":\"\"", "}")),
         ("spaces", filled(bytes, r#"{"type":"null","#, " ", r#""value":null}"#)),
         ("frames", filled(bytes, r#"{"class":"","message":"","stack_trace":["#, "\"\",", "]}")),
-        ("causes", filled(bytes, r#"{"class":"","message":"","previous":["#, r#"{"class":"","message":""},"#, "]}")),
         (
-            "causes of causes",
-            filled(bytes, "", r#"{"class":"","message":"","previous":["#, ""),
+            "causes",
+            filled(bytes, r#"{"class":"","message":"","previous":["#, r#"{"class":"","message":""},"#, "]}"),
         ),
+        ("causes of causes", filled(bytes, "", r#"{"class":"","message":"","previous":["#, "")),
         ("a long code", filled(bytes, r#"{"class":"","message":"","code":"#, "9", "}")),
         ("a code that is a list", filled(bytes, r#"{"class":"","message":"","code":["#, "0,", "]}")),
         ("variables", filled(bytes, "[", r#"{"name":"","type":"","summary":""},"#, "]")),

@@ -11,7 +11,7 @@
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
 //! | checkpoint, restore, fork | [`states`] |
 //! | the last steps, and back to before one | [`history`] |
-//! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`] |
+//! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`saving`] |
 //!
 //! One sandbox takes one call at a time, in order; across processes a lease in the ledger sees to it. A sandbox that nobody calls
 //! is saved after a moment, its lease given back; its interpreters stay in memory for a while and are then dropped. Whoever
@@ -25,6 +25,7 @@ mod life;
 mod packages;
 mod providers;
 mod rules;
+mod saving;
 mod seat;
 mod states;
 #[cfg(test)]
@@ -41,9 +42,10 @@ pub use self::jobs::{Job, JobId, Part};
 pub use self::life::{Asked, View};
 pub use self::providers::ProviderState;
 pub use self::rules::{Clock, Rules, SystemClock};
+use self::saving::Saving;
 use self::seat::Seat;
 use crate::packages::Packages;
-use crate::sandbox::{Ledger, SandboxId};
+use crate::sandbox::{Ledger, Owner, SandboxId};
 use crate::{Manager, Programs, Provider};
 
 /// The sandboxes of one installation. Cheap to clone.
@@ -66,6 +68,7 @@ struct Inner {
     /// What command lines can start besides guests.
     programs: RwLock<Vec<Arc<dyn Programs>>>,
     jobs: Jobs,
+    saving: Saving,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
 }
@@ -84,6 +87,7 @@ impl Sandboxes {
             packages: OnceLock::new(),
             programs: RwLock::default(),
             jobs: Jobs::default(),
+            saving: Saving::default(),
             seats: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -101,6 +105,12 @@ impl Sandboxes {
 }
 
 impl Inner {
+    /// What this process holds of a sandbox, from now on if nothing yet.
+    fn seat(&self, owner: &Owner, id: &SandboxId) -> Arc<Seat> {
+        let mut seats = self.seats();
+        seats.entry(id.clone()).or_insert_with(|| Arc::new(Seat::of(owner.clone()))).clone()
+    }
+
     fn seats(&self) -> MutexGuard<'_, HashMap<SandboxId, Arc<Seat>>> {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -58,6 +58,19 @@ impl Artifacts {
         Ok(folder.file(&name)?.is_some() && folder.file(&sum::name(&name))?.is_some())
     }
 
+    /// Whether the artifact only needs to be mapped: it is there, and has been compared with its checksum since it was written
+    /// and since the machine was started.
+    pub(crate) fn is_ready(&self, engine: &Engine, guest: &str) -> bool {
+        let name = name(engine, guest);
+        let look = || -> Result<bool> {
+            let Some(folder) = Folder::open(&self.folder)? else { return Ok(false) };
+            let Some(file) = folder.file(&name)? else { return Ok(false) };
+            sum::is_marked(&folder, &name, &file)
+        };
+        // What must not be used is refused where it is loaded.
+        look().unwrap_or(false)
+    }
+
     /// The component, if it has been compiled. An artifact that is damaged, or without its checksum, is none.
     ///
     /// # Errors

@@ -44,30 +44,60 @@ pub(super) fn record(folder: &Folder, artifact: &str, file: &File, bytes: &[u8])
     write(folder, artifact, wanted, mark(file))
 }
 
+/// A checksum file.
+struct Sum {
+    hash: Hash,
+    /// Empty: the kernel does not tell the boot.
+    mark: String,
+}
+
+impl Sum {
+    /// That of an artifact, or what is wrong with it.
+    fn read(folder: &Folder, artifact: &str) -> Result<std::result::Result<Self, &'static str>> {
+        let Some(file) = folder.file(&name(artifact))? else { return Ok(Err("it has no checksum")) };
+        let mut text = String::new();
+        if file.take(LONGEST).read_to_string(&mut text).is_err() {
+            return Ok(Err("its checksum cannot be read"));
+        }
+        let mut lines = text.lines();
+        let hash = lines.next().and_then(|line| Hash::from_hex(line).ok());
+        let mark = lines.next().unwrap_or_default().to_owned();
+        Ok(hash.map(|hash| Self { hash, mark }).ok_or("its checksum is damaged"))
+    }
+
+    /// Whether the bytes have been hashed since the machine was started and since the file was last changed.
+    fn holds(&self, now: Option<&str>) -> bool {
+        now == Some(self.mark.as_str())
+    }
+}
+
+/// Whether the artifact need not be hashed.
+///
+/// # Errors
+/// `internal` when another user could have written the checksum.
+pub(super) fn is_marked(folder: &Folder, artifact: &str, file: &File) -> Result<bool> {
+    Ok(Sum::read(folder, artifact)?.is_ok_and(|sum| sum.holds(mark(file).as_deref())))
+}
+
 /// Whether the artifact is what was written. If not, the reason.
 ///
 /// # Errors
 /// `internal` when another user could have written the checksum.
 pub(super) fn check(folder: &Folder, artifact: &str, file: &File) -> Result<Option<&'static str>> {
-    let Some(sum) = folder.file(&name(artifact))? else { return Ok(Some("it has no checksum")) };
-    let mut text = String::new();
-    if sum.take(LONGEST).read_to_string(&mut text).is_err() {
-        return Ok(Some("its checksum cannot be read"));
-    }
-    let mut lines = text.lines();
-    let Some(wanted) = lines.next().and_then(|line| Hash::from_hex(line).ok()) else {
-        return Ok(Some("its checksum is damaged"));
+    let sum = match Sum::read(folder, artifact)? {
+        Ok(sum) => sum,
+        Err(why) => return Ok(Some(why)),
     };
     let now = mark(file);
-    if now.is_some() && now.as_deref() == lines.next() {
+    if sum.holds(now.as_deref()) {
         return Ok(None);
     }
     match hash(file) {
-        Ok(found) if found == wanted => {}
+        Ok(found) if found == sum.hash => {}
         Ok(_) => return Ok(Some("it does not fit its checksum")),
         Err(_) => return Ok(Some("it cannot be read")),
     }
-    if let Err(error) = write(folder, artifact, wanted, now) {
+    if let Err(error) = write(folder, artifact, sum.hash, now) {
         tracing::debug!(%error, "that an artifact is whole cannot be noted; the next process hashes it again");
     }
     Ok(None)
