@@ -54,7 +54,11 @@ const CASES: [Case; 3] = [
 /// TypeScript of 100 lines: its name, the snippet, and what it comes to.
 const TYPED: [(&str, &str, i64); 2] = [
     ("types only", include_str!("../snippets/inventory.ts"), 53),
-    ("with an enum, a namespace and a parameter property", include_str!("../snippets/inventory_compiled.ts"), 53),
+    (
+        "with an enum, a namespace and a parameter property",
+        include_str!("../snippets/inventory_compiled.ts"),
+        53,
+    ),
 ];
 
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {

@@ -53,7 +53,10 @@ fn what_is_more_than_types_is_compiled() {
         ("const enum Kind { A = 'x' } Kind.A", json!("x")),
         ("declare enum Gone { A } typeof Gone", json!("undefined")),
         ("namespace A.B { export const x = 1; export function f() { return x + 1 } } A.B.f()", json!(2)),
-        ("class P { constructor(public readonly x: number, private y = 2) {} sum() { return this.x + this.y } } new P(1).sum()", json!(3)),
+        (
+            "class P { constructor(public readonly x: number, private y = 2) {} sum() { return this.x + this.y } } new P(1).sum()",
+            json!(3),
+        ),
         ("class Q extends Array { constructor(readonly x: number) { super(); } } new Q(4).x", json!(4)),
         ("import path = require('path'); path.posix.join('a', 'b')", json!("a/b")),
         ("enum E { A } const t = `a${`b${E.A}`}\n}c`; t", json!("ab0\n}c")),
@@ -62,7 +65,10 @@ fn what_is_more_than_types_is_compiled() {
         ("enum E { A } (() => { return\n5 })() ?? 'nothing'", json!("nothing")),
         ("enum E { A } (() => { return (\n.5\n) })()", json!(0.5)),
         ("enum E { A } (async (\n) => (\n1 as number\n))() instanceof Promise", json!(true)),
-        ("enum E { A } class F { static #x = E.A; static { F.#x += 2 } static get x() { return F.#x } } F.x", json!(2)),
+        (
+            "enum E { A } class F { static #x = E.A; static { F.#x += 2 } static get x() { return F.#x } } F.x",
+            json!(2),
+        ),
     ]);
 }
 
@@ -78,7 +84,10 @@ fn what_stays_keeps_its_line_and_column() {
     // In them as well.
     for (code, expected) in [
         ("enum Kind {\n  A = 1,\n  B = missing(),\n}", 3),
-        ("namespace N {\n  const x: number = 1;\n\n  export function f(): void {\n    const y = x;\n    missing(y);\n  }\n}\nN.f()", 6),
+        (
+            "namespace N {\n  const x: number = 1;\n\n  export function f(): void {\n    const y = x;\n    missing(y);\n  }\n}\nN.f()",
+            6,
+        ),
         ("class P {\n  constructor(\n    public a: number,\n  ) {\n    missing();\n  }\n}\nnew P(1)", 5),
         ("enum E { A }\n[1, 2]\n  .map((x) => x)\n  .map((x: number) =>\n    missing(x))", 5),
         ("enum E { A }\nconst a = {\n  b: 1,\n  c:\n    missing,\n}", 5),

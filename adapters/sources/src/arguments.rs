@@ -75,7 +75,8 @@ fn count_patterns(part: &Json) -> usize {
         Json::Array(items) => items.iter().map(count_patterns).sum(),
         Json::Object(map) => {
             let own = usize::from(map.get("pattern").is_some_and(Json::is_string));
-            let named = map.get("patternProperties").and_then(Json::as_object).map_or(0, serde_json::Map::len);
+            let named =
+                map.get("patternProperties").and_then(Json::as_object).map_or(0, serde_json::Map::len);
             own + named + map.values().map(count_patterns).sum::<usize>()
         }
         _ => 0,

@@ -10,7 +10,8 @@ fn check(schema: &Json) -> Result<Check, String> {
 
 #[test]
 fn the_first_violation_is_told_with_its_place() {
-    let check = check(&json!({"type": "object", "properties": {"a": {"items": {"type": "integer"}}}})).unwrap();
+    let check =
+        check(&json!({"type": "object", "properties": {"a": {"items": {"type": "integer"}}}})).unwrap();
     assert_eq!(check.violation(&json!({"a": [1, 2]})), None);
     let told = check.violation(&json!({"a": [1, "x"]})).unwrap();
     assert!(told.starts_with("at `/a/1`: ") && told.contains("integer"), "{told}");

@@ -179,10 +179,7 @@ fn check_contract(guest: Guest, contract: &str) -> Result<Guest> {
 pub(crate) fn mismatch(language: &Language, found: &str) -> Error {
     Error::new(
         ErrorCode::GuestMismatch,
-        format!(
-            "the {language} guest speaks `{found}`, this host speaks `{}`",
-            contract_with(language)
-        ),
+        format!("the {language} guest speaks `{found}`, this host speaks `{}`", contract_with(language)),
     )
     .with_hint(build_hint(language))
 }
@@ -196,6 +193,7 @@ fn info(language: Language, found: Option<(Guest, String)>) -> GuestInfo {
         let note = Some(format!("not built; {}", build_hint(&language)));
         return GuestInfo { language, interpreter: "-".into(), available: false, note };
     };
-    let note = (contract != contract_with(&language)).then(|| format!("it speaks `{contract}`; {}", build_hint(&language)));
+    let note = (contract != contract_with(&language))
+        .then(|| format!("it speaks `{contract}`; {}", build_hint(&language)));
     GuestInfo { language, interpreter: guest.interpreter, available: note.is_none(), note }
 }

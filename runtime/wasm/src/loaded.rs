@@ -71,14 +71,23 @@ impl Start<Exports> for &Loaded {
 }
 
 /// Maps the artifact of a guest, or makes it first: that takes seconds, and is said on the log. With its SHA-256.
-pub(crate) fn component(guest: &Guest, slot: &EngineSlot, artifacts: &Artifacts) -> Result<(Component, String)> {
+pub(crate) fn component(
+    guest: &Guest,
+    slot: &EngineSlot,
+    artifacts: &Artifacts,
+) -> Result<(Component, String)> {
     if let Some(hash) = &guest.sha256
         && let Some(component) = artifacts.load(&slot.engine, hash)?
     {
         return Ok((component, hash.clone()));
     }
     let (wasm, hash) = guest.read()?;
-    let component = match artifacts.load(&slot.engine, &hash)? {
+    // A guest whose hash was known has been looked for already.
+    let found = match &guest.sha256 {
+        Some(_) => None,
+        None => artifacts.load(&slot.engine, &hash)?,
+    };
+    let component = match found {
         Some(component) => component,
         None => compile(guest, &hash, &wasm, slot, artifacts)?,
     };

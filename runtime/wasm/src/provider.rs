@@ -103,7 +103,7 @@ impl WasmProvider {
     /// Whether the guest of a language has been compiled for this machine and this engine. Reads no machine code.
     ///
     /// # Errors
-    /// As [`WasmProvider::component`], and as [`WasmProvider::check_engine`].
+    /// As [`WasmProvider::component`], and as [`WasmProvider::check_engine`]; `internal` when others can write the artifact.
     pub fn is_compiled(&self, language: &Language) -> Result<bool> {
         let guest = self.parts.guests.find(language)?;
         let hash = match guest.sha256.clone() {
@@ -111,7 +111,7 @@ impl WasmProvider {
             None => guest.read()?.1,
         };
         let slot = self.engine(Metering::Epoch)?;
-        Ok(self.parts.artifacts.path(&slot.engine, &hash).exists())
+        self.parts.artifacts.has(&slot.engine, &hash)
     }
 
     /// Sets the engine up, unless it is already.
@@ -157,13 +157,14 @@ impl WasmProvider {
         let guest = self.parts.guests.find(language)?;
         let slot = self.engine(metering)?;
         let artifacts = self.parts.artifacts.clone();
-        let known = guest.sha256.as_ref().is_some_and(|hash| artifacts.path(&slot.engine, hash).exists());
+        let ready = guest.sha256.as_ref().is_some_and(|hash| artifacts.is_ready(&slot.engine, hash));
         let load = move || {
             let (component, hash) = loaded::component(&guest, &slot, &artifacts)?;
             link(&guest, hash, slot, &component)
         };
-        // Mapping an artifact takes 2 ms, less than it costs to move it to another thread; compiling takes seconds.
-        if known {
+        // Mapping an artifact takes 2 ms, less than it costs to move it to another thread; hashing it takes tens, compiling
+        // seconds.
+        if ready {
             return load();
         }
         tokio::task::spawn_blocking(load)

@@ -20,7 +20,11 @@ use crate::state::Host;
 use crate::trap;
 
 mod bindings {
-    #![allow(missing_docs, unreachable_pub, reason = "generated from the guest's contract, where the documentation stands")]
+    #![allow(
+        missing_docs,
+        unreachable_pub,
+        reason = "generated from the guest's contract, where the documentation stands"
+    )]
 
     wasmtime::component::bindgen!({
         path: "../../guests/typescript/wit",
@@ -82,7 +86,11 @@ impl WasmProvider {
         let status = match status {
             Ok(code) => {
                 (request.code, request.language) = (code, Language::javascript());
-                let spent = Spent { time: usage.wall, fuel: usage.fuel.unwrap_or_default(), memory: usage.memory_peak };
+                let spent = Spent {
+                    time: usage.wall,
+                    fuel: usage.fuel.unwrap_or_default(),
+                    memory: usage.memory_peak,
+                };
                 return Ok(Prepared::Request(Box::new(request), spent));
             }
             Err(status) => status,
@@ -184,7 +192,9 @@ fn status(left: Left, host: &Host, limits: &Limits) -> Status {
     match trap {
         Some(Trap::StackOverflow | Trap::MemoryOutOfBounds) => Status::Stopped(
             Error::new(ErrorCode::LimitStack, "the TypeScript source nests too deeply to be parsed")
-                .with_hint("split long expressions and deep nestings, or compile the source to JavaScript first"),
+                .with_hint(
+                    "split long expressions and deep nestings, or compile the source to JavaScript first",
+                ),
         ),
         _ => trap::left(left, host, limits),
     }

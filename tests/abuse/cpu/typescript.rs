@@ -103,12 +103,18 @@ fn cpu_07_nesting_without_end_is_a_named_outcome_of_the_run() {
             "raised RangeError",
         ];
         let attack = Attack::new(TYPESCRIPT).wall(1_000).ends(&ends);
-        for (memory, code) in [16, 128, 512].into_iter().flat_map(|memory| deep.iter().map(move |code| (memory, code))) {
+        for (memory, code) in
+            [16, 128, 512].into_iter().flat_map(|memory| deep.iter().map(move |code| (memory, code)))
+        {
             let begin: String = code.chars().take(12).collect();
             let mut request = attack.request(code);
             request.limits.memory = memory << 20;
             let outcome = sandbox::run_request(request);
-            assert!(ends.contains(&ending(&outcome).as_str()), "{begin} in {memory} MiB: {}", ending(&outcome));
+            assert!(
+                ends.contains(&ending(&outcome).as_str()),
+                "{begin} in {memory} MiB: {}",
+                ending(&outcome)
+            );
             assert!(outcome.usage.memory_peak <= memory << 20, "{begin}: {:?}", outcome.usage);
         }
         answers(Duration::from_millis(500) + NOISE);
@@ -125,7 +131,10 @@ fn cpu_07_the_parser_uses_the_fuel_of_the_run() {
         }
         let code = "let x: number = 0; for (let i = 0; i < 1000; i++) x += i; x";
         let fuel = |language| {
-            let mut request = sandbox::request(language, code.replace(": number", if language == TYPESCRIPT { ": number" } else { "" }));
+            let mut request = sandbox::request(
+                language,
+                code.replace(": number", if language == TYPESCRIPT { ": number" } else { "" }),
+            );
             request.limits.fuel = Some(1_000_000_000);
             sandbox::run_request(request).usage.fuel.unwrap()
         };

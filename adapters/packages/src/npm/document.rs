@@ -86,7 +86,8 @@ impl Document {
             Error::new(ErrorCode::NotFound, format!("`{}` has no version {version}", self.name))
         })?;
         let needs = ["dependencies", "optionalDependencies", "peerDependencies"];
-        if needs.iter().filter_map(|field| about[*field].as_object()).map(Map::len).sum::<usize>() > MAX_NEEDS {
+        if needs.iter().filter_map(|field| about[*field].as_object()).map(Map::len).sum::<usize>() > MAX_NEEDS
+        {
             let message = format!("`{}` {version} needs more than {MAX_NEEDS} packages", self.name);
             return Err(Error::new(ErrorCode::TooLarge, message).with_hint("nothing was installed"));
         }

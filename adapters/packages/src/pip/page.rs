@@ -90,7 +90,10 @@ fn json(page: &Page) -> Option<Vec<File>> {
 
 /// An address as a page names it.
 fn address(base: &Url, named: &str) -> Option<Url> {
-    (named.len() <= MAX_URL).then(|| base.join(named).ok()).flatten().filter(|url| url.as_str().len() <= MAX_URL)
+    (named.len() <= MAX_URL)
+        .then(|| base.join(named).ok())
+        .flatten()
+        .filter(|url| url.as_str().len() <= MAX_URL)
 }
 
 fn html(page: &Page) -> Option<Vec<File>> {
@@ -153,8 +156,13 @@ mod tests {
         let url = Url::parse("http://h/simple/a/").unwrap();
         let page = |body: String| Page { kind: "text/html".into(), url: url.clone(), body: body.into() };
         let long = "b".repeat(MAX_URL);
-        let files = read(&page(format!("<base href='/{long}/'><a href='x-1.tar.gz'>x</a><a href='/{long}'>y</a>"))).unwrap();
-        assert_eq!(files.iter().map(|file| file.url.as_str()).collect::<Vec<_>>(), ["http://h/simple/a/x-1.tar.gz"]);
+        let files =
+            read(&page(format!("<base href='/{long}/'><a href='x-1.tar.gz'>x</a><a href='/{long}'>y</a>")))
+                .unwrap();
+        assert_eq!(
+            files.iter().map(|file| file.url.as_str()).collect::<Vec<_>>(),
+            ["http://h/simple/a/x-1.tar.gz"]
+        );
         assert!(read(&page("<a href=x>".repeat(MAX_FILES))).is_some());
         assert!(read(&page("<a href=x>".repeat(MAX_FILES + 1))).is_none());
     }
