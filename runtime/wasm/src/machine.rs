@@ -11,6 +11,7 @@ mod reach;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{

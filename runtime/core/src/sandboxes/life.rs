@@ -138,7 +138,7 @@ impl Sandboxes {
         grace: Duration,
     ) -> Result<View> {
         let record = self.find(owner, handle)?;
-        let seat = self.inner.seats().entry(record.id.clone()).or_default().clone();
+        let seat = self.inner.seat(&record.owner, &record.id);
         let mut coming = std::pin::pin!(self.visit_record(record, Event::Stop(reason)));
         let visit = match tokio::time::timeout(grace, coming.as_mut()).await {
             Ok(visit) => visit?,
