@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dormouse::{Access, ErrorCode};
+use dormouse::Access;
 use dormouse_tests::ending::{assert_ends, ending, exception, value};
 use dormouse_tests::{JAVASCRIPT, sandbox};
 use serde_json::{Value as Json, json};

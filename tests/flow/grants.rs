@@ -135,7 +135,8 @@ fn fs_13_mounts_skills_and_writes_that_are_taken_back_are_gone_from_old_sandboxe
     let fork = second.ok("sandbox_fork", json!({"sandbox": "old"}));
     let fork = fork["sandboxes"][0]["id"].as_str().unwrap_or_else(|| panic!("{fork}")).to_owned();
     for sandbox in ["old", fork.as_str()] {
-        let said = second.exec(sandbox, "cat /data/secret; echo two > /data/w2; cat /skills/demo/SKILL.md; ls /data");
+        let said = second
+            .exec(sandbox, "cat /data/secret; echo two > /data/w2; cat /skills/demo/SKILL.md; ls /data");
         assert!(!said.contains("from the host") && !said.contains("hello"), "{said}");
         assert_eq!(said.matches("No such file").count(), 4, "{said}");
         assert_eq!(second.eval(sandbox, "open('/data/secret').read()"), "FileNotFoundError");
@@ -175,7 +176,16 @@ fn fs_13_mounts_skills_and_writes_that_are_taken_back_are_gone_from_old_sandboxe
     let said = third.exec("old", "cat /data/secret; echo four > /data/w4");
     assert!(said.starts_with("from the host") && said.len() > "from the host".len(), "{said}");
     third.end();
-    let ran = cli(&["--mount", &mount, "--allow-writes", "--skills", &skills, "exec", "old", "echo five > /data/w5; cat /skills/demo/SKILL.md"]);
+    let ran = cli(&[
+        "--mount",
+        &mount,
+        "--allow-writes",
+        "--skills",
+        &skills,
+        "exec",
+        "old",
+        "echo five > /data/w5; cat /skills/demo/SKILL.md",
+    ]);
     assert!(ran.text().contains("Says hello") && ran.complaint().is_empty(), "{ran:?}");
     assert_eq!(fs::read_to_string(places.of("data/w5")).unwrap(), "five\n");
     assert_eq!(fs::read_dir(places.of("data")).unwrap().count(), 3);
@@ -193,7 +203,8 @@ fn fs_13_a_skill_whose_folder_was_moved_does_not_keep_its_sandbox_from_running()
     // While it runs: what is started later does without it.
     fs::rename(places.of("skills"), places.of("elsewhere")).unwrap();
     assert_eq!(first.eval("old", "x + 1"), 42);
-    let javascript = first.ok("sandbox_eval", json!({"sandbox": "old", "language": "javascript", "code": "6 * 7"}));
+    let javascript =
+        first.ok("sandbox_eval", json!({"sandbox": "old", "language": "javascript", "code": "6 * 7"}));
     assert_eq!(javascript["result"]["value"], 42, "{javascript}");
     assert_eq!(first.exec("old", "python3 -c 'print(1)'"), "1\n");
     let refused = first.error("sandbox_read", json!({"sandbox": "old", "path": "/skills/demo/SKILL.md"}));
@@ -249,7 +260,10 @@ fn fs_13_the_ceiling_of_memory_is_that_of_the_last_start() {
     assert_eq!(refused["code"], "args_invalid");
     // What holds more can be emptied: its files are there, and a reset gives it a fresh interpreter.
     let shown = third.get("large");
-    assert_eq!((&shown["limits"]["memory_bytes"], withdrawn(&shown)), (&json!(64 << 20), named(&[("memory", "")])));
+    assert_eq!(
+        (&shown["limits"]["memory_bytes"], withdrawn(&shown)),
+        (&json!(64 << 20), named(&[("memory", "")]))
+    );
     let error = third.error("sandbox_eval", json!({"sandbox": "large", "code": "del held"}));
     assert_eq!(error["code"], "limit_memory");
     assert!(error["hint"].as_str().unwrap().contains("sandbox_reset"), "{error}");
@@ -269,7 +283,16 @@ fn fs_13_packages_and_git_are_those_of_the_last_start() {
     let address = "http://127.0.0.1:9/team/";
     let mut first = Start::new(
         &state,
-        &["--packages", "on", "--package-allow", "*", "--pip-index", "http://127.0.0.1:9/simple/", "--allow-git", address],
+        &[
+            "--packages",
+            "on",
+            "--package-allow",
+            "*",
+            "--pip-index",
+            "http://127.0.0.1:9/simple/",
+            "--allow-git",
+            address,
+        ],
     );
     first.ok("sandbox_create", json!({"name": "old"}));
     assert!(first.exec("old", "pip --version").starts_with("pip "));

@@ -25,8 +25,16 @@ fn lif_10_a_stop_ends_a_run_that_goes_on_too_long() {
     wire.call(1, "sandbox_create", json!({"name": "a"}));
     wire.call(2, "sandbox_eval", json!({"sandbox": "a", "code": "x = 41"}));
     for (id, tool, arguments) in [
-        (10, "sandbox_eval", json!({"code": "x = 0\nopen('f', 'w').write('kept')\nimport time\ntime.sleep(60)", "timeout_ms": 60_000})),
-        (20, "sandbox_eval", json!({"code": "x = 0\nopen('f', 'w').write('kept')\nwhile True: pass", "timeout_ms": 60_000})),
+        (
+            10,
+            "sandbox_eval",
+            json!({"code": "x = 0\nopen('f', 'w').write('kept')\nimport time\ntime.sleep(60)", "timeout_ms": 60_000}),
+        ),
+        (
+            20,
+            "sandbox_eval",
+            json!({"code": "x = 0\nopen('f', 'w').write('kept')\nwhile True: pass", "timeout_ms": 60_000}),
+        ),
         (30, "sandbox_exec", json!({"command": "echo -n kept > f; sleep 60", "timeout_ms": 60_000})),
     ] {
         let mut arguments = arguments;
@@ -37,7 +45,10 @@ fn lif_10_a_stop_ends_a_run_that_goes_on_too_long() {
         let stopped = wire.call(id + 1, "sandbox_stop", json!({"sandbox": "a", "grace_ms": 300}));
         let took = begun.elapsed();
         assert_eq!(stopped["structuredContent"]["phase"], "stopped", "{stopped}");
-        assert!(took >= Duration::from_millis(300) && took < Duration::from_millis(1_300) + NOISE, "{took:?}");
+        assert!(
+            took >= Duration::from_millis(300) && took < Duration::from_millis(1_300) + NOISE,
+            "{took:?}"
+        );
         let ended = &wire.answer(id)["result"]["structuredContent"]["error"].take();
         assert_eq!(ended["code"], "cancelled", "{ended}");
         assert!(ended["message"].as_str().unwrap().contains("stopped"), "{ended}");
@@ -97,13 +108,18 @@ fn fs_08_long_outputs_are_kept_in_the_last_few_files() {
         let file = long["structuredContent"]["stdout_file"].clone();
         assert!(file.is_string(), "round {id}: {long}");
         if id == 21 {
-            let tail = json!({"sandbox": "a", "command": format!("head -n 1 {}; ls /tmp", file.as_str().unwrap())});
+            let tail =
+                json!({"sandbox": "a", "command": format!("head -n 1 {}; ls /tmp", file.as_str().unwrap())});
             let there = wire.call(30, "sandbox_exec", tail);
             let said = there["structuredContent"]["stdout"].as_str().unwrap();
             assert!(said.starts_with("1\n") && said.matches("output-").count() <= 8, "{said}");
         }
     }
-    let written = wire.call(40, "sandbox_eval", json!({"sandbox": "a", "code": "open('g', 'wb').write(bytes(20 << 20))"}));
+    let written = wire.call(
+        40,
+        "sandbox_eval",
+        json!({"sandbox": "a", "code": "open('g', 'wb').write(bytes(20 << 20))"}),
+    );
     assert_eq!(written["structuredContent"]["ok"], true, "{written}");
     // Where there is no room at all it is said.
     wire.call(41, "sandbox_create", json!({"name": "b", "disk_bytes": 1 << 20}));
@@ -153,7 +169,8 @@ fn s2_02_a_share_of_a_core_is_held_to() {
     }
     // Its time limit comes as it would.
     let begun = Instant::now();
-    let late = call("sandbox_eval", json!({"sandbox": "quarter", "code": "while True: pass", "timeout_ms": 1_000}));
+    let late =
+        call("sandbox_eval", json!({"sandbox": "quarter", "code": "while True: pass", "timeout_ms": 1_000}));
     assert_eq!(late["error"]["code"], "limit_time", "{late}");
     assert!(begun.elapsed() < Duration::from_secs(2) + NOISE, "{:?}", begun.elapsed());
     // What cannot be held to is refused.

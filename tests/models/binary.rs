@@ -160,7 +160,8 @@ fn fs_13_a_model_that_is_taken_back_is_gone_from_old_sandboxes() {
     let asked = server.asked().len();
 
     let mut second = Wire::greeted(&kept);
-    for (id, code) in [(1, "ask('b')"), (2, "llm_query('c')"), (3, "call_tool('llm_query', {'prompt': 'd'})")] {
+    for (id, code) in [(1, "ask('b')"), (2, "llm_query('c')"), (3, "call_tool('llm_query', {'prompt': 'd'})")]
+    {
         let refused = second.call(id, "rlm_exec", json!({"code": code}));
         assert_eq!(refused["isError"], true, "{code}: {refused}");
     }

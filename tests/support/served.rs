@@ -22,6 +22,7 @@ pub struct Served {
 }
 
 /// One answer.
+#[derive(Debug)]
 pub struct Told {
     /// The status.
     pub status: u16,

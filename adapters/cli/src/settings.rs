@@ -1,8 +1,8 @@
 //! The checked meaning of the command line: every option is read, every default decided, in this one place.
 
 pub(crate) mod docker;
-pub(crate) mod given;
 mod git;
+pub(crate) mod given;
 mod grants;
 mod model;
 pub(crate) mod packages;

@@ -49,7 +49,8 @@ pub(crate) async fn run(
     let mut host = Host::idle(usize::try_from(limits.memory).unwrap_or(usize::MAX));
     let stdin = Input::default();
     stdin.begin(&request.grants.stdin);
-    host.wasi = grants::context(&request.grants, &request.name, &stdin, (&stdout, &stderr), Missing::Refused)?;
+    host.wasi =
+        grants::context(&request.grants, &request.name, &stdin, (&stdout, &stderr), Missing::Refused)?;
     host.files.tree = Some(OwnTree::new(&OwnFiles::Fresh, request.grants.clock));
     host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
     let allowance = Allowance::run(begin + limits.wall);

@@ -1,7 +1,6 @@
 //! Escape, in JavaScript.
 
 use super::*;
-use dormouse::ErrorCode;
 
 #[test]
 fn esc_02_the_engines_own_modules_are_missing() {

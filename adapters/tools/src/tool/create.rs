@@ -46,8 +46,10 @@ fn fields(rules: &Rules, containers: bool) -> Vec<Field> {
         let text = format!("{what}. Default {default}, from {min} to {max}.");
         Field::integer(name, (min.min(max), max), Absent::Default(default.clamp(min.min(max), max)), text)
     };
-    let memory_text =
-        format!("Memory of each interpreter in bytes. Default {}, at most {}", defaults.memory, ceiling.memory);
+    let memory_text = format!(
+        "Memory of each interpreter in bytes. Default {}, at most {}",
+        defaults.memory, ceiling.memory
+    );
     let (most_memory, memory_text) = match containers {
         true => (
             ceiling.memory.max(rules.container_memory),

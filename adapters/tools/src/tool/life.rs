@@ -119,8 +119,8 @@ pub(crate) fn stop(rules: &Rules) -> Verb {
                 let id = kept.there(&mut arguments, owner)?;
                 let grace = arguments.integer("grace_ms").map(Duration::from_millis);
                 let grace = grace.unwrap_or(kept.sandboxes.rules().stop_grace);
-                let stopping = kept.sandboxes.stop_within(owner, &by_id(&id), StopReason::User, grace);
-                let view = stopping.await?;
+                let handle = by_id(&id);
+                let view = kept.sandboxes.stop_within(owner, &handle, StopReason::User, grace).await?;
                 Ok(shown::sandbox(&view).into())
             })
         },

@@ -21,6 +21,8 @@ impl Sandboxes {
         handle: &Handle<'_>,
         mut request: EvalRequest,
     ) -> Result<(SandboxId, Outcome)> {
+        // Memory is the sandbox's own, whatever the request says.
+        request.limits.memory = request.limits.memory.min(self.inner.rules.ceiling.memory);
         self.inner.manager.admit(&mut request)?;
         let mut visit = self.visit(owner, handle).await?;
         let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
@@ -179,9 +181,7 @@ impl Sandboxes {
         let mut visit = self.visit(owner, handle).await?;
         let before = visit.run(|machine| machine.snapshot(Include::Files)).await?;
         let done = visit
-            .run(|machine| {
-                Box::pin(async move { write_all(machine.files(), &folders, &files).await })
-            })
+            .run(|machine| Box::pin(async move { write_all(machine.files(), &folders, &files).await }))
             .await;
         if done.is_err() {
             visit.machine().await?.restore(before.as_ref()).await?;

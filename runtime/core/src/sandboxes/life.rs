@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use super::Sandboxes;
 use super::effective::{Effective, Withdrawn};
 use super::ending::Why;
 use super::seat::{Visit, unknown};
-use super::Sandboxes;
 use crate::sandbox::lifecycle::status;
 use crate::sandbox::{
     Created, Event, Handle, Name, Owner, Phase, ProviderName, Sandbox, SandboxId, SandboxSpec, SessionKey,
@@ -148,7 +148,7 @@ impl Sandboxes {
                 coming.await?
             }
         };
-        self.put_down_as(visit, reason, |_| true).await?.ok_or_else(|| unknown(handle))
+        self.set_aside(visit, reason, |_| true).await?.ok_or_else(|| unknown(handle))
     }
 
     /// Stops a sandbox, if `due` says so of its record when no call is in the way any more.
@@ -159,10 +159,10 @@ impl Sandboxes {
         due: impl FnOnce(&Sandbox) -> bool,
     ) -> Result<Option<View>> {
         let visit = self.visit_record(record, Event::Stop(reason)).await?;
-        self.put_down_as(visit, reason, due).await
+        self.set_aside(visit, reason, due).await
     }
 
-    async fn put_down_as(
+    async fn set_aside(
         &self,
         mut visit: Visit,
         reason: StopReason,
@@ -262,15 +262,17 @@ impl Sandboxes {
 
     /// Refuses what would be withdrawn at once.
     fn check_mounts(&self, spec: &SandboxSpec) -> Result<()> {
-        let is_mount = |withdrawn: &Withdrawn| matches!(withdrawn, Withdrawn::Mount(_) | Withdrawn::Writes(_));
+        let is_mount =
+            |withdrawn: &Withdrawn| matches!(withdrawn, Withdrawn::Mount(_) | Withdrawn::Writes(_));
         match self.inner.effective(spec).withdrawn.iter().find(|withdrawn| is_mount(withdrawn)) {
             Some(Withdrawn::Writes(target)) => {
                 Err(Error::new(ErrorCode::WriteDenied, format!("`{target}` can only be mounted read-only")))
             }
-            Some(Withdrawn::Mount(target)) => {
-                Err(Error::new(ErrorCode::PathDenied, format!("nothing is offered to be mounted at `{target}`"))
-                    .with_hint("the operator says which folders sandboxes see"))
-            }
+            Some(Withdrawn::Mount(target)) => Err(Error::new(
+                ErrorCode::PathDenied,
+                format!("nothing is offered to be mounted at `{target}`"),
+            )
+            .with_hint("the operator says which folders sandboxes see")),
             _ => Ok(()),
         }
     }

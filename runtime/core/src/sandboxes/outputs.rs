@@ -138,7 +138,8 @@ mod tests {
     fn only_what_is_named_as_these_files_are_counts() {
         assert_eq!(number("output-17.stdout"), Some(17));
         assert_eq!(number("output-17.stderr"), Some(17));
-        for other in ["output-17.txt", "output-.stdout", "output-+1.stdout", "output-1", "my-output-1.stdout"] {
+        for other in ["output-17.txt", "output-.stdout", "output-+1.stdout", "output-1", "my-output-1.stdout"]
+        {
             assert_eq!(number(other), None, "{other}");
         }
     }

@@ -1,7 +1,7 @@
 //! A call's way to a sandbox: its record, its queue, its lease, its machine.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;

@@ -160,7 +160,7 @@ impl Machine for FakeMachine {
         let provider = self.provider;
         self.words(request).await.map(|outcome| Outcome { provider, ..outcome })
     }
-    /// `echo TEXT`, `exit STATUS`, `python3 - JOB < SCRIPT`, and the words of [`FakeMachine::eval`].
+    /// `echo TEXT`, `flood BYTES`, `exit STATUS`, `python3 - JOB < SCRIPT`, and the words of [`FakeMachine::eval`].
     async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
         let line = request.code.clone();
         let outcome = match line.split_once(' ') {
@@ -175,6 +175,7 @@ impl Machine for FakeMachine {
                 self.checked(job.split(' ').nth(1).unwrap_or_default()).await?;
                 outcome(Status::Exited(0), "noise\n")
             }
+            Some(("flood", bytes)) => outcome(Status::Exited(0), &"x".repeat(bytes.parse().unwrap_or(0))),
             Some(("exit", status)) => outcome(Status::Exited(status.parse().unwrap_or(2)), ""),
             _ => self.eval(request).await?,
         };

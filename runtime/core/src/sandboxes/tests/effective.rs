@@ -54,10 +54,8 @@ impl World {
 #[tokio::test]
 async fn fs_13_a_grant_that_is_taken_back_is_gone_and_comes_back_when_it_is_given_again() {
     let (data, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (writable, readable) = (
-        mount(data.path(), "/data", Access::ReadWrite),
-        mount(other.path(), "/skills/a", Access::ReadOnly),
-    );
+    let (writable, readable) =
+        (mount(data.path(), "/data", Access::ReadWrite), mount(other.path(), "/skills/a", Access::ReadOnly));
     let first = World::new(rules())
         .neighbour_with(policy(true, MEMORY), offering(&[writable.clone(), readable.clone()]));
     assert_eq!(first.make("a", &[writable.clone(), readable.clone()]).await, None);
@@ -71,14 +69,10 @@ async fn fs_13_a_grant_that_is_taken_back_is_gone_and_comes_back_when_it_is_give
     let handle = Handle::IdOrName("a");
     let bare = format!("{MEMORY}");
     assert_eq!(none.woken_with("a").await, bare);
-    assert_eq!(
-        none.withdrawn("a"),
-        [Withdrawn::Mount(path("/data")), Withdrawn::Mount(path("/skills/a"))]
-    );
+    assert_eq!(none.withdrawn("a"), [Withdrawn::Mount(path("/data")), Withdrawn::Mount(path("/skills/a"))]);
     let fork = none.sandboxes.fork(&none.owner, &handle, 1, None).await.unwrap().remove(0).sandbox.name;
     assert_eq!(none.woken_with(fork.as_str()).await, bare);
-    let (saved, _) =
-        none.sandboxes.checkpoint(&none.owner, &handle, None, Default::default()).await.unwrap();
+    let (saved, _) = none.sandboxes.checkpoint(&none.owner, &handle, None, Default::default()).await.unwrap();
     none.sandboxes.restore(&none.owner, &handle, saved.label.id.as_str()).await.unwrap();
     assert_eq!(none.woken_with("a").await, bare);
     none.pass(2 * SECOND).await;
@@ -133,7 +127,10 @@ async fn what_is_not_offered_cannot_be_asked_of_a_new_one() {
     let offered = mount(folder.path(), "/data", Access::ReadOnly);
     let world = World::new(rules()).neighbour_with(policy(true, MEMORY), offering(&[offered.clone()]));
     let writable = SpecMount { access: Access::ReadWrite, ..offered.clone() };
-    assert_eq!(world.make("a", &[mount(folder.path(), "/other", Access::ReadOnly)]).await, Some(ErrorCode::PathDenied));
+    assert_eq!(
+        world.make("a", &[mount(folder.path(), "/other", Access::ReadOnly)]).await,
+        Some(ErrorCode::PathDenied)
+    );
     assert_eq!(world.make("a", &[writable]).await, Some(ErrorCode::WriteDenied));
     assert_eq!(world.make("a", &[offered]).await, None);
 }
