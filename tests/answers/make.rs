@@ -91,7 +91,7 @@ impl Maker {
             0 => json!({"type": "null", "value": null}),
             1 => json!({"type": "bool", "value": self.roll(2) == 0}),
             2 => json!({"type": "int", "value": self.number().to_string(), "big": self.roll(2) == 0}),
-            3 => json!({"type": "int", "value": ([-1, 0, 1 << 53][self.roll(3)])}),
+            3 => json!({"type": "int", "value": ([-1, 0, 1_i64 << 53][self.roll(3)])}),
             4 => json!({"type": "float", "value": ([json!(0.5), json!("NaN"), json!(-1e300)][self.roll(3)])}),
             5 => json!({"type": "string", "value": self.text()}),
             6 => json!({"type": "bytes", "value": "AAEC", "length": self.number()}),
