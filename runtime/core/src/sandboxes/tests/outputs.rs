@@ -65,7 +65,7 @@ async fn what_has_no_room_takes_the_place_of_older_outputs_and_is_told_when_ther
     assert!(matches!(world.say(600).await, Whole::File(_)));
     assert!(matches!(world.say(700).await, Whole::File(_)));
     assert_eq!(world.kept().await.len(), 1);
-    let Whole::Lost(error) = world.say(1_000).await else { panic!("it does not fit") };
+    let Whole::Lost(error) = world.say(1_001).await else { panic!("it does not fit") };
     assert_eq!(error.code(), ErrorCode::LimitDisk);
     assert_eq!(world.kept().await.len(), 0);
 }
