@@ -164,8 +164,8 @@ fn s2_02_a_share_of_a_core_is_held_to() {
         let quarter = time("quarter", tool, of, text);
         let whole = time("whole", tool, of, text).min(time("usual", tool, of, text));
         println!("{tool}: {whole} ms on a whole core, {quarter} ms on a quarter");
-        // Another program of the machine can only make both longer.
-        assert!(quarter > 2.5 * whole, "{tool}: {whole} ms on a whole core, {quarter} ms on a quarter");
+        // Other programs of the machine make the first longer, and the second less so: it rests most of the time.
+        assert!(quarter > 1.5 * whole, "{tool}: {whole} ms on a whole core, {quarter} ms on a quarter");
     }
     // Its time limit comes as it would.
     let begun = Instant::now();
