@@ -296,7 +296,7 @@ fn fs_13_packages_and_git_are_those_of_the_last_start() {
     );
     first.ok("sandbox_create", json!({"name": "old"}));
     assert!(first.exec("old", "pip --version").starts_with("pip "));
-    let clone = format!("git ls-remote {address}a.git");
+    let clone = format!("git clone {address}a.git c");
     let reached = first.exec("old", &clone);
     first.end();
     let mut second = Start::new(&state, &[]);

@@ -103,7 +103,7 @@ mod tests {
             format!(r#"{{"class":"E","message":"","stack_trace":[{}]}}"#, vec!["\"\""; 1_002].join(",")),
             format!(
                 r#"{{"class":"E","message":"","previous":[{}]}}"#,
-                vec![r#"{"class":"","message":""}"#; 11].join(",")
+                [r#"{"class":"","message":""}"#; 11].join(",")
             ),
             r#"{"class":"E","message":"","code":[0]}"#.to_owned(),
             format!(r#"{{"class":"E","message":"{}"}}"#, "x".repeat(Bounds::default().exception_bytes())),

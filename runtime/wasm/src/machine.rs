@@ -207,7 +207,7 @@ impl Machine for WasmMachine {
         if request.language == Language::typescript() {
             (request, spent) = match self.provider.prepare(request, Metering::Epoch).await? {
                 Prepared::Request(request, spent) => (*request, spent),
-                Prepared::Ended(outcome) => return Ok(outcome),
+                Prepared::Ended(outcome) => return Ok(*outcome),
             };
         }
         let begin = spent.begin();

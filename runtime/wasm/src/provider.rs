@@ -196,7 +196,7 @@ impl Provider for WasmProvider {
         if request.language == Language::typescript() {
             (request, spent) = match self.prepare(request, metering).await? {
                 Prepared::Request(request, spent) => (*request, spent),
-                Prepared::Ended(outcome) => return Ok(outcome),
+                Prepared::Ended(outcome) => return Ok(*outcome),
             };
         }
         let mut begin = spent.begin();

@@ -65,7 +65,7 @@ pub(crate) enum Prepared {
     /// It can be given to an interpreter.
     Request(Box<EvalRequest>, Spent),
     /// The run is over: the source is no TypeScript, or a limit was reached.
-    Ended(Outcome),
+    Ended(Box<Outcome>),
 }
 
 /// The TypeScript guest on one engine.
@@ -95,7 +95,7 @@ impl WasmProvider {
             }
             Err(status) => status,
         };
-        Ok(Prepared::Ended(Outcome {
+        Ok(Prepared::Ended(Box::new(Outcome {
             status,
             stdout: Captured::default(),
             stderr: Captured::default(),
@@ -103,7 +103,7 @@ impl WasmProvider {
             provider: crate::PROVIDER,
             fallback_from: None,
             recovery: None,
-        }))
+        })))
     }
 }
 

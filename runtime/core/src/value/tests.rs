@@ -1,3 +1,5 @@
+//! Values that guests send, and texts that are none.
+
 use super::*;
 
 /// Every form of docs/values.md reads and writes as itself, byte for byte.

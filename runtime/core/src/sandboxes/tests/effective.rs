@@ -79,7 +79,7 @@ async fn fs_13_a_grant_that_is_taken_back_is_gone_and_comes_back_when_it_is_give
 
     // Without writes it is read-only, and so it is when it is offered so.
     let readers = [
-        first.neighbour_with(policy(false, MEMORY), offering(&[writable.clone()])),
+        first.neighbour_with(policy(false, MEMORY), offering(std::slice::from_ref(&writable))),
         first.neighbour_with(
             policy(true, MEMORY),
             offering(&[SpecMount { access: Access::ReadOnly, ..writable.clone() }]),
@@ -125,7 +125,8 @@ async fn fs_13_a_mount_whose_folder_is_gone_is_left_out() {
 async fn what_is_not_offered_cannot_be_asked_of_a_new_one() {
     let folder = tempfile::tempdir().unwrap();
     let offered = mount(folder.path(), "/data", Access::ReadOnly);
-    let world = World::new(rules()).neighbour_with(policy(true, MEMORY), offering(&[offered.clone()]));
+    let world =
+        World::new(rules()).neighbour_with(policy(true, MEMORY), offering(std::slice::from_ref(&offered)));
     let writable = SpecMount { access: Access::ReadWrite, ..offered.clone() };
     assert_eq!(
         world.make("a", &[mount(folder.path(), "/other", Access::ReadOnly)]).await,
