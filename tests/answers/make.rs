@@ -180,11 +180,8 @@ impl Maker {
                         "1",
                         "\"array\"",
                     ];
-                    text = text.replacen(
-                        words[self.roll(words.len())],
-                        words[self.roll(words.len())],
-                        1 + self.roll(3),
-                    );
+                    let (from, to) = (words[self.roll(words.len())], words[self.roll(words.len())]);
+                    text = text.replacen(from, to, 1 + self.roll(3));
                 }
             }
         }

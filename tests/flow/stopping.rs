@@ -12,7 +12,7 @@ fn started(state: &tempfile::TempDir, arguments: &[&str]) -> Wire {
     Wire::greeted(&[&["--state-dir", state, "--tools", "all"], arguments].concat())
 }
 
-fn begin(wire: &mut Wire, id: i64, tool: &str, arguments: Json) {
+fn begin(wire: &mut Wire, id: i64, tool: &str, arguments: &Json) {
     wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
         "params": {"name": tool, "arguments": arguments}}));
 }
@@ -39,7 +39,7 @@ fn lif_10_a_stop_ends_a_run_that_goes_on_too_long() {
     ] {
         let mut arguments = arguments;
         arguments["sandbox"] = "a".into();
-        begin(&mut wire, id, tool, arguments);
+        begin(&mut wire, id, tool, &arguments);
         std::thread::sleep(Duration::from_millis(500));
         let begun = Instant::now();
         let stopped = wire.call(id + 1, "sandbox_stop", json!({"sandbox": "a", "grace_ms": 300}));
@@ -67,7 +67,7 @@ fn lif_10_a_shutdown_of_a_sprite_ends_its_command() {
     let state = tempfile::tempdir().unwrap();
     let mut wire = started(&state, &["--profile", "sprites"]);
     wire.call(1, "sprite_create", json!({"name": "a"}));
-    begin(&mut wire, 2, "sprite_exec", json!({"name": "a", "command": "sleep 60", "timeout": 60_000}));
+    begin(&mut wire, 2, "sprite_exec", &json!({"name": "a", "command": "sleep 60", "timeout": 60_000}));
     std::thread::sleep(Duration::from_millis(500));
     let begun = Instant::now();
     let shut = wire.call(3, "sprite_shutdown", json!({"name": "a"}));

@@ -126,7 +126,9 @@ fn cmp_06_a_damaged_artifact_is_told_and_made_anew() {
             file.set_len(file.metadata().expect("it is there").len() - 4096).expect("it can be cut");
         };
         let bare = |path: &Path| drop(fs::remove_file(path.with_extension("sum")));
-        let ways: [(&str, &dyn Fn(&Path), &str); 3] = [
+        /// Its name, how an artifact is damaged, and what is said of it.
+        type Way<'a> = (&'a str, &'a dyn Fn(&Path), &'a str);
+        let ways: [Way<'_>; 3] = [
             ("zeroes", &zeroed, "it does not fit its checksum"),
             ("cut", &cut, "it does not fit its checksum"),
             ("before checksums", &bare, "it has no checksum"),

@@ -60,7 +60,7 @@ fn lif_08_what_hangs_while_it_is_saved_is_given_up_and_others_are_saved_meanwhil
     case(&[PYTHON], || {
         let folder = tempfile::tempdir().unwrap();
         let dormouse = open(folder.path());
-        let upkeep = sandbox::wait(async { lasting::sandboxes(&dormouse).keep_up() });
+        let upkeep = sandbox::wait(async { lasting::sandboxes(&dormouse).keep_up().abort_handle() });
         let mut hostile = Vec::new();
         for round in 0..3 {
             for (at, code) in at_rest("flush").into_iter().enumerate() {
