@@ -14,7 +14,7 @@ const MAX_FRAMES: usize = 1_001;
 /// Causes that an exception has at most.
 const MAX_CAUSES: usize = 10;
 
-/// What a snippet raised. Everything in it is text of the guest's, bounded by [`Bounds`](crate::Bounds).
+/// What a snippet raised. Everything in it is text of the guest's, bounded by [`Bounds`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exception {
     /// Name of the class.

@@ -1,3 +1,5 @@
+//! Drafts, permissions, damage and what is tidied up in private folders.
+
 use std::fs::Permissions;
 use std::io::Read as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
