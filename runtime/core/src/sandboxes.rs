@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | the operator's numbers | [`rules`] |
 //! | a call's way in: record, queue, lease, wake | [`seat`] |
+//! | room in memory, and who makes it | [`room`] |
 //! | who runs it, and who else | [`providers`] |
 //! | create, look at, stop, resume, destroy | [`life`] |
 //! | evaluate, variables, files | [`calls`] |
@@ -24,6 +25,7 @@ mod jobs;
 mod life;
 mod packages;
 mod providers;
+mod room;
 mod rules;
 mod seat;
 mod states;
@@ -40,6 +42,7 @@ use self::jobs::Jobs;
 pub use self::jobs::{Job, JobId, Part};
 pub use self::life::{Asked, View};
 pub use self::providers::ProviderState;
+use self::room::Rooms;
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::seat::Seat;
 use crate::packages::Packages;
@@ -66,6 +69,7 @@ struct Inner {
     /// What command lines can start besides guests.
     programs: RwLock<Vec<Arc<dyn Programs>>>,
     jobs: Jobs,
+    rooms: Rooms,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
 }
@@ -74,6 +78,7 @@ impl Sandboxes {
     /// The sandboxes that a ledger knows, run by a provider. Starts nothing; call [`Sandboxes::keep_up`] in a server.
     pub fn new(manager: Manager, ledger: Arc<dyn Ledger>, rules: Rules, clock: Arc<dyn Clock>) -> Self {
         let provider = manager.provider().clone();
+        let rooms = Rooms::new(&rules, manager.policy());
         let inner = Inner {
             manager,
             provider,
@@ -84,6 +89,7 @@ impl Sandboxes {
             packages: OnceLock::new(),
             programs: RwLock::default(),
             jobs: Jobs::default(),
+            rooms,
             seats: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }

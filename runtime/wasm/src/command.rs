@@ -6,14 +6,15 @@ use std::time::Instant;
 use dormouse_core::{CommandRequest, Error, ErrorCode, Outcome, Result, Status, Stream, Usage};
 use sha2::{Digest as _, Sha256};
 use wasmparser::{Encoding, Parser, Payload};
-use wasmtime::Store;
 use wasmtime::component::Component;
+use wasmtime::{PoolConcurrencyLimitError, Store};
 use wasmtime_wasi::p2::bindings::{Command, CommandPre};
 
 use crate::artifact::{Artifacts, hex};
 use crate::disk::{DiskLimits, OwnFiles, OwnTree};
 use crate::engine::EngineSlot;
 use crate::instance::Instance;
+use crate::loaded::full;
 use crate::state::Host;
 use crate::stdio::{Input, Output};
 use crate::{grants, preview1, trap};
@@ -67,6 +68,7 @@ pub(crate) async fn run(
     let ended = tokio::time::timeout_at(deadline, call).await;
     let status = match ended {
         Err(_) => Status::Stopped(trap::time(limits)),
+        Ok(Err(error)) if error.is::<PoolConcurrencyLimitError>() => return Err(full()),
         Ok(Err(error)) => trap::status(error, store.data(), limits),
         Ok(Ok(result)) => Status::Exited(i32::from(result.is_err())),
     };

@@ -1,11 +1,11 @@
 //! A guest that is ready to be instantiated: compiled, linked, its exports looked up, once for all runs.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dormouse_core::{Error, ErrorCode, Language, Result};
-use wasmtime::Store;
 use wasmtime::component::{Component, InstancePre};
+use wasmtime::{PoolConcurrencyLimitError, Store};
 
 use crate::artifact::Artifacts;
 use crate::bindings::{CONTRACT, GuestIndices};
@@ -17,6 +17,9 @@ use crate::state::Host;
 
 /// Memory that an instance may take before its run is known: the image of the largest interpreter fits.
 const IMAGE_MEMORY: usize = 512 << 20;
+/// How long a place in the pool is waited for, and how often it is looked for.
+const PATIENCE: Duration = Duration::from_secs(2);
+const ASK_AGAIN: Duration = Duration::from_millis(2);
 
 /// A guest on one engine.
 pub(crate) struct Loaded {
@@ -60,16 +63,39 @@ impl Loaded {
         Ok(Self { slot, language: guest.language.clone(), hash, doors, pre, exports })
     }
 
-    /// A new instance that has not run anything.
+    /// A new instance that has not run anything. The manager lets nobody in for whom there is no place in the pool, but one
+    /// that is just being given back may not be free yet: that is waited for.
+    ///
+    /// # Errors
+    /// `busy` when none comes free in time, or the machine is out of memory.
     pub(crate) async fn instantiate(&self) -> Result<Instance> {
+        let until = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            match self.try_instantiate().await? {
+                Some(instance) => return Ok(instance),
+                None if tokio::time::Instant::now() >= until => return Err(full()),
+                None => tokio::time::sleep(ASK_AGAIN).await,
+            }
+        }
+    }
+
+    /// The same, if there is a place now.
+    ///
+    /// # Errors
+    /// `busy` when the machine is out of memory.
+    pub(crate) async fn try_instantiate(&self) -> Result<Option<Instance>> {
         let mut store = Store::new(&self.slot.engine, Host::idle(IMAGE_MEMORY));
         Instance::configure(&mut store, self.slot.metering);
-        let raw = self.pre.instantiate_async(&mut store).await.map_err(exhausted)?;
+        let raw = match self.pre.instantiate_async(&mut store).await {
+            Ok(raw) => raw,
+            Err(error) if error.is::<PoolConcurrencyLimitError>() => return Ok(None),
+            Err(error) => return Err(exhausted(error)),
+        };
         let guest = self
             .exports
             .load(&mut store, &raw)
             .map_err(|error| Error::internal("the exports are gone", error))?;
-        Ok(Instance::new(store, guest, raw))
+        Ok(Some(Instance::new(store, guest, raw)))
     }
 }
 
@@ -108,9 +134,15 @@ fn check_exports(language: &Language, slot: &EngineSlot, component: &Component) 
     }
 }
 
-/// The pool is full, or the machine is out of memory.
-fn exhausted(error: wasmtime::Error) -> Error {
+/// The error of a pool in which no place came free.
+pub(crate) fn full() -> Error {
     Error::new(ErrorCode::Busy, "no place for another instance")
         .with_hint("try again later, or set up a larger pool")
+}
+
+/// The machine is out of memory.
+fn exhausted(error: wasmtime::Error) -> Error {
+    Error::new(ErrorCode::Busy, "no memory for another instance")
+        .with_hint("try again later")
         .with_source(error)
 }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::history::History;
 use super::jobs::Running;
+use super::room::Room;
 use super::{Inner, Sandboxes};
 use crate::sandbox::{
     Event, Handle, Include, Lease, Machine, Name, Owner, Phase, Sandbox, SandboxId, SessionKey, Snapshot,
@@ -45,6 +46,8 @@ pub(super) struct Live {
     pub(super) history: History,
     /// The jobs that run on `machine`.
     pub(super) jobs: Running,
+    /// The room that `machine` takes.
+    pub(super) room: Room,
     /// When it was last called.
     pub(super) called_at: Timestamp,
     /// Since when there is something to save.
@@ -85,7 +88,7 @@ impl Live {
             tracing::warn!("a sandbox has ended by itself; it goes on from what was saved last");
             self.jobs.end();
             (self.machine, self.asleep) = (None, None);
-            self.history = History::default();
+            (self.history, self.room) = (History::default(), Room::default());
         }
     }
 
@@ -93,7 +96,7 @@ impl Live {
     pub(super) fn forget(&mut self) {
         self.jobs.end();
         (self.machine, self.asleep, self.changed) = (None, None, false);
-        self.history = History::default();
+        (self.history, self.room) = (History::default(), Room::default());
     }
 }
 
@@ -195,12 +198,15 @@ impl Visit {
         self.live.called_at = self.inner.clock.now();
         self.live.bury();
         if self.live.machine.is_none() {
-            let state = match (self.live.asleep.take(), &self.record.state) {
+            self.room_to_wake().await?;
+            // It stays until there is a machine: it may be the only place where the last changes are.
+            let state = match (self.live.asleep.clone(), &self.record.state) {
                 (Some(state), _) => Some(state),
                 (None, Some(saved)) => Some(self.inner.load(saved)?),
                 (None, None) => None,
             };
             self.live.machine = Some(self.inner.wake(&self.record.spec, state).await?);
+            self.live.asleep = None;
         }
         if !self.live.changed {
             (self.live.changed, self.live.changed_at) = (true, self.live.called_at);
@@ -216,7 +222,7 @@ impl Visit {
         &mut self,
         work: impl for<'a> FnOnce(&'a mut dyn Machine) -> BoxFuture<'a, Result<T>> + Send,
     ) -> Result<T> {
-        let ended = self.seat.ended().clone();
+        let ended = self.ended();
         if ended.is_cancelled() {
             return Err(being_destroyed());
         }
@@ -226,6 +232,11 @@ impl Visit {
             () = ended.cancelled() => Err(being_destroyed()),
             done = work(machine.as_mut()) => done,
         }
+    }
+
+    /// Is cancelled when the sandbox is being destroyed.
+    pub(super) fn ended(&self) -> CancellationToken {
+        self.seat.ended().clone()
     }
 
     /// The record with what has happened since it was saved.
@@ -288,6 +299,7 @@ impl Visit {
         let wanted = self.live.changed && !gone;
         let state = match self.live.machine.as_mut() {
             Some(machine) if wanted => Some(machine.snapshot(include).await?),
+            None if wanted => self.live.asleep.clone(),
             _ => None,
         };
         let ledger = self.inner.ledger.clone();
@@ -310,13 +322,15 @@ impl Visit {
 
 impl Drop for Visit {
     fn drop(&mut self) {
+        self.live.settle_room();
         if !self.live.changed {
             self.live.lease = None;
         }
     }
 }
 
-fn being_destroyed() -> Error {
+/// What a call comes to whose sandbox is being destroyed.
+pub(super) fn being_destroyed() -> Error {
     Error::new(ErrorCode::Cancelled, "the sandbox is being destroyed")
 }
 
