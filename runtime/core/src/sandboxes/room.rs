@@ -46,7 +46,18 @@ pub(super) struct Rooms {
 impl Rooms {
     pub(super) fn new(rules: &Rules, policy: &Policy) -> Self {
         let fair = |places| Fair::new(places, policy.owners_share, policy.max_waiting);
-        Self { interpreters: fair(rules.awake), containers: fair(rules.containers), wait: policy.max_wait }
+        Self {
+            interpreters: fair(rules.awake),
+            containers: fair(rules.containers),
+            wait: policy.max_wait,
+            makers: Mutex::default(),
+        }
+    }
+
+    fn makers(&self, owner: &Owner, kind: Kind) -> Arc<tokio::sync::Mutex<()>> {
+        let mut makers = self.makers.lock().unwrap_or_else(PoisonError::into_inner);
+        makers.retain(|_, waiting| Arc::strong_count(waiting) > 1);
+        makers.entry((owner.clone(), kind)).or_default().clone()
     }
 
     fn of(&self, kind: Kind) -> &Arc<Fair> {
