@@ -8,6 +8,7 @@ mod cancelling;
 mod codegen;
 mod command_line;
 mod confined;
+mod fairness;
 mod framework_eval;
 mod front_doors;
 mod grants;

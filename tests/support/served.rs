@@ -138,6 +138,12 @@ impl Served {
         self.begin("POST", "/mcp", &headers, message.to_string().as_bytes())
     }
 
+    /// Ends the server at once, as a loss of power does.
+    pub fn kill(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     /// Asks the server to end as a service manager does, and waits for it.
     pub fn end(mut self) -> Ran {
         terminate(self.process());

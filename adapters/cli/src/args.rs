@@ -1,5 +1,6 @@
 //! The command line as it is written: raw text, no meaning yet. [`settings`](crate::settings) gives it one.
 
+mod capacity;
 mod docker;
 mod git;
 mod model;
@@ -13,6 +14,7 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+pub(crate) use self::capacity::CapacityArgs;
 pub(crate) use self::docker::DockerArgs;
 pub(crate) use self::git::GitArgs;
 pub(crate) use self::model::ModelArgs;
@@ -363,6 +365,8 @@ pub(crate) struct McpArgs {
     /// Have the kernel refuse this process what it does not need: files that were not named, connections, other programs
     #[arg(long)]
     pub(crate) confine: bool,
+    #[command(flatten)]
+    pub(crate) capacity: CapacityArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]

@@ -70,6 +70,8 @@ pub(crate) struct Mcp {
     pub(crate) policy: Policy,
     /// Unused instances kept ready for each language.
     pub(crate) ready: usize,
+    /// Interpreters of sandboxes in memory.
+    pub(crate) awake: Option<usize>,
     /// Where sandboxes are kept, if they are.
     pub(crate) state: Option<PathBuf>,
     /// Which of the profile's tools are offered.
@@ -204,6 +206,9 @@ pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
 pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     let mut policy =
         Policy { allow_writes: arguments.allow_writes, allow_eval: !arguments.no_eval, ..Policy::default() };
+    let capacity = arguments.capacity;
+    policy.max_running = capacity.runs_max.map_or(policy.max_running, usize::from);
+    policy.max_jobs = capacity.jobs_max.map_or(policy.max_jobs, usize::from);
     if let Some(text) = &arguments.timeout_max {
         policy.ceiling.wall = units::duration("--timeout-max", text)?;
         if policy.ceiling.wall < Limits::MIN_WALL {
@@ -256,6 +261,7 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         profile,
         policy,
         ready,
+        awake: capacity.awake_max.map(usize::from),
         state,
         toolset,
         host,

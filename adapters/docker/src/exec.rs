@@ -60,10 +60,12 @@ pub(crate) struct Kept {
 
 impl Kept {
     fn push(&mut self, bytes: &[u8], most: u64, sink: Option<(&dyn OutputSink, Stream)>) {
+        let room = usize::try_from(most.saturating_sub(self.total)).unwrap_or(usize::MAX);
         self.total += bytes.len() as u64;
-        let room = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(self.bytes.len());
         let fits = bytes.get(..room.min(bytes.len())).unwrap_or_default();
-        self.bytes.extend_from_slice(fits);
+        if sink.is_none_or(|(sink, _)| !sink.keeps()) {
+            self.bytes.extend_from_slice(fits);
+        }
         if let Some((sink, stream)) = sink
             && !fits.is_empty()
         {

@@ -33,6 +33,18 @@ new=$folder/.dormouse-$2
 cat > "$new" && [ "$(stat -c '%s' -- "$new")" = "$3" ] || { rm -f -- "$new"; exit 1; }
 mode=$(stat -c '%a' -- "$file" 2>/dev/null) && chmod "$mode" -- "$new"
 mv -f -- "$new" "$file" || { rm -f -- "$new"; exit 1; }"#;
+/// `$1` the file, `$2` the bytes that have to come. Says how many there are then.
+const APPEND: &str = r#"file=$1
+[ -L "$file" ] && file=$(readlink -f -- "$file")
+[ -e "$file" ] && [ ! -f "$file" ] && exit 45
+folder=${file%/*}
+mkdir -p -- "$folder" || exit 1
+had=none
+[ -f "$file" ] && { had=$(stat -c '%s' -- "$file") || exit 1; }
+[ "$had" = none ] && size=0 || size=$had
+cat >> "$file" && now=$(stat -c '%s' -- "$file") && [ "$now" = $((size + $2)) ] && echo "$now" && exit 0
+if [ "$had" = none ]; then rm -f -- "$file"; else dd if=/dev/null of="$file" bs=1 seek="$had" 2>/dev/null; fi
+exit 1"#;
 /// `$1` the folder, `$2` what each entry begins with, `$3` `-r` for all levels.
 const LIST: &str = r#"[ -e "$1" ] || exit 44
 if [ ! -d "$1" ]; then stat -L -c "$2 %f %s %Y ." -- "$1"; exit; fi
@@ -120,6 +132,13 @@ impl Port for DockerMachine {
     async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {
         let (number, count) = (random()?, bytes.len().to_string());
         self.ask(WRITE, path, &[&number, &count], (bytes.to_vec(), 4096)).await.map(|_| ())
+    }
+
+    async fn append(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<u64> {
+        let count = bytes.len().to_string();
+        let written = self.ask(APPEND, path, &[&count], (bytes.to_vec(), 4096)).await?;
+        let size = written.stdout.text().trim().parse();
+        size.map_err(|error| Error::internal("a file's size was not told", error))
     }
 
     async fn edit(&mut self, path: &GuestPath, old: &str, new: &str, all: bool) -> Result<usize> {

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`], [`program`] |
 //! | may it run | [`policy`], [`manager`] |
+//! | whose turn it is: places, and time at the processor | [`fair`], [`places`], [`turns`] |
 //! | a language model, and what it may cost | [`model`] |
 //! | packages for a sandbox | [`packages`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
@@ -20,6 +21,7 @@ pub mod callback;
 pub mod capabilities;
 pub mod error;
 pub mod exception;
+mod fair;
 pub mod grants;
 pub mod language;
 pub mod limits;
@@ -28,6 +30,7 @@ pub mod model;
 pub mod outcome;
 pub mod output;
 pub mod packages;
+mod places;
 pub mod policy;
 pub mod program;
 pub mod project;
@@ -37,6 +40,7 @@ pub mod sandbox;
 pub mod sandboxes;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod turns;
 pub mod value;
 
 pub use callback::{Callback, Callbacks};

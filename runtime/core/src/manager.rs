@@ -1,10 +1,10 @@
 //! The front door of the runtime: checks a request against the policy, finds it a place, hands it to the provider.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::sync::Semaphore;
-
+use crate::places::{Place, Places};
+use crate::sandbox::Owner;
+use crate::turns::Turns;
 use crate::{
     Access, Capabilities, CommandRequest, Error, ErrorCode, EvalRequest, Grants, Outcome, Policy, Project,
     Provider, Result,
@@ -19,15 +19,15 @@ pub struct Manager {
 struct Inner {
     policy: Policy,
     provider: Arc<dyn Provider>,
-    places: Semaphore,
-    waiting: AtomicUsize,
+    places: Places,
+    turns: Turns,
 }
 
 impl Manager {
     /// A manager over one provider.
     pub fn new(policy: Policy, provider: Arc<dyn Provider>) -> Self {
-        let places = Semaphore::new(policy.max_running.max(1));
-        Self { inner: Arc::new(Inner { policy, provider, places, waiting: AtomicUsize::new(0) }) }
+        let (places, turns) = (Places::new(&policy), Turns::default());
+        Self { inner: Arc::new(Inner { policy, provider, places, turns }) }
     }
 
     /// Who runs things.
@@ -53,15 +53,23 @@ impl Manager {
         }
     }
 
-    /// Runs a snippet in a fresh instance (S1-04). Dropping the future cancels the run.
+    /// Runs a snippet of the local owner in a fresh instance (S1-04). Dropping the future cancels the run.
     ///
     /// # Errors
     /// `args_invalid` or `too_large` for the request, `write_denied` for a writable mount under a policy without
-    /// writes, `busy` when too many runs wait, and what keeps the provider from running it.
-    pub async fn eval(&self, mut request: EvalRequest) -> Result<Outcome> {
+    /// writes, `busy` when too many runs wait or no place comes free in time, and what keeps the provider from running it.
+    pub async fn eval(&self, request: EvalRequest) -> Result<Outcome> {
+        self.eval_for(&Owner::local(), request).await
+    }
+
+    /// The same for an owner, in whose share of places and processor time it runs.
+    ///
+    /// # Errors
+    /// As [`Manager::eval`].
+    pub async fn eval_for(&self, owner: &Owner, mut request: EvalRequest) -> Result<Outcome> {
         self.admit(&mut request)?;
-        let _place = self.place().await?;
-        self.inner.provider.eval(request).await
+        let _place = self.place(owner).await?;
+        self.share(owner, self.inner.provider.eval(request)).await
     }
 
     /// Checks a snippet against the policy, wherever it is to run.
@@ -84,8 +92,9 @@ impl Manager {
         request.check()?;
         request.limits = request.limits.within(&self.inner.policy.ceiling)?;
         self.check_grants(&request.grants)?;
-        let _place = self.place().await?;
-        self.inner.provider.command(request).await
+        let owner = Owner::local();
+        let _place = self.place(&owner).await?;
+        self.share(&owner, self.inner.provider.command(request)).await
     }
 
     pub(crate) fn check_grants(&self, grants: &Grants) -> Result<()> {
@@ -102,35 +111,24 @@ impl Manager {
         }
     }
 
-    /// One of the running places, after a bounded wait.
-    pub(crate) async fn place(&self) -> Result<tokio::sync::SemaphorePermit<'_>> {
-        if let Ok(place) = self.inner.places.try_acquire() {
-            return Ok(place);
-        }
-        let waiting = Waiting::enter(&self.inner.waiting, self.inner.policy.max_waiting)?;
-        let place = self.inner.places.acquire().await;
-        drop(waiting);
-        place.map_err(|error| Error::internal("the manager is closed", error))
+    /// A place for a run of an owner, after a bounded wait.
+    ///
+    /// # Errors
+    /// `busy`.
+    pub(crate) async fn place(&self, owner: &Owner) -> Result<Place> {
+        self.inner.places.run(owner).await
     }
-}
 
-/// Counts one waiting request for as long as it lives.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn enter(count: &'a AtomicUsize, most: usize) -> Result<Self> {
-        let before = count.fetch_add(1, Ordering::Relaxed);
-        let waiting = Self(count);
-        if before >= most {
-            return Err(Error::new(ErrorCode::Busy, format!("{before} runs are waiting already"))
-                .with_hint("try again later, or raise max_waiting"));
-        }
-        Ok(waiting)
+    /// A place for a job of an owner, which is not waited for.
+    ///
+    /// # Errors
+    /// `busy`.
+    pub(crate) fn job_place(&self, owner: &Owner) -> Result<Place> {
+        self.inner.places.job(owner)
     }
-}
 
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+    /// Does what computes for an owner, in turns with what others compute.
+    pub(crate) async fn share<T>(&self, owner: &Owner, work: impl Future<Output = T>) -> T {
+        self.inner.turns.share(owner, work).await
     }
 }

@@ -46,6 +46,11 @@ impl Captured {
 pub trait OutputSink: Send + Sync {
     /// Some bytes of one stream, in the order they were written. Bytes past the output limit are not passed on.
     fn write(&self, stream: Stream, bytes: &[u8]);
+
+    /// Whether it keeps what is to be kept, so that the outcome's streams need no text. Default false.
+    fn keeps(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

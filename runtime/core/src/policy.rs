@@ -1,5 +1,7 @@
 //! What the operator allows, decided once at start.
 
+use std::time::Duration;
+
 use crate::Limits;
 
 /// The operator's rules. Requests can only stay within them.
@@ -13,10 +15,18 @@ pub struct Policy {
     pub allow_writes: bool,
     /// Whether a snippet may make code from text (S1-24). Default true.
     pub allow_eval: bool,
-    /// Runs at one time; more wait. Default 64, from 1.
+    /// Runs at one time; more wait. Default 64, from 1. Jobs are not among them.
     pub max_running: usize,
     /// Runs that may wait; more are refused with `busy`. Default 1 024.
     pub max_waiting: usize,
+    /// How long a run waits for a place; then it is refused with `busy`. Default 30 s.
+    pub max_wait: Duration,
+    /// Jobs at one time, of all sandboxes; more are refused with `busy`. Default 32, from 1.
+    pub max_jobs: usize,
+    /// Whether several owners share what there is: nobody then gets a place, an interpreter in memory or a container while
+    /// he has as many of them as are free, so that some are free for whoever comes next. Default false: whoever calls is
+    /// one owner, who may have all.
+    pub owners_share: bool,
 }
 
 impl Default for Policy {
@@ -28,6 +38,9 @@ impl Default for Policy {
             allow_eval: true,
             max_running: 64,
             max_waiting: 1_024,
+            max_wait: Duration::from_secs(30),
+            max_jobs: 32,
+            owners_share: false,
         }
     }
 }

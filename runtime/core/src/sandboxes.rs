@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | the operator's numbers | [`rules`] |
 //! | a call's way in: record, queue, lease, wake | [`seat`] |
+//! | room in memory, and who makes it | [`room`] |
 //! | who runs it, and who else | [`providers`] |
 //! | what it has now of what it was made with | [`effective`] |
 //! | create, look at, stop, resume, destroy | [`life`] |
@@ -30,6 +31,7 @@ mod life;
 mod outputs;
 mod packages;
 mod providers;
+mod room;
 mod rules;
 mod saving;
 mod seat;
@@ -49,6 +51,7 @@ pub use self::jobs::{Job, JobId, Part};
 pub use self::life::{Asked, View};
 pub use self::outputs::{Outputs, Whole};
 pub use self::providers::ProviderState;
+use self::room::Rooms;
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::saving::Saving;
 use self::seat::Seat;
@@ -77,6 +80,7 @@ struct Inner {
     programs: RwLock<Vec<Arc<dyn Programs>>>,
     jobs: Jobs,
     saving: Saving,
+    rooms: Rooms,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
 }
@@ -86,6 +90,7 @@ impl Sandboxes {
     pub fn new(manager: Manager, ledger: Arc<dyn Ledger>, rules: Rules, clock: Arc<dyn Clock>) -> Self {
         let provider = manager.provider().clone();
         let rules = rules.under(manager.policy());
+        let rooms = Rooms::new(&rules, manager.policy());
         let inner = Inner {
             manager,
             provider,
@@ -97,6 +102,7 @@ impl Sandboxes {
             programs: RwLock::default(),
             jobs: Jobs::default(),
             saving: Saving::default(),
+            rooms,
             seats: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }

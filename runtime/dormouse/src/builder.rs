@@ -8,12 +8,13 @@ use dormouse_core::{CommandRequest, Language, Manager, Outcome, Policy, Result, 
 use dormouse_store::Store;
 use dormouse_wasm::{Allocation, Settings, WasmProvider};
 
-use crate::Snippet;
+use crate::{Capacity, Snippet};
 
 /// The runtime of one program. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct Dormouse {
     manager: Manager,
+    capacity: Capacity,
     pub(crate) sandboxes: Option<Sandboxes>,
 }
 
@@ -34,6 +35,7 @@ impl Dormouse {
         Ok(Builder {
             policy: Policy::default(),
             settings: Settings::new()?,
+            allocation: None,
             state: None,
             rules: Rules::default(),
             clock: Arc::new(SystemClock),
@@ -53,6 +55,11 @@ impl Dormouse {
         self.manager.command(request).await
     }
 
+    /// What it has room for, and what that takes.
+    pub fn capacity(&self) -> &Capacity {
+        &self.capacity
+    }
+
     /// The manager, for adapters.
     pub fn manager(&self) -> &Manager {
         &self.manager
@@ -63,6 +70,7 @@ impl Dormouse {
 pub struct Builder {
     policy: Policy,
     settings: Settings,
+    allocation: Option<Allocation>,
     state: Option<PathBuf>,
     rules: Rules,
     clock: Arc<dyn Clock>,
@@ -90,10 +98,10 @@ impl Builder {
         self
     }
 
-    /// Where instances take their memory from. Default: a pool of 128.
+    /// Where instances take their memory from. Default: a pool of as many as [`Capacity::instances`] says.
     #[must_use]
     pub fn allocation(mut self, allocation: Allocation) -> Self {
-        self.settings.allocation = allocation;
+        self.allocation = Some(allocation);
         self
     }
 
@@ -130,9 +138,13 @@ impl Builder {
     /// The runtime. Nothing is loaded before the first run.
     ///
     /// # Errors
-    /// `internal` when the engine cannot be set up on this machine; `state_unavailable` and `state_damaged` for the state
-    /// folder.
-    pub fn build(self) -> Result<Dormouse> {
+    /// `args_invalid` when the numbers do not fit together ([`Capacity`]); `internal` when the engine cannot be set up on this
+    /// machine; `state_unavailable` and `state_damaged` for the state folder.
+    pub fn build(mut self) -> Result<Dormouse> {
+        let rules = self.state.is_some().then_some(&self.rules);
+        let (ready, manifests) = (self.settings.ready, self.settings.manifests.len());
+        let capacity = Capacity::of(&self.policy, rules, manifests, ready);
+        self.settings.allocation = capacity.allocation(self.allocation)?;
         let provider = WasmProvider::new(self.settings)?;
         let manager = Manager::new(self.policy, Arc::new(provider));
         let sandboxes = match self.state {
@@ -142,6 +154,6 @@ impl Builder {
             }
             None => None,
         };
-        Ok(Dormouse { manager, sandboxes })
+        Ok(Dormouse { manager, capacity, sandboxes })
     }
 }

@@ -13,10 +13,12 @@
 //! Nothing is granted unless you grant it; limits are always on.
 
 mod builder;
+mod capacity;
 mod kept;
 mod snippet;
 
 pub use builder::{Builder, Dormouse};
+pub use capacity::Capacity;
 pub use dormouse_core::*;
 pub use dormouse_wasm as wasm;
 pub use kept::KeptSandbox;

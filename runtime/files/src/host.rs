@@ -75,6 +75,29 @@ impl Files {
         self.alter(path, |live, now| set(live, path, content, now))
     }
 
+    /// Adds to the end of a file, which stays the same file for who has it open and under its other names, or makes it as
+    /// [`Files::write`] does. Answers its bytes. What it has already is not read.
+    ///
+    /// # Errors
+    /// As [`Files::write`].
+    pub fn append(&self, path: &GuestPath, bytes: &[u8]) -> Result<u64> {
+        self.alter(path, |live, now| {
+            let found = live.tree.resolve(ROOT, relative(path), true).and_then(|place| place.found());
+            match found {
+                Ok(entry) => {
+                    let end = live.tree.content(entry.ino)?.size();
+                    live.tree.write(entry.ino, end, bytes, now)?;
+                    Ok(end + bytes.len() as u64)
+                }
+                Err(Errno::NoEntry) => {
+                    set(live, path, Content::from_bytes(bytes)?, now)?;
+                    Ok(bytes.len() as u64)
+                }
+                Err(errno) => Err(errno),
+            }
+        })
+    }
+
     /// Makes or replaces a file from a stream, as [`Files::write`] does; answers its bytes. The stream is read first, up to
     /// one byte more than the quota has in all.
     ///

@@ -6,15 +6,16 @@ use std::time::Instant;
 use dormouse_core::{CommandRequest, Error, ErrorCode, Outcome, Result, Status, Stream, Usage};
 use sha2::{Digest as _, Sha256};
 use wasmparser::{Encoding, Parser, Payload};
-use wasmtime::Store;
 use wasmtime::component::Component;
+use wasmtime::{PoolConcurrencyLimitError, Store};
 use wasmtime_wasi::p2::bindings::{Command, CommandPre};
 
 use crate::artifact::{Artifacts, hex};
 use crate::disk::{DiskLimits, OwnFiles, OwnTree};
 use crate::engine::EngineSlot;
-use crate::entry::{Allowance, Call, Entry};
+use crate::entry::{Allowance, Call, Entry, Left};
 use crate::grants::Missing;
+use crate::loaded::full;
 use crate::state::Host;
 use crate::stdio::{Input, Output};
 use crate::{grants, preview1, trap};
@@ -58,6 +59,7 @@ pub(crate) async fn run(
     entry.set_fuel(limits.fuel);
     let status = match entry.call(&allowance, Main(pre)).await {
         Ok(result) => Status::Exited(i32::from(result.is_err())),
+        Err(Left::Failed(error)) if error.is::<PoolConcurrencyLimitError>() => return Err(full()),
         Err(left) => trap::left(left, entry.host(), limits),
     };
     let usage = Usage {

@@ -1,11 +1,11 @@
 //! A guest that is ready to be instantiated: compiled, linked, its exports looked up, once for all runs.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dormouse_core::{Error, ErrorCode, Language, Result};
-use wasmtime::Store;
 use wasmtime::component::{Component, InstancePre};
+use wasmtime::{PoolConcurrencyLimitError, Store};
 
 use crate::artifact::Artifacts;
 use crate::bindings::{CONTRACT, GuestIndices};
@@ -19,6 +19,9 @@ use crate::state::Host;
 
 /// Memory that an instance may take before its run is known: the image of the largest interpreter fits.
 pub(crate) const IMAGE_MEMORY: usize = 512 << 20;
+/// How long a place in the pool is waited for, and how often it is looked for.
+const PATIENCE: Duration = Duration::from_secs(2);
+const ASK_AGAIN: Duration = Duration::from_millis(2);
 
 /// A guest on one engine.
 pub(crate) struct Loaded {
@@ -56,10 +59,32 @@ impl Loaded {
         Ok(Self { slot, language: guest.language.clone(), hash, doors, pre, exports })
     }
 
-    /// A new instance that has not run anything.
+    /// A new instance that has not run anything. The manager lets nobody in for whom there is no place in the pool, but one
+    /// that is just being given back may not be free yet: that is waited for.
+    ///
+    /// # Errors
+    /// `busy` when none comes free in time, or the machine is out of memory.
     pub(crate) async fn instantiate(&self) -> Result<Instance> {
-        let started = Entry::start(self.slot.clone(), Host::idle(IMAGE_MEMORY), self).await;
-        Ok(Instance::new(started.map_err(|left| not_started(left, &self.language))?))
+        let until = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            match self.try_instantiate().await? {
+                Some(instance) => return Ok(instance),
+                None if tokio::time::Instant::now() >= until => return Err(full()),
+                None => tokio::time::sleep(ASK_AGAIN).await,
+            }
+        }
+    }
+
+    /// The same, if there is a place now.
+    ///
+    /// # Errors
+    /// `busy` when the machine is out of memory; `bad_component` when its start code does not end.
+    pub(crate) async fn try_instantiate(&self) -> Result<Option<Instance>> {
+        match Entry::start(self.slot.clone(), Host::idle(IMAGE_MEMORY), self).await {
+            Ok(entry) => Ok(Some(Instance::new(entry))),
+            Err(Left::Failed(error)) if error.is::<PoolConcurrencyLimitError>() => Ok(None),
+            Err(left) => Err(not_started(left, &self.language)),
+        }
     }
 }
 
@@ -132,6 +157,7 @@ fn check_exports(language: &Language, slot: &EngineSlot, component: &Component) 
 /// Why there is no instance of a language's guest.
 pub(crate) fn not_started(left: Left, language: &Language) -> Error {
     match left {
+        Left::Failed(error) if error.is::<PoolConcurrencyLimitError>() => full(),
         Left::Failed(error) => exhausted(error),
         _ => Error::new(
             ErrorCode::BadComponent,
@@ -141,9 +167,15 @@ pub(crate) fn not_started(left: Left, language: &Language) -> Error {
     }
 }
 
-/// The pool is full, or the machine is out of memory.
-fn exhausted(error: wasmtime::Error) -> Error {
+/// The error of a pool in which no place came free.
+pub(crate) fn full() -> Error {
     Error::new(ErrorCode::Busy, "no place for another instance")
         .with_hint("try again later, or set up a larger pool")
+}
+
+/// The machine is out of memory.
+fn exhausted(error: wasmtime::Error) -> Error {
+    Error::new(ErrorCode::Busy, "no memory for another instance")
+        .with_hint("try again later")
         .with_source(error)
 }

@@ -160,6 +160,8 @@ impl WasmMachine {
     /// with; for one that began with less than the caller can know, what it began with.
     fn end(&mut self, language: &Language, run: Run) -> Option<Recovery> {
         let interpreter = self.interpreters.entry(language.clone()).or_default();
+        // What was captured of its streams has been copied out.
+        drop(run.instance.streams());
         if run.instance.is_whole() {
             interpreter.put_back(run.ready, run.instance, run.before);
             return run.lost;
@@ -321,6 +323,14 @@ impl Machine for WasmMachine {
 
     fn open_files(&self) -> usize {
         self.interpreters.values().map(Interpreter::open_files).sum()
+    }
+
+    fn instances(&self, with: Option<&Language>) -> usize {
+        let (typescript, javascript) = (Language::typescript(), Language::javascript());
+        let with = with.map(|language| if *language == typescript { &javascript } else { language });
+        let is_awake = |language| self.interpreters.get(language).is_some_and(Interpreter::is_awake);
+        let more = with.is_some_and(|language| !is_awake(language));
+        self.interpreters.values().filter(|one| one.is_awake()).count() + usize::from(more)
     }
 
     fn awake(&self) -> Vec<Language> {

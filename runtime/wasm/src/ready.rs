@@ -22,6 +22,7 @@ struct Inner {
     size: usize,
     waiting: Mutex<VecDeque<Instance>>,
     filling: AtomicBool,
+    has_base: AtomicBool,
     /// One that never runs: its memory is the image.
     base: tokio::sync::Mutex<Option<Instance>>,
 }
@@ -35,6 +36,7 @@ impl Ready {
                 size,
                 waiting,
                 filling: AtomicBool::new(false),
+                has_base: AtomicBool::new(false),
                 base: Default::default(),
             }),
         }
@@ -57,11 +59,21 @@ impl Ready {
         }
     }
 
+    /// An instance for an interpreter that lasts. What its state will be compared with is made before it, while nothing can
+    /// be lost for want of a place.
+    pub(crate) async fn lasting(&self) -> Result<Instance> {
+        if self.inner.loaded.doors.is_some() && !self.inner.has_base.load(Ordering::Acquire) {
+            drop(self.base().await?);
+        }
+        self.take().await
+    }
+
     /// The instance whose memory is the guest's image. It must not run.
     pub(crate) async fn base(&self) -> Result<MappedMutexGuard<'_, Instance>> {
         let mut base = self.inner.base.lock().await;
         if base.is_none() {
             *base = Some(self.inner.loaded.instantiate().await?);
+            self.inner.has_base.store(true, Ordering::Release);
         }
         MutexGuard::try_map(base, Option::as_mut)
             .map_err(|_| Error::new(ErrorCode::Internal, "the guest's image is gone"))
@@ -79,11 +91,13 @@ impl Ready {
                     inner.filling.store(false, Ordering::Release);
                     return;
                 }
-                match inner.loaded.instantiate().await {
-                    Ok(instance) => inner.waiting().push_back(instance),
-                    Err(error) => {
+                match inner.loaded.try_instantiate().await {
+                    Ok(Some(instance)) => inner.waiting().push_back(instance),
+                    full_or_failed => {
                         // A full pool is no fault: the next run tries again.
-                        tracing::debug!(%error, "no instance could be made ready");
+                        if let Err(error) = full_or_failed {
+                            tracing::debug!(%error, "no instance could be made ready");
+                        }
                         inner.filling.store(false, Ordering::Release);
                         return;
                     }

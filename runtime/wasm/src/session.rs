@@ -28,7 +28,7 @@ impl WasmProvider {
     /// As [`Provider::eval`](dormouse_core::Provider::eval).
     pub async fn session(&self, language: &Language) -> Result<Session> {
         let ready = self.ready(language, Metering::Epoch).await?;
-        let instance = ready.take().await?;
+        let instance = ready.lasting().await?;
         Ok(Session { ready, instance, lost: false })
     }
 

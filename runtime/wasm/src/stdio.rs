@@ -117,9 +117,12 @@ impl Output {
     fn append(&self, bytes: &[u8]) {
         let (fresh, sink) = {
             let mut written = self.lock();
+            let room = (written.limit as u64).saturating_sub(written.total);
+            let room = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
             written.total = written.total.saturating_add(bytes.len() as u64);
-            let room = written.limit.saturating_sub(written.kept.len()).min(bytes.len());
-            written.kept.extend_from_slice(&bytes[..room]);
+            if written.sink.as_ref().is_none_or(|sink| !sink.keeps()) {
+                written.kept.extend_from_slice(&bytes[..room]);
+            }
             (&bytes[..room], written.sink.clone())
         };
         if let Some(sink) = sink

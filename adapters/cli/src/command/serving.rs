@@ -8,8 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dormouse::sandboxes::Rules;
 use dormouse::{Dormouse, Error, ErrorCode, Result, Sandboxes};
 use dormouse_docker::DockerProvider;
+use dormouse_rest::door::MAX_CONNECTIONS;
 use dormouse_tools::{Profile, Surface, Toolset};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -40,6 +42,7 @@ impl Serving {
         }
         let rules = settings::docker::rules(&meant.docker);
         let rules = settings::given::rules(rules, &meant.policy, meant.mounts.clone());
+        let rules = Rules { awake: meant.awake.unwrap_or(rules.awake), ..rules };
         let mut builder =
             settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
         if let Some(folder) = &meant.state {
@@ -131,9 +134,11 @@ impl Serving {
     /// # Errors
     /// `internal` when the event loop cannot be started.
     pub(super) fn run<T>(&self, serve: impl Future<Output = T>) -> Result<T> {
-        let workers = std::thread::available_parallelism().map_or(2, NonZero::get).max(2);
+        // Runs that compute have at most one core each (`dormouse_core::turns`); one worker more is left for whoever comes.
+        let workers = std::thread::available_parallelism().map_or(2, NonZero::get) + 1;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(workers)
+            .max_blocking_threads(self.dormouse.capacity().blocking_threads(MAX_CONNECTIONS))
             .enable_all()
             .build()
             .map_err(|error| Error::internal("the event loop cannot be started", error))?;

@@ -38,6 +38,7 @@ pub(crate) fn serve(arguments: &ServeArgs) -> Result<Serve> {
     }
     let listen = address(&arguments.listen)?;
     let tokens = arguments.token_file.as_deref().map(tokens).transpose()?;
+    tools.policy.owners_share = tokens.as_ref().is_some_and(|tokens| tokens.owners() > 1);
     if tokens.is_none() && !listen.ip().is_loopback() {
         return Err(Error::args_invalid(format!(
             "`--listen {listen}` would let everybody on the network call, because there are no tokens"

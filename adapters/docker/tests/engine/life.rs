@@ -89,6 +89,10 @@ impl Port for TreePort {
         self.0.write(path, bytes)
     }
 
+    async fn append(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<u64> {
+        self.0.append(path, bytes)
+    }
+
     async fn edit(&mut self, path: &GuestPath, old: &str, new: &str, all: bool) -> Result<usize> {
         self.0.edit(path, old, new, all)
     }

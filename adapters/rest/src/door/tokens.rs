@@ -1,5 +1,7 @@
 //! Who has which token. Tokens are kept as hashes; they are compared in constant time, every one of them.
 
+use std::collections::HashSet;
+
 use axum::http::{HeaderMap, header};
 use constant_time_eq::constant_time_eq_32;
 use data_encoding::HEXLOWER_PERMISSIVE;
@@ -56,6 +58,11 @@ impl Tokens {
                 .with_hint("write `OWNER TOKEN` or `OWNER sha256:HEX`, one a line"));
         }
         Ok(Self(tokens))
+    }
+
+    /// How many owners there are.
+    pub fn owners(&self) -> usize {
+        self.0.iter().map(|(_, owner)| owner).collect::<HashSet<_>>().len()
     }
 
     /// Whose token the request brings in its `Authorization` header; nowhere else is one looked for.
@@ -132,7 +139,9 @@ mod tests {
             let values: Vec<&str> = values.iter().map(String::as_str).collect();
             assert_eq!(whose(&tokens, &values).as_deref(), owner, "{values:?}");
         }
-        assert_eq!(format!("{tokens:?}"), "Tokens(2)");
+        assert_eq!((format!("{tokens:?}").as_str(), tokens.owners()), ("Tokens(2)", 2));
+        let same = format!("ann {ANN}\nann {BOB}\n");
+        assert_eq!(Tokens::parse(&same).unwrap().owners(), 1);
     }
 
     #[test]

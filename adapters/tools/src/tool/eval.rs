@@ -64,8 +64,8 @@ impl Eval {
         let (Some(kept), true) = (&self.kept, lasting) else {
             let mut request = self.request(&mut arguments)?;
             self.offer(&mut request, &context)?;
-            request.output = context.output;
-            return Ok((None, self.manager.eval(request).await?));
+            request.output.clone_from(&context.output);
+            return Ok((None, self.manager.eval_for(&verb::owner(&context)?, request).await?));
         };
         let owner = verb::owner(&context)?;
         settled(&arguments)?;

@@ -175,6 +175,13 @@ pub trait Machine: Send {
     /// The languages whose interpreters are in memory, sorted.
     fn awake(&self) -> Vec<Language>;
 
+    /// How many instances of its provider's pool its interpreters take now, or would take with that of a language besides.
+    /// Default 0: the provider has no pool.
+    fn instances(&self, with: Option<&Language>) -> usize {
+        let _ = with;
+        0
+    }
+
     /// Whether it has ended by itself, such as a container that was removed. It takes no more calls then; the sandbox goes
     /// on from what was saved last.
     fn is_gone(&self) -> bool {
@@ -202,6 +209,13 @@ pub trait Files: Send {
     /// # Errors
     /// `limit_disk` when it does not fit; the file then is as it was.
     async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()>;
+
+    /// Adds to the end of a file, or makes it and its folders. Answers the size that it has then. Neither reads nor holds
+    /// what the file has already.
+    ///
+    /// # Errors
+    /// As [`Files::write`]; `invalid_state` when it is no file.
+    async fn append(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<u64>;
 
     /// Replaces `old` by `new` in a file: the only place where it stands, or with `all` every one. Answers how many.
     ///

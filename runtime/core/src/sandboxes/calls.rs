@@ -4,7 +4,7 @@ use super::Sandboxes;
 use super::history::Begun;
 use super::providers::noted;
 use crate::sandbox::{Entry, Files, Handle, Include, Owner, SandboxId, Variable};
-use crate::{Bounds, ErrorCode, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
+use crate::{Bounds, Error, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
 
 /// Entries that a listing gives at most.
 pub(super) const MAX_ENTRIES: usize = 10_000;
@@ -25,9 +25,13 @@ impl Sandboxes {
         request.limits.memory = request.limits.memory.min(self.inner.rules.ceiling.memory);
         self.inner.manager.admit(&mut request)?;
         let mut visit = self.visit(owner, handle).await?;
-        let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
-        let begun = Begun::new(&mut visit, &request).await?;
-        let outcome = noted(visit.run(|machine| machine.eval(request)).await?, &visit.record.spec);
+        let _place = visit.admitted(&request.language).await?;
+        let run = async {
+            let begun = Begun::new(&mut visit, &request).await?;
+            Ok::<_, Error>((begun, visit.run(|machine| machine.eval(request)).await?))
+        };
+        let (begun, outcome) = self.inner.manager.share(owner, run).await?;
+        let outcome = noted(outcome, &visit.record.spec);
         if let Some(begun) = begun {
             visit.live.history.add(begun, &outcome, &self.inner.rules);
         }
@@ -50,14 +54,11 @@ impl Sandboxes {
         let limits = self.limits();
         let bounds = bounds.clamped();
         let mut visit = self.visit(owner, handle).await?;
-        let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
-        let outcome = visit
-            .run(|machine| {
-                Box::pin(
-                    async move { machine.get(&language, &name, query.as_deref(), (&limits, &bounds)).await },
-                )
-            })
-            .await?;
+        let _place = visit.admitted(&language).await?;
+        let got = visit.run(|machine| {
+            Box::pin(async move { machine.get(&language, &name, query.as_deref(), (&limits, &bounds)).await })
+        });
+        let outcome = self.inner.manager.share(owner, got).await?;
         Ok(noted(outcome, &visit.record.spec))
     }
 
@@ -75,10 +76,10 @@ impl Sandboxes {
     ) -> Result<()> {
         let limits = self.limits();
         let mut visit = self.visit(owner, handle).await?;
-        let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
-        visit
-            .run(|machine| Box::pin(async move { machine.set(&language, &name, &json, &limits).await }))
-            .await
+        let _place = visit.admitted(&language).await?;
+        let set =
+            visit.run(|machine| Box::pin(async move { machine.set(&language, &name, &json, &limits).await }));
+        self.inner.manager.share(owner, set).await
     }
 
     /// The globals of a language, by name (S3-09).
@@ -93,8 +94,11 @@ impl Sandboxes {
     ) -> Result<Vec<Variable>> {
         let limits = self.limits();
         let mut visit = self.visit(owner, handle).await?;
-        let _place = self.inner.manager.place().await?;
-        visit.run(|machine| Box::pin(async move { machine.variables(&language, &limits).await })).await
+        // Showing a value can run code of the sandbox.
+        let _place = visit.admitted(&language).await?;
+        let listed =
+            visit.run(|machine| Box::pin(async move { machine.variables(&language, &limits).await }));
+        self.inner.manager.share(owner, listed).await
     }
 
     /// Fresh interpreters; the files stay (S3-11).
@@ -150,21 +154,7 @@ impl Sandboxes {
         bytes: Vec<u8>,
     ) -> Result<u64> {
         let mut visit = self.visit(owner, handle).await?;
-        visit
-            .run(|machine| {
-                Box::pin(async move {
-                    let files = machine.files();
-                    let mut whole = match read(files, &path, 0, u64::MAX).await {
-                        Ok((whole, _)) => whole,
-                        Err(error) if error.code() == ErrorCode::NotFound => Vec::new(),
-                        Err(error) => return Err(error),
-                    };
-                    whole.extend_from_slice(&bytes);
-                    files.write(&path, &whole).await?;
-                    Ok(whole.len() as u64)
-                })
-            })
-            .await
+        visit.run(|machine| Box::pin(async move { machine.files().append(&path, &bytes).await })).await
     }
 
     /// Makes folders and writes files, all or none.

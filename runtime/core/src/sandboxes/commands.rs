@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::Sandboxes;
 use super::history::Begun;
-use super::jobs::{Job, JobId};
+use super::jobs::{Ends, Job, JobId};
 use super::outputs::Outputs;
 use super::providers::noted;
 use super::seat::Visit;
+use crate::places::Place;
 use crate::program::{AllPrograms, Programs};
 use crate::sandbox::{Executed, Handle, Owner, SandboxId};
 use crate::{Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, OutputSink, Result};
@@ -93,9 +94,12 @@ impl Sandboxes {
         let request = self.request(line)?;
         let programs = self.programs();
         let mut visit = self.visit(owner, handle).await?;
-        let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
-        let begun = Begun::new(&mut visit, &request).await?;
-        let mut executed = visit.run(|machine| machine.exec(request, programs)).await?;
+        let _place = visit.admitted(&Language::shell()).await?;
+        let run = async {
+            let begun = Begun::new(&mut visit, &request).await?;
+            Ok::<_, Error>((begun, visit.run(|machine| machine.exec(request, programs)).await?))
+        };
+        let (begun, mut executed) = self.inner.manager.share(owner, run).await?;
         executed.outcome = noted(executed.outcome, &visit.record.spec);
         if let Some(begun) = begun {
             visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
@@ -111,7 +115,8 @@ impl Sandboxes {
     /// folder and variables and changes neither. It ends with the sandbox's stop, restore or end.
     ///
     /// # Errors
-    /// As [`Sandboxes::exec`]; `busy` when as many run as may ([`Rules::jobs`](super::Rules::jobs)).
+    /// As [`Sandboxes::exec`]; `busy` when as many run as may, in the sandbox ([`Rules::jobs`](super::Rules::jobs)) or in all
+    /// ([`Policy::max_jobs`](crate::Policy::max_jobs)).
     pub async fn start_job(
         &self,
         owner: &Owner,
@@ -123,38 +128,31 @@ impl Sandboxes {
         let programs = self.programs();
         let mut visit = self.visit(owner, handle).await?;
         let id = visit.record.id.clone();
-        let job = self.inner.jobs.admit(&id, &text, self.inner.clock.now(), &self.inner.rules)?;
-        request.output = Some(job.clone());
-        let running = match visit.run(|machine| machine.job(request, programs)).await {
-            Ok(running) => running,
-            Err(error) => {
-                self.inner.jobs.forget(&id, job.id());
-                return Err(error);
-            }
-        };
-        self.let_run(&mut visit, job.clone(), running);
+        let place = self.inner.manager.job_place(owner)?;
+        let admitted = self.inner.jobs.admit(&id, &text, self.inner.clock.now(), &self.inner.rules)?;
+        request.output = Some(admitted.sink());
+        let running = visit.run(|machine| machine.job(request, programs)).await?;
+        let ends = admitted.begin(self.inner.clock.clone());
+        let job = ends.job().clone();
+        self.let_run(&mut visit, ends, place, running);
         Ok((id, job))
     }
 
-    fn let_run(&self, visit: &mut Visit, job: Arc<Job>, running: crate::sandbox::Job) {
+    fn let_run(&self, visit: &mut Visit, ends: Ends, place: Place, running: crate::sandbox::Job) {
         // As long as it runs the sandbox stays awake and this process's own.
         let stay = visit.live.jobs.enter();
-        let (inner, ended) = (self.inner.clone(), job.clone());
-        let spec = visit.record.spec.clone();
+        let manager = self.inner.manager.clone();
+        let (owner, spec) = (visit.record.owner.clone(), visit.record.spec.clone());
         tokio::spawn(async move {
-            let placed = async {
-                let _place = inner.manager.place().await?;
-                let mut executed = running.await?;
-                executed.outcome = noted(executed.outcome, &spec);
-                Ok(executed)
-            };
+            let cancelled = |why: &str| Err(Error::new(ErrorCode::Cancelled, why));
             let done = tokio::select! {
                 biased;
-                () = stay.ended() => Err(Error::new(ErrorCode::Cancelled, "the sandbox was stopped, restored or destroyed")),
-                () = job.cancelled() => Err(Error::new(ErrorCode::Cancelled, "the job was cancelled")),
-                done = placed => done,
+                () = stay.ended() => cancelled("the sandbox was stopped, restored or destroyed"),
+                () = ends.job().cancelled() => cancelled("the job was cancelled"),
+                done = manager.share(&owner, running) => done,
             };
-            ended.end(done, inner.clock.now());
+            ends.with(done.map(|executed| Executed { outcome: noted(executed.outcome, &spec), ..executed }));
+            drop(place);
         });
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use super::Rules;
+use super::{Clock, Rules};
 use crate::sandbox::{Executed, SandboxId, Timestamp};
 use crate::{Error, ErrorCode, OutputSink, Result, Stream};
 
@@ -18,6 +18,8 @@ const IN_ALL: usize = 1_024;
 const KEPT: usize = 64 << 10;
 /// How long jobs may take to end when their sandbox is stopped.
 const ENDING: std::time::Duration = std::time::Duration::from_secs(2);
+/// Characters kept of a job's command line.
+const COMMAND: usize = 200;
 
 /// The id of a job: `job-` and its number in its process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -99,7 +101,7 @@ impl Job {
         &self.id
     }
 
-    /// The command line.
+    /// The beginning of the command line, at most 200 characters.
     pub fn command(&self) -> &str {
         &self.command
     }
@@ -109,7 +111,7 @@ impl Job {
         self.started_at
     }
 
-    /// How it ended, and when; none: it runs.
+    /// How it ended, and when; none: it runs. The outcome's streams have no text: see [`Job::output`].
     pub fn ended(&self) -> Option<(Arc<Result<Executed>>, Timestamp)> {
         self.state().ended.clone()
     }
@@ -143,8 +145,13 @@ impl Job {
         self.cancel.cancelled().await;
     }
 
-    pub(super) fn end(&self, done: Result<Executed>, at: Timestamp) {
-        self.state().ended = Some((Arc::new(done), at));
+    /// Notes how it ended, if that is not known yet. What it wrote is kept as far as [`Job::output`] shows it.
+    pub(super) fn end(&self, mut done: Result<Executed>, at: Timestamp) {
+        if let Ok(executed) = &mut done {
+            executed.outcome.stdout.text = String::new();
+            executed.outcome.stderr.text = String::new();
+        }
+        self.state().ended.get_or_insert_with(|| (Arc::new(done), at));
         self.changed.notify_waiters();
     }
 
@@ -154,6 +161,10 @@ impl Job {
 }
 
 impl OutputSink for Job {
+    fn keeps(&self) -> bool {
+        true
+    }
+
     fn write(&self, stream: Stream, bytes: &[u8]) {
         let mut state = self.state();
         match stream {
@@ -171,7 +182,7 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// A new job, if as many do not run already.
+    /// A new job, if as many do not run already. Until it has begun it is forgotten when the answer is dropped.
     ///
     /// # Errors
     /// `busy`.
@@ -181,7 +192,7 @@ impl Jobs {
         command: &str,
         now: Timestamp,
         rules: &Rules,
-    ) -> Result<Arc<Job>> {
+    ) -> Result<Admitted<'_>> {
         let mut known = self.known();
         let in_all = known.values().map(VecDeque::len).sum::<usize>();
         if in_all >= IN_ALL {
@@ -202,28 +213,88 @@ impl Jobs {
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let job = Arc::new(Job {
             id: JobId(format!("job-{number}")),
-            command: command.to_owned(),
+            command: command.chars().take(COMMAND).collect(),
             started_at: now,
             cancel: CancellationToken::new(),
             state: Mutex::default(),
             changed: tokio::sync::Notify::new(),
         });
         jobs.push_back(job.clone());
-        Ok(job)
+        Ok(Admitted { jobs: self, sandbox: sandbox.clone(), job, begun: false })
     }
 
-    pub(super) fn forget(&self, sandbox: &SandboxId, id: &JobId) {
-        if let Some(jobs) = self.known().get_mut(sandbox) {
-            jobs.retain(|job| job.id() != id);
-        }
+    /// Forgets all jobs of a sandbox that is no more.
+    pub(super) fn forget(&self, sandbox: &SandboxId) {
+        self.known().remove(sandbox);
     }
 
     pub(super) fn of(&self, sandbox: &SandboxId) -> Vec<Arc<Job>> {
         self.known().get(sandbox).map(|jobs| jobs.iter().cloned().collect()).unwrap_or_default()
     }
 
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.known().is_empty()
+    }
+
     fn known(&self) -> MutexGuard<'_, HashMap<SandboxId, VecDeque<Arc<Job>>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A job that is being started.
+pub(super) struct Admitted<'a> {
+    jobs: &'a Jobs,
+    sandbox: SandboxId,
+    job: Arc<Job>,
+    begun: bool,
+}
+
+impl Admitted<'_> {
+    /// What is to receive its output.
+    pub(super) fn sink(&self) -> Arc<dyn OutputSink> {
+        self.job.clone()
+    }
+
+    /// From now on somebody sees to its end.
+    pub(super) fn begin(mut self, clock: Arc<dyn Clock>) -> Ends {
+        self.begun = true;
+        Ends { job: self.job.clone(), clock }
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        if !self.begun
+            && let Some(jobs) = self.jobs.known().get_mut(&self.sandbox)
+        {
+            jobs.retain(|job| job.id() != self.job.id());
+        }
+    }
+}
+
+/// A job that runs. However it ends, it has ended when this is dropped.
+pub(super) struct Ends {
+    job: Arc<Job>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Ends {
+    /// The job.
+    pub(super) fn job(&self) -> &Arc<Job> {
+        &self.job
+    }
+
+    /// How it ended.
+    pub(super) fn with(self, done: Result<Executed>) {
+        self.job.end(done, self.clock.now());
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.job
+            .end(Err(Error::new(ErrorCode::Internal, "the job was not run to its end")), self.clock.now());
     }
 }
 

@@ -232,6 +232,7 @@ impl Sandboxes {
         // Whoever waits behind this call finds no record.
         let visit = visit.save(|record| record.phase = Phase::Destroyed).await?;
         self.inner.seats().remove(&id);
+        self.inner.jobs.forget(&id);
         Ok(Some(visit.record.clone()))
     }
 

@@ -34,9 +34,11 @@ pub struct Rules {
     pub save_after: Duration,
     /// Without calls for this long its interpreters are dropped; it wakes from what was saved. Default 60 s.
     pub hibernate_after: Duration,
-    /// Sandboxes whose interpreters are in memory at one time; the one that was not called for longest is dropped first.
-    /// Default 64.
+    /// Interpreters of sandboxes that are in memory at one time; a sandbox without any that has its files there counts as
+    /// one. The sandbox that was not called for longest is put down first. Default 128.
     pub awake: usize,
+    /// Sandboxes that are running containers at one time, likewise. Default 64.
+    pub containers: usize,
     /// Runs of an awake sandbox that can be undone. Default 16; 0 keeps none.
     pub history: usize,
     /// Bytes of the states that undoing takes, for each sandbox, counted without what they share. Default 32 MiB.
@@ -76,7 +78,8 @@ impl Default for Rules {
             stop_grace: Duration::from_secs(5),
             save_after: Duration::from_secs(1),
             hibernate_after: Duration::from_secs(60),
-            awake: 64,
+            awake: 128,
+            containers: 64,
             history: 16,
             history_bytes: 32 << 20,
             unused: 24 * HOUR,

@@ -10,6 +10,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::ending::Endings;
 use super::history::History;
 use super::jobs::Running;
+use super::room::Room;
 use super::{Inner, Sandboxes};
 use crate::sandbox::{
     Event, Handle, Include, Lease, Machine, Name, Owner, Phase, Sandbox, SandboxId, SessionKey, Snapshot,
@@ -46,6 +47,8 @@ pub(super) struct Live {
     pub(super) history: History,
     /// The jobs that run on `machine`.
     pub(super) jobs: Running,
+    /// The room that `machine` takes.
+    pub(super) room: Room,
     /// When it was last called.
     pub(super) called_at: Timestamp,
     /// Since when there is something to save.
@@ -72,7 +75,7 @@ impl Live {
             tracing::warn!("a sandbox has ended by itself; it goes on from what was saved last");
             self.jobs.end();
             (self.machine, self.asleep) = (None, None);
-            self.history = History::default();
+            (self.history, self.room) = (History::default(), Room::default());
         }
     }
 
@@ -80,7 +83,7 @@ impl Live {
     pub(super) fn forget(&mut self) {
         self.jobs.end();
         (self.machine, self.asleep, self.changed) = (None, None, false);
-        self.history = History::default();
+        (self.history, self.room) = (History::default(), Room::default());
     }
 }
 
@@ -193,12 +196,15 @@ impl Visit {
         self.live.called_at = self.inner.clock.now();
         self.live.bury();
         if self.live.machine.is_none() {
-            let state = match (self.live.asleep.take(), &self.record.state) {
+            self.room_to_wake().await?;
+            // It stays until there is a machine: it may be the only place where the last changes are.
+            let state = match (self.live.asleep.clone(), &self.record.state) {
                 (Some(state), _) => Some(state),
                 (None, Some(saved)) => Some(self.inner.load(saved)?),
                 (None, None) => None,
             };
             self.live.machine = Some(self.inner.wake(&self.record.spec, state).await?);
+            self.live.asleep = None;
         }
         if !self.live.changed {
             (self.live.changed, self.live.changed_at) = (true, self.live.called_at);
@@ -281,6 +287,7 @@ impl Visit {
             Some(machine) if wanted => {
                 Some(self.seat.endings.unless_destroyed(machine.snapshot(include)).await?)
             }
+            None if wanted => self.live.asleep.clone(),
             _ => None,
         };
         let ledger = self.inner.ledger.clone();
@@ -303,6 +310,7 @@ impl Visit {
 
 impl Drop for Visit {
     fn drop(&mut self) {
+        self.live.settle_room();
         if !self.live.changed {
             self.live.lease = None;
         }

@@ -115,7 +115,8 @@ impl Sandboxes {
             // A clock that was put back would else keep everything from being saved until it is where it was.
             let put_back = live.called_at > now.after(rules.save_after);
             let quiet = |time| put_back || live.called_at.after(time) <= now;
-            let crowded = live.machine.is_some() && awake >= rules.awake;
+            let weight = live.weight();
+            let crowded = weight > 0 && awake + weight > rules.awake;
             let forgets = live.machine.as_ref().is_some_and(|machine| machine.forgets());
             let entirely = crowded || (!forgets && quiet(rules.hibernate_after));
             // Saving closes open files: who has some keeps them until it hibernates.
@@ -130,7 +131,7 @@ impl Sandboxes {
             let due = !works
                 && !waits
                 && (entirely || (live.changed && !open && (unsaved || quiet(rules.save_after))));
-            awake += usize::from(live.machine.is_some() && (works || !entirely));
+            awake += if works || !entirely { weight } else { 0 };
             drop(live);
             if due {
                 resting.push((id, seat, entirely));
@@ -262,7 +263,7 @@ impl Sandboxes {
 
     /// Saves a sandbox that rests and gives its lease back; `entirely`: nothing of it stays in memory. One that is called just now
     /// is left alone.
-    async fn put_down(&self, id: &SandboxId, seat: &Arc<Seat>, entirely: bool) -> Result<()> {
+    pub(super) async fn put_down(&self, id: &SandboxId, seat: &Arc<Seat>, entirely: bool) -> Result<()> {
         let Ok(mut live) = seat.live.clone().try_lock_owned() else { return Ok(()) };
         if live.changed {
             let Some(record) = self.record(id)? else {

@@ -57,12 +57,15 @@ pub(super) struct FakeMachine {
     variables: BTreeMap<String, String>,
     files: BTreeMap<String, Vec<u8>>,
     provider: &'static str,
+    /// The languages that ran.
+    used: BTreeSet<Language>,
 }
 
 impl FakeMachine {
     pub(super) fn new(shared: Arc<Shared>, spec: SandboxSpec, provider: &'static str) -> Self {
         shared.machines.fetch_add(1, Ordering::SeqCst);
-        Self { shared, spec, variables: BTreeMap::new(), files: BTreeMap::new(), provider }
+        let (variables, files, used) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Self { shared, spec, variables, files, provider, used }
     }
 }
 
@@ -158,11 +161,13 @@ impl FakeMachine {
 impl Machine for FakeMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
         let provider = self.provider;
+        self.used.insert(request.language.clone());
         self.words(request).await.map(|outcome| Outcome { provider, ..outcome })
     }
     /// `echo TEXT`, `flood BYTES`, `exit STATUS`, `python3 - JOB < SCRIPT`, and the words of [`FakeMachine::eval`].
     async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
         let line = request.code.clone();
+        self.used.insert(Language::shell());
         let outcome = match line.split_once(' ') {
             Some(("echo", text)) => {
                 let text = format!("{text}\n");
@@ -183,7 +188,11 @@ impl Machine for FakeMachine {
         Ok(Executed { outcome, missing, elsewhere: Vec::new() })
     }
 
+    /// A line that is `never starts` does not.
     async fn job(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Job> {
+        if request.code == "never starts" {
+            std::future::pending::<()>().await;
+        }
         let mut beside = Self::new(self.shared.clone(), self.spec.clone(), self.provider);
         beside.variables = self.variables.clone();
         Ok(Box::pin(async move { beside.exec(request, programs).await }))
@@ -223,7 +232,11 @@ impl Machine for FakeMachine {
         self
     }
 
+    /// With a variable `hangs` it never comes to a state.
     async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>> {
+        if self.variables.contains_key("hangs") {
+            std::future::pending::<()>().await;
+        }
         Ok(Arc::new(State {
             provider: self.provider.into(),
             variables: (include != Include::Files && !self.forgets()).then(|| self.variables.clone()),
@@ -245,6 +258,11 @@ impl Machine for FakeMachine {
 
     fn awake(&self) -> Vec<Language> {
         vec![Language::python()]
+    }
+
+    fn instances(&self, with: Option<&Language>) -> usize {
+        let more = with.is_some_and(|language| !self.used.contains(language));
+        if self.forgets() { 0 } else { self.used.len() + usize::from(more) }
     }
 
     fn is_gone(&self) -> bool {
@@ -275,6 +293,13 @@ impl Files for FakeMachine {
         }
         self.files.insert(path.as_str().into(), bytes.to_vec());
         Ok(())
+    }
+
+    async fn append(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<u64> {
+        let mut whole = self.files.get(path.as_str()).cloned().unwrap_or_default();
+        whole.extend_from_slice(bytes);
+        self.write(path, &whole).await?;
+        Ok(whole.len() as u64)
     }
 
     async fn edit(&mut self, path: &GuestPath, old: &str, new: &str, all: bool) -> Result<usize> {

@@ -3,6 +3,7 @@
 //! Owns: how often the old text must stand there, and the answer when it does not. Does not own: writing it back.
 
 use dormouse_core::{Error, ErrorCode, GuestPath, Result};
+use memchr::memmem::Finder;
 
 use super::set;
 use crate::content::Content;
@@ -39,29 +40,31 @@ impl Files {
             return Err(too_large(size));
         }
         let before = content.read(0, Self::MAX_EDIT).map_err(|errno| errno.at(path))?;
-        let places = find(&before, old.as_bytes());
-        match places.len() {
+        // In time that grows with the file alone, whatever it holds.
+        let finder = Finder::new(old);
+        let places = || finder.find_iter(&before);
+        let count = places().count();
+        match count {
             0 => {
                 return Err(Error::args_invalid(format!("`{shown}` does not hold the text to replace"))
                     .with_hint("read the file, and give the text exactly as it stands there"));
             }
             2.. if !all => {
                 return Err(Error::args_invalid(format!(
-                    "`{shown}` holds the text to replace {} times",
-                    places.len()
+                    "`{shown}` holds the text to replace {count} times"
                 ))
                 .with_hint("give more of the text around it, or replace all"));
             }
             _ => {}
         }
-        let grown = before.len() + places.len().saturating_mul(new.len()) - places.len() * old.len();
+        let grown = before.len() + count.saturating_mul(new.len()) - count * old.len();
         if grown > Self::MAX_EDIT {
             return Err(too_large(grown as u64));
         }
         let mut after = Vec::with_capacity(grown);
         let mut from = 0;
-        for place in &places {
-            after.extend_from_slice(before.get(from..*place).unwrap_or_default());
+        for place in places() {
+            after.extend_from_slice(before.get(from..place).unwrap_or_default());
             after.extend_from_slice(new.as_bytes());
             from = place + old.len();
         }
@@ -78,21 +81,6 @@ impl Files {
             return Err(Error::new(ErrorCode::Busy, format!("`{shown}` changed meanwhile"))
                 .with_hint("read the file again, and edit what it holds now"));
         }
-        Ok(places.len())
+        Ok(count)
     }
-}
-
-/// Where `old` begins, from the left and without overlap.
-fn find(bytes: &[u8], old: &[u8]) -> Vec<usize> {
-    let mut places = Vec::new();
-    let mut at = 0;
-    while let Some(window) = bytes.get(at..at + old.len()) {
-        if window == old {
-            places.push(at);
-            at += old.len();
-        } else {
-            at += 1;
-        }
-    }
-    places
 }

@@ -57,6 +57,59 @@ fn what_does_not_fit_leaves_everything_as_it_was() {
 }
 
 #[test]
+fn what_is_added_to_a_file_is_all_that_is_touched() {
+    let (files, folder) = opened(Quota { bytes: 100, files: 9, ..Quota::default() });
+    assert_eq!(files.append(&path("/w/a/f"), b"one").unwrap(), 3);
+    folder.link_at("a/f", false, &folder, "other").unwrap();
+    folder.symlink_at("a/f", "link").unwrap();
+    let held = folder.open_at("a/f", true, OpenFlags::default(), BOTH).unwrap();
+    assert_eq!(files.append(&path("/w/link"), b"two").unwrap(), 6);
+    assert_eq!(held.read(0, 9).unwrap().0, b"onetwo");
+    assert_eq!(files.read(&path("/w/other"), 0, 9).unwrap(), b"onetwo");
+    assert_eq!(code(files.append(&path("/w/a/f"), &[1; 92])), ErrorCode::LimitDisk);
+    assert_eq!(code(files.append(&path("/w/new"), &[1; 92])), ErrorCode::LimitDisk);
+    assert_eq!(code(files.append(&path("/w/a"), b"x")), ErrorCode::ArgsInvalid);
+    assert_eq!(code(files.append(&path("/w/a/f/g"), b"x")), ErrorCode::ArgsInvalid);
+    assert_eq!(files.read(&path("/w/a/f"), 0, 9).unwrap(), b"onetwo");
+    audit(&files);
+}
+
+/// A hole of nearly 4 GiB and one byte take one block, not a copy of it all.
+#[test]
+fn fs_08_adding_a_byte_to_a_hole_takes_a_block() {
+    let (files, folder) = opened(Quota { bytes: 4 << 30, files: 9, ..Quota::default() });
+    files.write(&path("/w/f"), b"").unwrap();
+    let held = folder.open_at("f", true, OpenFlags::default(), BOTH).unwrap();
+    let hole = (4 << 30) - 10;
+    held.set_size(hole).unwrap();
+    let begin = std::time::Instant::now();
+    for byte in 1..=10 {
+        assert_eq!(files.append(&path("/w/f"), b"x").unwrap(), hole + byte);
+    }
+    assert!(begin.elapsed() < std::time::Duration::from_secs(1), "{:?}", begin.elapsed());
+    assert_eq!(code(files.append(&path("/w/f"), b"x")), ErrorCode::LimitDisk);
+    assert_eq!(files.read(&path("/w/f"), hole - 1, 99).unwrap(), b"\0xxxxxxxxxx");
+    let blocks = files.with(|live, _| {
+        let found = live.tree.resolve(ROOT, "w/f", true).unwrap().found().unwrap();
+        live.tree.content(found.ino).unwrap().blocks().len()
+    });
+    assert_eq!(blocks, 1);
+    audit(&files);
+}
+
+/// Text that differs only at its end from what stands everywhere in the file.
+#[test]
+fn fs_08_an_edit_takes_no_longer_for_text_that_nearly_stands_everywhere() {
+    let (files, _folder) = opened(Quota { bytes: 64 << 20, files: 9, ..Quota::default() });
+    files.write(&path("/w/f"), &vec![b'a'; Files::MAX_EDIT]).unwrap();
+    let old = format!("{}b", "a".repeat(1 << 20));
+    let begin = std::time::Instant::now();
+    assert_eq!(code(files.edit(&path("/w/f"), &old, "", true)), ErrorCode::ArgsInvalid);
+    assert_eq!(files.edit(&path("/w/f"), "aa", "b", true).unwrap(), Files::MAX_EDIT / 2);
+    assert!(begin.elapsed() < std::time::Duration::from_secs(10), "{:?}", begin.elapsed());
+}
+
+#[test]
 fn an_edit_says_how_often_it_found_the_text() {
     let (files, _folder) = opened(Quota::default());
     let place = path("/w/f");

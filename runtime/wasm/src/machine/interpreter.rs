@@ -80,7 +80,7 @@ impl Interpreter {
             return Ok(());
         }
         let ready = provider.ready(language, Metering::Epoch).await?;
-        let mut instance = ready.take().await?;
+        let mut instance = ready.lasting().await?;
         if let Some(kept) = &self.kept {
             session::restore(&ready, &mut instance, kept.interpreter()?.as_ref()).await?;
         }

@@ -4,7 +4,7 @@
 //! Owns: which of the two a path belongs to, and the host's side of mounts. Does not own: the tree's ([`TreeFiles`]). A listing
 //! of the tree shows where mounts are, and not what lies in them: that is listed by its own path.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
@@ -121,6 +121,26 @@ impl Below {
         }
         folder.write(&self.rest, bytes)
     }
+
+    /// Adds to the end of a regular file; answers its size. When not all fits, it is as it was.
+    fn add(&self, folder: &Dir, bytes: &[u8]) -> io::Result<u64> {
+        if let Some(parent) = Path::new(&self.rest).parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            folder.create_dir_all(parent)?;
+        }
+        let mut options = OpenOptions::new();
+        let flags = rustix::fs::OFlags::NONBLOCK.bits();
+        options.append(true).create(true).custom_flags(i32::try_from(flags).unwrap_or_default());
+        let mut file = folder.open_with(&self.rest, &options)?.into_std();
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        if let Err(error) = file.write_all(bytes) {
+            file.set_len(about.len())?;
+            return Err(error);
+        }
+        Ok(about.len().saturating_add(bytes.len() as u64))
+    }
 }
 
 fn read(file: &std::fs::File, offset: u64, most: u64) -> io::Result<(Vec<u8>, u64)> {
@@ -195,6 +215,16 @@ impl Port for Reach {
             Some(below) => {
                 let bytes = bytes.to_vec();
                 below.writable()?.blocking(move |below, folder| below.put(folder, &bytes)).await
+            }
+        }
+    }
+
+    async fn append(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<u64> {
+        match self.mounted(path) {
+            None => self.tree.append(path, bytes).await,
+            Some(below) => {
+                let bytes = bytes.to_vec();
+                below.writable()?.blocking(move |below, folder| below.add(folder, &bytes)).await
             }
         }
     }
@@ -305,6 +335,7 @@ mod tests {
         let (made, main) = (path("/skills/a/new"), path("/skills/a/SKILL.md"));
         for refused in [
             files.write(&made, b"x").await.unwrap_err(),
+            files.append(&main, b"x").await.unwrap_err(),
             files.edit(&main, "one", "1", false).await.unwrap_err(),
             files.remove(&main).await.unwrap_err(),
             files.make_folder(&made).await.unwrap_err(),
@@ -320,6 +351,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut files = reach(folder.path(), Access::ReadWrite);
         files.write(&path("/b/c/d"), b"one").await.unwrap();
+        assert_eq!(files.append(&path("/b/c/e/f"), b"12").await.unwrap(), 2);
+        assert_eq!(files.append(&path("/b/c/e/f"), b"345").await.unwrap(), 5);
+        assert_eq!(std::fs::read(folder.path().join("c/e/f")).unwrap(), b"12345");
+        assert_eq!(files.append(&path("/b/c/e"), b"6").await.unwrap_err().code(), ErrorCode::ArgsInvalid);
         assert_eq!(files.edit(&path("/b/c/d"), "one", "two", false).await.unwrap(), 1);
         assert_eq!(std::fs::read(folder.path().join("c/d")).unwrap(), b"two");
         let large = std::fs::File::create(folder.path().join("large")).unwrap();

@@ -18,6 +18,9 @@ use crate::tool::error_schema;
 /// What can be done with a job.
 const ACTIONS: &[&str] = &["get", "output", "wait", "cancel", "list"];
 
+/// How long the end of a job that was cancelled is waited for.
+const CANCEL: Duration = Duration::from_secs(5);
+
 pub(crate) fn job() -> Verb {
     let summary = job_fields(Object::new()).description("A job.").build();
     Verb {
@@ -123,7 +126,7 @@ async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<A
     match action.as_str() {
         "cancel" => {
             job.cancel();
-            job.wait().await;
+            let _ = tokio::time::timeout(CANCEL, job.wait()).await;
         }
         "wait" => {
             let most = Duration::from_millis(arguments.integer("timeout_ms").unwrap_or_default());

@@ -15,6 +15,7 @@ pub(super) struct World {
     pub(super) clock: Arc<ManualClock>,
     pub(super) owner: Owner,
     rules: Rules,
+    policy: Policy,
 }
 
 /// Short numbers where the defaults are long.
@@ -24,24 +25,24 @@ pub(super) fn rules() -> Rules {
 
 impl World {
     pub(super) fn new(rules: Rules) -> Self {
+        Self::with(Policy::default(), rules)
+    }
+
+    pub(super) fn with(policy: Policy, rules: Rules) -> Self {
         let (ledger, clock) = (FaultyLedger::default(), Arc::new(ManualClock::default()));
-        Self::over(ledger, clock, rules)
+        Self::over(ledger, clock, policy, rules)
     }
 
-    fn over(ledger: FaultyLedger, clock: Arc<ManualClock>, rules: Rules) -> Self {
-        Self::under(Policy::default(), ledger, clock, rules)
-    }
-
-    fn under(policy: Policy, ledger: FaultyLedger, clock: Arc<ManualClock>, rules: Rules) -> Self {
+    fn over(ledger: FaultyLedger, clock: Arc<ManualClock>, policy: Policy, rules: Rules) -> Self {
         let provider = FakeProvider::default();
-        let manager = Manager::new(policy, Arc::new(provider.clone()));
+        let manager = Manager::new(policy.clone(), Arc::new(provider.clone()));
         let sandboxes = Sandboxes::new(manager, Arc::new(ledger.clone()), rules.clone(), clock.clone());
-        Self { sandboxes, provider, ledger, clock, owner: Owner::local(), rules }
+        Self { sandboxes, provider, ledger, clock, owner: Owner::local(), rules, policy }
     }
 
     /// Another process on the same state folder.
     pub(super) fn neighbour(&self) -> Self {
-        Self::over(self.ledger.clone(), self.clock.clone(), self.rules.clone())
+        Self::over(self.ledger.clone(), self.clock.clone(), self.policy.clone(), self.rules.clone())
     }
 
     /// Another process on the same state folder, whose operator allows something else.
@@ -50,8 +51,12 @@ impl World {
     }
 
     pub(super) async fn create(&self, name: &str) -> View {
+        self.create_for(&self.owner, name).await
+    }
+
+    pub(super) async fn create_for(&self, owner: &Owner, name: &str) -> View {
         let asked = Asked { name: Some(Name::parse(name).unwrap()), ..Asked::default() };
-        self.sandboxes.create(&self.owner, asked).await.unwrap().0
+        self.sandboxes.create(owner, asked).await.unwrap().0
     }
 
     pub(super) async fn with_key(&self, key: &str) -> (View, bool) {
@@ -60,8 +65,18 @@ impl World {
     }
 
     pub(super) async fn eval(&self, name: &str, code: &str) -> Result<Outcome> {
-        let request = EvalRequest::new(Language::python(), code);
-        let done = self.sandboxes.eval(&self.owner, &Handle::IdOrName(name), request).await;
+        self.eval_in(&self.owner, name, Language::python(), code).await
+    }
+
+    pub(super) async fn eval_in(
+        &self,
+        owner: &Owner,
+        name: &str,
+        language: Language,
+        code: &str,
+    ) -> Result<Outcome> {
+        let request = EvalRequest::new(language, code);
+        let done = self.sandboxes.eval(owner, &Handle::IdOrName(name), request).await;
         done.map(|(_, outcome)| outcome)
     }
 

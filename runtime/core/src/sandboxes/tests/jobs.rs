@@ -1,0 +1,75 @@
+//! What is kept of jobs, and what is not.
+
+use super::fakes::{World, code, rules};
+use crate::sandbox::{Handle, Owner, Quota};
+use crate::sandboxes::{CommandLine, Rules};
+use crate::{ErrorCode, Policy, Stream};
+
+const HANDLE: Handle<'_> = Handle::IdOrName("a");
+
+#[tokio::test]
+async fn own_01_of_an_ended_job_its_end_is_kept_and_the_tails_of_its_streams() {
+    let world = World::new(rules());
+    world.create("a").await;
+    let line = CommandLine::new(format!("echo {}", "x".repeat(200_000)));
+    let (_, job) = world.sandboxes.start_job(&world.owner, &HANDLE, line).await.unwrap();
+    job.wait().await;
+    let (done, _) = job.ended().unwrap();
+    let outcome = &done.as_ref().as_ref().unwrap().outcome;
+    assert_eq!((outcome.exit_code(), outcome.stdout.text.as_str()), (0, ""));
+    assert_eq!(outcome.stdout.total_bytes, 200_001);
+    let tail = job.output(Stream::Stdout, 0);
+    assert_eq!((tail.text.len(), tail.total_bytes), (64 << 10, 200_001));
+    assert_eq!(job.command().chars().count(), 200);
+
+    world.sandboxes.destroy(&world.owner, &HANDLE).await.unwrap();
+    assert!(world.sandboxes.inner.jobs.is_empty(), "those of the destroyed one are forgotten");
+    world.create("a").await;
+    assert_eq!(world.sandboxes.jobs(&world.owner, &HANDLE).unwrap().1.len(), 0);
+}
+
+#[tokio::test]
+async fn mcp_05_a_start_that_is_given_up_leaves_no_job_behind() {
+    let world = World::new(rules());
+    world.create("a").await;
+    for _ in 0..10 {
+        let line = CommandLine::new("never starts");
+        let mut start = Box::pin(world.sandboxes.start_job(&world.owner, &HANDLE, line));
+        assert!(futures::poll!(&mut start).is_pending());
+        drop(start);
+    }
+    assert_eq!(world.sandboxes.jobs(&world.owner, &HANDLE).unwrap().1.len(), 0);
+    let line = CommandLine::new("echo 1");
+    let (_, job) = world.sandboxes.start_job(&world.owner, &HANDLE, line).await.unwrap();
+    job.wait().await;
+}
+
+#[tokio::test]
+async fn own_01_jobs_are_counted_by_owner_and_leave_the_places_of_runs_alone() {
+    let policy = Policy { max_jobs: 4, max_running: 2, owners_share: true, ..Policy::default() };
+    let quota = Quota { per_owner: 10, in_all: 20, checkpoints: 1 };
+    let world = World::with(policy, Rules { quota, ..rules() });
+    let (greedy, other) = (Owner::parse("greedy").unwrap(), Owner::parse("other").unwrap());
+    world.create_for(&greedy, "a").await;
+    world.create_for(&other, "a").await;
+    let start = |owner| world.sandboxes.start_job(owner, &HANDLE, CommandLine::new("wait"));
+    let (_, first) = start(&greedy).await.unwrap();
+    start(&greedy).await.unwrap();
+    let refused = start(&greedy).await;
+    assert_eq!(code(refused), Some(ErrorCode::Busy));
+    let (_, theirs) = start(&other).await.unwrap();
+    world.eval_in(&other, "a", crate::Language::python(), "1").await.unwrap();
+    world.eval_in(&greedy, "a", crate::Language::python(), "1").await.unwrap();
+    first.cancel();
+    theirs.cancel();
+    first.wait().await;
+    theirs.wait().await;
+    // Its place comes back with its task, a moment later.
+    for _ in 0..1_000 {
+        if let Ok((_, job)) = start(&greedy).await {
+            return job.cancel();
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("the place of the cancelled job is not given back");
+}
