@@ -4,6 +4,7 @@ mod docker;
 mod git;
 mod model;
 mod packages;
+mod quota;
 mod sandbox;
 mod scenario;
 
@@ -17,6 +18,7 @@ pub(crate) use self::docker::DockerArgs;
 pub(crate) use self::git::GitArgs;
 pub(crate) use self::model::ModelArgs;
 pub(crate) use self::packages::PackageArgs;
+pub(crate) use self::quota::QuotaArgs;
 pub(crate) use self::sandbox::{ExecArgs, SandboxCommand, SkillArgs, StateArgs};
 pub(crate) use self::scenario::{ScenarioArgs, ScenarioCommand, ScenarioFile};
 
@@ -363,6 +365,8 @@ pub(crate) struct McpArgs {
     /// Have the kernel refuse this process what it does not need: files that were not named, connections, other programs
     #[arg(long)]
     pub(crate) confine: bool,
+    #[command(flatten)]
+    pub(crate) quota: QuotaArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]

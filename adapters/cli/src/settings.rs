@@ -5,6 +5,7 @@ mod git;
 mod grants;
 mod model;
 pub(crate) mod packages;
+pub(crate) mod quota;
 mod serve;
 pub(crate) mod source;
 mod units;
@@ -19,6 +20,7 @@ use dormouse::{
 };
 
 use dormouse::sandbox::SessionKey;
+use dormouse::sandboxes::Rules;
 use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 
 pub(crate) use serve::{Serve, serve};
@@ -77,6 +79,8 @@ pub(crate) struct Mcp {
     pub(crate) packages: PackageArgs,
     /// What reaches remote git repositories, if any is allowed.
     pub(crate) remotes: Option<Arc<dyn Programs>>,
+    /// How many sandboxes there may be, how much of them is kept, and how long.
+    pub(crate) rules: Rules,
     /// Containers.
     pub(crate) docker: DockerArgs,
     /// Folders of the host below which containers may be given folders.
@@ -98,11 +102,12 @@ pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
 pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     let policy = Policy { allow_writes: true, ..Policy::default() };
     let folder = state_folder(state.state_dir.as_deref())?;
+    let rules = quota::rules(docker::rules(&state.docker), &state.quota)?;
     let dormouse = builder(place)?
         .policy(policy)
         .allocation(Allocation::OnDemand)
         .state(&folder)
-        .rules(docker::rules(&state.docker))
+        .rules(rules)
         .build()?;
     if let Some(remotes) = git::remotes(&state.git)? {
         dormouse.sandboxes()?.offer(remotes);
@@ -239,6 +244,11 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     let packages = arguments.packages.clone();
     let remotes = git::remotes(&arguments.git)?;
     let docker = arguments.docker.clone();
+    let mut rules = quota::rules(docker::rules(&docker), &arguments.quota)?;
+    if let Some(folder) = &state {
+        // Now, before a process that is to be confined cannot look any more.
+        rules.quota = dormouse::fitted(rules.quota, folder);
+    }
     if let Some(reach) = &mut confined {
         let engine = docker.docker_host.clone().or_else(|| std::env::var("DOCKER_HOST").ok());
         let local = engine.is_none_or(|address| address.starts_with("unix:"));
@@ -260,6 +270,7 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         model,
         packages,
         remotes,
+        rules,
         docker,
         docker_roots,
         confined,

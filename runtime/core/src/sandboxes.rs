@@ -11,7 +11,8 @@
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
 //! | checkpoint, restore, fork | [`states`] |
 //! | the last steps, and back to before one | [`history`] |
-//! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`] |
+//! | may more be kept | [`growth`] |
+//! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`sweeping`] |
 //!
 //! One sandbox takes one call at a time, in order; across processes a lease in the ledger sees to it. A sandbox that nobody calls
 //! is saved after a moment, its lease given back; its interpreters stay in memory for a while and are then dropped. Whoever
@@ -19,6 +20,7 @@
 
 mod calls;
 mod commands;
+mod growth;
 mod history;
 mod jobs;
 mod life;
@@ -27,6 +29,7 @@ mod providers;
 mod rules;
 mod seat;
 mod states;
+mod sweeping;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -35,6 +38,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 pub use self::commands::CommandLine;
+use self::growth::Growth;
 pub use self::history::Step;
 use self::jobs::Jobs;
 pub use self::jobs::{Job, JobId, Part};
@@ -42,6 +46,7 @@ pub use self::life::{Asked, View};
 pub use self::providers::ProviderState;
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::seat::Seat;
+use self::sweeping::Sweeping;
 use crate::packages::Packages;
 use crate::sandbox::{Ledger, SandboxId};
 use crate::{Manager, Programs, Provider};
@@ -66,6 +71,8 @@ struct Inner {
     /// What command lines can start besides guests.
     programs: RwLock<Vec<Arc<dyn Programs>>>,
     jobs: Jobs,
+    growth: Growth,
+    sweeping: Sweeping,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
 }
@@ -84,6 +91,8 @@ impl Sandboxes {
             packages: OnceLock::new(),
             programs: RwLock::default(),
             jobs: Jobs::default(),
+            growth: Growth::default(),
+            sweeping: Sweeping::default(),
             seats: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }

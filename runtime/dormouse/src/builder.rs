@@ -8,7 +8,7 @@ use dormouse_core::{CommandRequest, Language, Manager, Outcome, Policy, Result, 
 use dormouse_store::Store;
 use dormouse_wasm::{Allocation, Settings, WasmProvider};
 
-use crate::Snippet;
+use crate::{Snippet, fit};
 
 /// The runtime of one program. Cheap to clone; clones share everything.
 #[derive(Clone)]
@@ -57,6 +57,12 @@ impl Dormouse {
     pub fn manager(&self) -> &Manager {
         &self.manager
     }
+}
+
+/// Bytes that the database may take when all sandboxes are bound to so many: what calls have done that were taken before is
+/// saved all the same.
+fn with_grace(most: u64) -> u64 {
+    most.saturating_add(most / 4).saturating_add(64 << 20)
 }
 
 /// Sets up a [`Dormouse`].
@@ -111,7 +117,8 @@ impl Builder {
         self
     }
 
-    /// How many sandboxes there may be, and how long they are kept. Default: [`Rules::default`].
+    /// How many sandboxes there may be, how much of them is kept, and how long. Default: [`Rules::default`], and as many bytes as
+    /// fit the machine ([`fitted`](crate::fitted)).
     #[must_use]
     pub fn rules(mut self, rules: Rules) -> Self {
         self.rules = rules;
@@ -135,8 +142,11 @@ impl Builder {
         let manager = Manager::new(self.policy, Arc::new(provider));
         let sandboxes = match self.state {
             Some(folder) => {
-                let ledger = Arc::new(Store::open(&folder, &dormouse_store::Settings::default())?);
-                Some(Sandboxes::new(manager.clone(), ledger, self.rules, self.clock))
+                let quota = fit::fitted(self.rules.quota, &folder);
+                let settings = dormouse_store::Settings { most_bytes: quota.saved.in_all.map(with_grace) };
+                let ledger = Arc::new(Store::open(&folder, &settings)?);
+                let rules = Rules { quota, ..self.rules };
+                Some(Sandboxes::new(manager.clone(), ledger, rules, self.clock))
             }
             None => None,
         };

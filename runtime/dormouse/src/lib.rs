@@ -13,11 +13,13 @@
 //! Nothing is granted unless you grant it; limits are always on.
 
 mod builder;
+mod fit;
 mod kept;
 mod snippet;
 
 pub use builder::{Builder, Dormouse};
 pub use dormouse_core::*;
 pub use dormouse_wasm as wasm;
+pub use fit::fitted;
 pub use kept::KeptSandbox;
 pub use snippet::Snippet;

@@ -38,9 +38,10 @@ impl Serving {
         if let Some(reach) = meant.confined.take() {
             confined(place, reach, meant.state.as_deref())?;
         }
-        let rules = settings::docker::rules(&meant.docker);
-        let mut builder =
-            settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
+        let mut builder = settings::builder(place)?
+            .policy(meant.policy.clone())
+            .ready(meant.ready)
+            .rules(meant.rules.clone());
         if let Some(folder) = &meant.state {
             builder = builder.state(folder);
         }

@@ -131,7 +131,8 @@ pub(super) fn time(wall: Duration) -> String {
     }
 }
 
-fn size(bytes: u64) -> String {
+/// A number of bytes for people.
+pub(crate) fn size(bytes: u64) -> String {
     // Tenths, in whole numbers: exact for every size.
     let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
     match bytes {

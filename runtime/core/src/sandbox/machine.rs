@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use super::chunk::{ChunkId, ChunkSink};
+use super::chunk::ChunkSink;
+use super::reached::Reached;
 use super::record::SavedState;
 use crate::{Bounds, EvalRequest, GuestPath, Language, Limits, Outcome, Programs, Result};
 
@@ -234,5 +235,5 @@ pub trait Files: Send {
     async fn stat(&mut self, path: &GuestPath) -> Result<Entry>;
 }
 
-/// The chunks that a saved state consists of, for those who look after the store.
-pub type Reach<'a> = &'a dyn Fn(&SavedState) -> Result<Vec<ChunkId>>;
+/// Notes the chunks that a saved state consists of, for those who look after the store.
+pub type Reach<'a> = &'a dyn Fn(&SavedState, &mut Reached) -> Result<()>;

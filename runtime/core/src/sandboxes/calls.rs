@@ -22,6 +22,7 @@ impl Sandboxes {
         mut request: EvalRequest,
     ) -> Result<(SandboxId, Outcome)> {
         self.inner.manager.admit(&mut request)?;
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let _place = self.inner.manager.place().await?;
         let begun = Begun::new(&mut visit, &request).await?;
@@ -72,6 +73,7 @@ impl Sandboxes {
         json: String,
     ) -> Result<()> {
         let limits = self.limits();
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let _place = self.inner.manager.place().await?;
         visit
@@ -131,6 +133,7 @@ impl Sandboxes {
         path: GuestPath,
         bytes: Vec<u8>,
     ) -> Result<()> {
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         visit.run(|machine| Box::pin(async move { machine.files().write(&path, &bytes).await })).await
     }
@@ -146,6 +149,7 @@ impl Sandboxes {
         path: GuestPath,
         bytes: Vec<u8>,
     ) -> Result<u64> {
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         visit
             .run(|machine| {
@@ -175,6 +179,7 @@ impl Sandboxes {
         folders: Vec<GuestPath>,
         files: Vec<(GuestPath, Vec<u8>)>,
     ) -> Result<()> {
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         visit
             .run(|machine| {
@@ -203,6 +208,7 @@ impl Sandboxes {
         (old, new): (String, String),
         all: bool,
     ) -> Result<usize> {
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         visit.run(|machine| Box::pin(async move { machine.files().edit(&path, &old, &new, all).await })).await
     }
@@ -238,6 +244,7 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`, `limit_disk`, `invalid_state` when a file is in the way.
     pub async fn make_folder(&self, owner: &Owner, handle: &Handle<'_>, path: GuestPath) -> Result<()> {
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         visit.run(|machine| Box::pin(async move { machine.files().make_folder(&path).await })).await
     }

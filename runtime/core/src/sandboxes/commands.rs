@@ -66,6 +66,7 @@ impl Sandboxes {
     ) -> Result<(SandboxId, Executed)> {
         let request = self.request(line)?;
         let programs = self.programs();
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let _place = self.inner.manager.place().await?;
         let begun = Begun::new(&mut visit, &request).await?;
@@ -91,6 +92,7 @@ impl Sandboxes {
         let text = line.text.clone();
         let mut request = self.request(line)?;
         let programs = self.programs();
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let id = visit.record.id.clone();
         let job = self.inner.jobs.admit(&id, &text, self.inner.clock.now(), &self.inner.rules)?;

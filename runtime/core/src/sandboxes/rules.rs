@@ -7,12 +7,12 @@ use crate::sandbox::{Quota, SandboxSpec, Timestamp};
 /// How many sandboxes there may be, and how long they are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How many there may be. Default 100 of an owner, 10 000 in all, 100 checkpoints of each.
+    /// How much there may be. Default 100 of an owner, 10 000 in all, 100 checkpoints of each, as many bytes as fit the machine.
     pub quota: Quota,
     /// What a sandbox is that nothing is asked of.
     pub defaults: SandboxSpec,
     /// The most that can be asked: memory, disk, files, idle time, retention, processor time and processes. Default 512 MiB,
-    /// 4 GiB, 200 000, 24 hours, 30 days, 4 cores, 1 024.
+    /// 256 MiB, 200 000, 24 hours, 30 days, 4 cores, 1 024.
     pub ceiling: SandboxSpec,
     /// Memory of a container in bytes: what one has that nothing is asked of, and the most that can be asked. Default 2 GiB.
     pub container_memory: u64,
@@ -48,10 +48,9 @@ const HOUR: Duration = Duration::from_secs(3600);
 impl Default for Rules {
     fn default() -> Self {
         Self {
-            quota: Quota { per_owner: 100, in_all: 10_000, checkpoints: 100 },
+            quota: Quota::default(),
             defaults: SandboxSpec::default(),
             ceiling: SandboxSpec {
-                disk: 4 << 30,
                 files: 200_000,
                 idle: 24 * HOUR,
                 retention: 30 * 24 * HOUR,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::seat::Seat;
 use super::{Inner, Sandboxes};
-use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason, Swept};
+use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason};
 use crate::{Error, ErrorCode, Result};
 
 /// How often a server looks.
@@ -14,8 +14,8 @@ const TICK: Duration = Duration::from_millis(250);
 const LATEST: u32 = 10;
 /// Ticks between two looks at all records.
 const LIFECYCLE: u32 = 40;
-/// Ticks between two sweeps: an hour.
-const SWEEP: u32 = 4 * 3600;
+/// Ticks between two looks at whether a sweep is due.
+const SWEEP: u32 = 4;
 
 impl Sandboxes {
     /// Looks after the sandboxes until the last handle to them is dropped. For servers; a command line calls
@@ -33,7 +33,7 @@ impl Sandboxes {
                 {
                     tracing::warn!(%error, "the life of the sandboxes cannot go on");
                 }
-                if ticks.is_multiple_of(SWEEP) {
+                if ticks.is_multiple_of(SWEEP) && sandboxes.is_sweep_due() {
                     match sandboxes.sweep().await {
                         Ok(swept) => tracing::debug!(?swept, "swept"),
                         Err(error) => tracing::warn!(%error, "the state folder cannot be swept"),
@@ -162,19 +162,6 @@ impl Sandboxes {
             None => false,
         };
         !ours && !matches!(self.inner.ledger.lease(id), Ok(Some(_)))
-    }
-
-    /// Removes what no record needs.
-    ///
-    /// # Errors
-    /// What keeps the ledger from it.
-    pub async fn sweep(&self) -> Result<Swept> {
-        let inner = self.inner.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            let chunks = inner.ledger.chunks();
-            inner.ledger.sweep(&|state| inner.reach(state, chunks.as_ref()))
-        });
-        done.await.map_err(|error| Error::internal("the sweep did not end", error))?
     }
 
     fn note(&self, id: &SandboxId, done: Result<()>) {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use dormouse_core::ErrorCode;
+use dormouse_core::sandbox::Reached;
 
 use super::{BOTH, CREATE, audit, opened, path};
 use crate::testing::Random;
@@ -64,9 +65,9 @@ fn seen(files: &Files) -> Seen {
 }
 
 fn reach(root: Root, chunks: &MemoryChunks) -> BTreeSet<ChunkId> {
-    let mut ids = BTreeSet::new();
-    reachable(root, chunks, &mut |id| ids.insert(id)).unwrap();
-    ids
+    let mut reached = Reached::default();
+    reachable(root, chunks, &mut reached).unwrap();
+    reached.iter().copied().collect()
 }
 
 /// Changes something at random: mostly files of all sizes in a few folders.
@@ -126,11 +127,11 @@ fn what_is_saved_comes_back_whole_and_the_second_time_writes_what_changed() {
         }
         // Collect everything but two roots.
         let kept = [saved[3].clone(), saved[11].clone()];
-        let mut wanted = BTreeSet::new();
+        let mut wanted = Reached::default();
         for (root, _) in &kept {
-            reachable(*root, &sink.chunks, &mut |id| wanted.insert(id)).unwrap();
+            reachable(*root, &sink.chunks, &mut wanted).unwrap();
         }
-        sink.chunks.retain(|id| wanted.contains(id));
+        sink.chunks.retain(|id| wanted.has(id));
         for (root, then) in kept {
             let loaded = load(root, Arc::new(sink.chunks.clone()), LARGE).unwrap();
             assert_eq!(seen(&Files::new(loaded)), then);

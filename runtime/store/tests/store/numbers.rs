@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use dormouse_core::sandbox::{ChunkId, Ledger as _, Owner};
 
-use crate::support::{State, created, noise, reach, sandbox, store};
+use crate::support::{State, created, noise, sandbox, store, swept};
 
 fn median(mut what: impl FnMut(u64), times: u64) -> f64 {
     let mut took: Vec<f64> = (0..times)
@@ -51,7 +51,7 @@ fn numbers() {
     let owner = Owner::local();
     println!("list 1000: {:.2} ms", median(|_| drop(base.list(&owner, None, None, 1000).unwrap()), 21));
     println!("open, 1000 sandboxes: {:.2} ms", median(|_| drop(store(place.path())), 21));
-    base.sweep(&reach(&base)).unwrap();
+    swept(&base);
     let size = || std::fs::metadata(place.path().join("state.db")).unwrap().len();
     let before = size();
     for (number, sandbox) in (0..).zip(all) {
@@ -61,7 +61,7 @@ fn numbers() {
         chunks.extend((0..2).map(|at| noise(90_000 + number * 2 + at, 2000)));
         base.update(&sandbox, Some(&State::of(chunks))).unwrap();
     }
-    base.sweep(&reach(&base)).unwrap();
+    swept(&base);
     println!("a sandbox of 12 chunks, 64 KiB packed: {} KiB each", (size() - before) / 99 / 1024);
     drop(base);
     println!("open as the only one, 1000 sandboxes: {:.2} ms", median(|_| drop(store(place.path())), 21));
