@@ -138,7 +138,8 @@ pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
         1024..1_048_576 => format!("{} KiB", tenths(1 << 10)),
-        _ => format!("{} MiB", tenths(1 << 20)),
+        1_048_576..10_737_418_240 => format!("{} MiB", tenths(1 << 20)),
+        _ => format!("{} GiB", tenths(1 << 30)),
     }
 }
 
