@@ -2,6 +2,7 @@
 
 mod archives;
 mod life;
+mod rest;
 
 use std::collections::BTreeMap;
 use std::fs;

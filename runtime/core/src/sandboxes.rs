@@ -12,7 +12,7 @@
 //! | checkpoint, restore, fork | [`states`] |
 //! | the last steps, and back to before one | [`history`] |
 //! | may more be kept | [`growth`] |
-//! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`sweeping`] |
+//! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`saving`], [`sweeping`] |
 //!
 //! One sandbox takes one call at a time, in order; across processes a lease in the ledger sees to it. A sandbox that nobody calls
 //! is saved after a moment, its lease given back; its interpreters stay in memory for a while and are then dropped. Whoever
@@ -27,6 +27,7 @@ mod life;
 mod packages;
 mod providers;
 mod rules;
+mod saving;
 mod seat;
 mod states;
 mod sweeping;
@@ -45,10 +46,11 @@ pub use self::jobs::{Job, JobId, Part};
 pub use self::life::{Asked, View};
 pub use self::providers::ProviderState;
 pub use self::rules::{Clock, Rules, SystemClock};
+use self::saving::Saving;
 use self::seat::Seat;
 use self::sweeping::Sweeping;
 use crate::packages::Packages;
-use crate::sandbox::{Ledger, SandboxId};
+use crate::sandbox::{Ledger, Owner, SandboxId};
 use crate::{Manager, Programs, Provider};
 
 /// The sandboxes of one installation. Cheap to clone.
@@ -73,6 +75,7 @@ struct Inner {
     jobs: Jobs,
     growth: Growth,
     sweeping: Sweeping,
+    saving: Saving,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
 }
@@ -93,6 +96,7 @@ impl Sandboxes {
             jobs: Jobs::default(),
             growth: Growth::default(),
             sweeping: Sweeping::default(),
+            saving: Saving::default(),
             seats: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -110,6 +114,12 @@ impl Sandboxes {
 }
 
 impl Inner {
+    /// What this process holds of a sandbox, from now on if nothing yet.
+    fn seat(&self, owner: &Owner, id: &SandboxId) -> Arc<Seat> {
+        let mut seats = self.seats();
+        seats.entry(id.clone()).or_insert_with(|| Arc::new(Seat::of(owner.clone()))).clone()
+    }
+
     fn seats(&self) -> MutexGuard<'_, HashMap<SandboxId, Arc<Seat>>> {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }

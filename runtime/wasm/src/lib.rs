@@ -9,7 +9,8 @@
 //! | an instance | [`loaded`], [`ready`] |
 //! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`] |
 //! | the project it happens in | [`project`] |
-//! | the call | [`instance`], over the contract in [`bindings`], with the host functions of [`linker`] |
+//! | the call | [`instance`], by one of the [`calls`] of the contract in [`bindings`], with the host functions of [`linker`] |
+//! | the way in | [`entry`]: the only one, with its deadline and its bounds |
 //! | what a command line starts | [`programs`] |
 //! | what came of it | [`stdio`], [`trap`] |
 //!
@@ -21,10 +22,12 @@
 
 mod artifact;
 mod bindings;
+mod calls;
 mod command;
 mod disk;
 mod doors;
 mod engine;
+mod entry;
 mod grants;
 mod guest;
 mod instance;

@@ -9,8 +9,10 @@ use wasmtime::component::{Component, InstancePre};
 
 use crate::artifact::Artifacts;
 use crate::bindings::{CONTRACT, GuestIndices};
+use crate::calls::Exports;
 use crate::doors::DoorIndices;
 use crate::engine::EngineSlot;
+use crate::entry::{Entry, Left, Start};
 use crate::guest::{self, Guest};
 use crate::instance::Instance;
 use crate::state::Host;
@@ -62,14 +64,26 @@ impl Loaded {
 
     /// A new instance that has not run anything.
     pub(crate) async fn instantiate(&self) -> Result<Instance> {
-        let mut store = Store::new(&self.slot.engine, Host::idle(IMAGE_MEMORY));
-        Instance::configure(&mut store, self.slot.metering);
-        let raw = self.pre.instantiate_async(&mut store).await.map_err(exhausted)?;
-        let guest = self
-            .exports
-            .load(&mut store, &raw)
-            .map_err(|error| Error::internal("the exports are gone", error))?;
-        Ok(Instance::new(store, guest, raw))
+        let started = Entry::start(self.slot.clone(), Host::idle(IMAGE_MEMORY), self).await;
+        Ok(Instance::new(started.map_err(|left| self.not_started(left))?))
+    }
+
+    fn not_started(&self, left: Left) -> Error {
+        match left {
+            Left::Failed(error) => exhausted(error),
+            _ => Error::new(
+                ErrorCode::BadComponent,
+                format!("the {} guest does not come to the end of its start code", self.language),
+            )
+            .with_hint("a guest is initialised when it is built, and runs nothing when it is instantiated"),
+        }
+    }
+}
+
+impl Start<Exports> for &Loaded {
+    async fn start(self, store: &mut Store<Host>) -> wasmtime::Result<Exports> {
+        let raw = self.pre.instantiate_async(&mut *store).await?;
+        Ok(Exports { guest: self.exports.load(store, &raw)?, raw })
     }
 }
 

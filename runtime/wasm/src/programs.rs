@@ -7,6 +7,7 @@
 mod launch;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -50,6 +51,8 @@ struct Inner {
     limits: Limits,
     callbacks: Callbacks,
     operators: Arc<dyn Operators>,
+    /// Callbacks that the command line and its programs have called together.
+    used: Arc<AtomicU32>,
     missing: Mutex<BTreeSet<String>>,
     elsewhere: Mutex<BTreeSet<(String, &'static str)>>,
 }
@@ -68,10 +71,16 @@ impl Programs {
             limits: Limits { output: MAX_STREAM, ..request.limits.clone() },
             callbacks: request.callbacks.clone(),
             operators,
+            used: Arc::default(),
             missing: Mutex::default(),
             elsewhere: Mutex::default(),
         };
         Self { inner: Arc::new(inner), only: None }
+    }
+
+    /// The count of the callbacks that the command line and its programs have called.
+    pub(crate) fn used(&self) -> Arc<AtomicU32> {
+        self.inner.used.clone()
     }
 
     /// What came of a command line that could start these.
@@ -161,9 +170,10 @@ impl Programs {
         request.check()?;
         let ready = inner.provider.ready(&request.language, Metering::Epoch).await?;
         let mut instance = ready.take().await?;
-        let _running = ready.loaded().slot.ticker.running();
         if request.language == Language::git() {
-            instance.offer(Some(Self { inner: inner.clone(), only: Some(TRANSPORT) }));
+            instance.offer(Self { inner: inner.clone(), only: Some(TRANSPORT) });
+        } else {
+            instance.share(self.used());
         }
         let outcome = instance.run(&request, begin, &OwnFiles::Kept(inner.files.clone())).await?;
         let streams = instance.streams();

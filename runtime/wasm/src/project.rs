@@ -198,7 +198,7 @@ async fn open(
     own: &OwnFiles,
 ) -> Result<Option<Outcome>> {
     let argument = json!({"root": Project::TARGET, "bootstrap": project.bootstrap}).to_string();
-    instance.set(ARGUMENT, &argument, &request.limits).await?;
+    instance.set(request, ARGUMENT, &argument, own).await?;
     let opening = EvalRequest {
         code: script.into(),
         name: NAME.into(),

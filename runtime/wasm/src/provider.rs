@@ -194,7 +194,6 @@ impl Provider for WasmProvider {
         let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
         let first = !self.is_loaded(&request.language, metering);
         let (ready, mut instance) = self.instance(&request.language, metering).await?;
-        let _running = ready.loaded().slot.ticker.running();
         if let Some(project) = &request.grants.project
             && let Some(failed) =
                 self.parts.projects.enter(project, &request, &ready, &mut instance, &OwnFiles::Fresh).await?

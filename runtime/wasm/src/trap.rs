@@ -4,10 +4,32 @@ use dormouse_core::{Error, ErrorCode, Limits, Status};
 use wasmtime::Trap;
 use wasmtime_wasi::I32Exit;
 
+use crate::entry::Left;
 use crate::state::Host;
 
+/// The status of a run whose call ended without an answer.
+pub(crate) fn left(left: Left, host: &Host, limits: &Limits) -> Status {
+    match left {
+        Left::Late => Status::Stopped(time(limits)),
+        Left::Failed(error) => status(error, host, limits),
+        Left::TooLong { bytes, most } => Status::Stopped(
+            Error::new(
+                ErrorCode::GuestTrap,
+                format!("the interpreter answered with {bytes} bytes, at most {most} were asked for"),
+            )
+            .with_hint(
+                "the snippet has changed the interpreter's own modules; the next call gets a fresh one",
+            ),
+        ),
+        Left::Gone => Status::Stopped(
+            Error::new(ErrorCode::GuestTrap, "the interpreter is gone: an earlier call was stopped")
+                .with_hint("reset the sandbox, or restore its last checkpoint"),
+        ),
+    }
+}
+
 /// The status of a run that trapped.
-pub(crate) fn status(error: wasmtime::Error, host: &Host, limits: &Limits) -> Status {
+fn status(error: wasmtime::Error, host: &Host, limits: &Limits) -> Status {
     if let Some(exit) = error.downcast_ref::<I32Exit>() {
         return Status::Exited(exit.0);
     }

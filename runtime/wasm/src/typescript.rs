@@ -154,7 +154,7 @@ fn exception(name: &str, place: Place, code: &str) -> Exception {
     Exception {
         class: "SyntaxError".into(),
         message: place.message,
-        code: serde_json::Value::Null,
+        code: None,
         file: Some(name.to_owned()),
         line: place.line,
         column: place.column,

@@ -127,3 +127,61 @@ fn out_07_no_value_is_invented() {
         assert_eq!(value(&closed)["value"], 42);
     });
 }
+
+/// Memory of the host that an answer takes at its highest, in bytes: what the same text takes that stays inside the guest does
+/// not count.
+fn taken(forge: &str, bounds: Bounds) -> (Outcome, u64) {
+    let peak = |code: &str| {
+        let mut request = sandbox::request(PYTHON, code);
+        request.limits.memory = 512 << 20;
+        request.limits.wall = Duration::from_secs(20);
+        request.bounds = bounds;
+        let watch = Watch::begin();
+        let outcome = sandbox::run_request(request);
+        (outcome, watch.end().memory << 10)
+    };
+    let (inside, without) = peak(&format!("{forge}\nlen(text.encode())"));
+    assert_ends(&inside, &["returned"]);
+    let forged =
+        format!("{forge}\nimport _dormouse.values as v\nv.Encoder.text = lambda self, value: text\nobject()");
+    let (outcome, with) = peak(&forged);
+    (outcome, with.saturating_sub(without))
+}
+
+#[test]
+fn out_08_a_forged_answer_takes_no_more_than_three_times_what_was_asked_for() {
+    case(&[PYTHON], || {
+        // What the engine lifts at most, and what a busy allocator keeps.
+        let slack = 48 << 20;
+        let flat = |mib: usize| format!("text = '\"' + 'x' * ({mib} << 20) + '\"'");
+        let numbers = |count: usize| {
+            format!(
+                "leaf = '{{\"type\":\"object\",\"class\":\"x\",\"id\":1,\"properties\":{{\"a\":[' + '0,' * {count} + '0]}}}}'\n\
+                 text = '{{\"type\":\"array\",\"is_list\":true,\"count\":1,\"value\":[' * 58 + leaf + ']}}' * 58"
+            )
+        };
+        for bounds in [Bounds::default(), Bounds::MAX] {
+            let most = 3 * u64::from(bounds.total_bytes) + slack;
+            for forge in
+                [flat(1), flat(7), flat(31), numbers(100_000), numbers(3_000_000), numbers(15_000_000)]
+            {
+                let (outcome, peak) = taken(&forge, bounds);
+                assert_ends(&outcome, &["guest_trap", "limit_host"]);
+                println!(
+                    "OUT-08 {} KiB asked for: {} KiB taken by {forge:.40}",
+                    bounds.total_bytes >> 10,
+                    peak >> 10
+                );
+                assert!(peak <= most, "{} MiB for {forge:.60}", peak >> 20);
+            }
+        }
+        // The densest list that the contract allows.
+        let dense = "one = '{\"type\":\"null\",\"value\":null}'\ncount = (8 << 20) // (len(one) + 1)\n\
+                     text = '{\"type\":\"array\",\"is_list\":true,\"count\":1,\"value\":[' + ','.join([one] * count) + ']}'";
+        let (outcome, peak) = taken(dense, Bounds::MAX);
+        assert_ends(&outcome, &["returned"]);
+        println!("OUT-08 8192 KiB of nulls: {} KiB taken", peak >> 10);
+        assert!(peak <= 20 * (8 << 20) + slack, "{} MiB", peak >> 20);
+        drop(outcome);
+    });
+}

@@ -93,6 +93,7 @@ impl Sandboxes {
     ) -> Result<Vec<Variable>> {
         let limits = self.limits();
         let mut visit = self.visit(owner, handle).await?;
+        let _place = self.inner.manager.place().await?;
         visit.run(|machine| Box::pin(async move { machine.variables(&language, &limits).await })).await
     }
 

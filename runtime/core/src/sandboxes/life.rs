@@ -169,7 +169,7 @@ impl Sandboxes {
     /// `unknown_sandbox`, also the second time; `busy` when another process has it.
     pub async fn destroy(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox> {
         let record = self.find(owner, handle)?;
-        let seat = self.inner.seats().entry(record.id.clone()).or_default().clone();
+        let seat = self.inner.seat(&record.owner, &record.id);
         // Until it is destroyed, or until that failed, no call goes on.
         let _ending = seat.end();
         self.end(record, |_| true).await?.ok_or_else(|| unknown(handle))

@@ -20,6 +20,8 @@ pub struct Rules {
     pub waiting: usize,
     /// How long a call waits for a sandbox that another process is using. Default 5 s.
     pub patience: Duration,
+    /// How long a server that ends goes on saving; what is not saved by then is lost. Default 30 s.
+    pub closing: Duration,
     /// Without calls for this long a sandbox is saved and its lease given back; one that is called all the time is saved
     /// between two calls after ten times as long. What a process that is killed can lose is what came after. Default 1 s.
     pub save_after: Duration,
@@ -61,6 +63,7 @@ impl Default for Rules {
             container_memory: 2 << 30,
             waiting: 32,
             patience: Duration::from_secs(5),
+            closing: Duration::from_secs(30),
             save_after: Duration::from_secs(1),
             hibernate_after: Duration::from_secs(60),
             awake: 64,

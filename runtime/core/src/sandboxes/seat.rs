@@ -22,6 +22,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What this process holds of one sandbox.
 pub(super) struct Seat {
+    owner: Owner,
     waiting: AtomicUsize,
     /// Ends the calls that are under way when the sandbox is being destroyed.
     ended: Mutex<CancellationToken>,
@@ -49,15 +50,20 @@ pub(super) struct Live {
     pub(super) called_at: Timestamp,
     /// Since when there is something to save.
     pub(super) changed_at: Timestamp,
-}
-
-impl Default for Seat {
-    fn default() -> Self {
-        Self { waiting: AtomicUsize::new(0), ended: Mutex::default(), live: Arc::default() }
-    }
+    /// How often saving it has failed since it last did not, and when it did so last.
+    pub(super) failed: (u32, Timestamp),
 }
 
 impl Seat {
+    pub(super) fn of(owner: Owner) -> Self {
+        Self { owner, waiting: AtomicUsize::new(0), ended: Mutex::default(), live: Arc::default() }
+    }
+
+    /// Whose sandbox it is.
+    pub(super) fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
     fn ended(&self) -> MutexGuard<'_, CancellationToken> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -138,18 +144,29 @@ impl Sandboxes {
     pub(super) async fn visit_record(&self, record: Sandbox, event: Event) -> Result<Visit> {
         record.phase.after(event)?;
         let (owner, id) = (record.owner, record.id);
-        let seat = self.inner.seats().entry(id.clone()).or_default().clone();
+        let seat = self.inner.seat(&owner, &id);
         let live = self.wait(&seat, event).await?;
+        self.enter(seat, live, (&owner, &id), event).await
+    }
+
+    /// The same for whoever has the sandbox for itself already.
+    pub(super) async fn enter(
+        &self,
+        seat: Arc<Seat>,
+        live: OwnedMutexGuard<Live>,
+        (owner, id): (&Owner, &SandboxId),
+        event: Event,
+    ) -> Result<Visit> {
         let mut visit = Visit {
             inner: self.inner.clone(),
-            record: self.inner.ledger.find(&owner, &Handle::IdOrName(id.as_str()))?,
+            record: self.inner.ledger.find(owner, &Handle::IdOrName(id.as_str()))?,
             seat,
             live,
         };
         if visit.live.lease.is_none() {
-            visit.live.lease = Some(self.lease(&id).await?);
+            visit.live.lease = Some(self.lease(id).await?);
             // Another process may have had it meanwhile.
-            visit.record = self.inner.ledger.find(&owner, &Handle::IdOrName(id.as_str()))?;
+            visit.record = self.inner.ledger.find(owner, &Handle::IdOrName(id.as_str()))?;
         }
         visit.record.phase.after(event)?;
         if visit.live.generation != visit.record.generation {
@@ -286,8 +303,14 @@ impl Visit {
         let gone = record.phase == Phase::Destroyed;
         self.live.bury();
         let wanted = self.live.changed && !gone;
+        let ended = self.seat.ended().clone();
         let state = match self.live.machine.as_mut() {
-            Some(machine) if wanted => Some(machine.snapshot(include).await?),
+            // Who destroys it does not wait for what it does while it is saved.
+            Some(machine) if wanted => tokio::select! {
+                biased;
+                () = ended.cancelled() => return Err(being_destroyed()),
+                taken = machine.snapshot(include) => Some(taken?),
+            },
             _ => None,
         };
         let ledger = self.inner.ledger.clone();

@@ -27,10 +27,8 @@ impl WasmMachine {
             self.interpreters.remove(&shell);
         }
         let mut run = self.begin(&shell).await.map_err(no_shell)?;
-        let _running = run.ready.loaded().slot.ticker.running();
-        run.instance.offer(Some(programs.clone()));
+        run.instance.offer(programs.clone());
         let done = run.instance.run(&request, begin, &self.own()).await;
-        run.instance.offer(None);
         let large = run.instance.memory() > LARGE;
         let recovery = self.end(&shell, run);
         let mut outcome = done?;
@@ -55,11 +53,10 @@ impl WasmMachine {
         let kept = self.interpreters.get(&shell).and_then(Interpreter::kept);
         let mut copy = kept.map(Interpreter::of).unwrap_or_default();
         copy.wake(&self.provider, &shell).await.map_err(no_shell)?;
-        let (ready, mut instance) = copy.take()?;
+        let (_, mut instance) = copy.take()?;
         let own = self.own();
         Ok(Box::pin(async move {
-            let _running = ready.loaded().slot.ticker.running();
-            instance.offer(Some(programs.clone()));
+            instance.offer(programs.clone());
             let outcome = instance.run(&request, Instant::now(), &own).await?;
             Ok(programs.executed(outcome))
         }))
