@@ -11,13 +11,14 @@
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
 //! | checkpoint, restore, fork | [`states`] |
 //! | the last steps, and back to before one | [`history`] |
-//! | may more be kept | [`growth`] |
+//! | may more be kept, may more be in memory | [`growth`], [`awake`] |
 //! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`saving`], [`sweeping`] |
 //!
 //! One sandbox takes one call at a time, in order; across processes a lease in the ledger sees to it. A sandbox that nobody calls
 //! is saved after a moment, its lease given back; its interpreters stay in memory for a while and are then dropped. Whoever
 //! comes next, in this process or another, finds what was saved. Only this room changes phases.
 
+mod awake;
 mod calls;
 mod commands;
 mod growth;
@@ -38,6 +39,7 @@ mod upkeep;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
+use self::awake::Awake;
 pub use self::commands::CommandLine;
 use self::growth::Growth;
 pub use self::history::Step;
@@ -73,6 +75,7 @@ struct Inner {
     /// What command lines can start besides guests.
     programs: RwLock<Vec<Arc<dyn Programs>>>,
     jobs: Jobs,
+    awake: Awake,
     growth: Growth,
     sweeping: Sweeping,
     saving: Saving,
@@ -94,6 +97,7 @@ impl Sandboxes {
             packages: OnceLock::new(),
             programs: RwLock::default(),
             jobs: Jobs::default(),
+            awake: Awake::default(),
             growth: Growth::default(),
             sweeping: Sweeping::default(),
             saving: Saving::default(),

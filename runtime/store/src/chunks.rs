@@ -8,6 +8,7 @@ use dormouse_core::sandbox::{ChunkId, ChunkSource};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::database::{Database, Reader};
+use crate::doomed;
 use crate::fault::Answer;
 use crate::pack::Packed;
 
@@ -41,14 +42,24 @@ pub(crate) fn has(connection: &Connection, id: &ChunkId) -> Answer<bool> {
 
 /// Adds a chunk after those that it names, unless it is there and not doomed.
 pub(crate) fn insert(connection: &Connection, id: &ChunkId, packed: &Packed) -> Answer<()> {
-    // A number of its own again: what it names may have been added meanwhile, and has a number below.
-    let sql = "DELETE FROM chunks WHERE id = ?1 AND EXISTS (SELECT 1 FROM doomed WHERE number = 0) \
-               AND EXISTS (SELECT 1 FROM doomed WHERE number = chunks.number)";
-    connection.prepare_cached(sql)?.execute([id.as_bytes()])?;
-    let sql = "INSERT INTO chunks (id, form, size, data) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
+    if let Some(number) = number_of_doomed(connection, id)? {
+        // It gets another number: what it names may just have been added too, and has to have a lower one.
+        doomed::spare(connection, [number])?;
+        connection.prepare_cached("DELETE FROM chunks WHERE number = ?1")?.execute([number])?;
+    }
+    let sql = "INSERT INTO chunks (number, id, form, size, data) VALUES (1 + max(\
+               coalesce((SELECT used FROM numbers), 0), (SELECT coalesce(max(number), 0) FROM chunks)\
+               ), ?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
     let size = i64::try_from(packed.size).unwrap_or(i64::MAX);
     connection.prepare_cached(sql)?.execute((id.as_bytes(), packed.form, size, packed.data.as_slice()))?;
     Ok(())
+}
+
+/// The number of a chunk that is there and doomed.
+fn number_of_doomed(connection: &Connection, id: &ChunkId) -> Answer<Option<i64>> {
+    let sql = "SELECT number FROM chunks WHERE id = ?1 AND EXISTS (SELECT 1 FROM doomed WHERE number = 0) \
+               AND EXISTS (SELECT 1 FROM doomed WHERE number = chunks.number)";
+    Ok(connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| row.get(0)).optional()?)
 }
 
 /// A chunk's number, which grows with each that is added, and its name.

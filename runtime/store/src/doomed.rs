@@ -3,8 +3,8 @@
 //! A chunk that is doomed is as if it were not there for a save ([`chunks::has`](crate::chunks::has)). So all of them go at one moment, however long
 //! it takes to remove them. A save that needs one puts it again.
 //!
-//! Rows by their number: a chunk's, which is noted; 0, which no chunk has: what is noted is doomed; below 0: chunks up to this one,
-//! without its sign, have numbers in no order ([`unordered`]).
+//! A row has the number of a chunk that is noted, or 0, which no chunk has: what is noted is doomed. A number that was used before
+//! something was doomed is not used again, so that what was added since can be told by its number.
 
 use std::time::{Duration, Instant};
 
@@ -25,13 +25,13 @@ pub(crate) fn is_set(connection: &Connection) -> Answer<bool> {
 
 /// The number up to which a chunk's can be below that of one that it names. An older form of the database had such; 0: none.
 pub(crate) fn unordered(connection: &Connection) -> Answer<i64> {
-    let mut statement = connection.prepare_cached("SELECT coalesce(-min(number), 0) FROM doomed WHERE number < 0")?;
+    let mut statement = connection.prepare_cached("SELECT coalesce(max(unordered), 0) FROM numbers")?;
     Ok(statement.query_row((), |row| row.get(0))?)
 }
 
 /// Forgets all notes.
 pub(crate) fn clear(connection: &Connection) -> Answer<()> {
-    connection.prepare_cached("DELETE FROM doomed WHERE number >= 0")?.execute(())?;
+    connection.prepare_cached("DELETE FROM doomed")?.execute(())?;
     Ok(())
 }
 
@@ -47,9 +47,11 @@ pub(crate) fn spare(connection: &Connection, numbers: impl IntoIterator<Item = i
     numbers.into_iter().try_for_each(|number| Ok(statement.execute([number]).map(drop)?))
 }
 
-/// Dooms what is noted.
-pub(crate) fn set(transaction: &Transaction<'_>) -> Answer<()> {
-    note(transaction, [0])
+/// Dooms what is noted. The highest number that was used until now.
+pub(crate) fn set(transaction: &Transaction<'_>) -> Answer<i64> {
+    note(transaction, [0])?;
+    let sql = "UPDATE numbers SET used = max(used, (SELECT coalesce(max(number), 0) FROM chunks)) RETURNING used";
+    Ok(transaction.prepare_cached(sql)?.query_row((), |row| row.get(0))?)
 }
 
 /// Removes some doomed chunks, the latest first: how many, and their bytes on the disk. None: there are no more, and nothing is doomed

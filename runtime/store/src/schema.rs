@@ -56,10 +56,11 @@ const STEPS: [&str; 2] = [
         size INTEGER NOT NULL,
         data BLOB NOT NULL
     ) STRICT;",
-    // Chunks that are to be removed, by their numbers, see `doomed`. Until now chunks that were added together had numbers in no
-    // order.
+    // Chunks that are to be removed, and what is known of all chunks' numbers, see `doomed`. Until now chunks that were added
+    // together had numbers in no order.
     "CREATE TABLE doomed (number INTEGER PRIMARY KEY) STRICT;
-    INSERT INTO doomed SELECT -max(number) FROM chunks HAVING max(number) > 0;",
+    CREATE TABLE numbers (unordered INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
+    INSERT INTO numbers SELECT coalesce(max(number), 0), coalesce(max(number), 0) FROM chunks;",
 ];
 
 /// Fills an empty database.

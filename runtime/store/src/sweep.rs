@@ -191,8 +191,7 @@ fn doom(
         let since = chunks::since(transaction, latest)?;
         let unneeded = since.iter().filter(|(_, id)| !needed.chunks.has(id));
         doomed::note(transaction, unneeded.map(|(number, _)| *number))?;
-        doomed::set(transaction)?;
-        Ok(Some(since.iter().map(|(number, _)| *number).fold(latest, i64::max)))
+        Ok(Some(doomed::set(transaction)?))
     })
 }
 

@@ -311,6 +311,10 @@ impl Machine for WasmMachine {
         self.interpreters.values().map(Interpreter::open_files).sum()
     }
 
+    fn memory(&self) -> u64 {
+        self.interpreters.values().map(Interpreter::memory).sum::<u64>() + self.files.0.in_memory()
+    }
+
     fn awake(&self) -> Vec<Language> {
         let awake = self.interpreters.iter().filter(|(_, interpreter)| interpreter.is_awake());
         awake.map(|(language, _)| language.clone()).collect()

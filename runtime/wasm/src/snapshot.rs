@@ -88,6 +88,11 @@ impl Kept {
         self.head.pages.saturating_mul(PAGE as u64)
     }
 
+    /// Bytes of its pages that are in memory.
+    pub(crate) fn in_memory(&self) -> u64 {
+        self.here.get().map_or(0, |_| self.bytes())
+    }
+
     /// The guest that it belongs to, by SHA-256.
     pub(crate) fn guest(&self) -> &str {
         &self.head.guest
@@ -313,6 +318,10 @@ impl Snapshot for WasmSnapshot {
     fn bytes(&self) -> u64 {
         let interpreters = self.interpreters.iter().flat_map(BTreeMap::values).map(|kept| kept.bytes());
         interpreters.sum::<u64>() + self.tree.as_ref().map_or(0, |tree| tree.usage().bytes)
+    }
+
+    fn let_go(&self, source: &Arc<dyn ChunkSource>) -> u64 {
+        self.tree.as_ref().map_or(0, |tree| tree.let_go(source))
     }
 
     fn closed_files(&self) -> Vec<String> {

@@ -100,7 +100,8 @@ impl Quota {
     }
 }
 
-fn exceeded(message: String) -> Error {
+/// The error for more than may be.
+pub(crate) fn exceeded(message: String) -> Error {
     Error::new(ErrorCode::QuotaExceeded, message)
 }
 

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
+use super::awake::Weight;
 use super::history::History;
 use super::jobs::Running;
 use super::{Inner, Sandboxes};
@@ -46,6 +47,8 @@ pub(super) struct Live {
     pub(super) history: History,
     /// The jobs that run on `machine`.
     pub(super) jobs: Running,
+    /// The memory that `machine` holds.
+    pub(super) weight: Option<Weight>,
     /// When it was last called.
     pub(super) called_at: Timestamp,
     /// Since when there is something to save.
@@ -91,7 +94,7 @@ impl Live {
             tracing::warn!("a sandbox has ended by itself; it goes on from what was saved last");
             self.jobs.end();
             (self.machine, self.asleep) = (None, None);
-            self.history = History::default();
+            (self.history, self.weight) = (History::default(), None);
         }
     }
 
@@ -99,7 +102,7 @@ impl Live {
     pub(super) fn forget(&mut self) {
         self.jobs.end();
         (self.machine, self.asleep, self.changed) = (None, None, false);
-        self.history = History::default();
+        (self.history, self.weight) = (History::default(), None);
     }
 }
 
@@ -119,6 +122,7 @@ impl Sandboxes {
     /// `unknown_sandbox`; `invalid_state` when it does not take calls; `busy` when too many wait, or another process has it.
     pub(super) async fn visit(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
         let record = self.find(owner, handle)?;
+        self.make_room(owner, &record.id).await?;
         self.visit_record(record, Event::Call).await
     }
 
@@ -315,7 +319,18 @@ impl Visit {
         };
         let ledger = self.inner.ledger.clone();
         let kept = state.clone();
-        let saved = tokio::task::spawn_blocking(move || ledger.update(&record, kept.as_deref()))
+        // Steps may hold what the next state does not, which then is nowhere else.
+        let lets_go =
+            self.live.history.is_empty() && self.inner.awake.presses(&record.owner, self.inner.rules.quota.awake);
+        let save = move || {
+            let saved = ledger.update(&record, kept.as_deref())?;
+            if let Some(kept) = kept.filter(|_| lets_go) {
+                let bytes = kept.let_go(&ledger.chunks());
+                tracing::debug!(bytes, sandbox = %record.id, "files that are saved were let go of");
+            }
+            Ok(saved)
+        };
+        let saved = tokio::task::spawn_blocking(save)
             .await
             .map_err(|error| Error::internal("saving did not end", error))??;
         self.live.generation = saved.generation;
@@ -333,6 +348,7 @@ impl Visit {
 
 impl Drop for Visit {
     fn drop(&mut self) {
+        self.live.weigh(&self.inner.awake, &self.record.owner);
         if !self.live.changed {
             self.live.lease = None;
         }

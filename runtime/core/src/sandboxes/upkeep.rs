@@ -1,5 +1,6 @@
 //! What happens with time, without a call: saving, hibernating, stopping, destroying, sweeping.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -105,6 +106,7 @@ impl Sandboxes {
         seats.sort_by_cached_key(|(_, seat)| {
             std::cmp::Reverse(seat.live.try_lock().map(|live| live.called_at).unwrap_or(now))
         });
+        let heavy: HashSet<SandboxId> = self.too_heavy(None).into_iter().map(|(id, _)| id).collect();
         let mut awake = 0;
         let mut resting = Vec::new();
         for (id, seat) in seats {
@@ -115,7 +117,7 @@ impl Sandboxes {
             // A clock that was put back would else keep everything from being saved until it is where it was.
             let put_back = live.called_at > now.after(rules.save_after);
             let quiet = |time| put_back || live.called_at.after(time) <= now;
-            let crowded = live.machine.is_some() && awake >= rules.awake;
+            let crowded = live.machine.is_some() && (awake >= rules.awake || heavy.contains(&id));
             let forgets = live.machine.as_ref().is_some_and(|machine| machine.forgets());
             let entirely = crowded || (!forgets && quiet(rules.hibernate_after));
             // Saving closes open files: who has some keeps them until it hibernates.
@@ -249,7 +251,7 @@ impl Sandboxes {
 
     /// Saves a sandbox that rests and gives its lease back; `entirely`: nothing of it stays in memory. One that is called just now
     /// is left alone.
-    async fn put_down(&self, id: &SandboxId, seat: &Arc<Seat>, entirely: bool) -> Result<()> {
+    pub(super) async fn put_down(&self, id: &SandboxId, seat: &Arc<Seat>, entirely: bool) -> Result<()> {
         let Ok(mut live) = seat.live.clone().try_lock_owned() else { return Ok(()) };
         if live.changed {
             let Some(record) = self.record(id)? else {

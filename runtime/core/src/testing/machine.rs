@@ -237,6 +237,12 @@ impl Machine for FakeMachine {
         vec![Language::python()]
     }
 
+    /// What its variables and files hold.
+    fn memory(&self) -> u64 {
+        let variables = self.variables.values().map(String::len);
+        variables.chain(self.files.values().map(Vec::len)).sum::<usize>() as u64
+    }
+
     fn is_gone(&self) -> bool {
         self.forgets() && self.shared.down.load(Ordering::SeqCst)
     }

@@ -212,6 +212,60 @@ fn a_saved_tree_is_copied_to_a_second_store_whole() {
 }
 
 #[test]
+fn mem_07_what_was_saved_can_be_let_go_of_and_is_read_again() {
+    for seed in 0..6 {
+        let mut random = Random::new(seed);
+        let (files, _folder) = opened(LARGE);
+        for _ in 0..200 {
+            change(&files, &mut random);
+        }
+        files.write(&path("/w/large"), &vec![5; 3 << 20]).unwrap();
+        let then = seen(&files);
+        let (fork, mut chunks) = (files.snapshot(), MemoryChunks::default());
+        let saved = files.snapshot();
+        let root = save(&saved, &mut chunks).unwrap();
+        let source: Arc<dyn ChunkSource> = Arc::new(chunks.clone());
+        // What changes after the save is not in the store.
+        files.write(&path("/w/later"), &vec![6; 200_000]).unwrap();
+        let before = files.snapshot().in_memory();
+        let gone = saved.let_go(&source);
+        assert!(gone > 3 << 20);
+        let left = files.snapshot().in_memory();
+        assert!(left + gone == before && left < 2_000_000, "{left} of {before}");
+        assert_eq!(seen(&Files::new(fork)), then);
+        assert_eq!(files.read(&path("/w/later"), 0, 300_000).unwrap(), vec![6; 200_000]);
+        files.remove(&path("/w/later"), false).unwrap();
+        assert_eq!(seen(&files), then);
+        // It goes on as before: changes, and saves without reading what did not change.
+        saved.let_go(&source);
+        for _ in 0..50 {
+            change(&files, &mut random);
+        }
+        let now = seen(&files);
+        saved.let_go(&source);
+        let again = save(&files.snapshot(), &mut chunks).unwrap();
+        assert_eq!(seen(&Files::new(load(again, source, LARGE).unwrap())), now);
+        assert_eq!(save(&saved, &mut chunks).unwrap(), root);
+    }
+}
+
+/// The block of a large file that was cut has a name, and is saved without one.
+#[test]
+fn mem_07_a_block_that_lies_within_a_record_is_not_let_go_of() {
+    let (files, folder) = opened(LARGE);
+    let file = folder.open_at("f", true, CREATE, BOTH).unwrap();
+    file.write(0, b"small").unwrap();
+    file.write(1 << 20, b"end").unwrap();
+    save(&files.snapshot(), &mut MemoryChunks::default()).unwrap();
+    file.set_size(100).unwrap();
+    let (tree, mut chunks) = (files.snapshot(), MemoryChunks::default());
+    save(&tree, &mut chunks).unwrap();
+    let source: Arc<dyn ChunkSource> = Arc::new(chunks);
+    assert_eq!(tree.let_go(&source), 0);
+    assert_eq!(files.read(&path("/w/f"), 0, 5).unwrap(), b"small");
+}
+
+#[test]
 fn an_open_file_without_a_name_is_not_saved() {
     let (files, folder) = opened(LARGE);
     let file = folder.open_at("gone", true, CREATE, BOTH).unwrap();

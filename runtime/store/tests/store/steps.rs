@@ -54,11 +54,17 @@ fn lif_09_what_is_doomed_is_saved_again_by_whoever_needs_it() {
     assert!(!store.sweep(&reach(&store), at_once()).unwrap().whole);
     let there = |seed: u64| store.chunks().get(&ChunkId::of(&noise(seed, 100))).unwrap().is_some();
     assert!(there(0) && !there(299), "the latest go first");
-    // The first of them are still there, and are to go.
-    let new = created(&store, &sandbox(2));
-    let state = store.update(&new, Some(&State::of(chunks[..50].to_vec()))).unwrap().state.unwrap();
+    // The first of them are still there, and are to go, up to one that is now the latest of all.
+    let latest = (0..300).rfind(|seed| there(*seed)).unwrap();
+    let latest = usize::try_from(latest).unwrap();
+    let saved = [&chunks[latest - 9..=latest], &chunks[..50]].map(|some| {
+        let new = created(&store, &sandbox(1 + some.len() as u64));
+        (store.update(&new, Some(&State::of(some.to_vec()))).unwrap().state.unwrap(), some)
+    });
     assert!(swept(&store).whole);
-    assert_eq!(content(&store, &state).unwrap(), chunks[..50]);
+    for (state, some) in saved {
+        assert_eq!(content(&store, &state).unwrap(), some);
+    }
     assert!(!there(60));
 }
 
@@ -246,7 +252,7 @@ fn lif_09_a_database_of_the_first_form_is_swept_without_a_loss() {
     let old = rusqlite::Connection::open(place.path().join("state.db")).unwrap();
     // In the first form a chunk's number said nothing.
     old.execute_batch(
-        "DROP TABLE doomed; PRAGMA user_version = 1;
+        "DROP TABLE doomed; DROP TABLE numbers; PRAGMA user_version = 1;
          UPDATE chunks SET number = number + 100000; UPDATE chunks SET number = 200000 - number;",
     )
     .unwrap();

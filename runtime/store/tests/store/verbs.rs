@@ -117,7 +117,7 @@ fn sized(seed: u64, len: usize) -> (State<'static>, u64) {
 }
 
 #[test]
-fn mem_07_what_an_owner_has_saved_is_counted_once_for_each_state_and_bounded() {
+fn own_02_what_an_owner_has_saved_is_counted_once_for_each_state_and_bounded() {
     let place = tempfile::tempdir().unwrap();
     let store = store(place.path());
     let owner = Owner::local();
@@ -152,7 +152,7 @@ fn mem_07_what_an_owner_has_saved_is_counted_once_for_each_state_and_bounded() {
 }
 
 #[test]
-fn mem_07_what_the_disk_holds_for_all_is_bounded() {
+fn own_02_what_the_disk_holds_for_all_is_bounded() {
     let place = tempfile::tempdir().unwrap();
     let store = store(place.path());
     let before = store.disk().unwrap();

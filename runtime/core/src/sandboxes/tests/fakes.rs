@@ -64,6 +64,17 @@ impl World {
         }
     }
 
+    /// How long the variable `v` is, asked for without a call that could make the sandbox grow.
+    pub(super) async fn variable_now(&self, sandbox: &str) -> usize {
+        let (handle, bounds) = (Handle::IdOrName(sandbox), crate::Bounds::default());
+        let python = Language::python();
+        let got = self.sandboxes.get_variable(&self.owner, &handle, python, "v".into(), None, bounds).await;
+        match got.unwrap().status {
+            Status::Returned(Value::String { value, .. }) => value.len(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     pub(super) fn view(&self, name: &str) -> Result<View> {
         self.sandboxes.get(&self.owner, &Handle::IdOrName(name))
     }
