@@ -236,7 +236,7 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         host = host.readable(root)?;
     }
     if let Some(folder) = &arguments.downloads {
-        host = host.downloads(folder)?;
+        host = host.downloads(folder, quota::downloads(&arguments.quota)?)?;
     }
     let mut confined = arguments.confine.then(|| reach(arguments, &grants));
     let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));

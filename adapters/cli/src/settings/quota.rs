@@ -3,6 +3,7 @@
 use dormouse::sandbox::Quota;
 use dormouse::sandboxes::Rules;
 use dormouse::{Error, Result};
+use dormouse_tools::HostFolders;
 
 use super::units;
 use crate::args::QuotaArgs;
@@ -10,7 +11,10 @@ use crate::args::QuotaArgs;
 /// The least room for files that is worth a sandbox, and the most that one can have: 1 MiB to 1 TiB.
 const ROOM: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 40;
 
-/// Every key, with what it sets.
+/// The key of what is no sandbox's.
+const DOWNLOADS: &str = "downloads";
+
+/// Every key of sandboxes, with what it sets.
 const KEYS: [(&str, Set); 7] = [
     ("sandboxes", |quota, value| count(value, &mut quota.per_owner)),
     ("sandboxes-in-all", |quota, value| count(value, &mut quota.in_all)),
@@ -28,18 +32,10 @@ type Set = fn(&mut Quota, &str) -> Result<()>;
 /// # Errors
 /// `args_invalid` for a key that there is not, one that comes twice, and a value that is none.
 pub(crate) fn rules(mut rules: Rules, arguments: &QuotaArgs) -> Result<Rules> {
-    let mut known = Vec::new();
-    for text in &arguments.quotas {
-        let (key, value) = text.split_once('=').unwrap_or((text, ""));
-        let Some((key, set)) = KEYS.iter().find(|(known, _)| *known == key) else {
-            return Err(Error::args_invalid(format!("`--quota`: there is no quota `{}`", key.escape_debug()))
-                .with_hint(format!("the quotas are {}", KEYS.map(|(known, _)| known).join(", "))));
-        };
-        if known.contains(key) {
-            return Err(Error::args_invalid(format!("`--quota`: `{key}` is given twice")));
+    for (key, value) in pairs(arguments)? {
+        if let Some((_, set)) = KEYS.iter().find(|(known, _)| *known == key) {
+            set(&mut rules.quota, value)?;
         }
-        known.push(*key);
-        set(&mut rules.quota, value)?;
     }
     if let Some(text) = &arguments.disk_max {
         let most = units::size("--disk-max", text)?;
@@ -50,6 +46,33 @@ pub(crate) fn rules(mut rules: Rules, arguments: &QuotaArgs) -> Result<Rules> {
         rules.defaults.disk = rules.defaults.disk.min(most);
     }
     Ok(rules)
+}
+
+/// How many bytes of downloads there may be.
+///
+/// # Errors
+/// As [`rules`].
+pub(crate) fn downloads(arguments: &QuotaArgs) -> Result<u64> {
+    let told = pairs(arguments)?.into_iter().find(|(key, _)| *key == DOWNLOADS);
+    told.map_or(Ok(HostFolders::DOWNLOADS), |(_, value)| units::size("--quota", value))
+}
+
+/// The keys, which are all known, each once, and their values.
+fn pairs(arguments: &QuotaArgs) -> Result<Vec<(&str, &str)>> {
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for text in &arguments.quotas {
+        let (key, value) = text.split_once('=').unwrap_or((text, ""));
+        if key != DOWNLOADS && KEYS.iter().all(|(known, _)| *known != key) {
+            let known = KEYS.map(|(known, _)| known).join(", ");
+            return Err(Error::args_invalid(format!("`--quota`: there is no quota `{}`", key.escape_debug()))
+                .with_hint(format!("the quotas are {known}, {DOWNLOADS}")));
+        }
+        if pairs.iter().any(|(earlier, _)| *earlier == key) {
+            return Err(Error::args_invalid(format!("`--quota`: `{key}` is given twice")));
+        }
+        pairs.push((key, value));
+    }
+    Ok(pairs)
 }
 
 fn count(value: &str, into: &mut u32) -> Result<()> {
@@ -91,6 +114,12 @@ mod tests {
         for bad in [&["sandbox=7"][..], &["saved"], &["saved=much"], &["sandboxes=-1"], &["awake=1", "awake=2"]] {
             assert!(meant(bad, None).is_err(), "{bad:?}");
         }
+        let told = |quotas: &[&str]| {
+            let quotas = quotas.iter().map(|text| (*text).to_owned()).collect();
+            downloads(&QuotaArgs { quotas, disk_max: None })
+        };
+        assert_eq!((told(&[]).unwrap(), told(&["downloads=1KiB"]).unwrap()), (10 << 30, 1024));
+        assert!(meant(&["downloads=1KiB"], None).is_ok() && told(&["downloads=x"]).is_err());
         let error = meant(&["x=1"], None).unwrap_err();
         assert!(error.hint().unwrap().contains("saved-in-all"), "{error:?}");
         assert!(meant(&[], Some("1KiB")).is_err() && meant(&[], Some("2TiB")).is_err());

@@ -85,7 +85,7 @@ async fn a_state_goes_into_another_container_and_to_another_provider() {
     let mut chunks = MemoryChunks::default();
     let saved = state.save(&mut chunks).unwrap();
     let chunks: Arc<dyn ChunkSource> = Arc::new(chunks);
-    let mut reached = Reached::default();
+    let mut reached = dormouse_core::sandbox::Reached::default();
     bench.provider.reach(&saved, chunks.as_ref(), &mut reached).unwrap();
     assert!(reached.has(&saved.root));
     let loaded = bench.provider.load(&saved, chunks).unwrap();

@@ -5,6 +5,7 @@
 //! and put down, the longest resting first, before a call and besides the calls. What nobody can put down is in use: then a further call is
 //! refused. A sandbox that is the only one its owner has awake may run in any case; its own limits bound it.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -186,10 +187,13 @@ impl Sandboxes {
             }
         }
         while sums.is_over(share) {
-            // Of the owner who holds most.
-            let most = others.iter().enumerate().max_by_key(|(place, one)| {
-                (sums.of(one.seat.owner()), std::cmp::Reverse((one.rank, *place)))
-            });
+            // Of the owner who holds most, and none of those who hold less than an even part.
+            let held = |one: &Resting| sums.of(one.seat.owner());
+            let most = others
+                .iter()
+                .enumerate()
+                .filter(|(_, one)| held(one) > sums.even(share))
+                .max_by_key(|(place, one)| (held(one), Reverse((one.rank, *place))));
             let Some((place, _)) = most else { break };
             put(others.remove(place), &mut sums);
         }

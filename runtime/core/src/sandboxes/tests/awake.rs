@@ -81,35 +81,47 @@ async fn mem_07_a_sandbox_that_is_alone_runs_within_its_own_limits() {
 async fn mem_07_of_all_the_owner_who_holds_most_makes_room() {
     let world = bounded(1_000, 200);
     let other = Owner::parse("other").unwrap();
-    let eval = |owner: &Owner, id: &str, text: String| {
-        let (sandboxes, owner, id) = (world.sandboxes.clone(), owner.clone(), id.to_owned());
-        async move {
-            let request = EvalRequest::new(Language::python(), text);
-            sandboxes.eval(&owner, &Handle::IdOrName(&id), request).await
-        }
+    let eval = async |id: &str, text: &str| {
+        let request = EvalRequest::new(Language::python(), text);
+        world.sandboxes.eval(&other, &Handle::IdOrName(id), request).await.unwrap();
     };
     let made = world.sandboxes.create(&other, Asked::default()).await.unwrap().0.sandbox;
     let theirs = made.id.as_str();
-    eval(&other, theirs, hold(50)).await.unwrap();
+    eval(theirs, &hold(50)).await;
     for name in ["a", "b"] {
         world.create(name).await;
         world.clock.advance(Duration::from_millis(10));
         world.eval(name, &hold(90)).await.unwrap();
     }
     // The longest resting is theirs, the most is ours.
-    eval(&other, theirs, "get v".into()).await.unwrap();
+    eval(theirs, "get v").await;
     assert!(world.view("a").unwrap().awake.is_empty() && world.provider.machines() == 2);
-    world.eval("a", "get v").await.unwrap();
+}
+
+#[tokio::test]
+async fn mem_07_who_holds_less_than_an_even_part_of_all_is_left_alone() {
+    let world = bounded(1_000, 200);
+    let other = Owner::parse("other").unwrap();
+    for name in ["a", "b", "c"] {
+        world.create(name).await;
+    }
+    world.eval("a", &hold(60)).await.unwrap();
+    world.eval("b", &hold(60)).await.unwrap();
     let (one, two) = (world.eval("a", "wait"), world.eval("b", "wait"));
     tokio::pin!(one, two);
     assert!(futures::poll!(&mut one).is_pending() && futures::poll!(&mut two).is_pending());
-    until(|| world.provider.waiting() == 2).await;
-    // All that could make room is in use. Who has more than an even part is refused, who has less is not.
-    world.create("c").await;
+    assert_eq!(world.provider.waiting(), 2);
+    let theirs = [hold(90), "get v".into()].map(|text| async {
+        let made = world.sandboxes.create(&other, Asked::default()).await.unwrap().0.sandbox;
+        let request = EvalRequest::new(Language::python(), text);
+        world.sandboxes.eval(&other, &Handle::IdOrName(made.id.as_str()), request).await.unwrap();
+    });
+    let [first, second] = theirs;
+    first.await;
     let refused = world.eval("c", "get v").await.unwrap_err();
-    assert!(refused.message().starts_with("all sandboxes that are awake hold 230 B"), "{refused}");
-    let second = world.sandboxes.create(&other, Asked::default()).await.unwrap().0.sandbox;
-    eval(&other, second.id.as_str(), "get v".into()).await.unwrap();
+    assert!(refused.message().starts_with("all sandboxes that are awake hold 210 B"), "{refused}");
+    second.await;
+    assert_eq!(world.provider.machines(), 4, "nothing of theirs is put down either");
     world.provider.let_go(2);
     one.await.unwrap();
     two.await.unwrap();

@@ -53,7 +53,7 @@ async fn own_02_nothing_that_was_answered_is_lost_and_nothing_more_is_begun() {
 
 #[tokio::test]
 async fn own_02_what_nobody_needs_any_more_is_swept_before_anybody_is_refused() {
-    let world = bounded(None, Some(3_000));
+    let world = bounded(None, Some(3_500));
     world.create("a").await;
     for seed in ['1', '2', '3', '4', '5', '6'] {
         world.eval("a", &hold(seed, 700)).await.unwrap();
@@ -66,7 +66,7 @@ async fn own_02_what_nobody_needs_any_more_is_swept_before_anybody_is_refused() 
         world.clock.advance(Duration::from_secs(2));
     }
     // Three checkpoints and the sandbox's own state: the room is really taken.
-    world.eval("a", &hold('d', 1_000)).await.unwrap();
+    world.eval("a", &hold('d', 1_500)).await.unwrap();
     world.pass(Duration::from_secs(2)).await;
     let refused = world.eval("a", "set v 1").await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::QuotaExceeded);
