@@ -111,16 +111,15 @@ async fn mem_07_who_holds_less_than_an_even_part_of_all_is_left_alone() {
     tokio::pin!(one, two);
     assert!(futures::poll!(&mut one).is_pending() && futures::poll!(&mut two).is_pending());
     assert_eq!(world.provider.waiting(), 2);
-    let theirs = [hold(90), "get v".into()].map(|text| async {
+    let theirs = async |text: &str| {
         let made = world.sandboxes.create(&other, Asked::default()).await.unwrap().0.sandbox;
         let request = EvalRequest::new(Language::python(), text);
         world.sandboxes.eval(&other, &Handle::IdOrName(made.id.as_str()), request).await.unwrap();
-    });
-    let [first, second] = theirs;
-    first.await;
+    };
+    theirs(&hold(90)).await;
     let refused = world.eval("c", "get v").await.unwrap_err();
     assert!(refused.message().starts_with("all sandboxes that are awake hold 210 B"), "{refused}");
-    second.await;
+    theirs("get v").await;
     assert_eq!(world.provider.machines(), 4, "nothing of theirs is put down either");
     world.provider.let_go(2);
     one.await.unwrap();
