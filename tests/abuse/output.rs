@@ -5,13 +5,12 @@ mod php;
 mod python;
 
 use std::path::Path;
-use std::time::Duration;
 
-use dormouse::{Bounds, Outcome};
+use dormouse::Outcome;
 use dormouse_tests::attack::Attack;
 use dormouse_tests::case::case;
 use dormouse_tests::ending::{assert_ends, exception, value};
-use dormouse_tests::levels::Watch;
+use dormouse_tests::served::Served;
 use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, binary, sandbox};
 use serde_json::json;
 

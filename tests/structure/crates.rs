@@ -45,7 +45,7 @@ const OURS: [(&str, &[&str]); 18] = [
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 24] = [
+const THEIRS: [(&str, &[&str]); 23] = [
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),
@@ -59,7 +59,6 @@ const THEIRS: [(&str, &[&str]); 24] = [
     ("zstd", &["dormouse-store"]),
     ("tar", &["dormouse-docker", "dormouse-packages", "dormouse-tools"]),
     ("zip", &["dormouse-packages", "dormouse-tools"]),
-    ("swc_ts_fast_strip", &["dormouse-wasm"]),
     ("reqwest", &["dormouse-git", "dormouse-models", "dormouse-packages", "dormouse-sources"]),
     ("nodejs-semver", &["dormouse-packages"]),
     ("pep508_rs", &["dormouse-packages"]),

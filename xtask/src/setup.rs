@@ -12,12 +12,13 @@ use crate::process;
 use crate::progress::complain;
 
 /// What is evaluated at the end, to show that it works.
-const GREETINGS: [(&str, &str); 3] = [
+const GREETINGS: [(&str, &str); 4] = [
     (
         "python",
         "import sys, platform; f'Python {platform.python_version()} on {sys.platform}: {sum(range(10))}'",
     ),
     ("javascript", "`JavaScript: ${[1, 2, 3].map(n => n * n).join(' + ')} = ${1 + 4 + 9}`"),
+    ("typescript", "const squares: number[] = [1, 4, 9]; `TypeScript: ${squares.join(' + ')} = ${14 as number}`"),
     ("php", "'PHP ' . PHP_VERSION . ': ' . implode(' + ', [1, 4, 9]) . ' = ' . array_sum([1, 4, 9])"),
 ];
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wasmtime::component::WasmList;
-use wasmtime::{Store, UpdateDeadline};
+use wasmtime::{Store, Trap, UpdateDeadline};
 
 use crate::engine::{EngineSlot, Metering};
 use crate::pauses::Pauses;
@@ -94,6 +94,15 @@ pub(crate) enum Left {
     Gone,
 }
 
+impl Left {
+    fn of(error: wasmtime::Error) -> Self {
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::Interrupt) => Self::Late,
+            _ => Self::Failed(error),
+        }
+    }
+}
+
 /// A started instance: its store, and what it exports.
 pub(crate) struct Entry<G> {
     store: Store<Host>,
@@ -134,7 +143,7 @@ impl<G> Entry<G> {
         begin(&mut self.store, &self.slot, allowance);
         let called =
             allowance.pauses.until(allowance.deadline, call.call(&mut self.store, &self.guest)).await;
-        let answer = called.ok_or(Left::Late)?.map_err(Left::Failed)?;
+        let answer = called.ok_or(Left::Late)?.map_err(Left::of)?;
         let bytes = C::size(&answer);
         if bytes > most {
             return Err(Left::TooLong { bytes, most });
@@ -218,7 +227,7 @@ async fn within<G>(
         let _ = store.set_fuel(u64::MAX);
     }
     let started = allowance.pauses.until(allowance.deadline, how.start(store)).await;
-    started.ok_or(Left::Late)?.map_err(Left::Failed)
+    started.ok_or(Left::Late)?.map_err(Left::of)
 }
 
 /// Sets what holds for the call that begins.

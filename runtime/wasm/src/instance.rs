@@ -17,6 +17,7 @@ use crate::doors::{DoorIndices, Doors};
 use crate::entry::{Allowance, Entry, Left};
 use crate::programs::Programs;
 use crate::stdio::{Input, Output};
+use crate::typescript::Spent;
 use crate::{grants, trap};
 
 /// A live instance.
@@ -33,6 +34,8 @@ pub(crate) struct Instance {
     programs: Option<Programs>,
     /// The callbacks that its next run has used already, if it shares them with other runs.
     used: Option<Arc<AtomicU32>>,
+    /// What the run has used before it came here.
+    spent: Spent,
 }
 
 impl Instance {
@@ -46,6 +49,7 @@ impl Instance {
             bound: BTreeSet::new(),
             programs: None,
             used: None,
+            spent: Spent::default(),
         }
     }
 
@@ -70,7 +74,14 @@ impl Instance {
         } else {
             Status::Stopped(trap::memory(&request.limits))
         };
-        Ok(self.outcome(status, &request.limits, begin))
+        let outcome = self.outcome(status, &request.limits, begin);
+        self.spent = Spent::default();
+        Ok(outcome)
+    }
+
+    /// Counts what was used elsewhere as the next run's own.
+    pub(crate) fn charge(&mut self, spent: Spent) {
+        self.spent = spent;
     }
 
     /// Ends a run: what it could call is taken from the instance, and what it has come to is told.
@@ -253,7 +264,7 @@ impl Instance {
         self.stdout.begin(limits.output, request.output.clone());
         self.stderr.begin(limits.output, request.output.clone());
         let (programs, used) = (self.programs.take(), self.used.take());
-        self.entry.set_fuel(limits.fuel);
+        self.entry.set_fuel(limits.fuel.map(|fuel| fuel.saturating_sub(self.spent.fuel)));
         let host = self.entry.host_mut();
         host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
         host.callbacks = request.callbacks.clone();
@@ -292,7 +303,7 @@ impl Instance {
         let host = self.entry.host();
         Usage {
             wall: begin.elapsed(),
-            memory_peak: host.limiter.peak() as u64,
+            memory_peak: self.spent.memory.max(host.limiter.peak() as u64),
             fuel: limits.fuel.map(|budget| budget.saturating_sub(self.entry.fuel())),
             disk_written: host.files.budget.written(),
         }

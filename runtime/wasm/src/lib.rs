@@ -4,7 +4,8 @@
 //!
 //! | step | room |
 //! | --- | --- |
-//! | which guest | [`guest`], [`typescript`] |
+//! | which guest | [`guest`] |
+//! | TypeScript becomes JavaScript | [`typescript`] |
 //! | its machine code | [`artifact`], on one of the [`engine`]s |
 //! | an instance | [`loaded`], [`ready`] |
 //! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`] |
@@ -35,6 +36,7 @@ mod limiter;
 mod linker;
 mod loaded;
 mod machine;
+mod once;
 mod pauses;
 mod preview1;
 mod private;

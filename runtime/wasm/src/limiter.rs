@@ -6,6 +6,9 @@ use wasmtime::ResourceLimiter;
 const ELEMENT: usize = 16;
 /// Bytes that an instance may take past its limit while its state is taken: closing its files takes some.
 const ROOM: usize = 16 << 20;
+/// Bytes that a run may take past its limit in an instance whose state was taken or given back: the guest looks at the world
+/// anew then, and one that is full could not.
+const WORLD: usize = 1 << 20;
 
 /// Counts what a store's memories and tables hold, and refuses growth past a limit.
 #[derive(Debug)]
@@ -24,10 +27,10 @@ impl Limiter {
         Self { limit, room: 0, held: 0, peak: 0, refused: false }
     }
 
-    /// Sets the limit of the run that begins. Returns false when more is held already than a run within this limit, and
+    /// Sets the limit of the run that begins; with 1 MiB on top where the state has been taken or given back. Returns false when more is held already than a run within this limit, and
     /// saving it, can have left.
     pub(crate) fn arm(&mut self, limit: usize) -> bool {
-        (self.limit, self.room) = (limit, 0);
+        (self.limit, self.room) = (limit, self.room.min(WORLD));
         self.refused = false;
         self.peak = self.held;
         self.held <= limit.saturating_add(ROOM)
@@ -124,6 +127,9 @@ mod tests {
         assert!(!limiter.grow(1000 + ROOM, 1001 + ROOM, None));
         assert!(limiter.arm(1000));
         assert!(!limiter.arm(999));
+        let mut limiter = Limiter::new(1000);
+        limiter.make_room();
+        assert!(limiter.arm(1000) && limiter.grow(0, 1000 + WORLD, None) && !limiter.grow(0, 1, None));
     }
 
     #[test]

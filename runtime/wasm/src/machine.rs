@@ -11,7 +11,6 @@ mod reach;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{
@@ -33,7 +32,7 @@ use crate::provider::WasmProvider;
 use crate::ready::Ready;
 use crate::session;
 use crate::snapshot::{Kept, WasmSnapshot};
-use crate::typescript::{self, Stripped};
+use crate::typescript::{Prepared, Spent};
 
 /// Where a snippet of a sandbox starts.
 const HOME: &str = "/workspace";
@@ -200,22 +199,20 @@ impl WasmMachine {
 impl Machine for WasmMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
         let mut request = self.adopt(request);
-        let begin = Instant::now();
+        let mut spent = Spent::default();
         if request.language == Language::typescript() {
-            request.code = match typescript::strip(&request).await? {
-                Stripped::Code(code) => code,
-                Stripped::Invalid(exception) => {
-                    return Ok(typescript::refused(Status::Raised(*exception), begin));
-                }
-                Stripped::Late(error) => return Ok(typescript::refused(Status::Stopped(error), begin)),
+            (request, spent) = match self.provider.prepare(request, Metering::Epoch).await? {
+                Prepared::Request(request, spent) => (*request, spent),
+                Prepared::Ended(outcome) => return Ok(outcome),
             };
-            request.language = Language::javascript();
         }
+        let begin = spent.begin();
         let language = request.language.clone();
         if !self.spec.keeps_memory {
             self.interpreters.remove(&language);
         }
         let mut run = self.begin(&language).await?;
+        run.instance.charge(spent);
         let done = run.instance.run(&request, begin, &self.own()).await;
         let recovery = self.end(&language, run);
         done.map(|outcome| Outcome { recovery, ..outcome })
@@ -236,6 +233,7 @@ impl Machine for WasmMachine {
         query: Option<&str>,
         (limits, bounds): (&Limits, &Bounds),
     ) -> Result<Outcome> {
+        let language = &language.runs_as();
         let request = EvalRequest { bounds: *bounds, ..self.request(language, limits) };
         let mut run = self.begin(language).await?;
         let done = run.instance.get(&request, name, query, &self.own()).await;
@@ -257,6 +255,7 @@ impl Machine for WasmMachine {
     }
 
     async fn set(&mut self, language: &Language, name: &str, json: &str, limits: &Limits) -> Result<()> {
+        let language = &language.runs_as();
         let request = self.request(language, limits);
         let mut run = self.begin(language).await?;
         let done = run.instance.set(&request, name, json, &self.own()).await;
@@ -265,6 +264,7 @@ impl Machine for WasmMachine {
     }
 
     async fn variables(&mut self, language: &Language, limits: &Limits) -> Result<Vec<Variable>> {
+        let language = &language.runs_as();
         if !self.interpreters.contains_key(language) {
             return Ok(Vec::new());
         }

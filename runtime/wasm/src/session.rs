@@ -80,13 +80,14 @@ pub(crate) async fn save(
     before: Option<&SavedInterpreter>,
 ) -> Result<SavedInterpreter> {
     let indices = indices(ready)?;
-    // First, so that where there is no place for it nothing has been closed.
-    let mut base = ready.base().await?;
+    // First, so that where there is no place for it nothing has been closed. It is not held while the guest may take its time.
+    drop(ready.base().await?);
     let closes = instance.may_hold_files();
     let mut doors = instance.doors(indices);
     let closed = if closes { doors.quiesce().await? } else { Vec::new() };
     let stack_pointer = doors.stack_pointer().await?;
     let memory = doors.into_memory().await?;
+    let mut base = ready.base().await?;
     let image = base.doors(indices).into_memory().await?;
     let loaded = ready.loaded();
     Ok(SavedInterpreter {

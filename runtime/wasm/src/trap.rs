@@ -39,7 +39,6 @@ fn status(error: wasmtime::Error, host: &Host, limits: &Limits) -> Status {
         Err(error) => error,
     };
     Status::Stopped(match error.downcast_ref::<Trap>() {
-        Some(Trap::Interrupt) => time(limits),
         Some(Trap::OutOfFuel) => fuel(limits),
         Some(Trap::StackOverflow) => stack(),
         _ if host.limiter.refused() => memory(limits),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use dormouse::{Callback, Callbacks, KeptSandbox, Outcome, Recovery};
+use dormouse_tests::ending::assert_ends;
 use serde_json::json;
 
 use super::*;
@@ -12,16 +13,13 @@ use super::*;
 /// Time for one save of one sandbox, and for a slow machine.
 const SAVE: Duration = Duration::from_secs(10 + 10);
 
-/// Python whose `how` runs when its state is taken for the second time: the run itself must end well.
+/// Python that hangs in `how` once it is armed, when its state is taken: the run itself flushes its output once.
 fn at_rest(how: &str) -> Vec<String> {
     let waits = "import time\ndef hang():\n    time.sleep(10**6)";
     let loops = "def hang():\n    while True: pass";
     let way = match how {
         "flush" => {
-            "import sys\nclass E:\n    def write(self, s): return len(s)\n    def flush(self):\n        if armed: hang()\nsys.stdout = E()"
-        }
-        "class" => {
-            "class E:\n    @property\n    def __class__(self):\n        if armed: hang()\n        return E\nkept = E()"
+            "import sys\nclass E:\n    n = 0\n    def write(self, s): return len(s)\n    def flush(self):\n        E.n += armed\n        if E.n > 1: hang()\nkept = E()"
         }
         "fileno" => {
             "import io\nclass E(io.RawIOBase):\n    def fileno(self):\n        if armed: hang()\n        return 9\nkept = E()"
@@ -35,7 +33,8 @@ fn at_rest(how: &str) -> Vec<String> {
 
 /// Lets what the sandbox keeps for its rest run from now on.
 fn arm(kept: &KeptSandbox) {
-    assert!(run(kept, PYTHON, "x = 2\narmed = True\nNone").is_ok());
+    let code = "x = 2\narmed = True\nimport sys\nif hasattr(kept, 'n'): sys.stdout = kept\nelse: opened = open('/tmp/opened', 'w')\nNone";
+    assert!(run(kept, PYTHON, code).is_ok());
 }
 
 fn until(what: &str, end: Duration, mut done: impl FnMut() -> bool) {
@@ -63,10 +62,10 @@ fn lif_08_what_hangs_while_it_is_saved_is_given_up_and_others_are_saved_meanwhil
         let dormouse = open(folder.path());
         let upkeep = sandbox::wait(async { lasting::sandboxes(&dormouse).keep_up() });
         let mut hostile = Vec::new();
-        for how in ["flush", "class", "fileno", "close"] {
-            for (at, code) in at_rest(how).into_iter().enumerate() {
-                let kept = named(&dormouse, &format!("{how}-{at}"));
-                assert!(run(&kept, PYTHON, &code).is_ok(), "{how}");
+        for round in 0..3 {
+            for (at, code) in at_rest("flush").into_iter().enumerate() {
+                let kept = named(&dormouse, &format!("box-{round}-{at}"));
+                assert!(run(&kept, PYTHON, &code).is_ok());
                 until("saving what does not hang", SAVE, || generation(&kept) > 1);
                 hostile.push(kept);
             }
@@ -86,7 +85,9 @@ fn lif_08_what_hangs_while_it_is_saved_is_given_up_and_others_are_saved_meanwhil
                 lost.is_some()
             });
             let outcome = lost.unwrap();
-            assert_eq!((value_of(&outcome), outcome.recovery), (json!(1), Some(Recovery::Earlier)));
+            let name = kept.view().unwrap().sandbox.name;
+            let said = (value_of(&outcome), outcome.recovery);
+            assert_eq!(said, (json!(1), Some(Recovery::Earlier)), "{name}");
             assert_eq!(run(kept, PYTHON, "x").recovery, None, "it is said once");
         }
         upkeep.abort();
@@ -97,6 +98,32 @@ fn lif_08_what_hangs_while_it_is_saved_is_given_up_and_others_are_saved_meanwhil
 
 fn value_of(outcome: &Outcome) -> Json {
     dormouse_tests::ending::value(outcome)["value"].clone()
+}
+
+#[test]
+fn lif_08_files_that_hang_when_they_are_closed_are_given_up_by_a_checkpoint() {
+    case(&[PYTHON], || {
+        let folder = tempfile::tempdir().unwrap();
+        let dormouse = open(folder.path());
+        for how in ["fileno", "close"] {
+            for (at, code) in at_rest(how).into_iter().enumerate() {
+                let kept = named(&dormouse, &format!("{how}-{at}"));
+                assert!(run(&kept, PYTHON, &code).is_ok());
+                arm(&kept);
+                let begin = Instant::now();
+                let error = sandbox::wait(kept.checkpoint()).unwrap_err();
+                assert_eq!(error.code(), ErrorCode::LimitTime, "{how}: {error}");
+                assert!(begin.elapsed() < SAVE, "{:?}", begin.elapsed());
+                let outcome = run(&kept, PYTHON, "x");
+                assert_eq!(
+                    (value_of(&outcome), outcome.recovery),
+                    (json!(1), Some(Recovery::Earlier)),
+                    "{how}"
+                );
+            }
+        }
+        close(dormouse);
+    });
 }
 
 #[test]
@@ -208,8 +235,8 @@ fn mem_06_a_sandbox_whose_memory_is_full_can_be_woken_and_emptied() {
             let dormouse = open(folder.path());
             let kept = named(&dormouse, "box");
             if round == 0 {
-                assert!(!run(&kept, PYTHON, fill_python).is_ok());
-                assert!(!run(&kept, JAVASCRIPT, fill_javascript).is_ok());
+                assert_ends(&run(&kept, PYTHON, fill_python), &["raised MemoryError"]);
+                assert_ends(&run(&kept, JAVASCRIPT, fill_javascript), &["raised InternalError"]);
             }
             assert_eq!(shown(&kept, PYTHON, "keep"), 7, "round {round}");
             assert_eq!(shown(&kept, JAVASCRIPT, "keep"), 7, "round {round}");

@@ -128,31 +128,27 @@ fn out_07_no_value_is_invented() {
     });
 }
 
-/// Memory of the host that an answer takes at its highest, in bytes: what the same text takes that stays inside the guest does
-/// not count.
-fn taken(forge: &str, bounds: Bounds) -> (Outcome, u64) {
-    let peak = |code: &str| {
-        let mut request = sandbox::request(PYTHON, code);
-        request.limits.memory = 512 << 20;
-        request.limits.wall = Duration::from_secs(20);
-        request.bounds = bounds;
-        let watch = Watch::begin();
-        let outcome = sandbox::run_request(request);
-        (outcome, watch.end().memory << 10)
-    };
-    let (inside, without) = peak(&format!("{forge}\nlen(text.encode())"));
-    assert_ends(&inside, &["returned"]);
-    let forged =
-        format!("{forge}\nimport _dormouse.values as v\nv.Encoder.text = lambda self, value: text\nobject()");
-    let (outcome, with) = peak(&forged);
-    (outcome, with.saturating_sub(without))
+/// The most memory of a server while it runs a snippet, in bytes, and how the run ended.
+fn peak(server: &Served, code: &str) -> (u64, String) {
+    let process = server.process();
+    // The kernel begins to look for the highest value anew.
+    std::fs::write(format!("/proc/{process}/clear_refs"), "5").expect("a process of ours");
+    let body = json!({"language": PYTHON, "code": code, "memory_bytes": 512 << 20, "timeout_ms": 20_000});
+    let told = server.ask("POST", "/api/eval", None, Some(&body)).json();
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it lives");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a field of every process");
+    let peak: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    let ended = told["error"]["code"].as_str().unwrap_or("returned").to_owned();
+    (peak << 10, ended)
 }
 
 #[test]
 fn out_08_a_forged_answer_takes_no_more_than_three_times_what_was_asked_for() {
     case(&[PYTHON], || {
-        // What the engine lifts at most, and what a busy allocator keeps.
+        // What the engine lifts at most, and what an allocator keeps.
         let slack = 48 << 20;
+        // Values are asked for in 128 KiB at most (docs/tools.md).
+        let most = 3 * (128 << 10) + slack;
         let flat = |mib: usize| format!("text = '\"' + 'x' * ({mib} << 20) + '\"'");
         let numbers = |count: usize| {
             format!(
@@ -160,28 +156,20 @@ fn out_08_a_forged_answer_takes_no_more_than_three_times_what_was_asked_for() {
                  text = '{{\"type\":\"array\",\"is_list\":true,\"count\":1,\"value\":[' * 58 + leaf + ']}}' * 58"
             )
         };
-        for bounds in [Bounds::default(), Bounds::MAX] {
-            let most = 3 * u64::from(bounds.total_bytes) + slack;
-            for forge in
-                [flat(1), flat(7), flat(31), numbers(100_000), numbers(3_000_000), numbers(15_000_000)]
-            {
-                let (outcome, peak) = taken(&forge, bounds);
-                assert_ends(&outcome, &["guest_trap", "limit_host"]);
-                println!(
-                    "OUT-08 {} KiB asked for: {} KiB taken by {forge:.40}",
-                    bounds.total_bytes >> 10,
-                    peak >> 10
-                );
-                assert!(peak <= most, "{} MiB for {forge:.60}", peak >> 20);
-            }
+        let forge = "import _dormouse.values as v\nv.Encoder.text = lambda self, value: text\nobject()";
+        let state = tempfile::tempdir().expect("a folder");
+        let server = Served::start(&["--state-dir", &state.path().display().to_string()]);
+        for text in [flat(1), flat(7), flat(31), numbers(10_000), numbers(3_000_000), numbers(15_000_000)] {
+            // What the same text takes that stays inside the guest does not count.
+            let (without, ended) = peak(&server, &format!("{text}\nlen(text.encode())"));
+            assert_eq!(ended, "returned");
+            let (with, ended) = peak(&server, &format!("{text}\n{forge}"));
+            assert!(matches!(&*ended, "guest_trap" | "limit_host"), "{ended}");
+            let more = with.saturating_sub(without);
+            println!("OUT-08 {} KiB of the host's memory for {text:.40}", more >> 10);
+            assert!(more <= most, "{} MiB for {text:.60}", more >> 20);
         }
-        // The densest list that the contract allows.
-        let dense = "one = '{\"type\":\"null\",\"value\":null}'\ncount = (8 << 20) // (len(one) + 1)\n\
-                     text = '{\"type\":\"array\",\"is_list\":true,\"count\":1,\"value\":[' + ','.join([one] * count) + ']}'";
-        let (outcome, peak) = taken(dense, Bounds::MAX);
-        assert_ends(&outcome, &["returned"]);
-        println!("OUT-08 8192 KiB of nulls: {} KiB taken", peak >> 10);
-        assert!(peak <= 20 * (8 << 20) + slack, "{} MiB", peak >> 20);
-        drop(outcome);
+        assert_eq!(peak(&server, "1 + 1").1, "returned");
+        server.end();
     });
 }

@@ -20,9 +20,9 @@ const LATEST: u32 = 10;
 /// Ticks between two looks at all records.
 const LIFECYCLE: u32 = 40;
 /// Sandboxes that are saved, stopped or destroyed by time at one time.
-const SAVES: usize = 32;
+const SAVES: usize = 128;
 /// Sandboxes of one owner that are saved at one time, so that those which take their time leave room for others'.
-const SAVES_OF_ONE: usize = 4;
+const SAVES_OF_ONE: usize = 32;
 /// What cannot be saved is tried again after a time that doubles so often: a minute.
 const LONGEST_WAIT: u32 = 6;
 /// Ticks between two looks at whether a sweep is due.
