@@ -122,7 +122,12 @@ fn lif_09_a_full_disk_is_cleared_by_removing_from_a_server_and_from_commands() {
     for (id, name) in (0..).step_by(20).zip(["a", "b", "c"]) {
         wire.call(id + 1, "sandbox_create", json!({"name": name}));
         for number in 0..3 {
-            eval(&mut wire, id + 2 + number, name, &format!("import os\nx = {number}\ndata = os.urandom(1_500_000)"));
+            eval(
+                &mut wire,
+                id + 2 + number,
+                name,
+                &format!("import os\nx = {number}\ndata = os.urandom(1_500_000)"),
+            );
             let saved = wire.call(id + 10 + number, "sandbox_checkpoint", json!({"sandbox": name}));
             assert_eq!(code(&saved), "none", "{saved}");
             checkpoints.push((name, saved["structuredContent"]["id"].clone()));
@@ -130,7 +135,8 @@ fn lif_09_a_full_disk_is_cleared_by_removing_from_a_server_and_from_commands() {
     }
     let fill = || {
         use std::io::Write as _;
-        let mut filler = fs::OpenOptions::new().append(true).create(true).open(disk.0.join("filler")).unwrap();
+        let mut filler =
+            fs::OpenOptions::new().append(true).create(true).open(disk.0.join("filler")).unwrap();
         for piece in [1 << 20, 4096, 1] {
             while filler.write_all(&vec![1; piece]).is_ok() {}
         }
@@ -139,7 +145,8 @@ fn lif_09_a_full_disk_is_cleared_by_removing_from_a_server_and_from_commands() {
     let refused = wire.call(500, "sandbox_checkpoint", json!({"sandbox": "a"}));
     assert!(["state_unavailable", "quota_exceeded"].contains(&code(&refused)), "{refused}");
     for (id, (name, checkpoint)) in (600..).zip(&checkpoints[..4]) {
-        let gone = wire.call(id, "sandbox_remove_checkpoint", json!({"sandbox": name, "checkpoint_id": checkpoint}));
+        let gone =
+            wire.call(id, "sandbox_remove_checkpoint", json!({"sandbox": name, "checkpoint_id": checkpoint}));
         assert_eq!(code(&gone), "none", "{gone}");
     }
     let gone = wire.call(700, "sandbox_destroy", json!({"sandbox": "b"}));

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use dormouse_tests::binary;
 use dormouse_tests::levels::Levels;
 use dormouse_tests::wire::Wire;
-use dormouse_tests::binary;
 use serde_json::{Value as Json, json};
 
 const MIB: u64 = 1 << 20;
@@ -47,7 +47,11 @@ fn lif_09_rewriting_a_file_for_ever_takes_a_bounded_part_of_the_disk() {
     let mut most = 0;
     for turn in 0..24 {
         let code = "import os\nwith open('/workspace/f', 'wb') as f: f.write(os.urandom(9_000_000))";
-        let ran = wire.call(10 + turn, "sandbox_eval", json!({"sandbox": "box", "code": code, "timeout_ms": 30000}));
+        let ran = wire.call(
+            10 + turn,
+            "sandbox_eval",
+            json!({"sandbox": "box", "code": code, "timeout_ms": 30000}),
+        );
         ok(ran);
         ok(wire.call(100 + turn, "sandbox_stop", json!({"sandbox": "box"})));
         most = most.max(taken(state));
@@ -92,7 +96,9 @@ fn own_02_who_has_saved_too_much_is_told_what_to_remove_and_loses_nothing() {
         wire.call(id, "sandbox_eval", json!({"sandbox": "box", "code": code, "timeout_ms": 30000}))
     };
     let grow = |number: u32| {
-        format!("import os\nn = {number}\nwith open('/workspace/f', 'wb') as f: f.write(os.urandom(25_000_000))")
+        format!(
+            "import os\nn = {number}\nwith open('/workspace/f', 'wb') as f: f.write(os.urandom(25_000_000))"
+        )
     };
     ok(eval(&mut wire, 3, &grow(1)));
     let first = ok(wire.call(4, "sandbox_checkpoint", json!({"sandbox": "box"})));
@@ -134,7 +140,11 @@ fn mem_07_sandboxes_that_hold_much_make_room_for_each_other() {
     assert!(peak < 1100 * 1024, "{} MiB", peak / 1024);
     for (id, name) in (1..).zip(&names) {
         let code = format!("held[:{}].decode()", name.len());
-        let answer = ok(wire.call(200 + id, "sandbox_eval", json!({"sandbox": name, "code": code, "timeout_ms": 30000})));
+        let answer = ok(wire.call(
+            200 + id,
+            "sandbox_eval",
+            json!({"sandbox": name, "code": code, "timeout_ms": 30000}),
+        ));
         assert_eq!(answer["result"]["value"], name.as_str());
     }
     wire.end(Duration::from_secs(60));
@@ -167,6 +177,9 @@ fn mem_07_files_that_are_saved_need_not_stay_in_memory_and_come_back_whole() {
     }
     assert_eq!(eval(&mut wire, 3, "digest()")["result"]["value"], digest);
     eval(&mut wire, 4, "with open('/workspace/f', 'r+b') as f: _ = f.write(b'changed')");
-    assert_eq!(eval(&mut wire, 5, "open('/workspace/f', 'rb').read(7).decode()")["result"]["value"], "changed");
+    assert_eq!(
+        eval(&mut wire, 5, "open('/workspace/f', 'rb').read(7).decode()")["result"]["value"],
+        "changed"
+    );
     wire.end(Duration::from_secs(60));
 }

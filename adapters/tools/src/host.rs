@@ -103,7 +103,8 @@ impl HostFolders {
     /// # Errors
     /// `path_denied` when it cannot be opened.
     pub fn downloads(mut self, folder: &Path, most: u64) -> Result<Self> {
-        self.downloads = Some(Arc::new(Downloads { root: Root::open(folder)?, most, turn: Mutex::default() }));
+        self.downloads =
+            Some(Arc::new(Downloads { root: Root::open(folder)?, most, turn: Mutex::default() }));
         Ok(self)
     }
 

@@ -39,7 +39,9 @@ fn filled(share: Share, most: impl FnOnce() -> u64) -> Share {
 /// Bytes of memory that this process can have: the machine's, or those of its control group if these are fewer.
 fn memory() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
-    let group = fs::read_to_string("/proc/self/cgroup").ok().and_then(|text| limit(&text, Path::new("/sys/fs/cgroup")));
+    let group = fs::read_to_string("/proc/self/cgroup")
+        .ok()
+        .and_then(|text| limit(&text, Path::new("/sys/fs/cgroup")));
     machine.into_iter().chain(group).min().unwrap_or(UNKNOWN)
 }
 

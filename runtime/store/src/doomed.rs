@@ -50,7 +50,8 @@ pub(crate) fn spare(connection: &Connection, numbers: impl IntoIterator<Item = i
 /// Dooms what is noted. The highest number that was used until now.
 pub(crate) fn set(transaction: &Transaction<'_>) -> Answer<i64> {
     note(transaction, [0])?;
-    let sql = "UPDATE numbers SET used = max(used, (SELECT coalesce(max(number), 0) FROM chunks)) RETURNING used";
+    let sql =
+        "UPDATE numbers SET used = max(used, (SELECT coalesce(max(number), 0) FROM chunks)) RETURNING used";
     Ok(transaction.prepare_cached(sql)?.query_row((), |row| row.get(0))?)
 }
 

@@ -34,10 +34,12 @@ impl Reserve {
         if fs::metadata(&self.0).is_ok_and(|found| found.len() > 0) {
             return Ok(());
         }
-        let mut file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.0)?;
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.0)?;
         let disk = fstatvfs(&file)?;
         let bytes = MOST.min(disk.f_bavail.saturating_mul(disk.f_frsize) / PART);
-        let done = if bytes < LEAST { Err(io::ErrorKind::StorageFull.into()) } else { take(&mut file, bytes) };
+        let done =
+            if bytes < LEAST { Err(io::ErrorKind::StorageFull.into()) } else { take(&mut file, bytes) };
         // An empty one would look as if it were there.
         done.inspect_err(|_| drop(fs::remove_file(&self.0)))
     }

@@ -137,10 +137,12 @@ fn unneeded(database: &Database, reach: Reach<'_>, until: Until, swept: &mut Swe
     while !unneeded.is_empty() {
         // What names a chunk was added after it, so the latest can go without the others.
         let ordered = unneeded.partition_point(|(number, _)| *number <= unordered);
-        let from = if ordered < unneeded.len() { ordered.max(unneeded.len().saturating_sub(ROUND)) } else { 0 };
+        let from =
+            if ordered < unneeded.len() { ordered.max(unneeded.len().saturating_sub(ROUND)) } else { 0 };
         let round = unneeded.split_off(from);
         for some in round.chunks(LOOK) {
-            database.clear(|transaction| doomed::note(transaction, some.iter().map(|(number, _)| *number)))?;
+            database
+                .clear(|transaction| doomed::note(transaction, some.iter().map(|(number, _)| *number)))?;
             thread::sleep(PAUSE);
         }
         // Once more without holding up anybody; the transaction has only the latest to learn.

@@ -64,8 +64,11 @@ fn pairs(arguments: &QuotaArgs) -> Result<Vec<(&str, &str)>> {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
         if key != DOWNLOADS && KEYS.iter().all(|(known, _)| *known != key) {
             let known = KEYS.map(|(known, _)| known).join(", ");
-            return Err(Error::args_invalid(format!("`--quota`: there is no quota `{}`", key.escape_debug()))
-                .with_hint(format!("the quotas are {known}, {DOWNLOADS}")));
+            return Err(Error::args_invalid(format!(
+                "`--quota`: there is no quota `{}`",
+                key.escape_debug()
+            ))
+            .with_hint(format!("the quotas are {known}, {DOWNLOADS}")));
         }
         if pairs.iter().any(|(earlier, _)| *earlier == key) {
             return Err(Error::args_invalid(format!("`--quota`: `{key}` is given twice")));
@@ -101,7 +104,8 @@ mod tests {
     fn each_key_sets_its_number_and_the_others_stay() {
         let usual = Rules::default();
         assert_eq!(meant(&[], None).unwrap(), usual);
-        let rules = meant(&["sandboxes=7", "saved=20GiB", "awake-in-all=1GB", "checkpoints=0"], Some("1GiB")).unwrap();
+        let rules = meant(&["sandboxes=7", "saved=20GiB", "awake-in-all=1GB", "checkpoints=0"], Some("1GiB"))
+            .unwrap();
         assert_eq!((rules.quota.per_owner, rules.quota.checkpoints, rules.quota.in_all), (7, 0, 10_000));
         assert_eq!((rules.quota.saved.of_owner, rules.quota.saved.in_all), (Some(20 << 30), None));
         assert_eq!((rules.quota.awake.of_owner, rules.quota.awake.in_all), (None, Some(1_000_000_000)));
@@ -111,7 +115,9 @@ mod tests {
 
     #[test]
     fn what_is_no_quota_is_refused_with_what_there_is() {
-        for bad in [&["sandbox=7"][..], &["saved"], &["saved=much"], &["sandboxes=-1"], &["awake=1", "awake=2"]] {
+        for bad in
+            [&["sandbox=7"][..], &["saved"], &["saved=much"], &["sandboxes=-1"], &["awake=1", "awake=2"]]
+        {
             assert!(meant(bad, None).is_err(), "{bad:?}");
         }
         let told = |quotas: &[&str]| {

@@ -56,7 +56,11 @@ pub(super) fn all(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         (verbs::shutdown(), &[name], 1),
         (verbs::wake(), &[name], 1),
         (verbs::list_checkpoints(), &[name], 1),
-        (verbs::remove_checkpoint(), &[name, ("checkpointId", "string", "ID of the checkpoint to remove")], 2),
+        (
+            verbs::remove_checkpoint(),
+            &[name, ("checkpointId", "string", "ID of the checkpoint to remove")],
+            2,
+        ),
         (verbs::destroy(), &[name], 1),
     ];
     let tools = rows.into_iter().map(|(verb, properties, required)| {

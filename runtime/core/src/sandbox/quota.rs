@@ -61,7 +61,8 @@ impl Quota {
         }
         let asked = if more > 1 { format!(", {more} more are asked for") } else { String::new() };
         let message = format!("there are {count} {what}{asked}, at most {most} are allowed");
-        Err(exceeded(message).with_hint("remove one that is not needed, or have the operator raise the quota (`--quota`)"))
+        Err(exceeded(message)
+            .with_hint("remove one that is not needed, or have the operator raise the quota (`--quota`)"))
     }
 
     /// Refuses what an owner has saved when it is more than an owner may have.

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::sandbox::{
-    Checkpoint, CheckpointId, ChunkId, ChunkSink, ChunkSource, Created, Disk, Handle, Lease, Ledger, NewCheckpoint,
-    Owner, Phase, Quota, Reach, Reached, Sandbox, SandboxId, Snapshot, Stored, Swept, Timestamp,
+    Checkpoint, CheckpointId, ChunkId, ChunkSink, ChunkSource, Created, Disk, Handle, Lease, Ledger,
+    NewCheckpoint, Owner, Phase, Quota, Reach, Reached, Sandbox, SandboxId, Snapshot, Stored, Swept,
+    Timestamp,
 };
 use crate::{Error, ErrorCode, Result};
 
@@ -92,7 +93,8 @@ impl Tables {
     /// What an owner has saved, each state once.
     fn stored(&self, owner: &Owner) -> Stored {
         let own: Vec<_> = self.sandboxes.iter().filter(|sandbox| sandbox.owner == *owner).collect();
-        let held: HashMap<_, _> = own.iter().filter_map(|one| Some((one.state?.root, one.state?.bytes))).collect();
+        let held: HashMap<_, _> =
+            own.iter().filter_map(|one| Some((one.state?.root, one.state?.bytes))).collect();
         let of_own = |kept: &&Checkpoint| own.iter().any(|one| one.id == kept.label.sandbox);
         let states = self.checkpoints.iter().filter(of_own).map(|kept| (kept.state.root, kept.state.bytes));
         let besides: HashMap<_, _> = states.filter(|(root, _)| !held.contains_key(root)).collect();

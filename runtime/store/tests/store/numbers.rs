@@ -107,7 +107,12 @@ fn numbers_of_a_sweep() {
         std::thread::sleep(std::time::Duration::from_secs(2));
         let start = Instant::now();
         let swept = swept(&base);
-        println!("swept {} chunks in {:.1} s, {} MiB are left", swept.chunks, start.elapsed().as_secs_f64(), size());
+        println!(
+            "swept {} chunks in {:.1} s, {} MiB are left",
+            swept.chunks,
+            start.elapsed().as_secs_f64(),
+            size()
+        );
         done.store(true, Ordering::SeqCst);
         for (who, writer) in ["this process", "another connection"].into_iter().zip(writers) {
             let took = writer.join().unwrap();

@@ -189,7 +189,8 @@ fn lif_09_saves_beside_sweeps_that_are_cut_off_anywhere_are_whole() {
                 let store = &stores[dice.roll(2)];
                 let source = store.chunks();
                 let until = Instant::now() + Duration::from_millis(dice.roll(60) as u64);
-                let follow = |state: &SavedState, reached: &mut Reached| follow(source.as_ref(), state, reached);
+                let follow =
+                    |state: &SavedState, reached: &mut Reached| follow(source.as_ref(), state, reached);
                 let swept = store.sweep(&follow, (dice.roll(4) > 0).then_some(until)).unwrap();
                 removed.fetch_add(swept.chunks, Ordering::SeqCst);
                 cut.fetch_add(u64::from(!swept.whole && swept.chunks > 0), Ordering::SeqCst);

@@ -2,8 +2,8 @@
 
 use dormouse_core::ErrorCode;
 use dormouse_core::sandbox::{
-    Checkpoint, CheckpointId, ChunkId, Created, Disk, Handle, Include, Ledger as _, Name, NewCheckpoint, Owner,
-    Phase, Quota, Sandbox, SandboxSpec, SavedState, Share, SpecMount, StopReason, Stored, Timestamp,
+    Checkpoint, CheckpointId, ChunkId, Created, Disk, Handle, Include, Ledger as _, Name, NewCheckpoint,
+    Owner, Phase, Quota, Sandbox, SandboxSpec, SavedState, Share, SpecMount, StopReason, Stored, Timestamp,
 };
 use dormouse_core::{Access, GuestPath};
 

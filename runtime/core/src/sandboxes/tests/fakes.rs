@@ -19,7 +19,11 @@ pub(super) struct World {
 
 /// Short numbers where the defaults are long.
 pub(super) fn rules() -> Rules {
-    Rules { quota: Quota { per_owner: 10, in_all: 20, checkpoints: 3, ..Quota::default() }, waiting: 2, ..Rules::default() }
+    Rules {
+        quota: Quota { per_owner: 10, in_all: 20, checkpoints: 3, ..Quota::default() },
+        waiting: 2,
+        ..Rules::default()
+    }
 }
 
 impl World {
