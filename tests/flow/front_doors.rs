@@ -42,6 +42,9 @@ fn script() -> Vec<(&'static str, Json)> {
         ("sandbox_files", work(json!({}))),
         ("sandbox_read", work(json!({"path": "/workspace/a.txt"}))),
         ("sandbox_list_checkpoints", work(json!({}))),
+        ("sandbox_remove_checkpoint", work(json!({"checkpoint_id": "CHECKPOINT"}))),
+        ("sandbox_remove_checkpoint", work(json!({"checkpoint_id": "good"}))),
+        ("sandbox_list_checkpoints", work(json!({}))),
         // Two that are made in the same moment have no order.
         ("sandbox_fork", work(json!({"count": 1}))),
         ("sandbox_list", json!({})),
@@ -133,6 +136,10 @@ impl Door for Rest {
             "sandbox_edit" => ("POST", of("/files/edit")),
             "sandbox_checkpoint" => ("POST", of("/checkpoints")),
             "sandbox_list_checkpoints" => ("GET", of("/checkpoints")),
+            "sandbox_remove_checkpoint" => {
+                let id = rest.shift_remove("checkpoint_id").unwrap();
+                ("DELETE", of(&format!("/checkpoints/{}", id.as_str().unwrap())))
+            }
             verb => ("POST", of(&format!("/{}", verb.strip_prefix("sandbox_").unwrap()))),
         };
         let told = if method == "POST" {
@@ -176,6 +183,7 @@ impl Door for Commands<'_> {
             "sandbox_restore" => self.run(&["restore", "work", text("checkpoint_id")]),
             "sandbox_checkpoint" => self.run(&["checkpoint", "work", "--label", text("name")]),
             "sandbox_list_checkpoints" => self.run(&["checkpoints", "work"]),
+            "sandbox_remove_checkpoint" => self.run(&["rm-checkpoint", "work", text("checkpoint_id")]),
             "sandbox_fork" => self.run(&["fork", "work", "--count", "1"]),
             "sandbox_vars" | "sandbox_files" | "sandbox_stop" | "sandbox_resume" | "sandbox_reset" => {
                 self.run(&[tool.strip_prefix("sandbox_").unwrap(), "work"])

@@ -109,6 +109,65 @@ fn lif_02_a_full_disk_refuses_by_name_and_takes_more_when_there_is_room() {
     wire.end(Duration::from_secs(20));
 }
 
+/// Removes, one after the other, until nothing is refused; on a disk without a free byte.
+#[test]
+fn lif_09_a_full_disk_is_cleared_by_removing_from_a_server_and_from_commands() {
+    let Some(disk) = Disk::mount("size=48m") else { return };
+    let mut wire = served(&disk.state());
+    let taken = || fs::metadata(disk.0.join("state/state.db")).unwrap().len();
+    let mut checkpoints = Vec::new();
+    for (id, name) in (0..).step_by(20).zip(["a", "b", "c"]) {
+        wire.call(id + 1, "sandbox_create", json!({"name": name}));
+        for number in 0..3 {
+            eval(
+                &mut wire,
+                id + 2 + number,
+                name,
+                &format!("import os\nx = {number}\ndata = os.urandom(1_500_000)"),
+            );
+            let saved = wire.call(id + 10 + number, "sandbox_checkpoint", json!({"sandbox": name}));
+            assert_eq!(code(&saved), "none", "{saved}");
+            checkpoints.push((name, saved["structuredContent"]["id"].clone()));
+        }
+    }
+    let fill = || {
+        use std::io::Write as _;
+        let mut filler =
+            fs::OpenOptions::new().append(true).create(true).open(disk.0.join("filler")).unwrap();
+        for piece in [1 << 20, 4096, 1] {
+            while filler.write_all(&vec![1; piece]).is_ok() {}
+        }
+    };
+    fill();
+    let refused = wire.call(500, "sandbox_checkpoint", json!({"sandbox": "a"}));
+    assert!(["state_unavailable", "quota_exceeded"].contains(&code(&refused)), "{refused}");
+    for (id, (name, checkpoint)) in (600..).zip(&checkpoints[..4]) {
+        let gone =
+            wire.call(id, "sandbox_remove_checkpoint", json!({"sandbox": name, "checkpoint_id": checkpoint}));
+        assert_eq!(code(&gone), "none", "{gone}");
+    }
+    let gone = wire.call(700, "sandbox_destroy", json!({"sandbox": "b"}));
+    assert_eq!(code(&gone), "none", "{gone}");
+    wire.kill();
+    fill();
+    // What commands leave open and what they find is as full.
+    let state = disk.state();
+    let run = |words: &[&str]| {
+        let ran = binary::dormouse(&[words, &["--state-dir", &state, "--json"]].concat(), b"");
+        assert_eq!(ran.status, Some(0), "{words:?}: {}{}", ran.text(), ran.complaint());
+        ran.text()
+    };
+    assert!(run(&["sandbox", "list"]).contains("\"c\""));
+    let before = taken();
+    run(&["sandbox", "rm", "c"]);
+    run(&["sandbox", "sweep"]);
+    assert!(taken() < before / 2, "{} of {before}", taken());
+    assert!(run(&["sandbox", "list"]).contains("\"a\""));
+    run(&["sandbox", "rm", "a"]);
+    assert!(taken() < 1 << 20, "{}", taken());
+    assert!(fs::metadata(disk.0.join("state/reserve")).unwrap().len() > 0, "room is set aside again");
+}
+
 #[test]
 fn lif_02_a_disk_without_inodes_refuses_by_name_and_recovers() {
     let Some(disk) = Disk::mount("size=40m,nr_inodes=40") else { return };

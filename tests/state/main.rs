@@ -8,6 +8,7 @@
 //! | callers that give up | [`cancelled`] |
 //! | processes that are killed, and two at once | [`kills`], [`shared`] |
 //! | disks that are full, state that was changed | [`disk`], [`altered`] |
+//! | room that is bounded and comes back | [`room`] |
 
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
 #![allow(clippy::print_stderr, reason = "what a system does not let a test do is said")]
@@ -20,6 +21,7 @@ mod elsewhere;
 mod kept;
 mod kills;
 mod php;
+mod room;
 mod runs;
 mod shared;
 mod stopped;

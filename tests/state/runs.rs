@@ -180,7 +180,10 @@ fn with_key(key: &str) -> Asked {
 #[test]
 fn mcp_08_a_hundred_creates_at_once_with_one_key_make_one_sandbox() {
     let folder = tempfile::tempdir().unwrap();
-    let rules = Rules { quota: Quota { per_owner: 11, in_all: 100, checkpoints: 1 }, ..Rules::default() };
+    let rules = Rules {
+        quota: Quota { per_owner: 11, in_all: 100, checkpoints: 1, ..Quota::default() },
+        ..Rules::default()
+    };
     let dormouse = Dormouse::builder().unwrap().rules(rules).state(folder.path()).build().unwrap();
     let all_at_once = |key: fn(usize) -> String| {
         let tasks: Vec<_> = (0..100)
@@ -209,7 +212,10 @@ fn mcp_08_a_hundred_creates_at_once_with_one_key_make_one_sandbox() {
 #[test]
 fn s4_09_the_command_line_lists_all_sandboxes() {
     let folder = tempfile::tempdir().unwrap();
-    let rules = Rules { quota: Quota { per_owner: 450, in_all: 450, checkpoints: 1 }, ..Rules::default() };
+    let rules = Rules {
+        quota: Quota { per_owner: 450, in_all: 450, checkpoints: 1, ..Quota::default() },
+        ..Rules::default()
+    };
     let dormouse = Dormouse::builder().unwrap().rules(rules).state(folder.path()).build().unwrap();
     for number in 0..450 {
         named(&dormouse, &format!("box-{number}"));

@@ -5,6 +5,7 @@ mod docker;
 mod git;
 mod model;
 mod packages;
+mod quota;
 mod sandbox;
 mod scenario;
 
@@ -19,6 +20,7 @@ pub(crate) use self::docker::DockerArgs;
 pub(crate) use self::git::GitArgs;
 pub(crate) use self::model::ModelArgs;
 pub(crate) use self::packages::PackageArgs;
+pub(crate) use self::quota::QuotaArgs;
 pub(crate) use self::sandbox::{ExecArgs, GivenArgs, SandboxCommand, SkillArgs, StateArgs};
 pub(crate) use self::scenario::{ScenarioArgs, ScenarioCommand, ScenarioFile};
 
@@ -367,6 +369,8 @@ pub(crate) struct McpArgs {
     pub(crate) confine: bool,
     #[command(flatten)]
     pub(crate) capacity: CapacityArgs,
+    #[command(flatten)]
+    pub(crate) quota: QuotaArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]

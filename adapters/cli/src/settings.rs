@@ -6,6 +6,7 @@ pub(crate) mod given;
 mod grants;
 mod model;
 pub(crate) mod packages;
+pub(crate) mod quota;
 mod serve;
 pub(crate) mod source;
 mod units;
@@ -20,7 +21,7 @@ use dormouse::{
 };
 
 use dormouse::sandbox::SessionKey;
-use dormouse::sandboxes::MountRule;
+use dormouse::sandboxes::{MountRule, Rules};
 use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 
 pub(crate) use given::{Given, given};
@@ -70,8 +71,6 @@ pub(crate) struct Mcp {
     pub(crate) policy: Policy,
     /// Unused instances kept ready for each language.
     pub(crate) ready: usize,
-    /// Interpreters of sandboxes in memory.
-    pub(crate) awake: Option<usize>,
     /// Where sandboxes are kept, if they are.
     pub(crate) state: Option<PathBuf>,
     /// Which of the profile's tools are offered.
@@ -84,6 +83,8 @@ pub(crate) struct Mcp {
     pub(crate) packages: PackageArgs,
     /// What reaches remote git repositories, if any is allowed.
     pub(crate) remotes: Option<Arc<dyn Programs>>,
+    /// How many sandboxes there may be, how much of them is kept, and how long.
+    pub(crate) rules: Rules,
     /// Containers.
     pub(crate) docker: DockerArgs,
     /// Folders of the host below which containers may be given folders.
@@ -105,7 +106,8 @@ pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
 pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     let Given { grants, policy, .. } = given(&state.given)?;
     let folder = state_folder(state.state_dir.as_deref())?;
-    let rules = given::rules(docker::rules(&state.docker), &policy, given::offered(&grants));
+    let rules = quota::rules(docker::rules(&state.docker), &state.quota)?;
+    let rules = given::rules(rules, &policy, given::offered(&grants));
     let dormouse = builder(place)?
         .policy(policy)
         .allocation(Allocation::OnDemand)
@@ -237,7 +239,7 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         host = host.readable(root)?;
     }
     if let Some(folder) = &arguments.downloads {
-        host = host.downloads(folder)?;
+        host = host.downloads(folder, quota::downloads(&arguments.quota)?)?;
     }
     let mut confined = arguments.confine.then(|| reach(arguments, &grants));
     let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));
@@ -245,6 +247,14 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     let packages = arguments.packages.clone();
     let remotes = git::remotes(&arguments.git)?;
     let docker = arguments.docker.clone();
+    let mut rules = quota::rules(docker::rules(&docker), &arguments.quota)?;
+    if let Some(most) = capacity.awake_max {
+        rules.awake = usize::from(most);
+    }
+    if let Some(folder) = &state {
+        // Now, before a process that is to be confined cannot look any more.
+        rules.quota = dormouse::fitted(rules.quota, folder);
+    }
     if let Some(reach) = &mut confined {
         let engine = docker.docker_host.clone().or_else(|| std::env::var("DOCKER_HOST").ok());
         let local = engine.is_none_or(|address| address.starts_with("unix:"));
@@ -261,13 +271,13 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         profile,
         policy,
         ready,
-        awake: capacity.awake_max.map(usize::from),
         state,
         toolset,
         host,
         model,
         packages,
         remotes,
+        rules,
         docker,
         docker_roots,
         confined,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{ChunkId, ChunkSource, Include, Machine, SandboxSpec, SavedState, Snapshot};
+use dormouse_core::sandbox::{ChunkSource, Include, Machine, Reached, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::{Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Provider, Result};
 use tokio_util::task::TaskTracker;
 
@@ -288,8 +288,8 @@ impl Provider for DockerProvider {
         Ok(Arc::new(snapshot::load(state, chunks)?))
     }
 
-    fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
-        snapshot::reach(state, chunks)
+    fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {
+        snapshot::reach(state, chunks, reached)
     }
 }
 

@@ -3,11 +3,10 @@
 //! There is nothing else: what runs in a container cannot be saved.
 
 use std::any::Any;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use dormouse_core::sandbox::chunk::{self, damaged};
-use dormouse_core::sandbox::{ChunkId, ChunkSink, ChunkSource, SavedState, Snapshot};
+use dormouse_core::sandbox::{ChunkId, ChunkSink, ChunkSource, Reached, SavedState, Snapshot};
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_files::{Quota, Root, Tree};
 
@@ -70,14 +69,15 @@ pub(crate) fn load(state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<D
     Ok(DockerSnapshot(dormouse_files::load(root, chunks, LARGEST)?))
 }
 
-/// The chunks of a saved state.
+/// Notes the chunks of a saved state.
 ///
 /// # Errors
 /// `state_damaged`.
-pub(crate) fn reach(state: &SavedState, chunks: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
-    let mut ids = HashSet::from([state.root]);
-    dormouse_files::reachable(root(state, chunks)?, chunks, &mut |id| ids.insert(id))?;
-    Ok(ids.into_iter().collect())
+pub(crate) fn reach(state: &SavedState, chunks: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {
+    if !reached.branch(state.root) {
+        return Ok(());
+    }
+    dormouse_files::reachable(root(state, chunks)?, chunks, reached)
 }
 
 fn root(state: &SavedState, chunks: &dyn ChunkSource) -> Result<Root> {
@@ -114,7 +114,9 @@ mod tests {
         let loaded = load(&saved, chunks.clone()).unwrap();
         let again = Files::new(tree(&loaded).unwrap());
         assert_eq!(again.read(&path, 0, 100).unwrap(), b"content");
-        assert!(reach(&saved, chunks.as_ref()).unwrap().contains(&saved.root));
+        let mut reached = Reached::default();
+        reach(&saved, chunks.as_ref(), &mut reached).unwrap();
+        assert!(reached.has(&saved.root));
         for bad in [&b"dmd\x02"[..], b"dmd\x01short", b"other"] {
             let mut chunks = MemoryChunks::default();
             let root = ChunkId::of(bad);

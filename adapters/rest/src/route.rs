@@ -99,6 +99,7 @@ pub const ROUTES: &[Route] = &[
     },
     row(Get, "/api/sandboxes/{sandbox}/checkpoints", "sandbox_list_checkpoints"),
     row(Post, "/api/sandboxes/{sandbox}/checkpoints", "sandbox_checkpoint"),
+    row(Delete, "/api/sandboxes/{sandbox}/checkpoints/{checkpoint_id}", "sandbox_remove_checkpoint"),
     row(Get, "/api/sandboxes/{sandbox}/history", "sandbox_history"),
     row(Post, "/api/sandboxes/{sandbox}/restore", "sandbox_restore"),
     row(Post, "/api/sandboxes/{sandbox}/fork", "sandbox_fork"),

@@ -5,7 +5,7 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
@@ -36,7 +36,15 @@ const SECRET: [&[&str]; 15] = [
 #[derive(Clone, Default)]
 pub struct HostFolders {
     roots: Vec<Arc<Root>>,
-    downloads: Option<Arc<Root>>,
+    downloads: Option<Arc<Downloads>>,
+}
+
+/// Where downloads go, and how many bytes there may be.
+struct Downloads {
+    root: Arc<Root>,
+    most: u64,
+    /// One comes after the other, so that all of them see what there is.
+    turn: Mutex<()>,
 }
 
 struct Root {
@@ -86,12 +94,17 @@ impl HostFolders {
         Ok(self)
     }
 
-    /// Lets downloads be written below a folder.
+    /// Bytes of downloads that a folder may hold when the operator says nothing: 10 GiB.
+    pub const DOWNLOADS: u64 = 10 << 30;
+
+    /// Lets downloads be written below a folder, as long as it holds at most so many bytes; whoever takes them from there makes
+    /// room.
     ///
     /// # Errors
     /// `path_denied` when it cannot be opened.
-    pub fn downloads(mut self, folder: &Path) -> Result<Self> {
-        self.downloads = Some(Root::open(folder)?);
+    pub fn downloads(mut self, folder: &Path, most: u64) -> Result<Self> {
+        self.downloads =
+            Some(Arc::new(Downloads { root: Root::open(folder)?, most, turn: Mutex::default() }));
         Ok(self)
     }
 
@@ -167,20 +180,53 @@ impl HostFolders {
     /// Writes a download and answers its path: `FOLDER/SANDBOX/NAME`, with a number when there is one already.
     ///
     /// # Errors
-    /// `capability_unavailable` when the operator named no folder; `state_unavailable` when it cannot be written.
+    /// `capability_unavailable` when the operator named no folder; `quota_exceeded` when it holds too much; `state_unavailable`
+    /// when it cannot be written.
     pub async fn save(&self, sandbox: String, name: String, bytes: Vec<u8>) -> Result<PathBuf> {
-        let root = self.downloads.clone().ok_or_else(|| {
+        let downloads = self.downloads.clone().ok_or_else(|| {
             Error::new(ErrorCode::CapabilityUnavailable, "downloads cannot be saved on the host here")
                 .with_hint("read the file in pieces with sandbox_read, or have the operator name a folder")
         })?;
         tokio::task::spawn_blocking(move || {
-            save_now(&root, &sandbox, &name, &bytes).map_err(|error| {
+            let failed = |error: io::Error| {
                 Error::new(ErrorCode::StateUnavailable, "the download cannot be written").with_source(error)
-            })
+            };
+            let _turn = downloads.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            downloads.check(bytes.len() as u64, held(&downloads.root.folder).map_err(failed)?)?;
+            save_now(&downloads.root, &sandbox, &name, &bytes).map_err(failed)
         })
         .await
         .map_err(|error| Error::internal("the download was not written", error))?
     }
+}
+
+impl Downloads {
+    fn check(&self, more: u64, held: u64) -> Result<()> {
+        if held.saturating_add(more) <= self.most {
+            return Ok(());
+        }
+        let message = format!(
+            "the folder for downloads holds {held} bytes, {more} more are asked for, at most {} are allowed",
+            self.most
+        );
+        Err(Error::new(ErrorCode::QuotaExceeded, message).with_hint(
+            "have the operator take downloads out of the folder, or raise the quota (`--quota downloads=SIZE`)",
+        ))
+    }
+}
+
+/// Bytes of the files in the folders of a folder. What is no file, or goes meanwhile, does not count.
+fn held(folder: &Dir) -> io::Result<u64> {
+    let mut sum = 0u64;
+    for sandbox in folder.entries()?.flatten() {
+        if !sandbox.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let Ok(files) = sandbox.open_dir().and_then(|folder| folder.entries()) else { continue };
+        let sizes = files.flatten().filter_map(|file| Some(file.metadata().ok()?.len()));
+        sum = sum.saturating_add(sizes.sum());
+    }
+    Ok(sum)
 }
 
 fn save_now(root: &Root, sandbox: &str, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {

@@ -21,7 +21,7 @@ fn place() -> Place {
         std::fs::write(folder.path().join(file), text).unwrap();
     }
     let host = HostFolders::default().readable(&root).unwrap();
-    Place { host: host.downloads(&folder.path().join("downloads")).unwrap(), folder }
+    Place { host: host.downloads(&folder.path().join("downloads"), 100).unwrap(), folder }
 }
 
 impl Place {
@@ -106,7 +106,7 @@ fn fs_07_a_pipe_is_no_file_and_nobody_waits_for_it() {
 #[test]
 fn a_download_gets_a_harmless_name_and_replaces_nothing() {
     let place = place();
-    let root = place.host.downloads.clone().unwrap();
+    let root = place.host.downloads.clone().unwrap().root.clone();
     for (name, saved) in [
         ("plot.png", "plot.png"),
         ("plot.png", "2-plot.png"),
@@ -124,4 +124,17 @@ fn a_download_gets_a_harmless_name_and_replaces_nothing() {
     let none = HostFolders::default();
     let nowhere = none.save("sb-1".into(), "a".into(), Vec::new());
     assert_eq!(code(runtime.block_on(nowhere)), ErrorCode::CapabilityUnavailable);
+}
+
+#[tokio::test]
+async fn own_02_downloads_take_so_much_of_the_disk_and_no_more() {
+    let place = place();
+    let save = |name: &str, bytes: usize| place.host.save("sb-1".into(), name.into(), vec![0; bytes]);
+    let first = save("a", 60).await.unwrap();
+    let refused = save("b", 41).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::QuotaExceeded);
+    assert!(refused.message().starts_with("the folder for downloads holds 60 bytes, 41 more"), "{refused}");
+    save("b", 40).await.unwrap();
+    std::fs::remove_file(first).unwrap();
+    save("c", 60).await.unwrap();
 }

@@ -64,7 +64,7 @@ impl Desk {
 }
 
 /// Tools that take nothing but a sandbox, or can do with these arguments.
-const WITH_A_SANDBOX: [(&str, &str); 26] = [
+const WITH_A_SANDBOX: [(&str, &str); 27] = [
     ("sandbox_get", "{}"),
     ("sandbox_stop", "{}"),
     ("sandbox_resume", "{}"),
@@ -88,6 +88,7 @@ const WITH_A_SANDBOX: [(&str, &str); 26] = [
     ("sandbox_checkpoint", "{}"),
     ("sandbox_restore", r#"{"checkpoint_id":"ckpt-1"}"#),
     ("sandbox_list_checkpoints", "{}"),
+    ("sandbox_remove_checkpoint", r#"{"checkpoint_id":"ckpt-1"}"#),
     ("sandbox_history", "{}"),
     ("sandbox_fork", "{}"),
     ("sandbox_destroy", "{}"),
@@ -426,6 +427,11 @@ fn a_checkpoint_leads_back_and_forks_lead_away() {
     }
     let listed = desk.ok("sandbox_list_checkpoints", json!({"sandbox": "a"}));
     assert_eq!(listed["checkpoints"][0]["name"], "before");
+    let foreign = json!({"sandbox": "b", "checkpoint_id": saved["id"]});
+    assert_eq!(desk.code("sandbox_remove_checkpoint", foreign), "checkpoint_of_other_sandbox");
+    let gone = desk.ok("sandbox_remove_checkpoint", json!({"sandbox": "a", "checkpoint_id": "before"}));
+    assert_eq!(gone["checkpoint_id"], saved["id"]);
+    assert_eq!(desk.ok("sandbox_list_checkpoints", json!({"sandbox": "a"}))["checkpoints"], json!([]));
     let forks = desk.ok("sandbox_fork", json!({"sandbox": "a", "count": 2}));
     let fork = &forks["sandboxes"][1]["id"];
     eval("set v 9", fork);

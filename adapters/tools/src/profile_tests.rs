@@ -47,7 +47,10 @@ fn sprites_are_listed_as_the_seed_lists_them() {
     let seed = SPRITES.iter().map(|(name, ..)| *name);
     assert_eq!(
         names,
-        ["sandbox_destroy", "sandbox_list_checkpoints"].into_iter().chain(seed).collect::<Vec<_>>()
+        ["sandbox_destroy", "sandbox_list_checkpoints", "sandbox_remove_checkpoint"]
+            .into_iter()
+            .chain(seed)
+            .collect::<Vec<_>>()
     );
     for (name, description, schema) in SPRITES {
         let spec = desk.surface.get(name).unwrap();
@@ -106,6 +109,10 @@ fn sprites_answer_in_the_seeds_texts() {
     assert_eq!(listed.structured["sprites"][0]["id"], id);
     let all = desk.call("sandbox_list_checkpoints", json!({"name": id})).structured;
     assert_eq!(all["checkpoints"], json!([saved.structured]));
+    let gone = json!({"name": id, "checkpointId": checkpoint});
+    let text = format!("Removed checkpoint '{checkpoint}' of sprite '{id}'");
+    assert_eq!(desk.call("sandbox_remove_checkpoint", gone.clone()).text, text);
+    assert_eq!(desk.code("sandbox_remove_checkpoint", gone), "unknown_checkpoint");
     assert_eq!(desk.call("sandbox_destroy", json!({"name": id})).text, format!("Destroyed sprite '{id}'"));
     assert_eq!(desk.call("sprite_list", json!({})).text, "[]");
 }

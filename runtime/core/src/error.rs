@@ -92,7 +92,7 @@ codes! {
     NameTaken = "name_taken", 1;
     /// What was asked does not go with the state a thing is in.
     InvalidState = "invalid_state", 1;
-    /// The owner, or the installation, has as many as it may have.
+    /// The owner, or the installation, has as much as it may have.
     QuotaExceeded = "quota_exceeded", 1;
     /// The sandbox's files take as much room as they may.
     LimitDisk = "limit_disk", 1;

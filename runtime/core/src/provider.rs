@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::sandbox::{ChunkId, ChunkSource, Machine, SandboxSpec, SavedState, Snapshot};
+use crate::sandbox::{ChunkSource, Machine, Reached, SandboxSpec, SavedState, Snapshot};
 use crate::{CommandRequest, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Result};
 
 /// Runs snippets. Dropping a returned future cancels its work and frees everything it held; that must be enough.
@@ -81,12 +81,12 @@ pub trait Provider: Send + Sync {
         Err(self.keeps_nothing())
     }
 
-    /// The chunks that saved state consists of.
+    /// Notes the chunks that saved state consists of; those that are noted already need not be followed.
     ///
     /// # Errors
     /// `state_damaged`.
-    fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
-        let _ = (state, chunks);
+    fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {
+        let _ = (state, chunks, reached);
         Err(self.keeps_nothing())
     }
 

@@ -15,16 +15,19 @@
 //! | checkpoint, restore, fork | [`states`] |
 //! | the last steps, and back to before one | [`history`] |
 //! | a call that somebody else ends | [`ending`] |
-//! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`saving`] |
+//! | may more be kept, may more be in memory | [`growth`], [`awake`] |
+//! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`saving`], [`sweeping`] |
 //!
 //! One sandbox takes one call at a time, in order; across processes a lease in the ledger sees to it. A sandbox that nobody calls
 //! is saved after a moment, its lease given back; its interpreters stay in memory for a while and are then dropped. Whoever
 //! comes next, in this process or another, finds what was saved. Only this room changes phases.
 
+mod awake;
 mod calls;
 mod commands;
 mod effective;
 mod ending;
+mod growth;
 mod history;
 mod jobs;
 mod life;
@@ -36,6 +39,7 @@ mod rules;
 mod saving;
 mod seat;
 mod states;
+mod sweeping;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -43,8 +47,10 @@ mod upkeep;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
+use self::awake::Awake;
 pub use self::commands::CommandLine;
 pub use self::effective::{Effective, MountRule, Withdrawn};
+use self::growth::Growth;
 pub use self::history::Step;
 use self::jobs::Jobs;
 pub use self::jobs::{Job, JobId, Part};
@@ -55,6 +61,7 @@ use self::room::Rooms;
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::saving::Saving;
 use self::seat::Seat;
+use self::sweeping::Sweeping;
 use crate::packages::Packages;
 use crate::sandbox::{Ledger, Owner, SandboxId};
 use crate::{Manager, Programs, Provider};
@@ -79,6 +86,9 @@ struct Inner {
     /// What command lines can start besides guests.
     programs: RwLock<Vec<Arc<dyn Programs>>>,
     jobs: Jobs,
+    awake: Awake,
+    growth: Growth,
+    sweeping: Sweeping,
     saving: Saving,
     rooms: Rooms,
     /// Those that this process has to do with.
@@ -101,6 +111,9 @@ impl Sandboxes {
             packages: OnceLock::new(),
             programs: RwLock::default(),
             jobs: Jobs::default(),
+            awake: Awake::default(),
+            growth: Growth::default(),
+            sweeping: Sweeping::default(),
             saving: Saving::default(),
             rooms,
             seats: Mutex::default(),

@@ -8,7 +8,7 @@ use dormouse_core::{CommandRequest, Language, Manager, Outcome, Policy, Result, 
 use dormouse_store::Store;
 use dormouse_wasm::{Allocation, Settings, WasmProvider};
 
-use crate::{Capacity, Snippet};
+use crate::{Capacity, Snippet, fit};
 
 /// The runtime of one program. Cheap to clone; clones share everything.
 #[derive(Clone)]
@@ -66,6 +66,12 @@ impl Dormouse {
     }
 }
 
+/// Bytes that the database may take when all sandboxes are bound to so many: what calls have done that were taken before is
+/// saved all the same.
+fn with_grace(most: u64) -> u64 {
+    most.saturating_add(most / 4).saturating_add(64 << 20)
+}
+
 /// Sets up a [`Dormouse`].
 pub struct Builder {
     policy: Policy,
@@ -119,9 +125,9 @@ impl Builder {
         self
     }
 
-    /// How many sandboxes there may be, how long they are kept, and which folders of the host they see: by default those
-    /// that their specs name, as they name them ([`MountRule`](dormouse_core::sandboxes::MountRule)). Default:
-    /// [`Rules::default`].
+    /// How many sandboxes there may be, how much of them is kept and how long, and which folders of the host they see: by
+    /// default those that their specs name, as they name them ([`MountRule`](dormouse_core::sandboxes::MountRule)). Default:
+    /// [`Rules::default`], and as many bytes as fit the machine ([`fitted`](crate::fitted)).
     #[must_use]
     pub fn rules(mut self, rules: Rules) -> Self {
         self.rules = rules;
@@ -149,8 +155,11 @@ impl Builder {
         let manager = Manager::new(self.policy, Arc::new(provider));
         let sandboxes = match self.state {
             Some(folder) => {
-                let ledger = Arc::new(Store::open(&folder, &dormouse_store::Settings::default())?);
-                Some(Sandboxes::new(manager.clone(), ledger, self.rules, self.clock))
+                let quota = fit::fitted(self.rules.quota, &folder);
+                let settings = dormouse_store::Settings { most_bytes: quota.saved.in_all.map(with_grace) };
+                let ledger = Arc::new(Store::open(&folder, &settings)?);
+                let rules = Rules { quota, ..self.rules };
+                Some(Sandboxes::new(manager.clone(), ledger, rules, self.clock))
             }
             None => None,
         };

@@ -4,8 +4,8 @@ use dormouse_core::sandboxes::Rules;
 use dormouse_core::{Error, Policy, Result};
 use dormouse_wasm::Allocation;
 
-/// The languages that Dormouse has itself: python, javascript, php, the shell and git.
-const OWN_LANGUAGES: usize = 5;
+/// The languages that Dormouse has itself: python, javascript, typescript, php, the shell and git.
+const OWN_LANGUAGES: usize = 6;
 /// Instances whose memory fits into the address space of a process (47 bits), for each of the two engines, with and without
 /// fuel: an instance reserves two memories of 4.1 GiB and a stack.
 const MOST_INSTANCES: usize = 4_096;
@@ -98,9 +98,9 @@ mod tests {
     fn the_sum_is_that_of_the_table_in_the_documentation() {
         let (policy, rules) = (Policy::default(), Rules::default());
         let capacity = Capacity::of(&policy, Some(&rules), 0, 0);
-        assert_eq!(capacity.instances(), 64 + 2 * 32 + 128 + 5);
-        assert_eq!(capacity.allocation(None).unwrap(), Allocation::Pooling { instances: 261 });
-        assert_eq!(Capacity::of(&policy, None, 1, 8).instances(), 64 + 6 * 9);
+        assert_eq!(capacity.instances(), 64 + 2 * 32 + 128 + 6);
+        assert_eq!(capacity.allocation(None).unwrap(), Allocation::Pooling { instances: 262 });
+        assert_eq!(Capacity::of(&policy, None, 1, 8).instances(), 64 + 7 * 9);
         assert_eq!(capacity.blocking_threads(256), 64 + 32 + 256 + 64);
     }
 
@@ -108,11 +108,11 @@ mod tests {
     fn numbers_that_do_not_fit_together_are_refused_with_the_sum() {
         let capacity = Capacity::of(&Policy::default(), None, 0, 0);
         let pool = |instances| capacity.allocation(Some(Allocation::Pooling { instances }));
-        let error = pool(68).unwrap_err();
+        let error = pool(69).unwrap_err();
         assert_eq!(error.code(), ErrorCode::ArgsInvalid);
-        assert!(error.message().contains("69 are needed"), "{error}");
+        assert!(error.message().contains("70 are needed"), "{error}");
         assert!(error.hint().is_some_and(|hint| hint.starts_with("64 runs")), "{:?}", error.hint());
-        assert!(pool(69).is_ok() && pool(4_096).is_ok() && pool(4_097).is_err());
+        assert!(pool(70).is_ok() && pool(4_096).is_ok() && pool(4_097).is_err());
         assert_eq!(capacity.allocation(Some(Allocation::OnDemand)).unwrap(), Allocation::OnDemand);
         let many = Capacity::of(&Policy::default(), None, 0, 60_000);
         assert!(many.allocation(None).unwrap_err().message().contains("more than 4096"));

@@ -14,6 +14,7 @@
 
 mod builder;
 mod capacity;
+mod fit;
 mod kept;
 mod snippet;
 
@@ -21,5 +22,6 @@ pub use builder::{Builder, Dormouse};
 pub use capacity::Capacity;
 pub use dormouse_core::*;
 pub use dormouse_wasm as wasm;
+pub use fit::fitted;
 pub use kept::KeptSandbox;
 pub use snippet::Snippet;

@@ -1,10 +1,10 @@
 //! Blocks: the pieces of a file's content.
 //!
-//! Owns: bytes that are here or still in a store, fetched and verified at the first use, and changed in place when nobody
-//! shares them. Does not own: which blocks make a file; `content` does that.
+//! Owns: bytes that are here or still in a store, fetched and verified when they are used, changed in place when nobody shares
+//! them, and let go of when a store has them. Does not own: which blocks make a file; `content` does that.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::{ChunkId, ChunkSource, Errno};
 
@@ -14,30 +14,41 @@ pub(crate) const BLOCK: usize = 64 << 10;
 /// Up to [`BLOCK`] bytes; what is missing up to the next block is zeroes.
 pub(crate) struct Block {
     saved: OnceLock<ChunkId>,
-    bytes: OnceLock<Vec<u8>>,
+    held: Mutex<Held>,
+}
+
+/// Where the bytes are: here, in a store, or both.
+struct Held {
+    bytes: Option<Arc<Vec<u8>>>,
     source: Option<Arc<dyn ChunkSource>>,
 }
 
 impl fmt::Debug for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Block").field(&self.bytes.get().map(Vec::len)).field(&self.saved.get()).finish()
+        let here = self.held().bytes.as_ref().map(|bytes| bytes.len());
+        f.debug_tuple("Block").field(&here).field(&self.saved.get()).finish()
     }
 }
 
 impl Block {
     /// A block with these bytes, at most [`BLOCK`].
     pub(crate) fn new(bytes: Vec<u8>) -> Arc<Self> {
-        Arc::new(Self { saved: OnceLock::new(), bytes: bytes.into(), source: None })
+        let held = Held { bytes: Some(Arc::new(bytes)), source: None };
+        Arc::new(Self { saved: OnceLock::new(), held: Mutex::new(held) })
     }
 
     /// A block that is fetched when it is needed.
     pub(crate) fn away(id: ChunkId, source: Arc<dyn ChunkSource>) -> Arc<Self> {
-        Arc::new(Self { saved: id.into(), bytes: OnceLock::new(), source: Some(source) })
+        Arc::new(Self { saved: id.into(), held: Mutex::new(Held { bytes: None, source: Some(source) }) })
     }
 
-    /// Whether the bytes need not be fetched.
-    pub(crate) fn is_here(&self) -> bool {
-        self.bytes.get().is_some()
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many bytes are here. None: they would have to be fetched.
+    pub(crate) fn here(&self) -> Option<usize> {
+        self.held().bytes.as_ref().map(|bytes| bytes.len())
     }
 
     /// The chunk that holds this block: known, or named now, for which the bytes must be here.
@@ -48,24 +59,38 @@ impl Block {
         if let Some(id) = self.saved.get() {
             return Ok(*id);
         }
-        let id = ChunkId::of(self.bytes()?);
+        let id = ChunkId::of(&self.bytes()?);
         Ok(*self.saved.get_or_init(|| id))
     }
 
-    /// The bytes.
+    /// The bytes. They stay here once they were fetched.
     ///
     /// # Errors
     /// `Io` when the store has no such chunk, or not what its name says.
-    pub(crate) fn bytes(&self) -> Result<&[u8], Errno> {
-        if let Some(bytes) = self.bytes.get() {
-            return Ok(bytes);
+    pub(crate) fn bytes(&self) -> Result<Arc<Vec<u8>>, Errno> {
+        let mut held = self.held();
+        if let Some(bytes) = &held.bytes {
+            return Ok(bytes.clone());
         }
-        let (Some(id), Some(source)) = (self.saved.get(), &self.source) else { return Err(Errno::Io) };
+        let (Some(id), Some(source)) = (self.saved.get(), &held.source) else { return Err(Errno::Io) };
         let bytes = source.get(id).ok().flatten().ok_or(Errno::Io)?;
         if bytes.len() > BLOCK || ChunkId::of(&bytes) != *id {
             return Err(Errno::Io);
         }
-        Ok(self.bytes.get_or_init(|| bytes))
+        let bytes = Arc::new(bytes);
+        held.bytes = Some(bytes.clone());
+        Ok(bytes)
+    }
+
+    /// Lets go of bytes that a store has under the block's name: how many. One without a name was never saved, and keeps them.
+    pub(crate) fn let_go(&self, source: &Arc<dyn ChunkSource>) -> usize {
+        if self.saved.get().is_none() {
+            return 0;
+        }
+        let mut held = self.held();
+        let Some(bytes) = held.bytes.take() else { return 0 };
+        held.source = Some(source.clone());
+        bytes.len()
     }
 
     /// Cuts a block, which gives its memory back.
@@ -78,26 +103,29 @@ impl Block {
 
     /// The bytes, to be changed: in place if no fork has this block, else in a copy.
     pub(crate) fn edit(block: &mut Arc<Self>) -> Result<&mut Vec<u8>, Errno> {
-        block.bytes()?;
+        let bytes = block.bytes()?;
         if Arc::get_mut(block).is_none() {
-            *block = Self::new(block.bytes()?.to_vec());
+            *block = Self::new(bytes.to_vec());
         }
+        drop(bytes);
         let own = Arc::get_mut(block).ok_or(Errno::Io)?;
         own.saved = OnceLock::new();
-        own.source = None;
-        own.bytes.get_mut().ok_or(Errno::Io)
+        let held = own.held.get_mut().unwrap_or_else(PoisonError::into_inner);
+        held.source = None;
+        held.bytes.as_mut().map(Arc::make_mut).ok_or(Errno::Io)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MemoryChunks;
 
     #[test]
     fn a_block_that_was_cut_keeps_no_memory_that_nobody_pays_for() {
         let mut block = Block::new(vec![1; BLOCK]);
         Block::cut(&mut block, 3).unwrap();
-        assert_eq!(block.bytes().unwrap(), [1, 1, 1]);
+        assert_eq!(*block.bytes().unwrap(), [1, 1, 1]);
         assert!(Block::edit(&mut block).unwrap().capacity() < 100);
     }
 
@@ -111,5 +139,24 @@ mod tests {
         assert_ne!(changed, id);
         Block::edit(&mut block).unwrap()[0] = 1;
         assert_eq!(block.id().unwrap(), id);
+    }
+
+    #[test]
+    fn what_was_let_go_comes_back_and_what_was_never_saved_stays() {
+        let chunks = MemoryChunks::default();
+        let source: Arc<dyn ChunkSource> = Arc::new(chunks.clone());
+        let mut block = Block::new(vec![7; 100]);
+        assert_eq!((block.let_go(&source), block.here()), (0, Some(100)));
+        chunks.replace(block.id().unwrap(), vec![7; 100]);
+        let shared = block.clone();
+        assert_eq!((block.let_go(&source), shared.here()), (100, None));
+        assert_eq!(block.let_go(&source), 0);
+        // Somebody who has the bytes keeps them; a change is made to a copy that has no name.
+        let before = shared.bytes().unwrap();
+        Block::edit(&mut block).unwrap()[0] = 8;
+        assert_eq!((before[0], block.bytes().unwrap()[0], block.let_go(&source)), (7, 8, 0));
+        shared.let_go(&source);
+        chunks.replace(shared.id().unwrap(), vec![8; 100]);
+        assert_eq!(shared.bytes(), Err(Errno::Io));
     }
 }

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use crate::block::{BLOCK, Block};
+use crate::format::SMALL;
 use crate::map::Map;
-use crate::{Errno, Quota};
+use crate::{ChunkSource, Errno, Quota};
 
 /// A block's size as an offset.
 const STEP: u64 = BLOCK as u64;
@@ -46,6 +47,31 @@ impl Content {
         same && self.size == copy.size
     }
 
+    /// The bytes of a content that has but one small block, and that first: it is saved within the record of its node. A block
+    /// that is not here is not fetched for it.
+    ///
+    /// # Errors
+    /// `Io`, which no block that is here answers.
+    pub(crate) fn small(&self) -> Result<Option<Arc<Vec<u8>>>, Errno> {
+        match (self.blocks.len(), self.blocks.iter().next()) {
+            (1, Some((0, block))) if block.here().is_some_and(|len| len <= SMALL) => block.bytes().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Bytes that are in memory.
+    pub(crate) fn here(&self) -> u64 {
+        self.blocks.iter().filter_map(|(_, block)| block.here()).sum::<usize>() as u64
+    }
+
+    /// Lets go of the blocks that a save of this content has put into a store: how many bytes.
+    pub(crate) fn let_go(&self, source: &Arc<dyn ChunkSource>) -> u64 {
+        match self.small() {
+            Ok(None) => self.blocks.iter().map(|(_, block)| block.let_go(source)).sum::<usize>() as u64,
+            _ => 0,
+        }
+    }
+
     /// The blocks that are not holes, by their number.
     pub(crate) fn blocks(&self) -> &Map<u32, Arc<Block>> {
         &self.blocks
@@ -65,7 +91,8 @@ impl Content {
             let start = u64::from(*index) * STEP;
             let skip = usize::try_from(offset.saturating_sub(start)).map_err(|_| Errno::FileTooLarge)?;
             let at = usize::try_from(start.saturating_sub(offset)).map_err(|_| Errno::FileTooLarge)?;
-            let from = block.bytes()?.get(skip..).unwrap_or_default();
+            let held = block.bytes()?;
+            let from = held.get(skip..).unwrap_or_default();
             let to = bytes.get_mut(at..).unwrap_or_default();
             let both = from.len().min(to.len());
             if let (Some(to), Some(from)) = (to.get_mut(..both), from.get(..both)) {

@@ -3,6 +3,7 @@
 //! Owns: the walk from a root over all that it names. Does not own: removing the others; the store does that.
 
 use dormouse_core::Result;
+use dormouse_core::sandbox::Reached;
 use serde::de::DeserializeOwned;
 
 use crate::format::{self, BlockRecord, BodyRecord, NameRecord, NodeRecord, Pages, damaged};
@@ -10,25 +11,23 @@ use crate::load::LEVELS;
 use crate::save::Root;
 use crate::{ChunkId, ChunkSource};
 
-/// Names every chunk of a saved tree to `visit`, which answers whether it sees the chunk for the first time. What a known
-/// chunk names is not visited again, so one set over many roots makes the walk as long as what they do not share.
-///
-/// A store that removes all other chunks keeps [`ChunkSink::has`](crate::ChunkSink::has) true if it removes them at once.
+/// Notes every chunk of a saved tree. What is noted already is not followed again, so one set over many roots makes the walk
+/// as long as what they do not share.
 ///
 /// # Errors
 /// `internal` naming the damage. Blocks are named, not read.
-pub fn reachable(root: Root, source: &dyn ChunkSource, visit: &mut dyn FnMut(ChunkId) -> bool) -> Result<()> {
-    if !visit(root.0) {
+pub fn reachable(root: Root, source: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {
+    if !reached.branch(root.0) {
         return Ok(());
     }
     let head = format::decode_head(&format::fetch(source, &root.0)?, &root.0)?;
-    let mut reach = Reach { source, visit };
+    let mut reach = Reach { source, reached };
     reach.pages(head.nodes, &mut Reach::node)
 }
 
 struct Reach<'a> {
     source: &'a dyn ChunkSource,
-    visit: &'a mut dyn FnMut(ChunkId) -> bool,
+    reached: &'a mut Reached,
 }
 
 type Each<'a, 'r, R> = &'a mut dyn FnMut(&mut Reach<'r>, R) -> Result<()>;
@@ -44,7 +43,7 @@ impl<'r> Reach<'r> {
 
     fn page<R: DeserializeOwned>(&mut self, id: ChunkId, levels: u32, each: Each<'_, 'r, R>) -> Result<()> {
         let levels = levels.checked_sub(1).ok_or_else(|| damaged(format!("chunk {id} lies too deep")))?;
-        if !(self.visit)(id) {
+        if !self.reached.branch(id) {
             return Ok(());
         }
         match format::decode(&format::fetch(self.source, &id)?, &id)? {
@@ -66,7 +65,7 @@ impl<'r> Reach<'r> {
     }
 
     fn block(&mut self, record: BlockRecord) -> Result<()> {
-        (self.visit)(record.id);
+        self.reached.leaf(record.id);
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use dormouse_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
-use crate::format::{self, BlockRecord, BodyRecord, FEW, Head, NameRecord, NodeRecord, Pages, SMALL};
+use crate::format::{self, BlockRecord, BodyRecord, FEW, Head, NameRecord, NodeRecord, Pages};
 use crate::map::{Body as PageBody, Map, Page};
 use crate::node::{Body, Entry, Ino, Node};
 use crate::tree::Tree;
@@ -111,8 +111,8 @@ impl<'s> Save<'s> {
                 parent: folder.parent,
                 names: self.pages(&folder.entries, &mut Self::name)?,
             },
-            Body::File(content) => match small(content.blocks())? {
-                Some(bytes) => BodyRecord::Small { size: content.size(), bytes },
+            Body::File(content) => match content.small().map_err(lost)? {
+                Some(bytes) => BodyRecord::Small { size: content.size(), bytes: bytes.to_vec() },
                 None => BodyRecord::File {
                     size: content.size(),
                     blocks: self.pages(content.blocks(), &mut Self::block)?,
@@ -130,20 +130,9 @@ impl<'s> Save<'s> {
     fn block(&mut self, index: &u32, block: &Arc<Block>) -> Result<BlockRecord> {
         let id = block.id().map_err(lost)?;
         if !self.has(&id)? {
-            self.put(&id, block.bytes().map_err(lost)?)?;
+            self.put(&id, &block.bytes().map_err(lost)?)?;
         }
         Ok(BlockRecord { index: *index, id })
-    }
-}
-
-/// The bytes of a file that has but one small block, and that first. A block that is still in a store is not fetched.
-fn small(blocks: &Map<u32, Arc<Block>>) -> Result<Option<Vec<u8>>> {
-    match (blocks.len(), blocks.iter().next()) {
-        (1, Some((0, block))) if block.is_here() => {
-            let bytes = block.bytes().map_err(lost)?;
-            Ok((bytes.len() <= SMALL).then(|| bytes.to_vec()))
-        }
-        _ => Ok(None),
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::content::Content;
 use crate::map::Map;
 use crate::node::{Body, Entry, Folder, Ino, Node, ROOT};
-use crate::{Errno, Quota, Stat, Times, Usage};
+use crate::{ChunkSource, Errno, Quota, Stat, Times, Usage};
 
 /// A sandbox's files as they were at one moment.
 ///
@@ -54,6 +54,24 @@ impl Tree {
     /// What it holds. Exact after every operation; files that have no name but are open count until they are closed.
     pub fn usage(&self) -> Usage {
         self.used
+    }
+
+    /// Bytes of its files that are in memory, those that it shares with other trees included.
+    pub fn in_memory(&self) -> u64 {
+        self.contents().map(Content::here).sum()
+    }
+
+    /// Lets go of the bytes of files that can be read again from `source`, in this tree and in all that share them: how many.
+    /// To be called when the whole tree was saved there, for a store that keeps it for as long as any of these trees lives.
+    pub fn let_go(&self, source: &Arc<dyn ChunkSource>) -> u64 {
+        self.contents().map(|content| content.let_go(source)).sum()
+    }
+
+    fn contents(&self) -> impl Iterator<Item = &Content> {
+        self.nodes.iter().filter_map(|(_, node)| match &node.body {
+            Body::File(content) => Some(content),
+            _ => None,
+        })
     }
 
     pub(crate) fn node(&self, ino: Ino) -> Result<&Node, Errno> {

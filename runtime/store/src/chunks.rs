@@ -5,9 +5,10 @@ use std::sync::Arc;
 use dormouse_core::Result;
 use dormouse_core::sandbox::chunk::damaged;
 use dormouse_core::sandbox::{ChunkId, ChunkSource};
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::database::{Database, Reader};
+use crate::doomed;
 use crate::fault::Answer;
 use crate::pack::Packed;
 
@@ -30,34 +31,63 @@ fn one(reader: &mut Reader, id: &ChunkId) -> Answer<Option<Vec<u8>>> {
     Ok(Some(reader.unpacker.unpack(id, row.get(0)?, row.get(1)?, data)?))
 }
 
-/// Whether a chunk is there.
+/// Whether a chunk is there, and not doomed.
 pub(crate) fn has(connection: &Connection, id: &ChunkId) -> Answer<bool> {
-    let mut statement = connection.prepare_cached("SELECT 1 FROM chunks WHERE id = ?1")?;
+    let sql = "SELECT 1 FROM chunks WHERE id = ?1 AND NOT (\
+               EXISTS (SELECT 1 FROM doomed WHERE number = 0) AND \
+               EXISTS (SELECT 1 FROM doomed WHERE number = chunks.number))";
+    let mut statement = connection.prepare_cached(sql)?;
     Ok(statement.query_row([id.as_bytes()], |_| Ok(())).optional()?.is_some())
 }
 
-/// Adds a chunk, unless it is there.
+/// Adds a chunk after those that it names, unless it is there and not doomed.
 pub(crate) fn insert(connection: &Connection, id: &ChunkId, packed: &Packed) -> Answer<()> {
-    let sql = "INSERT INTO chunks (id, form, size, data) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
+    if let Some(number) = number_of_doomed(connection, id)? {
+        // It gets another number: what it names may just have been added too, and has to have a lower one.
+        doomed::spare(connection, [number])?;
+        connection.prepare_cached("DELETE FROM chunks WHERE number = ?1")?.execute([number])?;
+    }
+    let sql = "INSERT INTO chunks (number, id, form, size, data) VALUES (1 + max(\
+               coalesce((SELECT used FROM numbers), 0), (SELECT coalesce(max(number), 0) FROM chunks)\
+               ), ?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
     let size = i64::try_from(packed.size).unwrap_or(i64::MAX);
     connection.prepare_cached(sql)?.execute((id.as_bytes(), packed.form, size, packed.data.as_slice()))?;
     Ok(())
 }
 
-/// At most `most` ids of chunks after `last`, in their order.
-pub(crate) fn after(connection: &Connection, last: Option<&ChunkId>, most: i64) -> Answer<Vec<ChunkId>> {
+/// The number of a chunk that is there and doomed.
+fn number_of_doomed(connection: &Connection, id: &ChunkId) -> Answer<Option<i64>> {
+    let sql = "SELECT number FROM chunks WHERE id = ?1 AND EXISTS (SELECT 1 FROM doomed WHERE number = 0) \
+               AND EXISTS (SELECT 1 FROM doomed WHERE number = chunks.number)";
+    Ok(connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| row.get(0)).optional()?)
+}
+
+/// A chunk's number, which grows with each that is added, and its name.
+pub(crate) type Numbered = (i64, ChunkId);
+
+/// The number of the latest chunk; 0: there is none.
+pub(crate) fn latest(connection: &Connection) -> Answer<i64> {
+    let mut statement = connection.prepare_cached("SELECT coalesce(max(number), 0) FROM chunks")?;
+    Ok(statement.query_row((), |row| row.get(0))?)
+}
+
+/// At most `most` chunks after the name `last`, in the order of their names.
+pub(crate) fn after(connection: &Connection, last: Option<&ChunkId>, most: i64) -> Answer<Vec<Numbered>> {
     // Only the index is read, no chunk.
-    let sql = "SELECT id FROM chunks WHERE id > ?1 ORDER BY id LIMIT ?2";
+    let sql = "SELECT number, id FROM chunks WHERE id > ?1 ORDER BY id LIMIT ?2";
     let last: &[u8] = last.map_or(&[], |id| id.as_bytes());
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map((last, most), |row| Ok(ChunkId::from_bytes(row.get(0)?)))?;
+    let rows = statement.query_map((last, most), numbered)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Removes a chunk; returns its bytes on the disk, if it was there.
-pub(crate) fn remove(connection: &Connection, id: &ChunkId) -> Answer<Option<u64>> {
-    let sql = "DELETE FROM chunks WHERE id = ?1 RETURNING length(data)";
-    let mut statement = connection.prepare_cached(sql)?;
-    let bytes: Option<i64> = statement.query_row([id.as_bytes()], |row| row.get(0)).optional()?;
-    Ok(bytes.map(|bytes| u64::try_from(bytes).unwrap_or_default()))
+/// Chunks that were added after the one of that number.
+pub(crate) fn since(connection: &Connection, number: i64) -> Answer<Vec<Numbered>> {
+    let mut statement = connection.prepare_cached("SELECT number, id FROM chunks WHERE number > ?1")?;
+    let rows = statement.query_map([number], numbered)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn numbered(row: &Row<'_>) -> rusqlite::Result<Numbered> {
+    Ok((row.get(0)?, ChunkId::from_bytes(row.get(1)?)))
 }

@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use crate::fault::Answer;
 use crate::folder::Folder;
 use crate::pack::Unpacker;
+use crate::reserve::Reserve;
 use crate::schema;
 
 /// Readers that are kept when nobody uses them.
@@ -33,6 +34,7 @@ pub(crate) struct Database {
     path: PathBuf,
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Reader>>,
+    reserve: Reserve,
 }
 
 /// What a reader needs: a connection, and the room in which chunks are unpacked.
@@ -44,6 +46,17 @@ pub(crate) struct Reader {
 impl Database {
     /// Opens it, brings it to this version and checks it.
     pub(crate) fn open(folder: &Folder, most_bytes: Option<u64>) -> Answer<Self> {
+        let reserve = folder.reserve();
+        let database = match Self::open_now(folder, most_bytes) {
+            // What is on a full disk can be looked at and removed.
+            Err(fault) if fault.is_full() && reserve.give_up() => Self::open_now(folder, most_bytes)?,
+            opened => opened?,
+        };
+        reserve.fill();
+        Ok(database)
+    }
+
+    fn open_now(folder: &Folder, most_bytes: Option<u64>) -> Answer<Self> {
         let path = folder.database();
         // Two processes that make or migrate the same database would find each other's half.
         let lock = folder.locked("open.lock")?;
@@ -56,7 +69,8 @@ impl Database {
         schema::migrate(&mut writer)?;
         drop(lock);
         schema::check(&writer)?;
-        Ok(Self { path, writer: Mutex::new(writer), readers: Mutex::default() })
+        let (writer, reserve) = (Mutex::new(writer), folder.reserve());
+        Ok(Self { path, writer, readers: Mutex::default(), reserve })
     }
 
     /// One transaction that no other process writes beside. It is kept when `work` succeeds, else undone.
@@ -67,6 +81,30 @@ impl Database {
         let answer = work(&transaction)?;
         transaction.commit()?;
         Ok(answer)
+    }
+
+    /// As [`Database::write`], for what makes room. On a disk that is full the log is worked off, and if that does not help the
+    /// reserve is given up for it.
+    pub(crate) fn clear<T>(&self, work: impl Fn(&Transaction<'_>) -> Answer<T>) -> Answer<T> {
+        let full = match self.write(&work) {
+            Err(fault) if fault.is_full() => fault,
+            done => return done,
+        };
+        tracing::debug!(?full, "removing from a full disk");
+        // The log begins anew when all of it is in the database; that it cannot all be is seen at the next try.
+        let _ = self.work_off();
+        match self.write(&work) {
+            Err(fault) if fault.is_full() && self.reserve.give_up() => {
+                let _ = self.work_off();
+                self.write(&work)
+            }
+            done => done,
+        }
+    }
+
+    /// Brings what is in the log into the database, as far as no reader needs it there.
+    pub(crate) fn work_off(&self) -> Answer<()> {
+        self.plain(|connection| Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?))
     }
 
     /// The connection that writes, without a transaction.

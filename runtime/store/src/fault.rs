@@ -34,6 +34,18 @@ impl From<Fault> for Error {
     }
 }
 
+impl Fault {
+    /// Whether there was no room on the disk.
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self, Self::Sql(error) if error.sqlite_error().is_some_and(full))
+    }
+}
+
+/// The index of the log, too, has to find room: it says so in words of its own.
+fn full(cause: &ffi::Error) -> bool {
+    cause.code == Sql::DiskFull || cause.extended_code == ffi::SQLITE_IOERR_SHMSIZE
+}
+
 /// The error for a database that does not hold together.
 pub(crate) fn broken(what: &str) -> Error {
     Error::new(ErrorCode::StateDamaged, format!("the database of the state folder is damaged: {what}"))
@@ -54,9 +66,10 @@ fn told(error: rusqlite::Error) -> Error {
         Sql::NotADatabase => broken("the file is not a database"),
         Sql::DatabaseCorrupt => broken("its pages do not fit together"),
         Sql::SystemIoFailure if short => broken("it is shorter than it was"),
-        Sql::DiskFull => unavailable(
+        _ if full(&cause) => unavailable(
             "is full",
-            "make room on its disk, raise its bound, or remove checkpoints and sandboxes",
+            "remove checkpoints (sandbox_remove_checkpoint) and sandboxes (sandbox_destroy), which works on a full disk \
+             too; or make room on its disk, or raise its bound (`--quota saved-in-all=SIZE`)",
         ),
         Sql::ReadOnly | Sql::CannotOpen | Sql::PermissionDenied => {
             unavailable("cannot be written", "choose a state folder that you can write, on a local disk")
@@ -91,6 +104,7 @@ mod tests {
         }
         for sql in [
             ffi::SQLITE_FULL,
+            ffi::SQLITE_IOERR_SHMSIZE,
             ffi::SQLITE_READONLY,
             ffi::SQLITE_CANTOPEN,
             ffi::SQLITE_IOERR_WRITE,

@@ -2,12 +2,16 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use dormouse_core::{Error, ErrorCode, Result};
 
 use crate::fault::broken;
+use crate::reserve::Reserve;
+
+/// Held while a process sweeps; its content is the bytes that were used on the disk after the last sweep.
+const SWEEP_LOCK: &str = "sweep.lock";
 
 /// The places of a state folder.
 #[derive(Clone, Debug)]
@@ -37,6 +41,31 @@ impl Folder {
         self.root.join("locks")
     }
 
+    /// Room that is kept for removing.
+    pub(crate) fn reserve(&self) -> Reserve {
+        Reserve(self.root.join("reserve"))
+    }
+
+    /// Takes the lock of sweeps. None: another has it.
+    pub(crate) fn sweeping(&self) -> Result<Option<File>> {
+        self.try_locked(SWEEP_LOCK)
+    }
+
+    /// Notes in the lock of sweeps what is used on the disk after one. A note that cannot be made is no harm: the next sweep comes
+    /// a little sooner.
+    pub(crate) fn note_swept(&self, lock: &File, used: u64) {
+        let note = format!("{used}\n");
+        let written = lock.set_len(0).and_then(|()| lock.write_all_at(note.as_bytes(), 0));
+        if let Err(error) = written {
+            tracing::debug!(%error, "how much a sweep has left is not noted");
+        }
+    }
+
+    /// What was used on the disk after the last sweep, if there was one.
+    pub(crate) fn swept(&self) -> Option<u64> {
+        fs::read_to_string(self.root.join(SWEEP_LOCK)).ok()?.trim().parse().ok()
+    }
+
     /// A lock of the folder as a whole, which is waited for. Dropping it gives it back.
     pub(crate) fn locked(&self, name: &str) -> Result<File> {
         let path = self.root.join(name);
@@ -46,7 +75,7 @@ impl Folder {
     }
 
     /// A lock of the folder as a whole. None: another has it.
-    pub(crate) fn try_locked(&self, name: &str) -> Result<Option<File>> {
+    fn try_locked(&self, name: &str) -> Result<Option<File>> {
         let path = self.root.join(name);
         let file = lock_file(&path).map_err(|error| unavailable(&path, "it cannot be opened", error))?;
         match file.try_lock() {

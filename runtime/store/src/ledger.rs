@@ -1,20 +1,21 @@
 //! The port, verb by verb.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use dormouse_core::sandbox::{
-    Checkpoint, CheckpointId, ChunkSource, Created, Handle, Lease, Ledger, NewCheckpoint, Owner, Phase,
-    Quota, Reach, Sandbox, SandboxId, Snapshot, Swept, Timestamp,
+    Checkpoint, CheckpointId, ChunkSource, Created, Disk, Handle, Lease, Ledger, NewCheckpoint, Owner, Phase,
+    Quota, Reach, Sandbox, SandboxId, SavedState, Snapshot, Stored, Swept, Timestamp,
 };
 use dormouse_core::{Error, ErrorCode, Result};
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, Transaction};
 
 use crate::chunks::Chunks;
 use crate::fault::Answer;
 use crate::lease::Held;
 use crate::row::{integer, word};
 use crate::store::Store;
-use crate::{checkpoints, records, save, sweep};
+use crate::{checkpoints, records, save, sweep, usage};
 
 impl Ledger for Store {
     fn create(&self, sandbox: &Sandbox, quota: &Quota) -> Result<Created> {
@@ -32,9 +33,12 @@ impl Ledger for Store {
     }
 
     fn create_all(&self, sandboxes: &[Sandbox], quota: &Quota) -> Result<()> {
-        Ok(self
-            .database
-            .write(|transaction| sandboxes.iter().try_for_each(|sandbox| add(transaction, sandbox, quota)))?)
+        Ok(self.database.write(|transaction| {
+            if let Some(first) = sandboxes.first() {
+                room(transaction, first, sandboxes.len(), quota)?;
+            }
+            sandboxes.iter().try_for_each(|sandbox| add(transaction, sandbox, quota))
+        })?)
     }
 
     fn by_id(&self, id: &SandboxId) -> Result<Option<Sandbox>> {
@@ -73,8 +77,8 @@ impl Ledger for Store {
     }
 
     fn update(&self, sandbox: &Sandbox, state: Option<&dyn Snapshot>) -> Result<Sandbox> {
-        let state = state.filter(|_| sandbox.phase != Phase::Destroyed);
-        Ok(save::with(&self.database, state, |transaction, saved| {
+        let gone = sandbox.phase == Phase::Destroyed;
+        let change = |transaction: &Transaction<'_>, saved: Option<SavedState>| {
             let there = records::one(transaction, records::BY_ID, &sandbox.owner, sandbox.id.as_str())?
                 .ok_or_else(|| records::unknown(sandbox.id.as_str()))?;
             if there.generation != sandbox.generation {
@@ -85,7 +89,7 @@ impl Ledger for Store {
                 generation: sandbox.generation.saturating_add(1),
                 ..sandbox.clone()
             };
-            if sandbox.phase == Phase::Destroyed {
+            if gone {
                 records::remove(transaction, &sandbox.id)?;
                 return Ok(next);
             }
@@ -101,7 +105,11 @@ impl Ledger for Store {
             }
             records::replace(transaction, &next)?;
             Ok(next)
-        })?)
+        };
+        Ok(match gone {
+            true => self.database.clear(|transaction| change(transaction, None))?,
+            false => save::with(&self.database, state, change)?,
+        })
     }
 
     fn add_checkpoint(
@@ -111,14 +119,14 @@ impl Ledger for Store {
         quota: &Quota,
     ) -> Result<Checkpoint> {
         Ok(save::with(&self.database, Some(state), |transaction, saved| {
-            let mut there = transaction.prepare_cached("SELECT 1 FROM sandboxes WHERE id = ?1")?;
-            let id = checkpoint.sandbox.as_str();
-            there.query_row([id], |_| Ok(())).optional()?.ok_or_else(|| records::unknown(id))?;
+            let there = records::by_id(transaction, &checkpoint.sandbox)?
+                .ok_or_else(|| records::unknown(checkpoint.sandbox.as_str()))?;
             let count = checkpoints::count(transaction, &checkpoint.sandbox)?;
-            within(count, quota.checkpoints, "checkpoints of one sandbox")?;
+            Quota::check_count(count, 1, quota.checkpoints, "checkpoints of one sandbox")?;
             let state = saved.ok_or_else(|| Error::new(ErrorCode::Internal, "a checkpoint without state"))?;
             let made = Checkpoint { label: checkpoint.clone(), state };
             checkpoints::insert(transaction, &made)?;
+            usage::check(transaction, &there.owner, quota)?;
             Ok(made)
         })?)
     }
@@ -132,7 +140,15 @@ impl Ledger for Store {
     }
 
     fn remove_checkpoint(&self, id: &CheckpointId) -> Result<()> {
-        Ok(self.database.write(|transaction| checkpoints::remove(transaction, id))?)
+        Ok(self.database.clear(|transaction| checkpoints::remove(transaction, id))?)
+    }
+
+    fn stored(&self, owner: &Owner) -> Result<Stored> {
+        Ok(self.database.read(|reader| usage::stored(&reader.connection, owner))?)
+    }
+
+    fn disk(&self) -> Result<Disk> {
+        Ok(self.database.read(|reader| usage::disk(&reader.connection, &self.folder))?)
     }
 
     fn chunks(&self) -> Arc<dyn ChunkSource> {
@@ -143,8 +159,8 @@ impl Ledger for Store {
         Ok(Held::take(&self.folder.locks().join(id.as_str()))?.map(Held::boxed))
     }
 
-    fn sweep(&self, reach: Reach<'_>) -> Result<Swept> {
-        Ok(sweep::run(self, reach)?)
+    fn sweep(&self, reach: Reach<'_>, until: Option<Instant>) -> Result<Swept> {
+        Ok(sweep::run(self, reach, until)?)
     }
 }
 
@@ -168,15 +184,6 @@ fn free_name(connection: &Connection, sandbox: &Sandbox) -> Answer<()> {
     }
 }
 
-fn within(count: u32, most: u32, what: &str) -> Answer<()> {
-    if count < most {
-        return Ok(());
-    }
-    Err(Error::new(ErrorCode::QuotaExceeded, format!("there are {count} {what}, at most {most} are allowed"))
-        .with_hint("remove one that is not needed, or have the operator raise the quota")
-        .into())
-}
-
 fn conflict() -> Error {
     Error::new(ErrorCode::Conflict, "the sandbox was changed at the same time")
         .with_hint("look at it again, then try again")
@@ -188,11 +195,17 @@ fn add(transaction: &Connection, sandbox: &Sandbox, quota: &Quota) -> Answer<()>
         return Err(Error::new(ErrorCode::InvalidState, "a sandbox cannot begin as destroyed").into());
     }
     free_name(transaction, sandbox)?;
-    let (own, all) = records::count(transaction, &sandbox.owner)?;
-    within(own, quota.per_owner, "sandboxes of one owner")?;
-    within(all, quota.in_all, "sandboxes in all")?;
+    room(transaction, sandbox, 1, quota)?;
     if let Some(state) = &sandbox.state {
         records::held(transaction, state)?;
     }
-    records::insert(transaction, sandbox)
+    records::insert(transaction, sandbox)?;
+    usage::check(transaction, &sandbox.owner, quota)
+}
+
+/// Whether there may be so many more of the owner's.
+fn room(transaction: &Connection, sandbox: &Sandbox, more: usize, quota: &Quota) -> Answer<()> {
+    let (own, all) = records::count(transaction, &sandbox.owner)?;
+    Quota::check_count(own, more, quota.per_owner, "sandboxes of one owner")?;
+    Ok(Quota::check_count(all, more, quota.in_all, "sandboxes in all")?)
 }

@@ -13,23 +13,30 @@
 //! | how is a chunk laid down and read | [`pack`], [`chunks`] |
 //! | how does a state come in with its record | [`save`] |
 //! | who may change a sandbox | [`lease`] |
-//! | what goes, and when | [`sweep`] |
+//! | what goes, and when | [`sweep`], [`doomed`] |
+//! | how much is there, and may there be more | [`usage`], [`disk`] |
+//! | how is room made on a full disk | [`reserve`] |
 //! | the port | [`store`], [`ledger`] |
 
 mod checkpoints;
 mod chunks;
 mod database;
+mod disk;
+mod doomed;
 mod fault;
 mod folder;
 mod lease;
 mod ledger;
 mod pack;
 mod records;
+mod reserve;
 mod row;
 mod save;
 mod schema;
 mod store;
 mod sweep;
+mod usage;
 
+pub use disk::room;
 pub use schema::VERSION;
 pub use store::{Settings, Store};

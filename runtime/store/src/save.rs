@@ -43,11 +43,9 @@ pub(crate) fn with<T>(
             if !missing.is_empty() {
                 return Ok(Err(missing));
             }
-            let answer = work(transaction, Some(state))?;
-            for (id, packed) in &draft.waiting {
-                chunks::insert(transaction, id, packed)?;
-            }
-            Ok(Ok(answer))
+            // First, so that the record's quota sees what they take.
+            draft.add(transaction)?;
+            Ok(Ok(work(transaction, Some(state))?))
         })?;
         match done {
             Ok(answer) => return Ok(answer),
@@ -67,6 +65,8 @@ struct Draft<'a> {
     waiting: HashMap<ChunkId, Packed>,
     /// Those of them that were asked for in this round. Another may name what a sweep took after it was packed.
     asked: HashSet<ChunkId>,
+    /// The same in their order: each after those that it names.
+    order: Vec<ChunkId>,
     /// Bytes of what is packed.
     bytes: usize,
     /// There when it was looked for, or written ahead.
@@ -84,6 +84,7 @@ impl<'a> Draft<'a> {
             packer: Packer::new()?,
             waiting: HashMap::new(),
             asked: HashSet::new(),
+            order: Vec::new(),
             bytes: 0,
             found: HashSet::new(),
             absent: HashSet::new(),
@@ -107,7 +108,17 @@ impl<'a> Draft<'a> {
             self.found.remove(id);
         }
         self.asked.clear();
+        self.order.clear();
         self.spills = false;
+    }
+
+    /// Adds what was asked for in this round, each chunk after those that it names.
+    fn add(&self, transaction: &Transaction<'_>) -> Answer<()> {
+        let waiting = self.order.iter().filter_map(|id| Some((id, self.waiting.get(id)?)));
+        for (id, packed) in waiting {
+            chunks::insert(transaction, id, packed)?;
+        }
+        Ok(())
     }
 
     /// Whether the chunk will be there with all that it names.
@@ -135,7 +146,7 @@ impl<'a> Draft<'a> {
         let whole = self.database.write(|transaction| {
             let whole = self.missing(transaction)?.is_empty();
             if whole {
-                self.waiting.iter().try_for_each(|(id, packed)| chunks::insert(transaction, id, packed))?;
+                self.add(transaction)?;
             }
             Ok(whole)
         })?;
@@ -145,6 +156,7 @@ impl<'a> Draft<'a> {
         }
         self.found.extend(self.waiting.drain().map(|(id, _)| id));
         self.asked.clear();
+        self.order.clear();
         self.bytes = 0;
         Ok(())
     }
@@ -156,6 +168,7 @@ impl ChunkSink for Draft<'_> {
             return Ok(());
         }
         self.asked.insert(*id);
+        self.order.push(*id);
         if self.waiting.contains_key(id) {
             return Ok(());
         }

@@ -13,7 +13,7 @@ pub const VERSION: usize = STEPS.len();
 const APPLICATION: i64 = 0x444F_524D;
 
 /// What leads from each version to the next. A step that was ever released is never changed.
-const STEPS: [&str; 1] = [
+const STEPS: [&str; 2] = [
     // Every row of the first two tables ends with a seal over its other columns, see `row`.
     "CREATE TABLE sandboxes (
         id TEXT NOT NULL PRIMARY KEY,
@@ -56,6 +56,11 @@ const STEPS: [&str; 1] = [
         size INTEGER NOT NULL,
         data BLOB NOT NULL
     ) STRICT;",
+    // Chunks that are to be removed, and what is known of all chunks' numbers, see `doomed`. Until now chunks that were added
+    // together had numbers in no order.
+    "CREATE TABLE doomed (number INTEGER PRIMARY KEY) STRICT;
+    CREATE TABLE numbers (unordered INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
+    INSERT INTO numbers SELECT coalesce(max(number), 0), coalesce(max(number), 0) FROM chunks;",
 ];
 
 /// Fills an empty database.

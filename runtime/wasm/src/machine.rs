@@ -333,6 +333,10 @@ impl Machine for WasmMachine {
         self.interpreters.values().filter(|one| one.is_awake()).count() + usize::from(more)
     }
 
+    fn memory(&self) -> u64 {
+        self.interpreters.values().map(Interpreter::memory).sum::<u64>() + self.files.0.in_memory()
+    }
+
     fn awake(&self) -> Vec<Language> {
         let awake = self.interpreters.iter().filter(|(_, interpreter)| interpreter.is_awake());
         awake.map(|(language, _)| language.clone()).collect()

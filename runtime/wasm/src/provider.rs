@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{ChunkId, ChunkSource, Machine, SandboxSpec, SavedState, Snapshot};
+use dormouse_core::sandbox::{ChunkSource, Machine, Reached, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::{CommandRequest, Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
 use dormouse_files::Quota;
 use wasmtime::component::Component;
@@ -231,8 +231,8 @@ impl Provider for WasmProvider {
         Ok(Arc::new(WasmSnapshot::load(state, &chunks, quota)?))
     }
 
-    fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
-        WasmSnapshot::reach(state, chunks)
+    fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {
+        WasmSnapshot::reach(state, chunks, reached)
     }
 
     async fn command(&self, request: CommandRequest) -> Result<Outcome> {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use dormouse_core::sandbox::chunk::{self, damaged};
-use dormouse_core::sandbox::{ChunkId, ChunkSink, ChunkSource, SavedState, Snapshot};
+use dormouse_core::sandbox::{ChunkId, ChunkSink, ChunkSource, Reached, SavedState, Snapshot};
 use dormouse_core::{Error, ErrorCode, Language, Result};
 use dormouse_files::{Quota, Root, Tree};
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,11 @@ impl Kept {
     /// Bytes of its pages.
     fn bytes(&self) -> u64 {
         self.head.pages.saturating_mul(PAGE as u64)
+    }
+
+    /// Bytes of its pages that are in memory.
+    pub(crate) fn in_memory(&self) -> u64 {
+        self.here.get().map_or(0, |_| self.bytes())
     }
 
     /// The guest that it belongs to, by SHA-256.
@@ -222,21 +227,26 @@ impl WasmSnapshot {
         Ok(Self { interpreters, tree })
     }
 
-    /// Names every chunk of a saved state.
+    /// Notes every chunk of a saved state.
     ///
     /// # Errors
     /// `state_damaged`.
-    pub(crate) fn reach(state: &SavedState, source: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
+    pub(crate) fn reach(state: &SavedState, source: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {
+        if !reached.branch(state.root) {
+            return Ok(());
+        }
         let manifest = manifest(state, source)?;
-        let mut ids = std::collections::HashSet::from([state.root]);
         for (_, index) in manifest.interpreters.iter().flatten() {
-            ids.extend(regions(index, source)?.into_iter().map(|(_, id)| id));
-            ids.extend(index);
+            for id in index {
+                if reached.branch(*id) {
+                    regions(&[*id], source)?.into_iter().for_each(|(_, id)| reached.leaf(id));
+                }
+            }
         }
-        if let Some(root) = manifest.files {
-            dormouse_files::reachable(root, source, &mut |id| ids.insert(id))?;
+        match manifest.files {
+            Some(root) => dormouse_files::reachable(root, source, reached),
+            None => Ok(()),
         }
-        Ok(ids.into_iter().collect())
     }
 }
 
@@ -308,6 +318,10 @@ impl Snapshot for WasmSnapshot {
     fn bytes(&self) -> u64 {
         let interpreters = self.interpreters.iter().flat_map(BTreeMap::values).map(|kept| kept.bytes());
         interpreters.sum::<u64>() + self.tree.as_ref().map_or(0, |tree| tree.usage().bytes)
+    }
+
+    fn let_go(&self, source: &Arc<dyn ChunkSource>) -> u64 {
+        self.tree.as_ref().map_or(0, |tree| tree.let_go(source))
     }
 
     fn closed_files(&self) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{DockerArgs, GitArgs};
+use super::{DockerArgs, GitArgs, QuotaArgs};
 
 /// Where sandboxes are kept.
 #[derive(Args, Debug, Default)]
@@ -17,6 +17,8 @@ pub(crate) struct StateArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) given: GivenArgs,
+    #[command(flatten)]
+    pub(crate) quota: QuotaArgs,
     #[command(flatten)]
     pub(crate) git: GitArgs,
     #[command(flatten)]
@@ -123,6 +125,13 @@ pub(crate) enum SandboxCommand {
         /// Its name or id
         name: String,
     },
+    /// Remove one of its checkpoints for good
+    RmCheckpoint {
+        /// Its name or id
+        name: String,
+        /// The checkpoint's id or label; of one label the latest
+        checkpoint: String,
+    },
     /// Put it back to a checkpoint; later changes are gone
     Restore {
         /// Its name or id
@@ -169,6 +178,8 @@ pub(crate) enum SandboxCommand {
         /// Its name or id
         name: String,
     },
+    /// Give back to the disk what was removed: other commands do it when there is much, for two seconds at most
+    Sweep,
 }
 
 /// A command line.

@@ -1,6 +1,7 @@
 //! `dormouse doctor`: what works on this machine, and why not.
 
 mod machine;
+mod quotas;
 
 use std::time::Instant;
 
@@ -30,6 +31,7 @@ pub(crate) fn run(place: &PlaceArgs, as_json: bool, docker: &DockerArgs) -> Resu
         works &= row.good == Some(true);
         rows.push(row);
     }
+    rows.push(quotas::row());
     rows.push(containers(docker)?);
     rows.push(absent("network", "not part of this build yet: runs have none"));
     if as_json {

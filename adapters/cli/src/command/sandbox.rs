@@ -8,6 +8,7 @@ mod exec;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
+use std::time::Duration;
 
 use dormouse::sandbox::{Handle, Owner};
 use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Result};
@@ -22,6 +23,9 @@ use crate::settings::{self, Given};
 
 /// Largest file that is copied, in bytes.
 const MAX_COPY: u64 = 256 << 20;
+
+/// Time for sweeping at the end of a command, where there is much to sweep.
+const TIDYING: Duration = Duration::from_secs(2);
 
 /// Sandboxes that one call lists; a listing takes as many calls as it needs.
 const PAGE: u32 = 200;
@@ -40,14 +44,36 @@ pub(crate) fn run(
         }
         SandboxCommand::Exec(arguments) => exec::run(&dormouse, place, &arguments, form),
         SandboxCommand::Cp { from, to } => copy(&dormouse, &from, &to).map(|()| 0).map_err(Failure::from),
+        SandboxCommand::Sweep => return sweep(&dormouse, form),
         other => call(&dormouse, other, Some(&state.given), state.json),
     };
     // Whatever came of it, what has changed is saved.
-    let closed = once::wait(async { dormouse.sandboxes()?.close().await });
+    let closed = once::wait(async {
+        let sandboxes = dormouse.sandboxes()?;
+        let closed = sandboxes.close().await;
+        if let Err(error) = sandboxes.tidy(TIDYING).await {
+            tracing::warn!(%error, "the state folder cannot be swept");
+        }
+        closed
+    });
     match (done, closed) {
         (Ok(_), Err(error)) => Err(error.into()),
         (done, _) => done.or_else(|failure| once::refuse(failure, form)),
     }
+}
+
+/// Sweeps the state folder, however long it takes.
+fn sweep(dormouse: &Dormouse, form: Form) -> std::result::Result<u8, Failure> {
+    let swept = once::wait(async { dormouse.sandboxes()?.sweep().await })?;
+    if form == Form::Json {
+        let told = json!({"chunks": swept.chunks, "bytes": swept.bytes, "whole": swept.whole, "error": null});
+        print::out(&format!("{told}\n"))?;
+    } else if swept.whole {
+        print::out(&format!("{} given back\n", print::size(swept.bytes)))?;
+    } else {
+        print::out("another process is sweeping\n")?;
+    }
+    Ok(0)
 }
 
 fn eval(
@@ -98,6 +124,9 @@ fn meant(command: SandboxCommand, given: Option<&GivenArgs>) -> (&'static str, J
             ("sandbox_checkpoint", json!({"sandbox": name, "name": label}))
         }
         SandboxCommand::Checkpoints { name } => ("sandbox_list_checkpoints", json!({"sandbox": name})),
+        SandboxCommand::RmCheckpoint { name, checkpoint } => {
+            ("sandbox_remove_checkpoint", json!({"sandbox": name, "checkpoint_id": checkpoint}))
+        }
         SandboxCommand::Restore { name, checkpoint } => {
             ("sandbox_restore", json!({"sandbox": name, "checkpoint_id": checkpoint}))
         }
@@ -113,6 +142,7 @@ fn meant(command: SandboxCommand, given: Option<&GivenArgs>) -> (&'static str, J
         SandboxCommand::Rm { name } => ("sandbox_destroy", json!({"sandbox": name})),
         SandboxCommand::Eval { name, code, .. } => ("sandbox_eval", json!({"sandbox": name, "code": code})),
         SandboxCommand::Cp { .. } => ("sandbox_download", json!({})),
+        SandboxCommand::Sweep => ("sandbox_capabilities", json!({})),
     }
 }
 

@@ -40,9 +40,7 @@ impl Serving {
         if let Some(reach) = meant.confined.take() {
             confined(place, reach, meant.state.as_deref())?;
         }
-        let rules = settings::docker::rules(&meant.docker);
-        let rules = settings::given::rules(rules, &meant.policy, meant.mounts.clone());
-        let rules = Rules { awake: meant.awake.unwrap_or(rules.awake), ..rules };
+        let rules = settings::given::rules(meant.rules.clone(), &meant.policy, meant.mounts.clone());
         let mut builder =
             settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
         if let Some(folder) = &meant.state {

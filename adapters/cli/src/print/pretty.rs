@@ -131,13 +131,15 @@ pub(super) fn time(wall: Duration) -> String {
     }
 }
 
-fn size(bytes: u64) -> String {
+/// A number of bytes for people.
+pub(crate) fn size(bytes: u64) -> String {
     // Tenths, in whole numbers: exact for every size.
     let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
     match bytes {
         0..1024 => format!("{bytes} B"),
         1024..1_048_576 => format!("{} KiB", tenths(1 << 10)),
-        _ => format!("{} MiB", tenths(1 << 20)),
+        1_048_576..10_737_418_240 => format!("{} MiB", tenths(1 << 20)),
+        _ => format!("{} GiB", tenths(1 << 30)),
     }
 }
 

@@ -85,7 +85,9 @@ async fn a_state_goes_into_another_container_and_to_another_provider() {
     let mut chunks = MemoryChunks::default();
     let saved = state.save(&mut chunks).unwrap();
     let chunks: Arc<dyn ChunkSource> = Arc::new(chunks);
-    assert!(bench.provider.reach(&saved, chunks.as_ref()).unwrap().contains(&saved.root));
+    let mut reached = dormouse_core::sandbox::Reached::default();
+    bench.provider.reach(&saved, chunks.as_ref(), &mut reached).unwrap();
+    assert!(reached.has(&saved.root));
     let loaded = bench.provider.load(&saved, chunks).unwrap();
     said(&mut machine, "echo later > later").await;
     let mut other = bench.provider.machine(&spec(), Some(loaded)).await.unwrap();

@@ -1,6 +1,7 @@
 //! `sandbox_capabilities`: what this installation can do. Starts nothing.
 
 use async_trait::async_trait;
+use dormouse_core::sandbox::Quota;
 use dormouse_core::sandboxes::ProviderState;
 use dormouse_core::{Access, Error, EvalRequest, Grants, Limits, Manager, Sandboxes};
 use serde_json::{Map, Value as Json, json};
@@ -13,7 +14,7 @@ use crate::skills::{self, Skills};
 use crate::surface::{Annotations, CallContext, Reply, ToolSpec};
 
 const DESCRIPTION: &str = "Lists what the sandbox can do: installed languages with their interpreter versions, default \
-limits and ceilings of time, memory and output, providers and container images, mounted folders, skills, and whether writes or network access can be granted. \
+limits and ceilings of time, memory and output, quotas, providers and container images, mounted folders, skills, and whether writes or network access can be granted. \
 Use it once before `sandbox_eval` when the language or a limit matters. It takes no arguments, starts nothing and \
 answers at once.";
 
@@ -96,6 +97,7 @@ impl Capabilities {
             "allow_writes": found.allow_writes,
             "allow_eval": found.allow_eval,
             "network": found.network,
+            "quotas": self.sandboxes.as_ref().map(|sandboxes| quotas(&sandboxes.rules().quota)),
             "callbacks": [],
             "error": error,
         })
@@ -109,6 +111,20 @@ fn limits(limits: &Limits) -> Json {
         "memory_bytes": limits.memory,
         "output_bytes": limits.output,
         "fuel": limits.fuel.unwrap_or(0),
+    })
+}
+
+/// How much there may be of what is kept, with the words of `--quota`; 0 means that there is no bound.
+fn quotas(quota: &Quota) -> Json {
+    let shown = |bytes: Option<u64>| bytes.unwrap_or(0);
+    json!({
+        "sandboxes": quota.per_owner,
+        "sandboxes_in_all": quota.in_all,
+        "checkpoints": quota.checkpoints,
+        "saved_bytes": shown(quota.saved.of_owner),
+        "saved_bytes_in_all": shown(quota.saved.in_all),
+        "awake_bytes": shown(quota.awake.of_owner),
+        "awake_bytes_in_all": shown(quota.awake.in_all),
     })
 }
 
@@ -183,12 +199,26 @@ fn output() -> Json {
         .required("allow_writes", schema::flag("Whether writes to mounted folders can be granted."))
         .required("allow_eval", schema::flag("Whether snippets may make code from text."))
         .required("network", schema::text("Network access that can be granted: `none`."))
+        .required("quotas", quotas_schema())
         .required(
             "callbacks",
             schema::list(&schema::text("Name."), "Functions of the host that a snippet can call."),
         )
         .required("error", error_schema("Why the call was refused; null when it was not."))
         .build()
+}
+
+fn quotas_schema() -> Json {
+    Object::new()
+        .description("How much there may be of sandboxes that last; null where there are none. 0: no bound.")
+        .required("sandboxes", schema::integer(0, "Sandboxes of one owner."))
+        .required("sandboxes_in_all", schema::integer(0, "Sandboxes of all owners."))
+        .required("checkpoints", schema::integer(0, "Checkpoints of one sandbox."))
+        .required("saved_bytes", schema::integer(0, "What the saved states of one owner may hold."))
+        .required("saved_bytes_in_all", schema::integer(0, "What all saved states may take of the disk."))
+        .required("awake_bytes", schema::integer(0, "Memory of one owner's sandboxes that are awake."))
+        .required("awake_bytes_in_all", schema::integer(0, "Memory of all sandboxes that are awake."))
+        .or_null()
 }
 
 fn limits_schema(description: &'static str) -> Json {

@@ -52,7 +52,7 @@ pub(crate) trait Tool: Send + Sync {
 
 /// The tools that are listed when nobody chooses: what it takes to run code, to keep it and its files, and to go back or
 /// several ways. A list costs its readers attention, so what snippets can do themselves and what is rare is left out.
-pub(crate) const USUAL: [&str; 12] = [
+pub(crate) const USUAL: [&str; 13] = [
     "sandbox_capabilities",
     "sandbox_checkpoint",
     "sandbox_create",
@@ -63,6 +63,7 @@ pub(crate) const USUAL: [&str; 12] = [
     "sandbox_fork",
     "sandbox_list",
     "sandbox_read",
+    "sandbox_remove_checkpoint",
     "sandbox_restore",
     "sandbox_write",
 ];
@@ -132,6 +133,7 @@ fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         states::checkpoint(),
         states::restore(),
         states::list_checkpoints(),
+        states::remove_checkpoint(),
         states::history(),
         states::fork(),
         sub_agent::sub_agent(),

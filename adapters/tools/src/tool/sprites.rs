@@ -1,7 +1,8 @@
 //! The profile `sprites` (requirements S4): named sandboxes with checkpoints, in the words of the seed.
 //!
 //! Names, descriptions, schemas and texts are the seed's, to the letter. Ids are shown as `sprite-…`, and taken in that
-//! form and in ours. `sandbox_list_checkpoints` and `sandbox_destroy`, which the seed speaks of and lacks, have its style.
+//! form and in ours. `sandbox_list_checkpoints` and `sandbox_destroy`, which the seed speaks of and lacks, and `sandbox_remove_checkpoint`
+//! have its style.
 
 mod verbs;
 
@@ -31,7 +32,7 @@ type Property = (&'static str, &'static str, &'static str);
 /// The tools of the profile.
 pub(super) fn all(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
     let name = ("name", "string", "Name or ID of the sprite");
-    let rows: [(Verb, &[Property], usize); 9] = [
+    let rows: [(Verb, &[Property], usize); 10] = [
         (
             verbs::create(),
             &[
@@ -55,6 +56,11 @@ pub(super) fn all(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         (verbs::shutdown(), &[name], 1),
         (verbs::wake(), &[name], 1),
         (verbs::list_checkpoints(), &[name], 1),
+        (
+            verbs::remove_checkpoint(),
+            &[name, ("checkpointId", "string", "ID of the checkpoint to remove")],
+            2,
+        ),
         (verbs::destroy(), &[name], 1),
     ];
     let tools = rows.into_iter().map(|(verb, properties, required)| {

@@ -1,4 +1,5 @@
-//! `sandbox_checkpoint`, `sandbox_restore`, `sandbox_list_checkpoints`, `sandbox_history`, `sandbox_fork`.
+//! `sandbox_checkpoint`, `sandbox_restore`, `sandbox_list_checkpoints`, `sandbox_remove_checkpoint`, `sandbox_history`,
+//! `sandbox_fork`.
 
 use dormouse_core::Result;
 use dormouse_core::sandbox::{Include, Name, Owner};
@@ -116,6 +117,39 @@ pub(crate) fn list_checkpoints() -> Verb {
                 let id = kept.there(&mut arguments, owner)?;
                 let all = kept.sandboxes.checkpoints(owner, &by_id(&id))?;
                 Ok(json!({"checkpoints": all.iter().map(shown::checkpoint).collect::<Vec<_>>()}).into())
+            })
+        },
+    }
+}
+
+pub(crate) fn remove_checkpoint() -> Verb {
+    Verb {
+        name: "sandbox_remove_checkpoint",
+        title: "Remove a checkpoint",
+        description: "Removes one checkpoint of a sandbox for good. Use it when a checkpoint is not needed any more, or when a quota is \
+            exceeded: each sandbox can have so many, and what only a checkpoint holds takes room. The sandbox itself, its other \
+            checkpoints and what was forked from this one stay as they are. The room is given back a little later.",
+        fields: naming([Field::text(
+            "checkpoint_id",
+            MAX_ID,
+            Absent::Refused,
+            "Id or name of a checkpoint of this sandbox; of one name the latest is removed.",
+        )]),
+        output: Object::new()
+            .optional("sandbox_id", schema::text("The sandbox."))
+            .optional("checkpoint_id", schema::text("The id of the checkpoint that is gone."))
+            .optional("message", schema::text("What was done.")),
+        annotations: REMOVES,
+        run: |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let id = kept.there(&mut arguments, owner)?;
+                let wanted = arguments.take_text("checkpoint_id").unwrap_or_default();
+                let gone = kept.sandboxes.remove_checkpoint(owner, &by_id(&id), &wanted).await?;
+                let gone = gone.label.id.as_str();
+                let message = format!("The checkpoint `{gone}` is removed.");
+                let answer = json!({"sandbox_id": id.as_str(), "checkpoint_id": gone, "message": message});
+                Ok(Answer::from(answer).with_text(message))
             })
         },
     }

@@ -2,24 +2,15 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::chunk::ChunkSource;
 use super::id::{CheckpointId, Owner, SandboxId};
 use super::lifecycle::Phase;
 use super::machine::{Reach, Snapshot};
+use super::quota::{Quota, Stored};
 use super::record::{Checkpoint, NewCheckpoint, Sandbox, Timestamp};
 use crate::Result;
-
-/// How many sandboxes and how much state there may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quota {
-    /// Sandboxes of one owner that are not destroyed.
-    pub per_owner: u32,
-    /// Sandboxes of all owners that are not destroyed.
-    pub in_all: u32,
-    /// Checkpoints of one sandbox.
-    pub checkpoints: u32,
-}
 
 /// What came of asking for a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +30,17 @@ pub struct Swept {
     pub bytes: u64,
     /// Sandboxes whose making was not finished by a process that is gone.
     pub sandboxes: u64,
+    /// Whether it came to its end: there was time for all of it, and no other process was at it.
+    pub whole: bool,
+}
+
+/// Bytes that all saved state takes on its disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Disk {
+    /// What is kept, and what no record needs any more and no sweep has taken yet.
+    pub used: u64,
+    /// What `used` was when the last sweep, of any process, had ended. Default none: nobody has swept yet.
+    pub swept: Option<u64>,
 }
 
 /// The right to change one sandbox, held by one process at a time. Dropping it gives it back; so does the process's end.
@@ -51,7 +53,7 @@ pub trait Ledger: Send + Sync {
     /// id first and keeps it until the phase is no longer `creating`: a sweep removes what nobody is making.
     ///
     /// # Errors
-    /// `name_taken`; `quota_exceeded` naming the quota; `conflict` when its state is held by no record and no checkpoint
+    /// `name_taken`; `quota_exceeded` naming the quota, also when more is saved than may be; `conflict` when its state is held by no record and no checkpoint
     /// any more.
     fn create(&self, sandbox: &Sandbox, quota: &Quota) -> Result<Created>;
 
@@ -93,7 +95,8 @@ pub trait Ledger: Send + Sync {
     fn in_phase(&self, phase: Phase) -> Result<Vec<Sandbox>>;
 
     /// Replaces a record whose generation is the given one, and saves `state` with it in one step; returns the record as
-    /// it now is, one generation on. A record in phase `destroyed` is removed with its checkpoints.
+    /// it now is, one generation on. A record in phase `destroyed` is removed with its checkpoints. No quota keeps a state
+    /// from being saved: what a call has done is kept, and further calls are refused instead.
     ///
     /// # Errors
     /// `conflict` when the record is of another generation, or names a state that no record and no checkpoint holds any
@@ -129,6 +132,18 @@ pub trait Ledger: Send + Sync {
     /// `unknown_checkpoint`.
     fn remove_checkpoint(&self, id: &CheckpointId) -> Result<()>;
 
+    /// What the owner has saved.
+    ///
+    /// # Errors
+    /// What keeps it from reading.
+    fn stored(&self, owner: &Owner) -> Result<Stored>;
+
+    /// What all saved state takes on its disk. Quick: nothing is looked through.
+    ///
+    /// # Errors
+    /// What keeps it from reading.
+    fn disk(&self) -> Result<Disk>;
+
     /// Where saved state is read from.
     fn chunks(&self) -> Arc<dyn ChunkSource>;
 
@@ -139,13 +154,14 @@ pub trait Ledger: Send + Sync {
     /// What keeps it from locking.
     fn lease(&self, id: &SandboxId) -> Result<Option<Lease>>;
 
-    /// Removes what no record needs and what processes that are gone have left half made. Nothing is removed while
-    /// another process sweeps. `reach` may read chunks and must not write; it may be called while writers wait.
+    /// Removes what no record needs and what processes that are gone have left half made, in small steps, between which others
+    /// write. Nothing is removed while another process sweeps. `reach` may read chunks and must not write; it may be called
+    /// while writers wait. What is not done at the time `until` is left to the next sweep. Default: there is no such time.
     ///
     /// # Errors
     /// What `reach` says: no more chunks are removed then. What keeps it from reading or writing. What was removed until
     /// then stays removed.
-    fn sweep(&self, reach: Reach<'_>) -> Result<Swept>;
+    fn sweep(&self, reach: Reach<'_>, until: Option<Instant>) -> Result<Swept>;
 }
 
 /// How a caller names a sandbox.

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use super::chunk::{ChunkId, ChunkSink};
+use super::chunk::{ChunkSink, ChunkSource};
+use super::reached::Reached;
 use super::record::SavedState;
 use crate::{Bounds, EvalRequest, GuestPath, Language, Limits, Outcome, Programs, Result};
 
@@ -85,6 +86,13 @@ pub trait Snapshot: Send + Sync {
 
     /// Bytes of the memory and the files that it holds, shared ones included.
     fn bytes(&self) -> u64;
+
+    /// Lets go of what it holds in memory and can read again from `source`, there and in the machine and the states that share it.
+    /// To be called when it was saved there, and only for as long as a record holds it. The bytes that it has let go.
+    fn let_go(&self, source: &Arc<dyn ChunkSource>) -> u64 {
+        let _ = source;
+        0
+    }
 
     /// The files that were open in interpreters and are closed in this state.
     fn closed_files(&self) -> Vec<String>;
@@ -182,6 +190,12 @@ pub trait Machine: Send {
         0
     }
 
+    /// Bytes of this process's memory that it holds: what its interpreters have, and what of its files is in memory. Default 0:
+    /// it is elsewhere. Quick: asked for after each call.
+    fn memory(&self) -> u64 {
+        0
+    }
+
     /// Whether it has ended by itself, such as a container that was removed. It takes no more calls then; the sandbox goes
     /// on from what was saved last.
     fn is_gone(&self) -> bool {
@@ -248,5 +262,5 @@ pub trait Files: Send {
     async fn stat(&mut self, path: &GuestPath) -> Result<Entry>;
 }
 
-/// The chunks that a saved state consists of, for those who look after the store.
-pub type Reach<'a> = &'a dyn Fn(&SavedState) -> Result<Vec<ChunkId>>;
+/// Notes the chunks that a saved state consists of, for those who look after the store.
+pub type Reach<'a> = &'a dyn Fn(&SavedState, &mut Reached) -> Result<()>;

@@ -7,7 +7,9 @@
 //! | [`record`] | what is known of a sandbox and of a checkpoint |
 //! | [`spec`] | what a caller may ask of a new one |
 //! | [`chunk`] | content-addressed pieces of saved state |
+//! | [`reached`] | the chunks that saved states consist of |
 //! | [`machine`] | the port to a provider: a live sandbox |
+//! | [`quota`] | how much there may be of what is kept |
 //! | [`ledger`] | the port to what lasts: records, chunks and locks |
 
 pub mod chunk;
@@ -15,13 +17,17 @@ pub mod id;
 pub mod ledger;
 pub mod lifecycle;
 pub mod machine;
+pub mod quota;
+pub mod reached;
 pub mod record;
 pub mod spec;
 
 pub use chunk::{ChunkId, ChunkSink, ChunkSource};
 pub use id::{CheckpointId, Name, Owner, SandboxId, SessionKey};
-pub use ledger::{Created, Handle, Lease, Ledger, Quota, Swept};
+pub use ledger::{Created, Disk, Handle, Lease, Ledger, Swept};
 pub use lifecycle::{Event, Phase, StopReason};
 pub use machine::{Entry, EntryKind, Executed, Files, Include, Job, Machine, Reach, Snapshot, Variable};
+pub use quota::{Quota, Share, Stored};
+pub use reached::Reached;
 pub use record::{Checkpoint, NewCheckpoint, Sandbox, SavedState, Timestamp};
 pub use spec::{ProviderName, SandboxSpec, SpecMount, WarmPool};

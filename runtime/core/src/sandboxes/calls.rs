@@ -24,6 +24,7 @@ impl Sandboxes {
         // Memory is the sandbox's own, whatever the request says.
         request.limits.memory = request.limits.memory.min(self.inner.rules.ceiling.memory);
         self.inner.manager.admit(&mut request)?;
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let _place = visit.admitted(&request.language).await?;
         let run = async {
@@ -75,6 +76,7 @@ impl Sandboxes {
         json: String,
     ) -> Result<()> {
         let limits = self.limits();
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let _place = visit.admitted(&language).await?;
         let set =
@@ -138,6 +140,7 @@ impl Sandboxes {
         path: GuestPath,
         bytes: Vec<u8>,
     ) -> Result<()> {
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         visit.run(|machine| Box::pin(async move { machine.files().write(&path, &bytes).await })).await
     }
@@ -153,6 +156,7 @@ impl Sandboxes {
         path: GuestPath,
         bytes: Vec<u8>,
     ) -> Result<u64> {
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         visit.run(|machine| Box::pin(async move { machine.files().append(&path, &bytes).await })).await
     }
@@ -168,6 +172,7 @@ impl Sandboxes {
         folders: Vec<GuestPath>,
         files: Vec<(GuestPath, Vec<u8>)>,
     ) -> Result<()> {
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let before = visit.run(|machine| machine.snapshot(Include::Files)).await?;
         let done = visit
@@ -192,6 +197,7 @@ impl Sandboxes {
         (old, new): (String, String),
         all: bool,
     ) -> Result<usize> {
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         visit.run(|machine| Box::pin(async move { machine.files().edit(&path, &old, &new, all).await })).await
     }
@@ -227,6 +233,7 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`, `limit_disk`, `invalid_state` when a file is in the way.
     pub async fn make_folder(&self, owner: &Owner, handle: &Handle<'_>, path: GuestPath) -> Result<()> {
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         visit.run(|machine| Box::pin(async move { machine.files().make_folder(&path).await })).await
     }

@@ -93,6 +93,7 @@ impl Sandboxes {
     ) -> Result<(SandboxId, Executed, Outputs)> {
         let request = self.request(line)?;
         let programs = self.programs();
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let _place = visit.admitted(&Language::shell()).await?;
         let run = async {
@@ -126,6 +127,7 @@ impl Sandboxes {
         let text = line.text.clone();
         let mut request = self.request(line)?;
         let programs = self.programs();
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let id = visit.record.id.clone();
         let place = self.inner.manager.job_place(owner)?;

@@ -107,6 +107,11 @@ impl History {
         }
     }
 
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     fn list(&self) -> Vec<Step> {
         self.steps.iter().map(|(step, _)| step.clone()).collect()
     }

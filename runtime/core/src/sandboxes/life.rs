@@ -54,6 +54,7 @@ impl Sandboxes {
             None => self.inner.rules.defaults.clone(),
         };
         self.settle_provider(&mut spec).await?;
+        self.may_grow(owner).await?;
         let id = SandboxId::random()?;
         let name = match asked.name {
             Some(name) if SandboxId::parse(name.as_str()).is_some() => {
@@ -231,6 +232,8 @@ impl Sandboxes {
         }
         // Whoever waits behind this call finds no record.
         let visit = visit.save(|record| record.phase = Phase::Destroyed).await?;
+        let held = visit.record.state.map_or(0, |state| state.bytes);
+        self.inner.sweeping.removed(held, self.inner.clock.now());
         self.inner.seats().remove(&id);
         self.inner.jobs.forget(&id);
         Ok(Some(visit.record.clone()))

@@ -31,6 +31,7 @@ impl Sandboxes {
             return Err(Error::new(ErrorCode::CapabilityUnavailable, "packages cannot be installed here")
                 .with_hint("have the operator turn them on with `--packages`"));
         };
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let endings = visit.seat.endings.clone();
         let machine = visit.machine().await?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use super::{Inner, Sandboxes};
 use crate::sandbox::chunk::fetch;
 use crate::sandbox::{
-    ChunkId, ChunkSource, Handle, Machine, Owner, ProviderName, Sandbox, SandboxSpec, SavedState, Snapshot,
+    ChunkSource, Handle, Machine, Owner, ProviderName, Reached, Sandbox, SandboxSpec, SavedState, Snapshot,
 };
 use crate::{Error, ErrorCode, Outcome, Provider, Result};
 
@@ -150,9 +150,14 @@ impl Inner {
         self.writer_of(saved, chunks.as_ref())?.load(saved, chunks)
     }
 
-    /// The chunks that saved state consists of, whichever provider saved it.
-    pub(super) fn reach(&self, saved: &SavedState, chunks: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
-        self.writer_of(saved, chunks)?.reach(saved, chunks)
+    /// Notes the chunks that saved state consists of, whichever provider saved it.
+    pub(super) fn reach(
+        &self,
+        saved: &SavedState,
+        chunks: &dyn ChunkSource,
+        reached: &mut Reached,
+    ) -> Result<()> {
+        self.writer_of(saved, chunks)?.reach(saved, chunks, reached)
     }
 
     /// The provider whose mark the state begins with.

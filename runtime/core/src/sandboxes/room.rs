@@ -113,7 +113,7 @@ impl Live {
     }
 
     /// What it counts for among those that are in memory. Containers are counted for themselves.
-    pub(super) fn weight(&self) -> usize {
+    pub(super) fn interpreters(&self) -> usize {
         let machine = self.machine.as_ref().filter(|machine| !machine.forgets());
         machine.map_or(0, |machine| machine.instances(None).max(1))
     }
@@ -200,7 +200,7 @@ impl Sandboxes {
         let made = async {
             // One of an owner's calls at a time makes room, for all of them.
             let _maker = makers.lock().await;
-            self.make_room(kind, owner).await
+            self.free_room(kind, owner).await
         };
         tokio::select! {
             biased;
@@ -212,7 +212,7 @@ impl Sandboxes {
 
     /// Puts down one sandbox after the other, for as long as it is polled. Comes to an end with the room of one of the
     /// caller's own, which he may have at once, however much others have meanwhile.
-    async fn make_room(&self, kind: Kind, owner: &Owner) -> Held {
+    async fn free_room(&self, kind: Kind, owner: &Owner) -> Held {
         let mut tried = HashSet::new();
         loop {
             let Some((id, seat)) = self.longest_resting(kind, owner, &tried) else {

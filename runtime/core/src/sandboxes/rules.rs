@@ -9,7 +9,7 @@ use crate::sandbox::{ProviderName, Quota, SandboxSpec, Timestamp};
 /// How many sandboxes there may be, and how long they are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How many there may be. Default 100 of an owner, 10 000 in all, 100 checkpoints of each.
+    /// How much there may be. Default 100 of an owner, 10 000 in all, 100 checkpoints of each, as many bytes as fit the machine.
     pub quota: Quota,
     /// What a sandbox is that nothing is asked of.
     pub defaults: SandboxSpec,
@@ -59,10 +59,9 @@ const HOUR: Duration = Duration::from_secs(3600);
 impl Default for Rules {
     fn default() -> Self {
         Self {
-            quota: Quota { per_owner: 100, in_all: 10_000, checkpoints: 100 },
+            quota: Quota::default(),
             defaults: SandboxSpec::default(),
             ceiling: SandboxSpec {
-                disk: 4 << 30,
                 files: 200_000,
                 idle: 24 * HOUR,
                 retention: 30 * 24 * HOUR,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio::sync::OwnedMutexGuard;
 
+use super::awake::Weight;
 use super::ending::Endings;
 use super::history::History;
 use super::jobs::Running;
@@ -49,6 +50,8 @@ pub(super) struct Live {
     pub(super) jobs: Running,
     /// The room that `machine` takes.
     pub(super) room: Room,
+    /// The memory that `machine` holds.
+    pub(super) weight: Option<Weight>,
     /// When it was last called.
     pub(super) called_at: Timestamp,
     /// Since when there is something to save.
@@ -75,7 +78,7 @@ impl Live {
             tracing::warn!("a sandbox has ended by itself; it goes on from what was saved last");
             self.jobs.end();
             (self.machine, self.asleep) = (None, None);
-            (self.history, self.room) = (History::default(), Room::default());
+            (self.history, self.room, self.weight) = (History::default(), Room::default(), None);
         }
     }
 
@@ -83,7 +86,7 @@ impl Live {
     pub(super) fn forget(&mut self) {
         self.jobs.end();
         (self.machine, self.asleep, self.changed) = (None, None, false);
-        (self.history, self.room) = (History::default(), Room::default());
+        (self.history, self.room, self.weight) = (History::default(), Room::default(), None);
     }
 }
 
@@ -103,6 +106,7 @@ impl Sandboxes {
     /// `unknown_sandbox`; `invalid_state` when it does not take calls; `busy` when too many wait, or another process has it.
     pub(super) async fn visit(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
         let record = self.find(owner, handle)?;
+        self.make_room(owner, &record.id).await?;
         self.visit_record(record, Event::Call).await
     }
 
@@ -292,7 +296,18 @@ impl Visit {
         };
         let ledger = self.inner.ledger.clone();
         let kept = state.clone();
-        let saved = tokio::task::spawn_blocking(move || ledger.update(&record, kept.as_deref()))
+        // Steps may hold what the next state does not, which then is nowhere else.
+        let lets_go = self.live.history.is_empty()
+            && self.inner.awake.presses(&record.owner, self.inner.rules.quota.awake);
+        let save = move || {
+            let saved = ledger.update(&record, kept.as_deref())?;
+            if let Some(kept) = kept.filter(|_| lets_go) {
+                let bytes = kept.let_go(&ledger.chunks());
+                tracing::debug!(bytes, sandbox = %record.id, "files that are saved were let go of");
+            }
+            Ok(saved)
+        };
+        let saved = tokio::task::spawn_blocking(save)
             .await
             .map_err(|error| Error::internal("saving did not end", error))??;
         self.live.generation = saved.generation;
@@ -311,6 +326,7 @@ impl Visit {
 impl Drop for Visit {
     fn drop(&mut self) {
         self.live.settle_room();
+        self.live.weigh(&self.inner.awake, &self.record.owner);
         if !self.live.changed {
             self.live.lease = None;
         }

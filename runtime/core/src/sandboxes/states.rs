@@ -26,6 +26,7 @@ impl Sandboxes {
         name: Option<Name>,
         include: Include,
     ) -> Result<(Checkpoint, Vec<String>)> {
+        self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let state = visit.run(|machine| machine.snapshot(include)).await?;
         // Interpreters that cannot be saved are not in it, and it does not say so either.
@@ -71,26 +72,32 @@ impl Sandboxes {
         checkpoint: &str,
     ) -> Result<(Sandbox, Checkpoint)> {
         let record = self.find(owner, handle)?;
-        let checkpoint = self.known(owner, &record, checkpoint)?;
-        if checkpoint.label.sandbox != record.id {
-            return Err(Error::new(
-                ErrorCode::CheckpointOfOtherSandbox,
-                format!("the checkpoint `{}` belongs to another sandbox", checkpoint.label.id),
-            )
-            .with_hint("fork it from the checkpoint instead"));
-        }
+        let checkpoint = self.own(owner, &record, checkpoint)?;
         let state = self.load(&checkpoint)?;
         let visit = self.visit_record(record, Event::Call).await?;
         let visit = visit.restore(state, checkpoint.label.include).await?;
         Ok((visit.record.clone(), checkpoint))
     }
 
-    /// Removes a checkpoint.
+    /// Removes a checkpoint of a sandbox, by its id or its name; of one name the latest. What only it holds is given back to the
+    /// disk by the next sweep.
     ///
     /// # Errors
-    /// `unknown_checkpoint`.
-    pub fn remove_checkpoint(&self, owner: &Owner, checkpoint: &str) -> Result<()> {
-        self.inner.ledger.remove_checkpoint(&self.by_id(owner, checkpoint)?.label.id)
+    /// `unknown_sandbox`, `unknown_checkpoint`, `checkpoint_of_other_sandbox`.
+    pub async fn remove_checkpoint(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        checkpoint: &str,
+    ) -> Result<Checkpoint> {
+        let record = self.find(owner, handle)?;
+        let checkpoint = self.own(owner, &record, checkpoint)?;
+        let (ledger, id) = (self.inner.ledger.clone(), checkpoint.label.id.clone());
+        tokio::task::spawn_blocking(move || ledger.remove_checkpoint(&id))
+            .await
+            .map_err(|error| Error::internal("the checkpoint was not removed", error))??;
+        self.inner.sweeping.removed(checkpoint.state.bytes, self.inner.clock.now());
+        Ok(checkpoint)
     }
 
     /// New sandboxes that begin where this one is, or where one of its checkpoints was. They share what they do not change.
@@ -108,6 +115,7 @@ impl Sandboxes {
         if !(1..=MAX_FORKS).contains(&count) {
             return Err(Error::args_invalid(format!("`count` is {count}, not 1 to {MAX_FORKS}")));
         }
+        self.may_grow(owner).await?;
         let (origin, state, saved, visit) = match checkpoint {
             Some(id) => {
                 let record = self.find(owner, handle)?;
@@ -163,6 +171,19 @@ impl Sandboxes {
             used: true,
             ..origin.clone()
         })
+    }
+
+    /// The sandbox's own checkpoint of that id or name.
+    fn own(&self, owner: &Owner, record: &Sandbox, text: &str) -> Result<Checkpoint> {
+        let checkpoint = self.known(owner, record, text)?;
+        if checkpoint.label.sandbox == record.id {
+            return Ok(checkpoint);
+        }
+        Err(Error::new(
+            ErrorCode::CheckpointOfOtherSandbox,
+            format!("the checkpoint `{}` belongs to another sandbox", checkpoint.label.id),
+        )
+        .with_hint("name the sandbox that it belongs to, or fork it from the checkpoint"))
     }
 
     /// The owner's checkpoint of that id, or the sandbox's latest one of that name.

@@ -1,9 +1,11 @@
 //! The manager over a machine and a ledger that only pretend, and a clock that the tests drive.
 
+mod awake;
 mod crowds;
 mod effective;
 mod fakes;
 mod faults;
+mod growth;
 mod history;
 mod jobs;
 mod life;

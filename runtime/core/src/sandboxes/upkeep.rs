@@ -1,5 +1,6 @@
 //! What happens with time, without a call: saving, hibernating, stopping, destroying, sweeping.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::seat::Seat;
 use super::{Inner, Sandboxes};
-use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason, Swept};
+use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason};
 use crate::{Error, ErrorCode, Result};
 
 /// How often a server looks.
@@ -24,8 +25,8 @@ const SAVES: usize = 128;
 const SAVES_OF_ONE: usize = 32;
 /// What cannot be saved is tried again after a time that doubles so often: a minute.
 const LONGEST_WAIT: u32 = 6;
-/// Ticks between two sweeps: an hour.
-const SWEEP: u32 = 4 * 3600;
+/// Ticks between two looks at whether a sweep is due.
+const SWEEP: u32 = 4;
 
 impl Sandboxes {
     /// Looks after the sandboxes until the last handle to them is dropped. For servers; a command line calls
@@ -46,7 +47,7 @@ impl Sandboxes {
                     lives.spawn(sandboxes.clone().look_at_all());
                 }
                 sweeps.try_join_next();
-                if ticks.is_multiple_of(SWEEP) && sweeps.is_empty() {
+                if ticks.is_multiple_of(SWEEP) && sweeps.is_empty() && sandboxes.is_sweep_due() {
                     sweeps.spawn(sandboxes.sweep_and_tell());
                 }
                 ticks = ticks.wrapping_add(1);
@@ -105,6 +106,7 @@ impl Sandboxes {
         seats.sort_by_cached_key(|(_, seat)| {
             std::cmp::Reverse(seat.live.try_lock().map(|live| live.called_at).unwrap_or(now))
         });
+        let heavy: HashSet<SandboxId> = self.too_heavy(None).into_iter().map(|(id, _)| id).collect();
         let mut awake = 0;
         let mut resting = Vec::new();
         for (id, seat) in seats {
@@ -115,8 +117,8 @@ impl Sandboxes {
             // A clock that was put back would else keep everything from being saved until it is where it was.
             let put_back = live.called_at > now.after(rules.save_after);
             let quiet = |time| put_back || live.called_at.after(time) <= now;
-            let weight = live.weight();
-            let crowded = weight > 0 && awake + weight > rules.awake;
+            let interpreters = live.interpreters();
+            let crowded = interpreters > 0 && (awake + interpreters > rules.awake || heavy.contains(&id));
             let forgets = live.machine.as_ref().is_some_and(|machine| machine.forgets());
             let entirely = crowded || (!forgets && quiet(rules.hibernate_after));
             // Saving closes open files: who has some keeps them until it hibernates.
@@ -131,7 +133,7 @@ impl Sandboxes {
             let due = !works
                 && !waits
                 && (entirely || (live.changed && !open && (unsaved || quiet(rules.save_after))));
-            awake += if works || !entirely { weight } else { 0 };
+            awake += if works || !entirely { interpreters } else { 0 };
             drop(live);
             if due {
                 resting.push((id, seat, entirely));
@@ -235,19 +237,6 @@ impl Sandboxes {
             None => false,
         };
         !ours && !matches!(self.inner.ledger.lease(id), Ok(Some(_)))
-    }
-
-    /// Removes what no record needs.
-    ///
-    /// # Errors
-    /// What keeps the ledger from it.
-    pub async fn sweep(&self) -> Result<Swept> {
-        let inner = self.inner.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            let chunks = inner.ledger.chunks();
-            inner.ledger.sweep(&|state| inner.reach(state, chunks.as_ref()))
-        });
-        done.await.map_err(|error| Error::internal("the sweep did not end", error))?
     }
 
     fn note(&self, id: &SandboxId, done: Result<()>) {

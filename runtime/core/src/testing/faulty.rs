@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Instant;
 
 use super::MemoryLedger;
 use crate::sandbox::{
-    Checkpoint, CheckpointId, ChunkSource, Created, Handle, Lease, Ledger, NewCheckpoint, Owner, Phase,
-    Quota, Reach, Sandbox, SandboxId, Snapshot, Swept, Timestamp,
+    Checkpoint, CheckpointId, ChunkSource, Created, Disk, Handle, Lease, Ledger, NewCheckpoint, Owner, Phase,
+    Quota, Reach, Sandbox, SandboxId, Snapshot, Stored, Swept, Timestamp,
 };
 use crate::{Error, ErrorCode, Result};
 
@@ -121,7 +122,15 @@ impl Ledger for FaultyLedger {
         self.inner.lease(id)
     }
 
-    fn sweep(&self, reach: Reach<'_>) -> Result<Swept> {
-        self.written()?.sweep(reach)
+    fn stored(&self, owner: &Owner) -> Result<Stored> {
+        self.inner.stored(owner)
+    }
+
+    fn disk(&self) -> Result<Disk> {
+        self.inner.disk()
+    }
+
+    fn sweep(&self, reach: Reach<'_>, until: Option<Instant>) -> Result<Swept> {
+        self.written()?.sweep(reach, until)
     }
 }

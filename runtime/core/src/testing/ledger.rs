@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use crate::sandbox::{
-    Checkpoint, CheckpointId, ChunkId, ChunkSink, ChunkSource, Created, Handle, Lease, Ledger, NewCheckpoint,
-    Owner, Phase, Quota, Reach, Sandbox, SandboxId, Snapshot, Swept, Timestamp,
+    Checkpoint, CheckpointId, ChunkId, ChunkSink, ChunkSource, Created, Disk, Handle, Lease, Ledger,
+    NewCheckpoint, Owner, Phase, Quota, Reach, Reached, Sandbox, SandboxId, Snapshot, Stored, Swept,
+    Timestamp,
 };
 use crate::{Error, ErrorCode, Result};
 
@@ -14,6 +16,7 @@ use crate::{Error, ErrorCode, Result};
 pub struct MemoryLedger {
     tables: Arc<Mutex<Tables>>,
     chunks: Arc<Chunks>,
+    swept: Arc<Mutex<Option<u64>>>,
     leases: Arc<Mutex<HashSet<SandboxId>>>,
 }
 
@@ -29,6 +32,12 @@ struct Chunks(Mutex<HashMap<ChunkId, Vec<u8>>>);
 /// A lock that a failed test does not take with it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Chunks {
+    fn bytes(&self) -> u64 {
+        lock(&self.0).values().map(|bytes| bytes.len() as u64).sum()
+    }
 }
 
 impl ChunkSource for Chunks {
@@ -64,11 +73,8 @@ fn unknown_checkpoint(id: &CheckpointId) -> Error {
     Error::new(ErrorCode::UnknownCheckpoint, format!("there is no checkpoint `{id}`"))
 }
 
-fn within(count: usize, most: u32, what: &str) -> Result<()> {
-    if count < most as usize {
-        return Ok(());
-    }
-    Err(Error::new(ErrorCode::QuotaExceeded, format!("there are {most} {what} already")))
+fn count(things: usize) -> u32 {
+    u32::try_from(things).unwrap_or(u32::MAX)
 }
 
 impl Tables {
@@ -78,10 +84,22 @@ impl Tables {
             let taken = format!("there is a sandbox called `{}` already", sandbox.name);
             return Err(Error::new(ErrorCode::NameTaken, taken));
         }
-        within(own.by_ref().count(), quota.per_owner, "sandboxes of one owner")?;
-        within(self.sandboxes.len(), quota.in_all, "sandboxes in all")?;
+        Quota::check_count(count(own.by_ref().count()), 1, quota.per_owner, "sandboxes of one owner")?;
+        Quota::check_count(count(self.sandboxes.len()), 1, quota.in_all, "sandboxes in all")?;
         self.sandboxes.push(sandbox.clone());
-        Ok(())
+        quota.check_stored(&self.stored(&sandbox.owner)).inspect_err(|_| drop(self.sandboxes.pop()))
+    }
+
+    /// What an owner has saved, each state once.
+    fn stored(&self, owner: &Owner) -> Stored {
+        let own: Vec<_> = self.sandboxes.iter().filter(|sandbox| sandbox.owner == *owner).collect();
+        let held: HashMap<_, _> =
+            own.iter().filter_map(|one| Some((one.state?.root, one.state?.bytes))).collect();
+        let of_own = |kept: &&Checkpoint| own.iter().any(|one| one.id == kept.label.sandbox);
+        let states = self.checkpoints.iter().filter(of_own).map(|kept| (kept.state.root, kept.state.bytes));
+        let besides: HashMap<_, _> = states.filter(|(root, _)| !held.contains_key(root)).collect();
+        let checkpoints = besides.values().sum();
+        Stored { bytes: held.values().sum::<u64>() + checkpoints, checkpoints }
     }
 }
 
@@ -170,10 +188,17 @@ impl Ledger for MemoryLedger {
         state: &dyn Snapshot,
         quota: &Quota,
     ) -> Result<Checkpoint> {
-        within(self.checkpoints(&checkpoint.sandbox)?.len(), quota.checkpoints, "checkpoints")?;
+        let there = count(self.checkpoints(&checkpoint.sandbox)?.len());
+        Quota::check_count(there, 1, quota.checkpoints, "checkpoints of one sandbox")?;
         let state = state.save(&mut self.chunks.as_ref())?;
+        quota.check_disk(self.chunks.bytes())?;
         let checkpoint = Checkpoint { label: checkpoint.clone(), state };
-        lock(&self.tables).checkpoints.push(checkpoint.clone());
+        let mut tables = lock(&self.tables);
+        let sandbox = tables.sandboxes.iter().find(|sandbox| sandbox.id == checkpoint.label.sandbox);
+        let owner = sandbox.map(|sandbox| sandbox.owner.clone());
+        tables.checkpoints.push(checkpoint.clone());
+        let stored = owner.map(|owner| tables.stored(&owner)).unwrap_or_default();
+        quota.check_stored(&stored).inspect_err(|_| drop(tables.checkpoints.pop()))?;
         Ok(checkpoint)
     }
 
@@ -207,20 +232,29 @@ impl Ledger for MemoryLedger {
         Ok(free.then(|| Box::new(Held(self.leases.clone(), id.clone())) as Lease))
     }
 
-    fn sweep(&self, reach: Reach<'_>) -> Result<Swept> {
+    fn stored(&self, owner: &Owner) -> Result<Stored> {
+        Ok(lock(&self.tables).stored(owner))
+    }
+
+    fn disk(&self) -> Result<Disk> {
+        Ok(Disk { used: self.chunks.bytes(), swept: *lock(&self.swept) })
+    }
+
+    fn sweep(&self, reach: Reach<'_>, _: Option<Instant>) -> Result<Swept> {
         let tables = lock(&self.tables);
         let states = tables.sandboxes.iter().filter_map(|sandbox| sandbox.state);
-        let mut kept = HashSet::new();
+        let mut kept = Reached::default();
         for state in states.chain(tables.checkpoints.iter().map(|checkpoint| checkpoint.state)) {
-            kept.extend(reach(&state)?);
+            reach(&state, &mut kept)?;
         }
-        let mut swept = Swept::default();
+        let mut swept = Swept { whole: true, ..Swept::default() };
         lock(&self.chunks.0).retain(|id, bytes| {
-            let needed = kept.contains(id);
+            let needed = kept.has(id);
             swept.chunks += u64::from(!needed);
             swept.bytes += if needed { 0 } else { bytes.len() as u64 };
             needed
         });
+        *lock(&self.swept) = Some(self.chunks.bytes());
         Ok(swept)
     }
 }

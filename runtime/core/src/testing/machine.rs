@@ -265,6 +265,12 @@ impl Machine for FakeMachine {
         if self.forgets() { 0 } else { self.used.len() + usize::from(more) }
     }
 
+    /// What its variables and files hold.
+    fn memory(&self) -> u64 {
+        let variables = self.variables.values().map(String::len);
+        variables.chain(self.files.values().map(Vec::len)).sum::<usize>() as u64
+    }
+
     fn is_gone(&self) -> bool {
         self.forgets() && self.shared.down.load(Ordering::SeqCst)
     }

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 
 use super::machine::{FakeMachine, State};
 use crate::sandbox::chunk::fetch;
-use crate::sandbox::{ChunkId, ChunkSource, Machine, SandboxSpec, SavedState, Snapshot};
+use crate::sandbox::{ChunkSource, Machine, Reached, SandboxSpec, SavedState, Snapshot};
 use crate::{Error, ErrorCode, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
 
 /// Runs the words of [`Machine::eval`] of its machines: `set NAME TEXT`, `get NAME`, `write PATH TEXT`, `wait` (until
@@ -127,7 +127,8 @@ impl Provider for FakeProvider {
         Ok(Arc::new(state))
     }
 
-    fn reach(&self, state: &SavedState, _: &dyn ChunkSource) -> Result<Vec<ChunkId>> {
-        Ok(vec![state.root])
+    fn reach(&self, state: &SavedState, _: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {
+        reached.leaf(state.root);
+        Ok(())
     }
 }

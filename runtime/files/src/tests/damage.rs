@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dormouse_core::sandbox::Reached;
 use dormouse_core::{ErrorCode, Result};
 use serde::Serialize;
 
@@ -23,15 +24,12 @@ fn saved() -> (MemoryChunks, Root, Vec<ChunkId>) {
     drop(file);
     let mut chunks = MemoryChunks::default();
     let root = save(&files.snapshot(), &mut chunks).unwrap();
-    let mut records = Vec::new();
-    reachable(root, &chunks, &mut |id| {
-        records.push(id);
-        true
-    })
-    .unwrap();
+    let mut reached = Reached::default();
+    reachable(root, &chunks, &mut reached).unwrap();
+    let mut records: Vec<ChunkId> = reached.iter().copied().collect();
+    records.sort_unstable();
     let blocks = [ChunkId::of(&vec![1; 65536]), ChunkId::of(&vec![1; 400_000 % 65536]), ChunkId::of(b"end")];
     records.retain(|id| !blocks.contains(id));
-    records.dedup();
     (chunks, root, records)
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use dormouse_core::ErrorCode;
+use dormouse_core::sandbox::Reached;
 
 use super::{BOTH, CREATE, audit, opened, path};
 use crate::testing::Random;
@@ -64,9 +65,9 @@ fn seen(files: &Files) -> Seen {
 }
 
 fn reach(root: Root, chunks: &MemoryChunks) -> BTreeSet<ChunkId> {
-    let mut ids = BTreeSet::new();
-    reachable(root, chunks, &mut |id| ids.insert(id)).unwrap();
-    ids
+    let mut reached = Reached::default();
+    reachable(root, chunks, &mut reached).unwrap();
+    reached.iter().copied().collect()
 }
 
 /// Changes something at random: mostly files of all sizes in a few folders.
@@ -126,11 +127,11 @@ fn what_is_saved_comes_back_whole_and_the_second_time_writes_what_changed() {
         }
         // Collect everything but two roots.
         let kept = [saved[3].clone(), saved[11].clone()];
-        let mut wanted = BTreeSet::new();
+        let mut wanted = Reached::default();
         for (root, _) in &kept {
-            reachable(*root, &sink.chunks, &mut |id| wanted.insert(id)).unwrap();
+            reachable(*root, &sink.chunks, &mut wanted).unwrap();
         }
-        sink.chunks.retain(|id| wanted.contains(id));
+        sink.chunks.retain(|id| wanted.has(id));
         for (root, then) in kept {
             let loaded = load(root, Arc::new(sink.chunks.clone()), LARGE).unwrap();
             assert_eq!(seen(&Files::new(loaded)), then);
@@ -208,6 +209,60 @@ fn a_saved_tree_is_copied_to_a_second_store_whole() {
     assert_eq!(save(&loaded, &mut three).unwrap(), root);
     assert_eq!(one.ids(), three.ids());
     assert_eq!(reach(root, &one), one.ids().into_iter().collect());
+}
+
+#[test]
+fn mem_07_what_was_saved_can_be_let_go_of_and_is_read_again() {
+    for seed in 0..6 {
+        let mut random = Random::new(seed);
+        let (files, _folder) = opened(LARGE);
+        for _ in 0..200 {
+            change(&files, &mut random);
+        }
+        files.write(&path("/w/large"), &vec![5; 3 << 20]).unwrap();
+        let then = seen(&files);
+        let (fork, mut chunks) = (files.snapshot(), MemoryChunks::default());
+        let saved = files.snapshot();
+        let root = save(&saved, &mut chunks).unwrap();
+        let source: Arc<dyn ChunkSource> = Arc::new(chunks.clone());
+        // What changes after the save is not in the store.
+        files.write(&path("/w/later"), &vec![6; 200_000]).unwrap();
+        let before = files.snapshot().in_memory();
+        let gone = saved.let_go(&source);
+        assert!(gone > 3 << 20);
+        let left = files.snapshot().in_memory();
+        assert!(left + gone == before && left < 2_000_000, "{left} of {before}");
+        assert_eq!(seen(&Files::new(fork)), then);
+        assert_eq!(files.read(&path("/w/later"), 0, 300_000).unwrap(), vec![6; 200_000]);
+        files.remove(&path("/w/later"), false).unwrap();
+        assert_eq!(seen(&files), then);
+        // It goes on as before: changes, and saves without reading what did not change.
+        saved.let_go(&source);
+        for _ in 0..50 {
+            change(&files, &mut random);
+        }
+        let now = seen(&files);
+        saved.let_go(&source);
+        let again = save(&files.snapshot(), &mut chunks).unwrap();
+        assert_eq!(seen(&Files::new(load(again, source, LARGE).unwrap())), now);
+        assert_eq!(save(&saved, &mut chunks).unwrap(), root);
+    }
+}
+
+/// The block of a large file that was cut has a name, and is saved without one.
+#[test]
+fn mem_07_a_block_that_lies_within_a_record_is_not_let_go_of() {
+    let (files, folder) = opened(LARGE);
+    let file = folder.open_at("f", true, CREATE, BOTH).unwrap();
+    file.write(0, b"small").unwrap();
+    file.write(1 << 20, b"end").unwrap();
+    save(&files.snapshot(), &mut MemoryChunks::default()).unwrap();
+    file.set_size(100).unwrap();
+    let (tree, mut chunks) = (files.snapshot(), MemoryChunks::default());
+    save(&tree, &mut chunks).unwrap();
+    let source: Arc<dyn ChunkSource> = Arc::new(chunks);
+    assert_eq!(tree.let_go(&source), 0);
+    assert_eq!(files.read(&path("/w/f"), 0, 5).unwrap(), b"small");
 }
 
 #[test]

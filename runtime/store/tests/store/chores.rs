@@ -6,7 +6,7 @@ use dormouse_core::ErrorCode;
 use dormouse_core::sandbox::{ChunkId, Ledger as _, Phase, Sandbox};
 use dormouse_store::Store;
 
-use crate::support::{Dice, State, content, created, noise, reach, sandbox, store};
+use crate::support::{Dice, State, content, created, noise, sandbox, store, swept};
 
 fn destroy(store: &Store, sandbox: Sandbox) {
     store.update(&Sandbox { phase: Phase::Destroyed, ..sandbox }, None).unwrap();
@@ -23,11 +23,11 @@ fn a_sweep_takes_what_nobody_needs_and_gives_the_room_back() {
     };
     let stays = save(1, &noise(2, 9000));
     let goes: Vec<_> = (10..310).map(|time| save(time, &noise(time, 9000))).collect();
-    assert_eq!(store.sweep(&reach(&store)).unwrap().chunks, 0);
+    assert_eq!(swept(&store).chunks, 0);
     let size = || std::fs::metadata(place.path().join("state.db")).unwrap().len();
     let before = size();
     goes.into_iter().for_each(|sandbox| destroy(&store, sandbox));
-    let swept = store.sweep(&reach(&store)).unwrap();
+    let swept = swept(&store);
     // Its own chunk and its root each.
     assert_eq!(swept.chunks, 600);
     assert!(swept.bytes > 300 * 9000);
@@ -43,10 +43,10 @@ fn a_state_that_cannot_be_followed_keeps_all_chunks() {
     let one = store.update(&one, Some(&State::numbered(1))).unwrap();
     let first = one.state.unwrap();
     store.update(&one, Some(&State::numbered(100))).unwrap();
-    let fails = |_: &_| Err(dormouse_core::sandbox::chunk::damaged("a test"));
-    assert_eq!(store.sweep(&fails).unwrap_err().code(), ErrorCode::StateDamaged);
+    let fails = |_: &_, _: &mut _| Err(dormouse_core::sandbox::chunk::damaged("a test"));
+    assert_eq!(store.sweep(&fails, None).unwrap_err().code(), ErrorCode::StateDamaged);
     content(&store, &first).unwrap();
-    store.sweep(&reach(&store)).unwrap();
+    swept(&store);
     assert!(content(&store, &first).is_err());
 }
 
@@ -60,7 +60,7 @@ fn a_chunk_that_is_swept_while_it_is_saved_is_saved_again() {
     // The chunks are there and nobody needs them. The save finds them; then they are swept.
     let between = |at: usize| {
         if at == 1 {
-            store.sweep(&reach(&store)).unwrap();
+            swept(&store);
         }
     };
     let new = created(&store, &sandbox(2));
@@ -108,7 +108,7 @@ fn lif_01_what_a_packed_chunk_names_is_saved_again_when_it_was_swept() {
     destroy(&store, store.update(&left, Some(&State::of(others))).unwrap());
     let between = |at: usize| {
         if at == 2 {
-            store.sweep(&reach(&store)).unwrap();
+            swept(&store);
         }
     };
     let new = created(&store, &sandbox(2));
@@ -122,11 +122,11 @@ fn a_large_state_is_written_ahead_and_whole_even_if_that_is_swept() {
     let place = tempfile::tempdir().unwrap();
     let store = store(place.path());
     let chunks: Vec<_> = (0..160).map(|number| noise(number, 1 << 18)).collect();
-    let swept = AtomicBool::new(false);
+    let done = AtomicBool::new(false);
     let between = |at: usize| {
-        if at == 158 && !swept.swap(true, Ordering::SeqCst) {
+        if at == 158 && !done.swap(true, Ordering::SeqCst) {
             assert!(store.chunks().get(&ChunkId::of(&chunks[0])).unwrap().is_some(), "it was written ahead");
-            assert!(store.sweep(&reach(&store)).unwrap().chunks > 30);
+            assert!(swept(&store).chunks > 30);
         }
     };
     let new = created(&store, &sandbox(2));
@@ -145,7 +145,7 @@ fn saving_and_sweeping_at_once_loses_nothing() {
             let mut removed = 0;
             while !done.load(Ordering::SeqCst) {
                 for store in &stores {
-                    removed += store.sweep(&reach(store)).unwrap().chunks;
+                    removed += swept(store).chunks;
                 }
             }
             removed

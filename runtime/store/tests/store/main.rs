@@ -11,5 +11,6 @@ mod kill;
 mod numbers;
 mod other;
 mod processes;
+mod steps;
 mod support;
 mod verbs;

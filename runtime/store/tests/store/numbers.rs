@@ -1,10 +1,11 @@
 //! Figures, by hand: `cargo test --release --manifest-path runtime/store/Cargo.toml numbers -- --ignored --nocapture`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use dormouse_core::sandbox::{ChunkId, Ledger as _, Owner};
+use dormouse_core::sandbox::{ChunkId, Ledger as _, Owner, Phase, Sandbox};
 
-use crate::support::{State, created, noise, reach, sandbox, store};
+use crate::support::{State, created, noise, sandbox, store, swept};
 
 fn median(mut what: impl FnMut(u64), times: u64) -> f64 {
     let mut took: Vec<f64> = (0..times)
@@ -51,7 +52,7 @@ fn numbers() {
     let owner = Owner::local();
     println!("list 1000: {:.2} ms", median(|_| drop(base.list(&owner, None, None, 1000).unwrap()), 21));
     println!("open, 1000 sandboxes: {:.2} ms", median(|_| drop(store(place.path())), 21));
-    base.sweep(&reach(&base)).unwrap();
+    swept(&base);
     let size = || std::fs::metadata(place.path().join("state.db")).unwrap().len();
     let before = size();
     for (number, sandbox) in (0..).zip(all) {
@@ -61,8 +62,68 @@ fn numbers() {
         chunks.extend((0..2).map(|at| noise(90_000 + number * 2 + at, 2000)));
         base.update(&sandbox, Some(&State::of(chunks))).unwrap();
     }
-    base.sweep(&reach(&base)).unwrap();
+    swept(&base);
     println!("a sandbox of 12 chunks, 64 KiB packed: {} KiB each", (size() - before) / 99 / 1024);
     drop(base);
     println!("open as the only one, 1000 sandboxes: {:.2} ms", median(|_| drop(store(place.path())), 21));
+}
+
+/// How long writers of this and of another process's connection wait while very much is swept.
+#[test]
+#[ignore = "figures, no test: the first line of this file has the command"]
+fn numbers_of_a_sweep() {
+    let place = tempfile::tempdir().unwrap();
+    let base = store(place.path());
+    let size = || std::fs::metadata(place.path().join("state.db")).unwrap().len() >> 20;
+    for part in 0..8 {
+        let gone = created(&base, &sandbox(part));
+        let chunks: Vec<_> = (0..2_500).map(|at| noise(part * 10_000 + at, 64 << 10)).collect();
+        let gone = base.update(&gone, Some(&State::of(chunks))).unwrap();
+        base.update(&Sandbox { phase: Phase::Destroyed, ..gone }, None).unwrap();
+    }
+    println!("20 000 chunks of 64 KiB that nobody needs: {} MiB", size());
+    let stores = [store(place.path()), store(place.path())];
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = [&base, &stores[1]]
+            .into_iter()
+            .zip(100..)
+            .map(|(store, number)| {
+                let done = &done;
+                scope.spawn(move || {
+                    let mut own = created(store, &sandbox(number));
+                    let mut took = Vec::new();
+                    while !done.load(Ordering::SeqCst) {
+                        let start = Instant::now();
+                        own = store.update(&own, None).unwrap();
+                        took.push(start.elapsed().as_secs_f64() * 1e3);
+                        std::thread::sleep(std::time::Duration::from_millis(5));
+                    }
+                    took.sort_by(f64::total_cmp);
+                    took
+                })
+            })
+            .collect();
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        let start = Instant::now();
+        let swept = swept(&base);
+        println!(
+            "swept {} chunks in {:.1} s, {} MiB are left",
+            swept.chunks,
+            start.elapsed().as_secs_f64(),
+            size()
+        );
+        done.store(true, Ordering::SeqCst);
+        for (who, writer) in ["this process", "another connection"].into_iter().zip(writers) {
+            let took = writer.join().unwrap();
+            let at = |part: usize| took[(took.len() - 1) * part / 1000];
+            println!(
+                "{who}: {} updates, p50 {:.1} ms, p99 {:.1} ms, longest {:.1} ms",
+                took.len(),
+                at(500),
+                at(990),
+                at(1000)
+            );
+        }
+    });
 }

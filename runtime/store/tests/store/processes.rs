@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use dormouse_core::sandbox::{Ledger as _, Phase, SandboxId};
 
 use crate::other::Other;
-use crate::support::{reach, store};
+use crate::support::{store, swept};
 
 /// What four processes answer that do the same at once.
 fn four(folder: &std::path::Path, task: &str, word: impl Fn(u32) -> String) -> Vec<String> {
@@ -62,11 +62,11 @@ fn lif_01_a_sandbox_goes_when_the_process_that_was_making_it_is_gone_and_not_bef
     let mut other = Other::start("creating", place.path(), "");
     let id = other.line().unwrap();
     let locks = || std::fs::read_dir(place.path().join("locks")).unwrap().count();
-    assert_eq!(store.sweep(&reach(&store)).unwrap().sandboxes, 0);
+    assert_eq!(swept(&store).sandboxes, 0);
     assert_eq!((store.in_phase(Phase::Creating).unwrap().len(), locks()), (1, 1), "{id}");
     other.kill();
     other.rest();
     assert_eq!(locks(), 1);
-    assert_eq!(store.sweep(&reach(&store)).unwrap().sandboxes, 1);
+    assert_eq!(swept(&store).sandboxes, 1);
     assert_eq!((store.in_phase(Phase::Creating).unwrap().len(), locks()), (0, 0));
 }

@@ -4,14 +4,20 @@ use std::path::Path;
 
 use dormouse_core::sandbox::chunk;
 use dormouse_core::sandbox::{
-    ChunkId, ChunkSink, Created, Ledger, Name, Owner, Phase, Quota, Sandbox, SandboxId, SandboxSpec,
-    SavedState, SessionKey, Snapshot, Timestamp,
+    ChunkId, ChunkSink, Created, Ledger, Name, Owner, Phase, Quota, Reached, Sandbox, SandboxId, SandboxSpec,
+    SavedState, SessionKey, Share, Snapshot, Swept, Timestamp,
 };
 use dormouse_core::{Error, Result};
 use dormouse_store::{Settings, Store};
 
 /// A quota that nobody reaches.
-pub(crate) const MANY: Quota = Quota { per_owner: 100_000, in_all: 100_000, checkpoints: 100_000 };
+pub(crate) const MANY: Quota = Quota {
+    per_owner: 100_000,
+    in_all: 100_000,
+    checkpoints: 100_000,
+    saved: Share { of_owner: None, in_all: None },
+    awake: Share { of_owner: None, in_all: None },
+};
 
 pub(crate) fn store(folder: &Path) -> Store {
     Store::open(folder, &Settings::default()).unwrap()
@@ -124,7 +130,23 @@ impl Snapshot for State<'_> {
 }
 
 /// The chunks of a state, as [`Ledger::sweep`] asks for them.
-pub(crate) fn reach(store: &Store) -> impl Fn(&SavedState) -> Result<Vec<ChunkId>> {
+pub(crate) fn reach(store: &Store) -> impl Fn(&SavedState, &mut Reached) -> Result<()> {
+    let consists = consists(store);
+    move |state, reached| {
+        if reached.branch(state.root) {
+            consists(state)?.into_iter().for_each(|id| reached.leaf(id));
+        }
+        Ok(())
+    }
+}
+
+/// Sweeps to the end.
+pub(crate) fn swept(store: &Store) -> Swept {
+    store.sweep(&reach(store), None).unwrap()
+}
+
+/// The chunks of a state, its root last.
+fn consists(store: &Store) -> impl Fn(&SavedState) -> Result<Vec<ChunkId>> {
     let chunks = store.chunks();
     move |state| {
         let root = chunk::fetch(chunks.as_ref(), &state.root)?;
@@ -138,7 +160,7 @@ pub(crate) fn reach(store: &Store) -> impl Fn(&SavedState) -> Result<Vec<ChunkId
 
 /// The bytes of a state, all chunks one after the other but the root.
 pub(crate) fn content(store: &Store, state: &SavedState) -> Result<Vec<Vec<u8>>> {
-    let mut ids = reach(store)(state)?;
+    let mut ids = consists(store)(state)?;
     ids.pop();
     ids.iter().map(|id| chunk::fetch(store.chunks().as_ref(), id)).collect()
 }

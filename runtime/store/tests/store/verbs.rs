@@ -2,12 +2,12 @@
 
 use dormouse_core::ErrorCode;
 use dormouse_core::sandbox::{
-    Checkpoint, CheckpointId, ChunkId, Created, Handle, Include, Ledger as _, Name, NewCheckpoint, Owner,
-    Phase, Quota, Sandbox, SandboxSpec, SavedState, SpecMount, StopReason, Timestamp,
+    Checkpoint, CheckpointId, ChunkId, Created, Disk, Handle, Include, Ledger as _, Name, NewCheckpoint,
+    Owner, Phase, Quota, Sandbox, SandboxSpec, SavedState, Share, SpecMount, StopReason, Stored, Timestamp,
 };
 use dormouse_core::{Access, GuestPath};
 
-use crate::support::{MANY, State, content, created, keyed, sandbox, store};
+use crate::support::{MANY, State, content, created, keyed, noise, sandbox, store, swept};
 
 fn label(sandbox: &Sandbox, time: u64) -> NewCheckpoint {
     NewCheckpoint {
@@ -85,7 +85,7 @@ fn what_is_another_owners_is_not_there() {
 fn names_and_quotas_hold_among_what_is_not_destroyed() {
     let place = tempfile::tempdir().unwrap();
     let store = store(place.path());
-    let quota = Quota { per_owner: 2, in_all: 3, checkpoints: 1 };
+    let quota = Quota { per_owner: 2, in_all: 3, checkpoints: 1, ..MANY };
     let code = |error: dormouse_core::Error| error.code();
     let mut first = created(&store, &keyed(1, "a"));
     assert_eq!(store.create(&keyed(1, "b"), &quota).map_err(code), Err(ErrorCode::NameTaken));
@@ -108,6 +108,68 @@ fn names_and_quotas_hold_among_what_is_not_destroyed() {
     assert!(store.checkpoints(&first.id).unwrap().is_empty());
     assert_eq!(store.update(&first, None).map_err(code), Err(ErrorCode::UnknownSandbox));
     assert!(matches!(store.create(&keyed(1, "a"), &quota).unwrap(), Created::New(_)));
+}
+
+/// A state of so many bytes of that seed, and what it says that it holds.
+fn sized(seed: u64, len: usize) -> (State<'static>, u64) {
+    let state = State::of(vec![noise(seed, len)]);
+    (state, len as u64 + 32)
+}
+
+#[test]
+fn own_02_what_an_owner_has_saved_is_counted_once_for_each_state_and_bounded() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let owner = Owner::local();
+    let quota = Quota { saved: Share { of_owner: Some(250_000), in_all: None }, ..MANY };
+    let one = created(&store, &sandbox(1));
+    let (state, bytes) = sized(1, 100_000);
+    let one = store.update(&one, Some(&state)).unwrap();
+    assert_eq!(store.stored(&owner).unwrap(), Stored { bytes, checkpoints: 0 });
+    // A checkpoint of the same state and forks of it cost nothing more.
+    store.add_checkpoint(&label(&one, 1), &state, &quota).unwrap();
+    let forks = [2, 3].map(|time| Sandbox { state: one.state, ..sandbox(time) });
+    store.create_all(&forks, &quota).unwrap();
+    assert_eq!(store.stored(&owner).unwrap(), Stored { bytes, checkpoints: 0 });
+    let (second, more) = sized(2, 120_000);
+    let checkpoint = store.add_checkpoint(&label(&one, 2), &second, &quota).unwrap();
+    assert_eq!(store.stored(&owner).unwrap(), Stored { bytes: bytes + more, checkpoints: more });
+    let (third, _) = sized(3, 40_000);
+    let error = store.add_checkpoint(&label(&one, 3), &third, &quota).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::QuotaExceeded);
+    assert!(error.message().contains("156.3 KiB for checkpoints alone"), "{error}");
+    assert_eq!(store.checkpoints(&one.id).unwrap().len(), 2, "nothing of it is there");
+    // What a call has done is saved in any case; then nothing new is begun.
+    let one = store.update(&one, Some(&third)).unwrap();
+    assert_eq!(store.create(&sandbox(4), &quota).unwrap_err().code(), ErrorCode::QuotaExceeded);
+    let other = Owner::parse("other").unwrap();
+    assert_eq!(store.stored(&other).unwrap(), Stored::default());
+    store.create(&Sandbox { owner: other, ..sandbox(5) }, &quota).unwrap();
+    store.remove_checkpoint(&checkpoint.label.id).unwrap();
+    store.create(&sandbox(4), &quota).unwrap();
+    store.update(&Sandbox { phase: Phase::Destroyed, ..one }, None).unwrap();
+    assert_eq!(store.stored(&owner).unwrap().bytes, bytes, "the forks hold it still");
+}
+
+#[test]
+fn own_02_what_the_disk_holds_for_all_is_bounded() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let before = store.disk().unwrap();
+    assert_eq!(before.swept, None);
+    let quota = Quota { saved: Share { of_owner: None, in_all: Some(before.used + 300_000) }, ..MANY };
+    let one = created(&store, &sandbox(1));
+    store.add_checkpoint(&label(&one, 1), &sized(1, 200_000).0, &quota).unwrap();
+    let kept = store.disk().unwrap().used;
+    assert!(kept > before.used + 190_000 && kept < before.used + 300_000, "{before:?}, {kept}");
+    let error = store.add_checkpoint(&label(&one, 2), &sized(2, 200_000).0, &quota).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::QuotaExceeded);
+    assert!(error.hint().unwrap().contains("saved-in-all"));
+    assert_eq!(store.disk().unwrap().used, kept, "nothing of it is there");
+    swept(&store);
+    assert_eq!(store.disk().unwrap(), Disk { used: kept, swept: Some(kept) });
+    drop(store);
+    assert_eq!(crate::support::store(place.path()).disk().unwrap().swept, Some(kept));
 }
 
 #[test]

@@ -53,6 +53,12 @@ impl Interpreter {
         self.changed
     }
 
+    /// Bytes of the host's memory that it holds: its own, and those of its last state.
+    pub(super) fn memory(&self) -> u64 {
+        let live = self.live.as_ref().map_or(0, |(_, instance)| instance.memory() as u64);
+        live + self.kept.as_ref().map_or(0, |kept| kept.in_memory())
+    }
+
     /// Files that it has open.
     pub(super) fn open_files(&self) -> usize {
         self.live.as_ref().map_or(0, |(_, instance)| instance.open_files())

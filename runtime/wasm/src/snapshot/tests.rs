@@ -26,7 +26,7 @@ fn read(state: &SavedState, chunks: &MemoryChunks) -> Result<WasmSnapshot> {
     for kept in read.interpreters.iter().flat_map(BTreeMap::values) {
         kept.interpreter()?;
     }
-    WasmSnapshot::reach(state, source.as_ref())?;
+    WasmSnapshot::reach(state, source.as_ref(), &mut Reached::default())?;
     Ok(read)
 }
 

@@ -1,4 +1,4 @@
-//! The seven tools of the seed and the two that it lacks, each one call.
+//! The seven tools of the seed and the three that it lacks, each one call.
 
 use dormouse_core::sandbox::{Include, Name, Owner, Phase, StopReason};
 use dormouse_core::sandboxes::{Asked, CommandLine};
@@ -220,6 +220,28 @@ pub(super) fn list_checkpoints() -> Verb {
                 let (id, _) = named(kept, &mut arguments, &caller.owner)?;
                 let all = kept.sandboxes.checkpoints(&caller.owner, &by_id(&id))?;
                 Ok(listed("checkpoints", all.iter().map(checkpoint).collect()))
+            })
+        },
+    )
+}
+
+pub(super) fn remove_checkpoint() -> Verb {
+    verb(
+        "sandbox_remove_checkpoint",
+        ("Remove a checkpoint of a sprite", "Delete a checkpoint of a sandbox."),
+        vec![
+            name(),
+            Field::text("checkpointId", MAX_TEXT, Absent::Refused, "ID of the checkpoint to remove"),
+        ],
+        message(),
+        REMOVES,
+        |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let (id, name) = named(kept, &mut arguments, owner)?;
+                let wanted = arguments.take_text("checkpointId").unwrap_or_default();
+                kept.sandboxes.remove_checkpoint(owner, &by_id(&id), &wanted).await?;
+                Ok(said(format!("Removed checkpoint '{wanted}' of sprite '{name}'")))
             })
         },
     )

@@ -11,7 +11,11 @@ use crate::{ErrorCode, GuestPath};
 const MANY: usize = 1_000;
 
 fn many() -> Rules {
-    Rules { quota: Quota { per_owner: 1_000, in_all: 1_000, checkpoints: 1 }, waiting: 32, ..rules() }
+    Rules {
+        quota: Quota { per_owner: 1_000, in_all: 1_000, checkpoints: 1, ..Quota::default() },
+        waiting: 32,
+        ..rules()
+    }
 }
 
 #[tokio::test]

@@ -20,7 +20,11 @@ pub(super) struct World {
 
 /// Short numbers where the defaults are long.
 pub(super) fn rules() -> Rules {
-    Rules { quota: Quota { per_owner: 10, in_all: 20, checkpoints: 3 }, waiting: 2, ..Rules::default() }
+    Rules {
+        quota: Quota { per_owner: 10, in_all: 20, checkpoints: 3, ..Quota::default() },
+        waiting: 2,
+        ..Rules::default()
+    }
 }
 
 impl World {
@@ -84,6 +88,17 @@ impl World {
     pub(super) async fn variable(&self, sandbox: &str, name: &str) -> String {
         match self.eval(sandbox, &format!("get {name}")).await.unwrap().status {
             Status::Returned(Value::String { value, .. }) => value,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// How long the variable `v` is, asked for without a call that could make the sandbox grow.
+    pub(super) async fn variable_now(&self, sandbox: &str) -> usize {
+        let (handle, bounds) = (Handle::IdOrName(sandbox), crate::Bounds::default());
+        let python = Language::python();
+        let got = self.sandboxes.get_variable(&self.owner, &handle, python, "v".into(), None, bounds).await;
+        match got.unwrap().status {
+            Status::Returned(Value::String { value, .. }) => value.len(),
             other => panic!("{other:?}"),
         }
     }

@@ -39,8 +39,12 @@ async fn a_restore_goes_back_and_each_refusal_has_its_code() {
         assert!(error.message().len() < 200);
     }
     assert_eq!(sandboxes.checkpoints(owner, &A).unwrap(), std::slice::from_ref(&saved));
-    sandboxes.remove_checkpoint(owner, id).unwrap();
-    assert_eq!(code(sandboxes.remove_checkpoint(owner, id)), Some(ErrorCode::UnknownCheckpoint));
+    let other = sandboxes.remove_checkpoint(owner, &Handle::IdOrName("b"), id).await;
+    assert_eq!(code(other), Some(ErrorCode::CheckpointOfOtherSandbox));
+    assert_eq!(code(sandboxes.remove_checkpoint(&stranger, &A, id).await), Some(ErrorCode::UnknownSandbox));
+    assert_eq!(sandboxes.remove_checkpoint(owner, &A, "before").await.unwrap(), saved);
+    let again = sandboxes.remove_checkpoint(owner, &A, id).await;
+    assert_eq!(code(again), Some(ErrorCode::UnknownCheckpoint));
 }
 
 #[tokio::test]
@@ -101,7 +105,7 @@ async fn a_fork_of_a_checkpoint_begins_where_that_was() {
 #[tokio::test]
 async fn an_upload_that_does_not_fit_leaves_the_files_as_they_were() {
     let defaults = SandboxSpec { disk: 10, ..SandboxSpec::default() };
-    let quota = Quota { per_owner: 2, in_all: 2, checkpoints: 1 };
+    let quota = Quota { per_owner: 2, in_all: 2, checkpoints: 1, ..Quota::default() };
     let world = World::new(Rules { defaults, quota, ..rules() });
     let (sandboxes, owner) = (&world.sandboxes, &world.owner);
     world.create("a").await;

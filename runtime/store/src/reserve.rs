@@ -1,0 +1,97 @@
+//! Room on the disk that is kept for removing: on a disk that is full, removing takes some before it gives any.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+use rustix::io::Errno;
+
+/// Bytes of the reserve: the log of one sandbox's removal and of one step of a sweep, several times.
+const MOST: u64 = 4 << 20;
+/// Less is no help.
+const LEAST: u64 = 128 << 10;
+/// The reserve takes at most this part of what is free.
+const PART: u64 = 8;
+/// Bytes that are written at once where the system cannot set room aside.
+const PIECE: usize = 64 << 10;
+
+/// A file that is there to be removed.
+#[derive(Clone, Debug)]
+pub(crate) struct Reserve(pub(crate) PathBuf);
+
+impl Reserve {
+    /// Sets room aside, if there is none yet and enough is free. What keeps it from that is in the log: the folder can be used
+    /// all the same.
+    pub(crate) fn fill(&self) {
+        if let Err(error) = self.try_fill() {
+            tracing::debug!(%error, "no room is set aside for removing from a full disk");
+        }
+    }
+
+    fn try_fill(&self) -> io::Result<()> {
+        if fs::metadata(&self.0).is_ok_and(|found| found.len() > 0) {
+            return Ok(());
+        }
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.0)?;
+        let disk = fstatvfs(&file)?;
+        let bytes = MOST.min(disk.f_bavail.saturating_mul(disk.f_frsize) / PART);
+        let done =
+            if bytes < LEAST { Err(io::ErrorKind::StorageFull.into()) } else { take(&mut file, bytes) };
+        // An empty one would look as if it were there.
+        done.inspect_err(|_| drop(fs::remove_file(&self.0)))
+    }
+
+    /// Gives the room up. False: there was none.
+    pub(crate) fn give_up(&self) -> bool {
+        fs::remove_file(&self.0).is_ok()
+    }
+}
+
+fn take(file: &mut File, bytes: u64) -> io::Result<()> {
+    match fallocate(&*file, FallocateFlags::empty(), 0, bytes) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_out(file, bytes),
+        done => Ok(done?),
+    }
+}
+
+/// Writes bytes that do not shrink, for disks that pack what is written.
+fn write_out(file: &mut File, bytes: u64) -> io::Result<()> {
+    let mut piece = vec![0; PIECE];
+    let mut pieces = blake3::Hasher::new().finalize_xof();
+    for _ in 0..bytes / PIECE as u64 {
+        pieces.fill(&mut piece);
+        file.write_all(&piece)?;
+    }
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_set_aside_once_and_given_up_once() {
+        let place = tempfile::tempdir().unwrap();
+        let reserve = Reserve(place.path().join("reserve"));
+        assert!(!reserve.give_up());
+        reserve.fill();
+        let found = fs::metadata(&reserve.0).unwrap();
+        assert!(found.len() >= LEAST && found.len() <= MOST);
+        assert!(std::os::unix::fs::MetadataExt::blocks(&found) * 512 >= found.len(), "it takes no room");
+        reserve.fill();
+        assert!(reserve.give_up() && !reserve.give_up());
+    }
+
+    #[test]
+    fn where_room_cannot_be_set_aside_it_is_written() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("reserve");
+        write_out(&mut File::create(&path).unwrap(), 2 * PIECE as u64).unwrap();
+        let written = fs::read(&path).unwrap();
+        assert_eq!(written.len(), 2 * PIECE);
+        assert!(zstd::bulk::compress(&written, 19).unwrap().len() >= written.len());
+    }
+}

@@ -1,0 +1,185 @@
+//! Room that is bounded and comes back: of the state folder on its disk, and of the server's memory.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use dormouse_tests::binary;
+use dormouse_tests::levels::Levels;
+use dormouse_tests::wire::Wire;
+use serde_json::{Value as Json, json};
+
+const MIB: u64 = 1 << 20;
+
+fn served(state: &Path, options: &[&str]) -> Wire {
+    let state = state.to_str().unwrap();
+    Wire::greeted(&[&["--state-dir", state, "--tools", "all"], options].concat())
+}
+
+/// What the state folder takes.
+fn taken(state: &Path) -> u64 {
+    let files = ["state.db", "state.db-wal"].map(|name| fs::metadata(state.join(name)));
+    files.into_iter().flatten().map(|file| file.len()).sum()
+}
+
+#[track_caller]
+fn ok(result: Json) -> Json {
+    assert_ne!(result["isError"], true, "{result}");
+    result["structuredContent"].clone()
+}
+
+fn code(result: &Json) -> &str {
+    result["structuredContent"]["error"]["code"].as_str().unwrap_or("none")
+}
+
+fn sandbox(state: &Path, words: &[&str]) -> binary::Ran {
+    let ran = binary::dormouse(&[&["sandbox", "--state-dir", state.to_str().unwrap()], words].concat(), b"");
+    assert_eq!(ran.status, Some(0), "{words:?}: {}", ran.complaint());
+    ran
+}
+
+#[test]
+fn lif_09_rewriting_a_file_for_ever_takes_a_bounded_part_of_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path();
+    let mut wire = served(state, &[]);
+    ok(wire.call(1, "sandbox_create", json!({"name": "box", "disk_bytes": 10 * MIB})));
+    let mut most = 0;
+    for turn in 0..24 {
+        let code = "import os\nwith open('/workspace/f', 'wb') as f: f.write(os.urandom(9_000_000))";
+        let ran = wire.call(
+            10 + turn,
+            "sandbox_eval",
+            json!({"sandbox": "box", "code": code, "timeout_ms": 30000}),
+        );
+        ok(ran);
+        ok(wire.call(100 + turn, "sandbox_stop", json!({"sandbox": "box"})));
+        most = most.max(taken(state));
+    }
+    // 216 MB were saved, and 64 MiB may be there that nobody needs, besides what comes while a sweep is under way.
+    assert!(most < 160 * MIB, "{} MiB", most / MIB);
+    ok(wire.call(500, "sandbox_destroy", json!({"sandbox": "box"})));
+    wire.end(Duration::from_secs(20));
+    sandbox(state, &["sweep"]);
+    assert!(taken(state) < 2 * MIB, "{} KiB are left of nothing", taken(state) / 1024);
+}
+
+#[test]
+fn lif_09_commands_give_back_what_they_have_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path();
+    for name in ["a", "b", "c"] {
+        sandbox(state, &["create", name]);
+        let write = "import os\nwith open('/workspace/f', 'wb') as f: f.write(os.urandom(20_000_000))";
+        sandbox(state, &["eval", name, "--timeout", "30s", write]);
+        sandbox(state, &["checkpoint", name, "--label", "one"]);
+        sandbox(state, &["eval", name, "import os; os.remove('/workspace/f')"]);
+        assert!(taken(state) > 15 * MIB);
+        sandbox(state, &["rm-checkpoint", name, "one"]);
+        assert!(taken(state) < 12 * MIB, "{name}: {} KiB", taken(state) / 1024);
+        sandbox(state, &["rm", name]);
+    }
+    assert!(taken(state) < 2 * MIB, "{} KiB are left of nothing", taken(state) / 1024);
+    let swept: Json = serde_json::from_str(&sandbox(state, &["sweep", "--json"]).text()).unwrap();
+    assert_eq!((&swept["bytes"], &swept["whole"]), (&json!(0), &json!(true)));
+}
+
+#[test]
+fn own_02_who_has_saved_too_much_is_told_what_to_remove_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut wire = served(folder.path(), &["--quota", "saved=60MiB", "--quota", "checkpoints=3"]);
+    let quotas = ok(wire.call(1, "sandbox_capabilities", json!({})))["quotas"].clone();
+    assert_eq!((&quotas["saved_bytes"], &quotas["checkpoints"]), (&json!(60 * MIB), &json!(3)));
+    assert!(quotas["awake_bytes_in_all"].as_u64().unwrap() > 64 * MIB);
+    ok(wire.call(2, "sandbox_create", json!({"name": "box"})));
+    let eval = |wire: &mut Wire, id: i64, code: &str| {
+        wire.call(id, "sandbox_eval", json!({"sandbox": "box", "code": code, "timeout_ms": 30000}))
+    };
+    let grow = |number: u32| {
+        format!(
+            "import os\nn = {number}\nwith open('/workspace/f', 'wb') as f: f.write(os.urandom(25_000_000))"
+        )
+    };
+    ok(eval(&mut wire, 3, &grow(1)));
+    let first = ok(wire.call(4, "sandbox_checkpoint", json!({"sandbox": "box"})));
+    ok(eval(&mut wire, 5, &grow(2)));
+    ok(wire.call(6, "sandbox_stop", json!({"sandbox": "box"})));
+    // 50 MB and the interpreter's; the next is saved although it is too much.
+    ok(eval(&mut wire, 7, "n = 3\nheld = os.urandom(20_000_000)"));
+    ok(wire.call(8, "sandbox_stop", json!({"sandbox": "box"})));
+    std::thread::sleep(Duration::from_millis(1100));
+    let refused = eval(&mut wire, 9, "n = 4");
+    assert_eq!(code(&refused), "quota_exceeded", "{refused}");
+    let error = &refused["structuredContent"]["error"];
+    assert!(error["message"].as_str().unwrap().contains("for checkpoints alone"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("sandbox_remove_checkpoint"), "{error}");
+    assert_eq!(code(&wire.call(10, "sandbox_checkpoint", json!({"sandbox": "box"}))), "quota_exceeded");
+    wire.kill();
+    let mut wire = served(folder.path(), &["--quota", "saved=60MiB", "--quota", "checkpoints=3"]);
+    assert_eq!(code(&eval(&mut wire, 1, "n")), "quota_exceeded");
+    let gone = json!({"sandbox": "box", "checkpoint_id": first["id"]});
+    ok(wire.call(2, "sandbox_remove_checkpoint", gone));
+    assert_eq!(ok(eval(&mut wire, 3, "n"))["result"]["value"], 3);
+    wire.end(Duration::from_secs(20));
+}
+
+#[test]
+fn mem_07_sandboxes_that_hold_much_make_room_for_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut wire = served(folder.path(), &["--quota", "awake=500MiB"]);
+    let names: Vec<String> = (0..8).map(|number| format!("box-{number}")).collect();
+    let mut peak = 0;
+    for (id, name) in (1..).zip(&names) {
+        ok(wire.call(id, "sandbox_create", json!({"name": name})));
+        let code = format!("held = bytearray(b'{name}') + bytearray(os.urandom(1 << 20)) * 120");
+        let code = format!("import os\n{code}\nlen(held)");
+        ok(wire.call(100 + id, "sandbox_eval", json!({"sandbox": name, "code": code, "timeout_ms": 30000})));
+        peak = peak.max(Levels::of(&wire.process().to_string()).memory);
+    }
+    // A thousand MiB of variables in all; each stands twice while its state is in memory.
+    assert!(peak < 1100 * 1024, "{} MiB", peak / 1024);
+    for (id, name) in (1..).zip(&names) {
+        let code = format!("held[:{}].decode()", name.len());
+        let answer = ok(wire.call(
+            200 + id,
+            "sandbox_eval",
+            json!({"sandbox": name, "code": code, "timeout_ms": 30000}),
+        ));
+        assert_eq!(answer["result"]["value"], name.as_str());
+    }
+    wire.end(Duration::from_secs(60));
+}
+
+#[test]
+fn mem_07_files_that_are_saved_need_not_stay_in_memory_and_come_back_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut wire = served(folder.path(), &["--quota", "awake=100MiB"]);
+    ok(wire.call(1, "sandbox_create", json!({"name": "box"})));
+    let eval = |wire: &mut Wire, id: i64, code: &str| {
+        ok(wire.call(id, "sandbox_eval", json!({"sandbox": "box", "code": code, "timeout_ms": 60000})))
+    };
+    let process = wire.process().to_string();
+    let code = "import os, hashlib\ndef digest():\n h = hashlib.blake2b()\n with open('/workspace/f', 'rb') as f:\n  \
+        while piece := f.read(1 << 20): h.update(piece)\n return h.hexdigest()\n\
+        with open('/workspace/f', 'wb') as f:\n for _ in range(200): f.write(os.urandom(1 << 20))\ndigest()";
+    let digest = eval(&mut wire, 2, code)["result"]["value"].clone();
+    let full = Levels::of(&process).memory;
+    assert!(full > 200 * 1024, "{} MiB", full / 1024);
+    // Saved a second later, and let go of.
+    let end = Instant::now() + Duration::from_secs(30);
+    loop {
+        let left = Levels::of(&process).memory;
+        if left + 150 * 1024 < full {
+            break;
+        }
+        assert!(Instant::now() < end, "{} MiB of {}", left / 1024, full / 1024);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(eval(&mut wire, 3, "digest()")["result"]["value"], digest);
+    eval(&mut wire, 4, "with open('/workspace/f', 'r+b') as f: _ = f.write(b'changed')");
+    assert_eq!(
+        eval(&mut wire, 5, "open('/workspace/f', 'rb').read(7).decode()")["result"]["value"],
+        "changed"
+    );
+    wire.end(Duration::from_secs(60));
+}
