@@ -15,7 +15,7 @@ use std::sync::Arc;
 use dormouse::wasm::Allocation;
 use dormouse::{
     Access, Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
-    ModelBudget, Policy, Programs, Result,
+    ModelBudget, OfferedPrograms, Policy, Result,
 };
 
 use dormouse::sandbox::SessionKey;
@@ -76,7 +76,7 @@ pub(crate) struct Mcp {
     /// Where packages come from.
     pub(crate) packages: PackageArgs,
     /// What reaches remote git repositories, if any is allowed.
-    pub(crate) remotes: Option<Arc<dyn Programs>>,
+    pub(crate) remotes: Option<Arc<dyn OfferedPrograms>>,
     /// Containers.
     pub(crate) docker: DockerArgs,
     /// Folders of the host below which containers may be given folders.

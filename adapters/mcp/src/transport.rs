@@ -7,10 +7,12 @@
 use std::future::Future;
 use std::io;
 
+use dormouse_tools::incoming::AT_ONCE;
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::AsyncRead;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::line::{Line, LineReader};
@@ -21,6 +23,8 @@ pub(crate) struct LineTransport<R> {
     reader: LineReader<R>,
     outbox: Outbox,
     most: usize,
+    /// A long line that is being read. It is kept here because waiting for it may be given up and begun again.
+    reading: Option<JoinHandle<Parsed>>,
     /// A request has been passed on. Before that, the library takes anything else for a broken handshake and quits.
     opened: bool,
     ended: CancellationToken,
@@ -29,21 +33,12 @@ pub(crate) struct LineTransport<R> {
 impl<R: AsyncRead + Unpin> LineTransport<R> {
     /// `ended` is cancelled when the input ends; cancelling it from outside ends the input.
     pub(crate) fn new(reader: R, outbox: Outbox, most: usize, ended: CancellationToken) -> Self {
-        Self { reader: LineReader::new(reader, most), outbox, most, opened: false, ended }
+        Self { reader: LineReader::new(reader, most), outbox, most, reading: None, opened: false, ended }
     }
 
     async fn next(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            self.outbox.has_room().await;
-            let line = match self.reader.next().await {
-                Line::Whole(line) => line,
-                Line::TooLong => {
-                    self.answer(&too_long(self.most));
-                    continue;
-                }
-                Line::End => return None,
-            };
-            match parse(&line) {
+            match self.parsed().await? {
                 Parsed::Message(message) if self.opened || matches!(*message, JsonRpcMessage::Request(_)) => {
                     self.opened = true;
                     return Some(*message);
@@ -53,6 +48,22 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
                 Parsed::Ignored => {}
             }
         }
+    }
+
+    /// The next line as what it is; none at the end.
+    async fn parsed(&mut self) -> Option<Parsed> {
+        if self.reading.is_none() {
+            self.outbox.has_room().await;
+            match self.reader.next().await {
+                Line::Whole(line) if line.len() <= AT_ONCE => return Some(parse(&line)),
+                Line::Whole(line) => self.reading = Some(tokio::task::spawn_blocking(move || parse(&line))),
+                Line::TooLong => return Some(Parsed::Refused(Box::new(too_long(self.most)))),
+                Line::End => return None,
+            }
+        }
+        let read = self.reading.as_mut()?.await;
+        self.reading = None;
+        Some(read.unwrap_or(Parsed::Ignored))
     }
 
     /// Queues an answer that nobody waits for.

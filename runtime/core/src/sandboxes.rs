@@ -37,14 +37,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 pub use self::commands::CommandLine;
 pub use self::history::Step;
 use self::jobs::Jobs;
-pub use self::jobs::{Job, JobId, Part};
+pub use self::jobs::{Job, Part};
 pub use self::life::{Asked, View};
 pub use self::providers::ProviderState;
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::seat::Seat;
 use crate::packages::Packages;
 use crate::sandbox::{Ledger, SandboxId};
-use crate::{Manager, Programs, Provider};
+use crate::{Manager, OfferedPrograms, Provider};
 
 /// The sandboxes of one installation. Cheap to clone.
 #[derive(Clone)]
@@ -64,7 +64,7 @@ struct Inner {
     /// Where packages come from, and for which Python.
     packages: OnceLock<(Arc<dyn Packages>, String)>,
     /// What command lines can start besides guests.
-    programs: RwLock<Vec<Arc<dyn Programs>>>,
+    programs: RwLock<Vec<Arc<dyn OfferedPrograms>>>,
     jobs: Jobs,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::Sandboxes;
 use super::history::Begun;
-use super::jobs::{Job, JobId};
+use super::jobs::Job;
 use super::providers::noted;
 use super::seat::Visit;
-use crate::program::{AllPrograms, Programs};
+use crate::program::{OfferedPrograms, OwnersPrograms, Programs};
 use crate::sandbox::{Executed, Handle, Owner, SandboxId};
 use crate::{Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, OutputSink, Result};
 
@@ -49,7 +49,7 @@ impl CommandLine {
 impl Sandboxes {
     /// Lets command lines start the operator's programs, such as `pip`, besides those that were offered before. Of one name
     /// the first counts.
-    pub fn offer(&self, programs: Arc<dyn Programs>) {
+    pub fn offer(&self, programs: Arc<dyn OfferedPrograms>) {
         self.inner.programs.write().unwrap_or_else(PoisonError::into_inner).push(programs);
     }
 
@@ -65,7 +65,7 @@ impl Sandboxes {
         line: CommandLine,
     ) -> Result<(SandboxId, Executed)> {
         let request = self.request(line)?;
-        let programs = self.programs();
+        let programs = self.programs(owner);
         let mut visit = self.visit(owner, handle).await?;
         let _place = self.inner.manager.place().await?;
         let begun = Begun::new(&mut visit, &request).await?;
@@ -90,15 +90,15 @@ impl Sandboxes {
     ) -> Result<(SandboxId, Arc<Job>)> {
         let text = line.text.clone();
         let mut request = self.request(line)?;
-        let programs = self.programs();
+        let programs = self.programs(owner);
         let mut visit = self.visit(owner, handle).await?;
         let id = visit.record.id.clone();
-        let job = self.inner.jobs.admit(&id, &text, self.inner.clock.now(), &self.inner.rules)?;
+        let job = self.inner.jobs.admit(owner, &id, &text, self.inner.clock.now(), &self.inner.rules)?;
         request.output = Some(job.clone());
         let running = match visit.run(|machine| machine.job(request, programs)).await {
             Ok(running) => running,
             Err(error) => {
-                self.inner.jobs.forget(&id, job.id());
+                self.inner.jobs.forget(owner, &id, job.id());
                 return Err(error);
             }
         };
@@ -134,7 +134,7 @@ impl Sandboxes {
     /// `unknown_sandbox`.
     pub fn jobs(&self, owner: &Owner, handle: &Handle<'_>) -> Result<(SandboxId, Vec<Arc<Job>>)> {
         let record = self.find(owner, handle)?;
-        let jobs = self.inner.jobs.of(&record.id);
+        let jobs = self.inner.jobs.of(owner, &record.id);
         Ok((record.id, jobs))
     }
 
@@ -157,8 +157,9 @@ impl Sandboxes {
         }
     }
 
-    fn programs(&self) -> Arc<dyn Programs> {
-        Arc::new(AllPrograms(self.inner.programs.read().unwrap_or_else(PoisonError::into_inner).clone()))
+    fn programs(&self, owner: &Owner) -> Arc<dyn Programs> {
+        let offered = self.inner.programs.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Arc::new(OwnersPrograms { owner: owner.clone(), offered })
     }
 
     /// The request for a command line, within what the operator allows.
