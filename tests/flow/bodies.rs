@@ -53,7 +53,10 @@ fn bounded<T>(process: u32, length: usize, what: &str, work: impl FnOnce() -> T)
     let done = work();
     let peak = Levels::peak_of(&process).saturating_sub(before);
     let most = 4 * (length as u64 >> 10) + ELSE;
-    eprintln!("{what}: {length} bytes took {peak} KiB, {:.2} times as much", (peak << 10) as f64 / length as f64);
+    eprintln!(
+        "{what}: {length} bytes took {peak} KiB, {:.2} times as much",
+        (peak << 10) as f64 / length as f64
+    );
     assert!(peak <= most, "{what}: {length} bytes took {peak} KiB, more than {most} KiB");
     done
 }
@@ -84,8 +87,7 @@ fn mcp_05_a_body_over_mcp_takes_at_most_four_times_its_length() {
     let folder = tempfile::tempdir().unwrap();
     let server = served(&folder);
     server.mcp(None, "sandbox_eval", &json!({"code": "1"}));
-    let headers =
-        [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+    let headers = [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
     for (what, value) in bulky(LONGEST - 256) {
         let body = message(&value);
         let told = bounded(server.process(), body.len(), what, || {
@@ -93,7 +95,8 @@ fn mcp_05_a_body_over_mcp_takes_at_most_four_times_its_length() {
         });
         assert_eq!(code(&told.json()), "too_large", "{what}: {} {}", told.head, shown(&told.json()));
         // What is no call has no long part.
-        let other = format!("{{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\",\"params\":{{\"x\":{value}}}}}");
+        let other =
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\",\"params\":{{\"x\":{value}}}}}");
         let told = bounded(server.process(), other.len(), what, || {
             server.send("POST", "/mcp", &headers, other.as_bytes())
         });
@@ -109,7 +112,9 @@ fn mcp_05_a_line_takes_at_most_four_times_its_length() {
     let mut wire = Wire::greeted(&[]);
     wire.call(100, "sandbox_eval", json!({"code": "1"}));
     for (id, (what, value)) in (200..).zip(bulky(LONGEST - 256)) {
-        for line in [message(&value), format!("{{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{{\"x\":{value}}}}}")] {
+        for line in
+            [message(&value), format!("{{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{{\"x\":{value}}}}}")]
+        {
             let process = wire.process();
             let is_call = line.contains("tools/call");
             let answer = bounded(process, line.len(), what, || {
@@ -162,7 +167,8 @@ fn mcp_02_as_much_as_a_tool_takes_is_taken_over_every_door() {
     let code = json!({"code": "a, b = (open(f'/workspace/{n}').read() for n in 'ab')\na == b == 'é\"\\n' * (len(a) // 3)"});
     let same = server.ask("POST", "/api/sandboxes/work/eval", None, Some(&code));
     assert_eq!(same.json()["result"]["value"], true, "{}", same.json());
-    let mut wire = Wire::greeted(&["--state-dir", folder.path().join("other").to_str().unwrap(), "--tools", "all"]);
+    let mut wire =
+        Wire::greeted(&["--state-dir", folder.path().join("other").to_str().unwrap(), "--tools", "all"]);
     wire.call(1, "sandbox_create", json!({"name": "work"}));
     let written = wire.call(2, "sandbox_write", over_mcp);
     assert_eq!(written["structuredContent"]["bytes"], content.len());
@@ -185,8 +191,9 @@ fn mcp_05_long_bodies_do_not_hold_up_short_requests() {
     let body = format!("{{\"code\":\"{}\"}}", "\\u0061".repeat((48 << 20) / 6));
     let headers = [("Content-Type", "application/json")];
     std::thread::scope(|threads| {
-        let long: Vec<_> =
-            (0..4).map(|_| threads.spawn(|| server.send("POST", "/api/eval", &headers, body.as_bytes()))).collect();
+        let long: Vec<_> = (0..4)
+            .map(|_| threads.spawn(|| server.send("POST", "/api/eval", &headers, body.as_bytes())))
+            .collect();
         let mut slowest = Duration::ZERO;
         while !long.iter().all(std::thread::ScopedJoinHandle::is_finished) {
             let begin = Instant::now();
@@ -217,7 +224,12 @@ fn mcp_05_addresses_that_need_no_token_read_no_body() {
     }
     // Nothing of it counts as an owner's.
     let waiting: Vec<_> = (0..16)
-        .map(|_| server.raw(format!("GET /health HTTP/1.1\r\nHost: {host}\r\nContent-Length: {LONGEST}\r\n\r\n").as_bytes()))
+        .map(|_| {
+            server.raw(
+                format!("GET /health HTTP/1.1\r\nHost: {host}\r\nContent-Length: {LONGEST}\r\n\r\n")
+                    .as_bytes(),
+            )
+        })
         .collect();
     let told = server.ask("POST", "/api/eval", None, Some(&json!({"code": "1 + 1"})));
     assert_eq!(told.json()["result"]["value"], 2);

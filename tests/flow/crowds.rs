@@ -34,7 +34,9 @@ fn mcp_05_connections_without_a_token_cannot_fill_the_door() {
     let folder = tempfile::tempdir().unwrap();
     let server = guarded(&folder);
     answers(&server, ANN, Duration::from_secs(20));
-    for bytes in [&b""[..], b"GET /health HTTP/1.1\r\nHost: ", b"GET /api/eval HTTP/1.1\r\nHost: localhost\r\n\r\n"] {
+    for bytes in
+        [&b""[..], b"GET /health HTTP/1.1\r\nHost: ", b"GET /api/eval HTTP/1.1\r\nHost: localhost\r\n\r\n"]
+    {
         let crowd: Vec<TcpStream> = (0..256).map(|_| server.raw(bytes)).collect();
         std::thread::sleep(Duration::from_millis(700));
         answers(&server, ANN, Duration::from_secs(2));

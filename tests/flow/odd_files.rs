@@ -42,11 +42,20 @@ impl Odd {
     fn arguments(&self) -> Vec<String> {
         let (data, state) = (self.folder.path().join("data"), self.folder.path().join("state"));
         let mount = format!("{}:/d:rw", data.display());
-        ["--state-dir", state.to_str().unwrap(), "--mount", &mount, "--allow-writes", "--tools", "all", "--root"]
-            .into_iter()
-            .chain([data.to_str().unwrap()])
-            .map(str::to_owned)
-            .collect()
+        [
+            "--state-dir",
+            state.to_str().unwrap(),
+            "--mount",
+            &mount,
+            "--allow-writes",
+            "--tools",
+            "all",
+            "--root",
+        ]
+        .into_iter()
+        .chain([data.to_str().unwrap()])
+        .map(str::to_owned)
+        .collect()
     }
 }
 
@@ -68,7 +77,10 @@ fn fs_07_no_tool_waits_for_a_pipe_a_socket_or_a_device_of_a_mount() {
         answer
     };
     let packed = |name: &str| {
-        let mut command = binary::started(Path::new("/bin/sh"), &["-c", &format!("cd $(mktemp -d) && echo x > {name} && tar -cf - {name}")]);
+        let mut command = binary::started(
+            Path::new("/bin/sh"),
+            &["-c", &format!("cd $(mktemp -d) && echo x > {name} && tar -cf - {name}")],
+        );
         command.env("LC_ALL", "C");
         BASE64.encode(&binary::finish(command, b"").stdout)
     };
@@ -83,7 +95,13 @@ fn fs_07_no_tool_waits_for_a_pipe_a_socket_or_a_device_of_a_mount() {
         ask("sandbox_read", json!({"path": path, "offset": 5}), true);
         ask("sandbox_download", json!({"path": path}), true);
         ask("sandbox_load", json!({"path": name, "var": "x"}), true);
-        for line in ["cat /d/NAME", "echo x > /d/NAME", "echo x >> /d/NAME", "cp /d/NAME /workspace/c", "wc -c /d/NAME"] {
+        for line in [
+            "cat /d/NAME",
+            "echo x > /d/NAME",
+            "echo x >> /d/NAME",
+            "cp /d/NAME /workspace/c",
+            "wc -c /d/NAME",
+        ] {
             let line = line.replace("NAME", name);
             let answer = ask("sandbox_exec", json!({"command": line, "timeout_ms": 3_000}), false);
             assert_ne!(answer["structuredContent"]["exit_code"], 0, "{line}: {answer}");
@@ -94,15 +112,26 @@ fn fs_07_no_tool_waits_for_a_pipe_a_socket_or_a_device_of_a_mount() {
             ("javascript", "require('fs').readFileSync('/d/NAME')"),
         ] {
             let code = code.replace("NAME", name);
-            let answer = ask("sandbox_eval", json!({"language": language, "code": code, "timeout_ms": 3_000}), false);
+            let answer =
+                ask("sandbox_eval", json!({"language": language, "code": code, "timeout_ms": 3_000}), false);
             assert!(!answer["structuredContent"]["exception"].is_null(), "{code}: {answer}");
         }
     }
     let listed = ask("sandbox_files", json!({"path": "/d", "recursive": true}), false);
     let listed = listed["structuredContent"]["entries"].to_string();
     assert!(odd.names.iter().all(|name| listed.contains(name)), "{listed}");
-    let answer = ask("sandbox_exec", json!({"command": "find /d | wc -l; ls -lR /d > /dev/null; grep -r x /d; rm /d/pipe"}), false);
-    assert!(answer["structuredContent"]["stdout"].as_str().unwrap().starts_with(&(odd.names.len() + 1).to_string()), "{answer}");
+    let answer = ask(
+        "sandbox_exec",
+        json!({"command": "find /d | wc -l; ls -lR /d > /dev/null; grep -r x /d; rm /d/pipe"}),
+        false,
+    );
+    assert!(
+        answer["structuredContent"]["stdout"]
+            .as_str()
+            .unwrap()
+            .starts_with(&(odd.names.len() + 1).to_string()),
+        "{answer}"
+    );
 }
 
 /// Clients that give up and ask again: what they asked holds no thread and no descriptor.
@@ -128,7 +157,12 @@ fn fs_07_six_hundred_abandoned_calls_leave_nothing_behind() {
         };
         let path = format!("/api/sandboxes/work/files/{path}");
         if number % 3 == 2 {
-            drop(server.begin("PUT", &path, &[("Content-Type", "application/octet-stream")], body.as_bytes()));
+            drop(server.begin(
+                "PUT",
+                &path,
+                &[("Content-Type", "application/octet-stream")],
+                body.as_bytes(),
+            ));
         } else {
             drop(server.begin("POST", &path, &json_body, body.as_bytes()));
         }
@@ -181,7 +215,11 @@ fn fs_07_three_thousand_folders_are_listed_with_two_hundred_descriptors() {
     }
     for (id, language, code) in [
         (20, "python", "import os\nsum(len(f) for _, _, f in os.walk('/d'))"),
-        (21, "javascript", "let n = 0; for (const d of require('fs').readdirSync('/d/node_modules')) n += require('fs').readdirSync('/d/node_modules/' + d).length; n"),
+        (
+            21,
+            "javascript",
+            "let n = 0; for (const d of require('fs').readdirSync('/d/node_modules')) n += require('fs').readdirSync('/d/node_modules/' + d).length; n",
+        ),
     ] {
         let arguments = json!({"sandbox": "work", "language": language, "code": code, "timeout_ms": 60_000});
         let ran = wire.call(id, "sandbox_eval", arguments);

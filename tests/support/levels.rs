@@ -42,7 +42,8 @@ impl Levels {
     /// The most memory that a process has held since [`Levels::forget_peak`], in KiB, shared pages too.
     pub fn peak_of(process: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a process that lives");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a field of the status file");
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a field of the status file");
         line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
     }
 

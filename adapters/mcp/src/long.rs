@@ -3,6 +3,7 @@
 //! The library buffers a message and tries several forms on the buffer, which copies long texts each time. It is given
 //! the rest; the arguments, read once, are put back where the call begins.
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
@@ -86,7 +87,7 @@ async fn shortened(State(owners): State<Arc<Owners>>, request: Request, next: Ne
     let split = tokio::task::spawn_blocking(move || split(&bytes, &places)).await;
     let (rest, arguments) = match split {
         Ok(Ok(parts)) => parts,
-        Ok(Err((status, error))) => return answer(status, &error),
+        Ok(Err(refused)) => return answer(refused.0, &refused.1),
         Err(error) => {
             let error = Error::internal("the message was not read", error);
             let error = ServerJsonRpcMessage::error(refusal(&error), None);
@@ -98,29 +99,47 @@ async fn shortened(State(owners): State<Arc<Owners>>, request: Request, next: Ne
     next.run(Request::from_parts(parts, Body::from(rest))).await
 }
 
-/// The rest as bytes, and the arguments; or the answer.
-fn split(
-    text: &[u8],
-    places: &Places,
-) -> Result<(Vec<u8>, Option<JsonObject>), (StatusCode, ServerJsonRpcMessage)> {
+/// The answer to a message that is not read.
+type Refused = Box<(StatusCode, ServerJsonRpcMessage)>;
+
+/// The rest as bytes, and the arguments.
+fn split(text: &[u8], places: &Places) -> Result<(Vec<u8>, Option<JsonObject>), Refused> {
     let _room = incoming::measured(text).and_then(|size| places.room(size)).map_err(|error| {
         let busy = error.code() == ErrorCode::Busy;
         let status = if busy { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::PAYLOAD_TOO_LARGE };
-        (status, unread(text, &error))
+        Box::new((status, unread(text, &error)))
     })?;
     let mut message: Json = serde_json::from_slice(text).map_err(|error| {
         let told = format!("the body cannot be read as JSON: {error}");
         let told = ErrorData::new(RpcCode::PARSE_ERROR, told, None);
-        (StatusCode::BAD_REQUEST, ServerJsonRpcMessage::error(told, None))
+        Box::new((StatusCode::BAD_REQUEST, ServerJsonRpcMessage::error(told, None)))
     })?;
     let arguments = take(&mut message);
-    let rest = message.to_string().into_bytes();
-    if rest.len() > AT_ONCE {
-        let told = format!("a message has {} bytes beside a call's arguments, at most {AT_ONCE}", rest.len());
-        let error = Error::new(ErrorCode::TooLarge, told).with_hint("send what is long as an argument of a tool");
-        return Err((StatusCode::PAYLOAD_TOO_LARGE, unread(text, &error)));
+    let mut rest = Short(Vec::new());
+    if serde_json::to_writer(&mut rest, &message).is_err() {
+        let told = format!("the message has more than {AT_ONCE} bytes beside the arguments of a call");
+        let error =
+            Error::new(ErrorCode::TooLarge, told).with_hint("send what is long as an argument of a tool");
+        return Err(Box::new((StatusCode::PAYLOAD_TOO_LARGE, unread(text, &error))));
     }
-    Ok((rest, arguments))
+    Ok((rest.0, arguments))
+}
+
+/// Takes [`AT_ONCE`] bytes and no more.
+struct Short(Vec<u8>);
+
+impl io::Write for Short {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > AT_ONCE {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn answer(status: StatusCode, message: &ServerJsonRpcMessage) -> Response {

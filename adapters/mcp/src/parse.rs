@@ -1,7 +1,7 @@
 //! One line of input as a message, as an error to answer, or as nothing.
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use dormouse_tools::incoming::{self, AT_ONCE};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use serde::Deserialize as _;
 use serde_json::Value as Json;
 

@@ -160,7 +160,8 @@ impl Model for HttpModel {
             Api::OpenAi => openai::completion(&bytes),
             Api::Anthropic => anthropic::completion(&bytes),
         };
-        let washed = |completion: Completion| Completion { text: self.wash.text(completion.text), ..completion };
+        let washed =
+            |completion: Completion| Completion { text: self.wash.text(completion.text), ..completion };
         match completion.map(washed) {
             Some(completion) if completion.text.len() > answer_bytes => Err(too_long(answer_bytes)),
             Some(completion) => Ok(completion),

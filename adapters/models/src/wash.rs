@@ -149,13 +149,19 @@ mod tests {
             KEY.replace('/', "\\/"),
             each(&|byte| format!("%{byte:02x}")),
             each(&|byte| format!("%{byte:02X}")),
-            each(&|byte| if byte.is_ascii_alphanumeric() { char::from(byte).into() } else { format!("%{byte:02X}") }),
+            each(&|byte| {
+                if byte.is_ascii_alphanumeric() { char::from(byte).into() } else { format!("%{byte:02X}") }
+            }),
             each(&|byte| format!("\\u{byte:04x}")),
             each(&|byte| format!("\\x{byte:02x}")),
             HEXLOWER.encode(KEY.as_bytes()),
             HEXUPPER.encode(KEY.as_bytes()),
         ] {
-            assert_eq!(wash.text(format!("é Bearer {form} ü{form}")), format!("é Bearer {MARK} ü{MARK}"), "{form}");
+            assert_eq!(
+                wash.text(format!("é Bearer {form} ü{form}")),
+                format!("é Bearer {MARK} ü{MARK}"),
+                "{form}"
+            );
         }
         for around in ["", "B", "Be", "Bearer ", "user:", "{\"authorization\":\"Bearer "] {
             for after in ["", "x", "\"}", "é and more"] {
@@ -170,7 +176,8 @@ mod tests {
                 }
             }
         }
-        for other in ["", "sk-", "sk-Te/st", "sk-Te%2Fst%", "\\u00", "%7", "日本語 sk-", &KEY.to_lowercase()] {
+        for other in ["", "sk-", "sk-Te/st", "sk-Te%2Fst%", "\\u00", "%7", "日本語 sk-", &KEY.to_lowercase()]
+        {
             assert_eq!(wash.text(other.to_owned()), other);
         }
     }

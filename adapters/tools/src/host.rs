@@ -242,8 +242,7 @@ fn outside(path: &str) -> Error {
 /// The same words whether there is such a file or not.
 fn secret(path: &str) -> Error {
     let message = format!("`{}` is a place of keys, which tools do not read", shown(path));
-    Error::new(ErrorCode::PathDenied, message)
-        .with_hint("copy what is needed into a file with another name")
+    Error::new(ErrorCode::PathDenied, message).with_hint("copy what is needed into a file with another name")
 }
 
 fn missing(path: &str) -> Error {

@@ -99,7 +99,9 @@ fn fs_02_what_leads_elsewhere_or_holds_secrets_is_refused() {
 #[test]
 fn fs_02_what_holds_keys_is_refused_by_that_name_whether_it_is_there_or_not() {
     let place = place();
-    for name in [".env", ".env.local", "id_rsa", "id_ed25519", "x.pem", "kubeconfig", ".vault-token", ".npmrc"] {
+    for name in
+        [".env", ".env.local", "id_rsa", "id_ed25519", "x.pem", "kubeconfig", ".vault-token", ".npmrc"]
+    {
         std::fs::write(place.folder.path().join("root").join(name), "secret").unwrap();
         std::os::unix::fs::symlink(name, place.folder.path().join("root").join(format!("to{name}"))).unwrap();
     }

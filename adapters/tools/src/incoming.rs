@@ -156,9 +156,7 @@ fn of(value: &Json) -> usize {
     match value {
         Json::String(text) => text.len(),
         Json::Array(items) => items.iter().map(|item| VALUE + of(item)).sum(),
-        Json::Object(entries) => {
-            entries.iter().map(|(name, value)| VALUE + name.len() + of(value)).sum()
-        }
+        Json::Object(entries) => entries.iter().map(|(name, value)| VALUE + name.len() + of(value)).sum(),
         Json::Null | Json::Bool(_) | Json::Number(_) => 0,
     }
 }

@@ -66,6 +66,17 @@ pub trait OfferedPrograms: Send + Sync {
     async fn run(&self, owner: &Owner, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd>;
 }
 
+/// There are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoPrograms;
+
+#[async_trait]
+impl Programs for NoPrograms {
+    async fn run(&self, _: &ProgramCall, _: &mut dyn Files) -> Option<ProgramEnd> {
+        None
+    }
+}
+
 /// Several lots of the operator's programs, for one owner; of one name the first counts.
 pub struct OwnersPrograms {
     /// Whose command line starts them.

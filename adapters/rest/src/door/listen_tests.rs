@@ -171,7 +171,10 @@ async fn mcp_06_an_owner_has_so_many_requests_and_not_the_whole_door() {
     }
     server.calls.begun(u32::try_from(MAX_OF_OWNER).unwrap()).await;
     let told = rest(server.send(OK).await).await;
-    assert!(told.starts_with("HTTP/1.1 429 ") && told.contains(&format!("{MAX_OF_OWNER} requests")), "{told}");
+    assert!(
+        told.starts_with("HTTP/1.1 429 ") && told.contains(&format!("{MAX_OF_OWNER} requests")),
+        "{told}"
+    );
     drop(held.pop());
     let end = Instant::now() + PATIENCE;
     while !rest(server.send(OK).await).await.ends_with("ok") {
@@ -200,7 +203,10 @@ async fn mcp_05_silent_connections_make_room_for_those_that_speak() {
         assert!(begin.elapsed() < Duration::from_secs(5), "round {round}: {:?}", begin.elapsed());
     }
     known.write_all(OK).await.unwrap();
-    assert!(rest(known).await.ends_with("ok"), "a connection that was let in before was closed for strangers");
+    assert!(
+        rest(known).await.ends_with("ok"),
+        "a connection that was let in before was closed for strangers"
+    );
     drop(silent);
 }
 

@@ -88,9 +88,7 @@ pub(crate) async fn read(
     let (size, name) = (file.bytes.len(), short(&file.name));
     let (json, count) = match form {
         "bytes" => (Json::from(carried(&language, &file.bytes)).to_string(), format!("{size} bytes")),
-        "json" => {
-            (as_json(file.bytes, &name).await?, format!("{size} bytes of JSON"))
-        }
+        "json" => (as_json(file.bytes, &name).await?, format!("{size} bytes of JSON")),
         _ => {
             let text = String::from_utf8(file.bytes).map_err(|_| {
                 Error::args_invalid(format!("`{name}` is no UTF-8 text")).with_hint("load it as `bytes`")

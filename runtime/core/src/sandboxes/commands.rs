@@ -9,7 +9,7 @@ use super::jobs::Job;
 use super::providers::noted;
 use super::seat::Visit;
 use crate::program::{OfferedPrograms, OwnersPrograms, Programs};
-use crate::sandbox::{Executed, Handle, Owner, SandboxId};
+use crate::sandbox::{Executed, Handle, JobId, Owner, SandboxId};
 use crate::{Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, OutputSink, Result};
 
 /// A command line, and what it may use.

@@ -3,11 +3,10 @@
 //! Owns: opening, reading, writing and listing below one mount. Does not own: which mount a path belongs to.
 
 use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, File, FileExt as _, FileType, Metadata, OpenOptions, OpenOptionsExt as _};
 use dormouse_core::sandbox::{Entry, EntryKind, SpecMount};
 use dormouse_core::{Access, Error, ErrorCode, GuestPath, Result};
 use rustix::fs::OFlags;

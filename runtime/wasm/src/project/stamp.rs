@@ -60,7 +60,8 @@ fn look(folder: &Path, name: &str) -> Look {
     let itself = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW).ok();
     let link = itself.as_ref().is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_symlink());
     // A link out of the folder leads nowhere, as for the guest.
-    let target = if link { beneath(folder, name, OFlags::empty()).and_then(rustix::fs::fstat).ok() } else { None };
+    let target =
+        if link { beneath(folder, name, OFlags::empty()).and_then(rustix::fs::fstat).ok() } else { None };
     Look { itself: itself.as_ref().map(essence), target: target.as_ref().map(essence) }
 }
 
@@ -110,7 +111,8 @@ mod tests {
         symlink("sub", folder.join("in")).unwrap();
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let absolute = outer.path().join("outside").display().to_string();
-        let away = names(&["..", "../outside", "../missing", "sub/../../outside", "out/x", "out/", &absolute]);
+        let away =
+            names(&["..", "../outside", "../missing", "sub/../../outside", "out/x", "out/", &absolute]);
         assert_eq!(Stamp::of(&folder, away), Stamp(Vec::new()));
         let within = names(&[".", "sub/a", "sub/../sub/a", "missing", "sub/missing/x", "in", "in/a", "out"]);
         let stamp = Stamp::of(&folder, within.clone());
