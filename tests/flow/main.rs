@@ -4,10 +4,12 @@
 #![allow(clippy::print_stderr, reason = "what a system does not let a test do is said")]
 
 mod arguments;
+mod bodies;
 mod cancelling;
 mod codegen;
 mod command_line;
 mod confined;
+mod crowds;
 mod fairness;
 mod framework_eval;
 mod front_doors;
@@ -18,6 +20,7 @@ mod http_clients;
 mod http_guard;
 mod listing;
 mod no_eval;
+mod odd_files;
 mod protocol_only;
 mod repl;
 mod resources;

@@ -33,7 +33,7 @@ impl Steady {
 
     fn text(&mut self, text: &str) -> String {
         let times = Regex::new(r"\d{4}-\d\d-\d\dT[\d:.]+Z").unwrap();
-        let ids = Regex::new(r"\b(sb|ckpt|fork)-[a-z2-7]{12,26}").unwrap();
+        let ids = Regex::new(r"\b(sb|ckpt|fork|job)-[a-z2-7]{12,26}").unwrap();
         let text = times.replace_all(text, "TIME");
         let known = &mut self.0;
         let named = ids.replace_all(&text, |found: &regex::Captures<'_>| {

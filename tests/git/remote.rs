@@ -1,7 +1,11 @@
 //! Remote repositories: over HTTP from a real server, and by their folders.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use dormouse::sandbox::{Handle, Name, Owner};
+use dormouse::sandboxes::{Asked, CommandLine};
+use dormouse_tests::{lasting, sandbox};
 
 use crate::server::Server;
 use crate::{Desk, allowed, has_git, real_text};
@@ -185,4 +189,55 @@ fn repositories_in_folders_are_cloned_without_the_host() {
         (said.status, said.err.lines().last().unwrap()),
         (128, "fatal: repository '/nowhere/at/all' does not exist")
     );
+}
+
+/// A server that trickles holds its own caller up and nobody else, however often that one asks.
+#[test]
+fn git_06_a_server_that_trickles_for_one_owner_keeps_no_other_waiting() {
+    if !has_git("git_06_a_server_that_trickles_for_one_owner_keeps_no_other_waiting") {
+        return;
+    }
+    let (folder, _) = served();
+    let server = Server::start(folder.path(), None);
+    let desk = Desk::with(vec![allowed(&server.url, None)]);
+    let sandboxes = lasting::sandboxes(&desk.dormouse).clone();
+    let ready = |owner: &str, name: &str| {
+        let (owner, name) = (Owner::parse(owner).unwrap(), Name::parse(name).unwrap());
+        let asked = Asked { name: Some(name), ..Asked::default() };
+        sandbox::wait(sandboxes.create(&owner, asked)).unwrap();
+    };
+    let run = |owner: &str, name: &str, line: String| {
+        let (sandboxes, owner, name) = (sandboxes.clone(), Owner::parse(owner).unwrap(), name.to_owned());
+        async move {
+            let mut line = CommandLine::new(line);
+            line.wall = Duration::from_secs(30);
+            sandboxes.exec(&owner, &Handle::IdOrName(&name), line).await.unwrap().1.outcome
+        }
+    };
+    ready("bob", "b");
+    let url = format!("{}/team/r.git", server.url);
+    let mut slow = Vec::new();
+    for number in 0..6 {
+        let name = format!("a{number}");
+        ready("ann", &name);
+        slow.push(sandbox::spawn(run("ann", &name, format!("git ls-remote {}/trickle/r.git", server.url))));
+    }
+    let end = Instant::now() + Duration::from_secs(20);
+    let mut asked = 0;
+    while asked < 2 {
+        assert!(Instant::now() < end, "the server was asked {asked} times");
+        asked += server.seen().requests.len();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let begin = Instant::now();
+    let cloned =
+        sandbox::wait(run("bob", "b", format!("git clone -q {url} && cd r && git log --format=%s -1")));
+    assert_eq!(cloned.stdout.text, "number 3\n", "{cloned:?}");
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    assert_eq!(
+        asked + server.seen().requests.iter().filter(|one| one.contains("trickle")).count(),
+        2,
+        "of one owner two at a time"
+    );
+    slow.into_iter().for_each(|call| call.abort());
 }

@@ -77,6 +77,16 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     if parts.uri.path().starts_with("/silent") {
         return std::future::pending().await;
     }
+    if parts.uri.path().starts_with("/trickle") {
+        let bytes = futures::stream::unfold((), async |()| {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            Some((Ok::<_, std::convert::Infallible>("0"), ()))
+        });
+        return plain(StatusCode::OK)
+            .header("content-type", "application/x-git-upload-pack-advertisement")
+            .body(Body::from_stream(bytes))
+            .unwrap();
+    }
     if parts.uri.path().starts_with("/endless") {
         let chunk = || Ok::<_, std::convert::Infallible>(vec![b'x'; 1 << 20]);
         let body = Body::from_stream(futures::stream::repeat_with(chunk));

@@ -200,3 +200,17 @@ fn llm_02_the_key_is_nowhere_in_the_guest() {
         (len(told), len(seen) > 1000, found, [t for t in told if marked(t)], marked(str(dict(os.environ))), marked(str(sys.argv)))";
     assert_eq!(desk.python(code), "[2,true,[],[],false,false]");
 }
+
+/// An endpoint that answers with the key: it is in no answer, no variable, no file and nothing that is saved.
+#[test]
+fn llm_02_a_key_that_the_endpoint_repeats_does_not_reach_the_sandbox() {
+    let told = format!("your key is Bearer {KEY}");
+    let says = [Say::Text(told.clone()), Say::Text(told)];
+    let desk = Desk::new(says);
+    let code = "answer = llm_query('which key?')\nopen('/workspace/answer', 'w').write(answer)\nanswer";
+    assert_eq!(desk.python(code), "\"your key is Bearer [key removed]\"");
+    assert_eq!(desk.python("llm_query('once more')"), "\"your key is Bearer [key removed]\"");
+    let desk = desk.again();
+    assert_eq!(desk.python("answer == open('/workspace/answer').read()"), "true");
+    assert_eq!(desk.python("'sk-' in answer"), "false");
+}

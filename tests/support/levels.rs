@@ -47,6 +47,20 @@ impl Levels {
         }
     }
 
+    /// The most memory that a process has held since [`Levels::forget_peak`], in KiB, shared pages too.
+    pub fn peak_of(process: &str) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a process that lives");
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a field of the status file");
+        line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
+    }
+
+    /// Forgets the most that a process has held; what it holds now is returned, in KiB.
+    pub fn forget_peak(process: &str) -> u64 {
+        fs::write(format!("/proc/{process}/clear_refs"), "5").expect("a process of one's own");
+        Self::peak_of(process)
+    }
+
     /// Waits until no level lies above `self` by more than `slack`.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 //! | raw arguments → checked meaning, defaults | [`settings`] |
 //! | the work of each subcommand | `command/<name>.rs` |
 //! | the second wall of servers | [`confine`](mod@confine) |
+//! | open files and connections of servers | [`descriptors`] |
 //! | the record of runs without guards | [`audit`] |
 //! | what the reader sees | [`print`](mod@print) |
 //! | the exit status | [`exit`] |
@@ -15,6 +16,7 @@ mod args;
 mod audit;
 mod command;
 mod confine;
+mod descriptors;
 mod exit;
 mod log;
 mod print;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use dormouse::wasm::Allocation;
 use dormouse::{
     Access, Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
-    ModelBudget, Policy, Programs, Result,
+    ModelBudget, OfferedPrograms, Policy, Result,
 };
 
 use dormouse::sandbox::SessionKey;
@@ -82,7 +82,7 @@ pub(crate) struct Mcp {
     /// Where packages come from.
     pub(crate) packages: PackageArgs,
     /// What reaches remote git repositories, if any is allowed.
-    pub(crate) remotes: Option<Arc<dyn Programs>>,
+    pub(crate) remotes: Option<Arc<dyn OfferedPrograms>>,
     /// How many sandboxes there may be, how much of them is kept, and how long.
     pub(crate) rules: Rules,
     /// Containers.

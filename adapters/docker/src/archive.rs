@@ -11,11 +11,12 @@ use bollard::query_parameters::{DownloadFromContainerOptionsBuilder, UploadToCon
 use bytes::Bytes;
 use dormouse_core::{Access, Error, ErrorCode, GuestPath, Result};
 use dormouse_files::{Files, Kind, Listed, NewTime, Tree};
-use futures::TryStreamExt as _;
+use futures::{StreamExt as _, TryStreamExt as _};
 use tar::{Archive, Builder, EntryType, Header};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::io::{StreamReader, SyncIoBridge};
+use tokio_util::sync::CancellationToken;
 
 use crate::container::{TMP, WORKSPACE};
 use crate::engine::{slow, wrong};
@@ -197,6 +198,10 @@ async fn receive(room: &Room, folder: &'static str, files: Files) -> Result<()> 
     let options = DownloadFromContainerOptionsBuilder::default().path(folder).build();
     let what = "take files out of a container";
     let stream = docker.download_from_container(&room.id, Some(options)).map_err(io::Error::other);
+    // When this future is given up, the stream ends and the thread with it, whatever the engine does.
+    let given_up = CancellationToken::new();
+    let stream = stream.take_until(given_up.clone().cancelled_owned());
+    let _given_up = given_up.drop_guard();
     let reader = SyncIoBridge::new(StreamReader::new(Box::pin(stream)));
     let reading = tokio::task::spawn_blocking(move || read_tar(reader, folder, &files));
     let read = timeout(within, reading).await.map_err(|_| slow(what, within))?;

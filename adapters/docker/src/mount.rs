@@ -5,12 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use dormouse_core::sandbox::SpecMount;
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_core::{Error, ErrorCode, Result, keys};
 
 /// Folders of the host that no root makes mountable, nor what lies below them.
 const NEVER: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/var/run"];
-/// Folders that are never mounted wherever they lie: those of keys.
-const SECRET: [&str; 4] = [".ssh", ".gnupg", ".aws", ".docker"];
 
 /// The folder on the host that a mount really means.
 ///
@@ -27,9 +25,7 @@ pub(crate) fn source(mount: &SpecMount, roots: &[PathBuf]) -> Result<PathBuf> {
     if real == Path::new("/") || NEVER.iter().any(|never| real.starts_with(never)) {
         return Err(denied("it belongs to the host itself"));
     }
-    if real.components().any(|part| SECRET.iter().any(|secret| part.as_os_str() == *secret)) {
-        return Err(denied("it holds keys"));
-    }
+    keys::check_mount(&real)?;
     if !real.is_dir() {
         return Err(denied("it is no folder"));
     }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use dormouse_core::program::MAX_STREAM;
-use dormouse_core::sandbox::{EntryKind, Files as Port, SandboxSpec, WarmPool};
-use dormouse_core::{ErrorCode, GuestPath, ProgramCall, ProgramEnd, Programs, Result};
+use dormouse_core::sandbox::{EntryKind, Files as Port, Owner, SandboxSpec, WarmPool};
+use dormouse_core::{ErrorCode, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Result};
 use dormouse_files::{Files, Kind, Quota, Tree};
 
 use crate::archive::{self, MOVED};
@@ -107,8 +107,8 @@ impl DockerPrograms {
 }
 
 #[async_trait]
-impl Programs for DockerPrograms {
-    async fn run(&self, call: &ProgramCall, files: &mut dyn Port) -> Option<ProgramEnd> {
+impl OfferedPrograms for DockerPrograms {
+    async fn run(&self, _: &Owner, call: &ProgramCall, files: &mut dyn Port) -> Option<ProgramEnd> {
         match self.serve(call, files).await {
             Ok(end) => end,
             // Where there is no engine, or no image, there is no such command either.

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::Files;
-use dormouse_core::{Error, GuestPath, ProgramCall, ProgramEnd, Programs, Result};
+use dormouse_core::sandbox::{Files, Owner};
+use dormouse_core::shares::{Share, Shares};
+use dormouse_core::{Error, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Result};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Response, StatusCode, Url, redirect};
-use tokio::sync::Semaphore;
 
 use crate::Allowed;
 use crate::address::{MAX_URL, repository};
@@ -16,19 +16,31 @@ use crate::address::{MAX_URL, repository};
 const NAME: &str = "git-remote-http";
 /// Time to connect.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Longest silence of a server. What a whole command line may take is bounded by its own time.
+/// Longest silence of a server.
 const SILENCE: Duration = Duration::from_secs(60);
+/// Longest time of a request, from the first byte sent to the last one received. A command line may end before.
+const WHOLE: Duration = Duration::from_secs(300);
 /// Largest answer, in bytes: a pack is in memory until the sandbox has it.
 const MAX_ANSWER: usize = 256 << 20;
-/// Answers that are read at a time, by all sandboxes together.
-const AT_ONCE: usize = 2;
+/// Requests at one time, of all owners and of one: a server that is slow for one owner keeps no other waiting.
+const AT_ONCE: (usize, usize) = (8, 2);
+/// Mebibytes of answers that are held at one time, of all owners and of one.
+const HELD_MIB: (usize, usize) = (512, 256);
 
 /// The remote repositories that the operator allows.
 #[derive(Debug)]
 pub struct Remotes {
     allowed: Vec<Allowed>,
     client: reqwest::Client,
-    places: Semaphore,
+    places: Shares,
+    held: Shares,
+}
+
+/// An answer, and its share of the memory for answers: one for each mebibyte.
+#[derive(Default)]
+struct Answer {
+    bytes: Vec<u8>,
+    held: Vec<Share>,
 }
 
 /// A request as it is understood.
@@ -59,7 +71,8 @@ impl Remotes {
             .user_agent(concat!("git/2.47 (dormouse/", env!("CARGO_PKG_VERSION"), ")"))
             .build()
             .map_err(|error| Error::internal("the HTTP client cannot be set up", error.without_url()))?;
-        Ok(Self { allowed, client, places: Semaphore::new(AT_ONCE) })
+        let shares = |(all, each)| Shares::new(all, each);
+        Ok(Self { allowed, client, places: shares(AT_ONCE), held: shares(HELD_MIB) })
     }
 
     fn wanted(call: &ProgramCall) -> Result<Wanted, String> {
@@ -96,12 +109,26 @@ impl Remotes {
         url
     }
 
-    async fn fetch(&self, wanted: &Wanted, input: &[u8]) -> Result<Vec<u8>, String> {
+    /// The answer of the server, in this owner's share of places and of memory, and what holds that share.
+    async fn fetch(&self, owner: &Owner, wanted: &Wanted, input: &[u8]) -> Result<Answer, String> {
         let fitting = self.allowed.iter().filter(|allowed| allowed.covers(&wanted.url));
         let allowed = fitting
             .max_by_key(|allowed| allowed.length())
             .ok_or("the operator does not allow this address; --allow-git lists those that are allowed")?;
-        let _place = self.places.acquire().await.map_err(|_| "the host is ending")?;
+        let _place = self.places.take(owner).await.ok_or("the host is ending")?;
+        match tokio::time::timeout(WHOLE, self.ask(owner, allowed, wanted, input)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!("the server did not end its answer within {} s", WHOLE.as_secs())),
+        }
+    }
+
+    async fn ask(
+        &self,
+        owner: &Owner,
+        allowed: &Allowed,
+        wanted: &Wanted,
+        input: &[u8],
+    ) -> Result<Answer, String> {
         let address = Self::address(wanted);
         let service = wanted.service;
         let (request, kind) = if wanted.post {
@@ -125,41 +152,46 @@ impl Remotes {
         if told.split(';').next().unwrap_or_default().trim() != kind {
             return Err("the server does not speak git's smart protocol".into());
         }
-        body(response).await
+        self.body(owner, response).await
+    }
+
+    /// The whole of an answer.
+    async fn body(&self, owner: &Owner, mut response: Response) -> Result<Answer, String> {
+        let mut answer = Answer::default();
+        while let Some(chunk) = response.chunk().await.map_err(|error| broken(&error))? {
+            let size = answer.bytes.len() + chunk.len();
+            if size > MAX_ANSWER {
+                return Err(format!(
+                    "the answer has more than {} MiB; a clone with --depth 1 is smaller",
+                    MAX_ANSWER >> 20
+                ));
+            }
+            while answer.held.len() << 20 < size {
+                let share = self.held.try_take(owner, 1);
+                answer.held.push(share.ok_or("too much is being received from servers already; try again")?);
+            }
+            answer.bytes.extend_from_slice(&chunk);
+        }
+        Ok(answer)
     }
 }
 
 #[async_trait]
-impl Programs for Remotes {
-    async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
+impl OfferedPrograms for Remotes {
+    async fn run(&self, owner: &Owner, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
         if call.name != NAME {
             return None;
         }
         let done = async {
             let wanted = Self::wanted(call)?;
-            let answer = self.fetch(&wanted, &call.input).await?;
-            files.write(&wanted.file, &answer).await.map_err(|error| error.to_string())
+            let answer = self.fetch(owner, &wanted, &call.input).await?;
+            files.write(&wanted.file, &answer.bytes).await.map_err(|error| error.to_string())
         };
         Some(match done.await {
             Ok(()) => ProgramEnd::default(),
             Err(why) => ProgramEnd::failed(1, format!("{why}\n")),
         })
     }
-}
-
-/// The whole of an answer.
-async fn body(mut response: Response) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| broken(&error))? {
-        if bytes.len() + chunk.len() > MAX_ANSWER {
-            return Err(format!(
-                "the answer has more than {} MiB; a clone with --depth 1 is smaller",
-                MAX_ANSWER >> 20
-            ));
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
 }
 
 /// Why there was no answer, in words of our own: the library's hold addresses.

@@ -21,6 +21,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
+use crate::long::Apart;
 use crate::progress::{self, Written};
 use crate::sampling;
 
@@ -91,6 +92,11 @@ fn owner(context: &RequestContext<RoleServer>) -> Owner {
     parts.and_then(|parts| parts.extensions.get::<Owner>()).cloned().unwrap_or_else(Owner::local)
 }
 
+/// Arguments that were too long to stay in the request's body.
+fn apart(context: &RequestContext<RoleServer>) -> Option<JsonObject> {
+    context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Apart>()?.take()
+}
+
 fn cancelled() -> Error {
     Error::new(ErrorCode::Cancelled, "the call was cancelled")
 }
@@ -127,7 +133,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
+        let arguments = apart(&context).or(request.arguments).unwrap_or_default();
         // Cancelling drops the call, and with it the sandbox.
         let reply = tokio::select! {
             biased;
@@ -266,8 +272,8 @@ fn about(uri: &str, mut error: ErrorData) -> ErrorData {
     error
 }
 
-/// A request that names no tool and no file, or that nobody waits for any more.
-fn refusal(error: &Error) -> ErrorData {
+/// A request that names no tool and no file, that is not read, or that nobody waits for any more.
+pub(crate) fn refusal(error: &Error) -> ErrorData {
     let message = match error.hint() {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),

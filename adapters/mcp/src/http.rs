@@ -12,7 +12,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Handler, MAX_LINE};
+use crate::{Handler, MAX_LINE, long};
 
 /// Where the protocol is spoken.
 pub const PATH: &str = "/mcp";
@@ -22,7 +22,7 @@ pub const PATH: &str = "/mcp";
 /// It asks nobody who they are and does not look at `Host` and `Origin`: the front door does, and puts the caller's
 /// [`Owner`](dormouse_core::sandbox::Owner) into the request's extensions. Without one it is the local owner.
 pub fn http(surface: Arc<Surface>, owners: Arc<Owners>, closing: &CancellationToken) -> Router {
-    let handler = Handler::new(surface).among(owners).ending_with(closing.clone());
+    let handler = Handler::new(surface).among(owners.clone()).ending_with(closing.clone());
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -35,5 +35,5 @@ pub fn http(surface: Arc<Surface>, owners: Arc<Owners>, closing: &CancellationTo
         Arc::<NeverSessionManager>::default(),
         config,
     );
-    Router::new().route_service(PATH, service)
+    long::before(Router::new().route_service(PATH, service), owners)
 }

@@ -6,6 +6,7 @@
 //! | step | room |
 //! | --- | --- |
 //! | bytes to lines, lines to messages, both bounded | `line`, `parse` |
+//! | long messages, taken apart before they are read | `long` |
 //! | messages in and out, in order, with back-pressure | `transport`, `outbox` |
 //! | requests to the surface, answers back | [`Handler`], `progress` |
 //! | the model that a client offers | `sampling` |
@@ -15,6 +16,7 @@
 mod handler;
 mod http;
 mod line;
+mod long;
 mod outbox;
 mod parse;
 mod progress;

@@ -1,7 +1,11 @@
 //! One line of input as a message, as an error to answer, or as nothing.
 
+use dormouse_tools::incoming::{self, AT_ONCE};
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use serde::Deserialize as _;
 use serde_json::Value as Json;
+
+use crate::long;
 
 /// What a line is.
 pub(crate) enum Parsed {
@@ -13,7 +17,8 @@ pub(crate) enum Parsed {
     Ignored,
 }
 
-/// Reads a line. Nesting is bounded by the JSON reader (128 levels).
+/// Reads a line. Nesting is bounded by the JSON reader (128 levels). A line of more than [`AT_ONCE`] bytes takes its time:
+/// read it away from the threads that serve everybody.
 ///
 /// A line that does not even begin like a message is not answered: a peer that echoes what it reads would be answered
 /// for ever. An error has the request's id where one can be read; else, as the protocol has it, none.
@@ -28,23 +33,47 @@ pub(crate) fn parse(line: &[u8]) -> Parsed {
     if line[0] == b'[' {
         return invalid("a batch: send one message a line", None);
     }
+    if line.len() > AT_ONCE {
+        return parse_long(line);
+    }
     match serde_json::from_slice(line) {
         Ok(message) => Parsed::Message(Box::new(message)),
-        Err(_) => classify(line),
+        Err(_) => match value(line) {
+            Ok(value) => classify(&value),
+            Err(refused) => refused,
+        },
     }
 }
 
-fn classify(line: &[u8]) -> Parsed {
-    let value: Json = match serde_json::from_slice(line) {
+/// Reads a long line once, and what the library reads of it without the arguments of a call.
+fn parse_long(line: &[u8]) -> Parsed {
+    if let Err(error) = incoming::measured(line) {
+        return Parsed::Refused(Box::new(long::unread(line, &error)));
+    }
+    let mut value = match value(line) {
         Ok(value) => value,
-        Err(error) => {
-            return refused(
-                ErrorCode::PARSE_ERROR,
-                format!("the line cannot be read as JSON: {error}"),
-                None,
-            );
-        }
+        Err(refused) => return refused,
     };
+    let arguments = long::take(&mut value);
+    match ClientJsonRpcMessage::deserialize(&value) {
+        Ok(mut message) => {
+            if let Some(arguments) = arguments {
+                long::put(&mut message, arguments);
+            }
+            Parsed::Message(Box::new(message))
+        }
+        Err(_) => classify(&value),
+    }
+}
+
+fn value(line: &[u8]) -> Result<Json, Parsed> {
+    serde_json::from_slice(line).map_err(|error| {
+        refused(ErrorCode::PARSE_ERROR, format!("the line cannot be read as JSON: {error}"), None)
+    })
+}
+
+/// What is JSON and no message.
+fn classify(value: &Json) -> Parsed {
     let has = |name: &str| value.get(name).is_some();
     if has("result") || has("error") || (has("method") && !has("id")) {
         tracing::debug!("an answer or a notification of unknown form was ignored");

@@ -8,11 +8,13 @@ use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
+use dormouse_tools::incoming::AT_ONCE;
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions as _, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::AsyncRead;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::line::{Line, LineReader};
@@ -35,6 +37,8 @@ pub(crate) struct LineTransport<R> {
     outbox: Outbox,
     requests: Arc<Semaphore>,
     most: usize,
+    /// A long line that is being read. It is kept here because waiting for it may be given up and begun again.
+    reading: Option<JoinHandle<Parsed>>,
     /// A request has been passed on. Before that, the library takes anything else for a broken handshake and quits.
     opened: bool,
     ended: CancellationToken,
@@ -44,7 +48,8 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
     /// `ended` is cancelled when the input ends; cancelling it from outside ends the input.
     pub(crate) fn new(reader: R, outbox: Outbox, most: usize, ended: CancellationToken) -> Self {
         let requests = Arc::new(Semaphore::new(MAX_REQUESTS));
-        Self { reader: LineReader::new(reader, most), outbox, requests, most, opened: false, ended }
+        let reader = LineReader::new(reader, most);
+        Self { reader, outbox, requests, most, reading: None, opened: false, ended }
     }
 
     /// The next message, once few enough requests are worked on. Given up half-way, it loses nothing.
@@ -59,16 +64,7 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
 
     async fn next(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            self.outbox.has_room().await;
-            let line = match self.reader.next().await {
-                Line::Whole(line) => line,
-                Line::TooLong => {
-                    self.answer(&too_long(self.most));
-                    continue;
-                }
-                Line::End => return None,
-            };
-            match parse(&line) {
+            match self.parsed().await? {
                 Parsed::Message(message) if self.opened || matches!(*message, JsonRpcMessage::Request(_)) => {
                     self.opened = true;
                     return Some(*message);
@@ -78,6 +74,22 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
                 Parsed::Ignored => {}
             }
         }
+    }
+
+    /// The next line as what it is; none at the end.
+    async fn parsed(&mut self) -> Option<Parsed> {
+        if self.reading.is_none() {
+            self.outbox.has_room().await;
+            match self.reader.next().await {
+                Line::Whole(line) if line.len() <= AT_ONCE => return Some(parse(&line)),
+                Line::Whole(line) => self.reading = Some(tokio::task::spawn_blocking(move || parse(&line))),
+                Line::TooLong => return Some(Parsed::Refused(Box::new(too_long(self.most)))),
+                Line::End => return None,
+            }
+        }
+        let read = self.reading.as_mut()?.await;
+        self.reading = None;
+        Some(read.unwrap_or(Parsed::Ignored))
     }
 
     /// Queues an answer that nobody waits for.

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 use tokio::time::Instant;
 
 use crate::endpoint::{Api, Endpoint};
+use crate::wash::Wash;
 use crate::{anthropic, openai};
 
 /// Tries of one call.
@@ -29,6 +30,7 @@ const REFUSAL: usize = 16 << 10;
 pub struct HttpModel {
     endpoint: Endpoint,
     client: reqwest::Client,
+    wash: Wash,
 }
 
 /// Why a try brought nothing.
@@ -66,7 +68,8 @@ impl HttpModel {
         let client = builder
             .build()
             .map_err(|error| Error::internal("the HTTP client cannot be set up", error.without_url()))?;
-        Ok(Self { endpoint, client })
+        let wash = Wash::new(endpoint.key.as_ref());
+        Ok(Self { endpoint, client, wash })
     }
 
     async fn attempt(&self, body: &[u8], most: usize) -> Result<Vec<u8>, Failed> {
@@ -81,7 +84,7 @@ impl HttpModel {
             }
         };
         if response.status() != StatusCode::OK {
-            return Err(refused(response).await);
+            return Err(refused(response, &self.wash).await);
         }
         let room = most.saturating_mul(6).saturating_add(AROUND);
         let (bytes, whole) = read(response, room).await.map_err(|error| Failed {
@@ -116,11 +119,20 @@ impl HttpModel {
     }
 
     /// Posts a body of the caller's own making, and returns the answer's body, with the same bounds, tries and key as
-    /// [`Model::complete`]: at most six times `answer_bytes` and 256 KiB.
+    /// [`Model::complete`]: at most six times `answer_bytes` and 256 KiB, without the key.
     ///
     /// # Errors
     /// As [`Model::complete`]; the form of the answer is the caller's to check.
     pub async fn exchange(&self, body: &[u8], answer_bytes: usize) -> Result<Vec<u8>> {
+        let answer = self.asked(body, answer_bytes).await?;
+        Ok(match String::from_utf8(answer) {
+            Ok(text) => self.wash.text(text).into_bytes(),
+            Err(error) => self.wash.text(String::from_utf8_lossy(error.as_bytes()).into_owned()).into_bytes(),
+        })
+    }
+
+    /// The answer's body as it came.
+    async fn asked(&self, body: &[u8], answer_bytes: usize) -> Result<Vec<u8>> {
         let time = self.endpoint.time;
         match tokio::time::timeout(time, self.tries(body, answer_bytes)).await {
             Ok(answer) => answer,
@@ -143,12 +155,14 @@ impl Model for HttpModel {
             Api::OpenAi => openai::body(&self.endpoint.model, prompt),
             Api::Anthropic => anthropic::body(&self.endpoint.model, prompt),
         };
-        let bytes = self.exchange(body.to_string().as_bytes(), answer_bytes).await?;
+        let bytes = self.asked(body.to_string().as_bytes(), answer_bytes).await?;
         let completion = match self.endpoint.api {
             Api::OpenAi => openai::completion(&bytes),
             Api::Anthropic => anthropic::completion(&bytes),
         };
-        match completion {
+        let washed =
+            |completion: Completion| Completion { text: self.wash.text(completion.text), ..completion };
+        match completion.map(washed) {
             Some(completion) if completion.text.len() > answer_bytes => Err(too_long(answer_bytes)),
             Some(completion) => Ok(completion),
             None => Err(unavailable("the model's endpoint answered in another form than expected")
@@ -179,11 +193,11 @@ fn headers(endpoint: &Endpoint) -> Result<HeaderMap> {
 }
 
 /// What an answer that says no comes to. Its text is not passed on: endpoints repeat keys in it.
-async fn refused(response: Response) -> Failed {
+async fn refused(response: Response, wash: &Wash) -> Failed {
     let status = response.status();
     let after = retry_after(response.headers());
     let word = match read(response, REFUSAL).await {
-        Ok((bytes, _)) => word(&bytes),
+        Ok((bytes, _)) => word(&bytes).filter(|word| !wash.finds(word)),
         Err(_) => None,
     };
     let told = match word {

@@ -26,8 +26,8 @@ mod system;
 
 use async_trait::async_trait;
 use dormouse_core::packages::{Fetched, PackageManager, PackageProgress, PackageRequest, Packages};
+use dormouse_core::shares::Shares;
 use dormouse_core::{Error, ErrorCode, Result};
-use tokio::sync::Semaphore;
 
 pub use allow::AllowList;
 pub use programs::PackagePrograms;
@@ -35,14 +35,16 @@ pub use settings::{Bounds, Index, Mode, Settings};
 pub use system::system_index;
 
 /// Calls at one time: each may hold all its unpacked files in memory. Others wait, in their own time.
-const CALLS: usize = 2;
+const CALLS: usize = 4;
+/// Those of them that are one owner's, so that none keeps the others waiting.
+const OF_OWNER: usize = 2;
 
 /// Packages from the operator's indexes. Cheap to share; connections and the cache are kept.
 #[derive(Debug)]
 pub struct Indexes {
     settings: Settings,
     source: source::Source,
-    places: Semaphore,
+    places: Shares,
 }
 
 impl Indexes {
@@ -62,13 +64,11 @@ impl Indexes {
             }
         }
         let source = source::Source::new(&settings)?;
-        Ok(Self { settings, source, places: Semaphore::new(CALLS) })
+        Ok(Self { settings, source, places: Shares::new(CALLS, OF_OWNER) })
     }
 
     async fn resolved(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched> {
-        let place = self.places.acquire().await;
-        let _place =
-            place.map_err(|error| Error::internal("the places of package calls are closed", error))?;
+        let _place = self.places.take(&request.owner).await;
         // First too: calls that end early leave their downloads.
         self.source.tidy().await;
         let fetched = match request.manager {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dormouse_core::packages::Packages;
-use dormouse_core::sandbox::Files;
-use dormouse_core::{Error, ErrorCode, GuestPath, ProgramCall, ProgramEnd, Programs, Result};
+use dormouse_core::sandbox::{Files, Owner};
+use dormouse_core::{Error, ErrorCode, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Result};
 
 /// Largest file that is read: a list of requirements, a `package.json` (1 MiB).
 const MAX_LIST: u64 = 1 << 20;
@@ -28,11 +28,11 @@ impl PackagePrograms {
 }
 
 #[async_trait]
-impl Programs for PackagePrograms {
-    async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
+impl OfferedPrograms for PackagePrograms {
+    async fn run(&self, owner: &Owner, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
         let done = match call.name.as_str() {
-            "pip" | "pip3" => pip::run(self, call, files).await,
-            "npm" => npm::run(self, call, files).await,
+            "pip" | "pip3" => pip::run(self, owner, call, files).await,
+            "npm" => npm::run(self, owner, call, files).await,
             _ => return None,
         };
         Some(done.unwrap_or_else(|error| failed(&call.name, &error)))

@@ -1,5 +1,7 @@
 //! One request as one call of a tool.
 
+use std::collections::HashSet;
+
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::request::Parts;
@@ -8,13 +10,16 @@ use axum::response::Response;
 use data_encoding::BASE64;
 use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode, Result};
-use dormouse_tools::{CallContext, Reply};
+use dormouse_tools::{CallContext, MAX_CONTENT, Reply, incoming};
 use serde_json::{Map, Value as Json};
 
 use crate::door::MAX_BODY;
 use crate::route::{Form, Route, Source};
 use crate::router::Shared;
 use crate::status;
+
+/// Fields of a query.
+const MAX_FIELDS: usize = 64;
 
 /// Calls the tool of the route.
 pub(crate) async fn answer(shared: &Shared, route: &Route, request: Request) -> Response {
@@ -100,11 +105,11 @@ async fn gathered(
         .map_err(|_| Error::new(ErrorCode::TooLarge, "the body is too large or broke off"))?;
     match route.form {
         Form::BytesIn => {
-            arguments.insert("content_base64".into(), BASE64.encode(&bytes).into());
+            arguments.insert("content_base64".into(), as_base64(bytes).await?.into());
         }
         _ if bytes.is_empty() => {}
         Form::Json if route.source("") == Source::Body => {
-            for (name, value) in object(parts, &bytes)? {
+            for (name, value) in object(shared, parts, bytes).await? {
                 if route.source(&name) == Source::Path {
                     return Err(out_of_place(&name, "body"));
                 }
@@ -135,11 +140,16 @@ pub(crate) async fn in_path(parts: &mut Parts) -> Result<Map<String, Json>> {
 
 pub(crate) fn in_query(parts: &Parts) -> Result<Vec<(String, String)>> {
     let query = parts.uri.query().unwrap_or_default();
-    let pairs: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-    for (at, (name, _)) in pairs.iter().enumerate() {
-        if pairs[..at].iter().any(|(before, _)| before == name) {
+    let (mut pairs, mut names) = (Vec::new(), HashSet::new());
+    for (name, text) in form_urlencoded::parse(query.as_bytes()) {
+        if pairs.len() == MAX_FIELDS {
+            let message = format!("the query has more than {MAX_FIELDS} fields");
+            return Err(Error::args_invalid(message).with_hint("look at `/openapi.json`"));
+        }
+        if !names.insert(name.clone()) {
             return Err(Error::args_invalid("the query has a field twice").with_hint("give each field once"));
         }
+        pairs.push((name.into_owned(), text.into_owned()));
     }
     Ok(pairs)
 }
@@ -154,12 +164,28 @@ fn typed(kind: &str, text: String) -> Json {
     }
 }
 
-fn object(parts: &Parts, bytes: &Bytes) -> Result<Map<String, Json>> {
+/// The body of a file, as the tool takes it. What is too large is refused before it is written out.
+async fn as_base64(bytes: Bytes) -> Result<String> {
+    if bytes.len() > MAX_CONTENT {
+        let message = format!("the body has {} bytes, at most {MAX_CONTENT} are taken", bytes.len());
+        return Err(Error::new(ErrorCode::TooLarge, message)
+            .with_hint("put large files into a folder that the operator allows, and use `host_path`"));
+    }
+    if bytes.len() <= incoming::AT_ONCE {
+        return Ok(BASE64.encode(&bytes));
+    }
+    let written = tokio::task::spawn_blocking(move || BASE64.encode(&bytes)).await;
+    written.map_err(|error| Error::internal("the body was not read", error))
+}
+
+async fn object(shared: &Shared, parts: &Parts, bytes: Bytes) -> Result<Map<String, Json>> {
     if !parts.headers.contains_key(header::CONTENT_TYPE) {
         return Err(Error::args_invalid("the body does not say what it is")
             .with_hint("send `Content-Type: application/json`"));
     }
-    serde_json::from_slice(bytes).map_err(|error| {
+    let places = shared.owners.of(owner(parts).as_str());
+    let read = incoming::read(bytes, places, |text| serde_json::from_slice(text)).await?;
+    read.map_err(|error: serde_json::Error| {
         Error::args_invalid(format!(
             "the body is not a JSON object (line {}, column {})",
             error.line(),

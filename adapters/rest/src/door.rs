@@ -1,18 +1,20 @@
 //! The door that every request comes through: by which name, from where, who, and how much.
 
+mod crowd;
 mod guard;
 mod listen;
 mod tokens;
 
+pub use crowd::{MAX_CONNECTIONS, MAX_OF_OWNER, MAX_REQUESTS};
 pub use guard::{Hosts, Origins};
-pub use listen::{MAX_CONNECTIONS, Times, serve};
+pub use listen::{Times, serve};
 pub use tokens::Tokens;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::{Body, Bytes, HttpBody as _};
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::middleware::{Next, from_fn_with_state};
@@ -20,14 +22,15 @@ use axum::response::Response;
 use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_tools::Owners;
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::BodyExt as _;
 
+use self::crowd::Guest;
 use crate::status::{self, set};
 
 /// Largest body of a request, in bytes (64 MiB).
 pub const MAX_BODY: usize = 64 << 20;
 
-/// Addresses that need no token: they tell nothing.
+/// Addresses that need no token and take no body: they tell nothing.
 const OPEN: [&str; 2] = ["/", "/health"];
 
 /// What the operator decided about requests.
@@ -82,6 +85,13 @@ async fn enter(State(door): State<Arc<Door>>, request: Request, next: Next) -> R
 async fn pass(door: &Door, mut request: Request, next: Next) -> Result<Response> {
     let owner = door.admit(&request)?;
     request.headers_mut().remove(header::AUTHORIZATION);
+    if OPEN.contains(&request.uri().path()) {
+        // Nothing that somebody without a token sends is kept.
+        return Ok(next.run(request.map(|_| Body::empty())).await);
+    }
+    if let Some(guest) = request.extensions_mut().remove::<Guest>() {
+        guest.admitted(&owner).await?;
+    }
     let (parts, body) = request.into_parts();
     let hint = body.size_hint();
     let size = hint.upper().map_or(MAX_BODY, |most| usize::try_from(most).unwrap_or(usize::MAX));
@@ -90,24 +100,34 @@ async fn pass(door: &Door, mut request: Request, next: Next) -> Result<Response>
     }
     let places = door.owners.of(owner.as_str());
     let _room = places.room(size)?;
-    let bytes = received(body, door.body_time).await?;
+    let announced = usize::try_from(hint.lower()).unwrap_or(MAX_BODY);
+    let bytes = match tokio::time::timeout(door.body_time, received(body, announced)).await {
+        Ok(received) => received?,
+        Err(_) => return Err(too_slow(door.body_time)),
+    };
     let mut request = Request::from_parts(parts, Body::from(bytes));
     request.extensions_mut().insert(owner);
     Ok(next.run(request).await)
 }
 
-/// The whole body, of bounded size and in bounded time, so that a slow sender holds nothing but a connection.
-async fn received(body: Body, time: Duration) -> Result<Bytes> {
-    match tokio::time::timeout(time, Limited::new(body, MAX_BODY).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Error::args_invalid("the body broke off")),
-        Err(_) => Err(Error::new(
-            ErrorCode::Cancelled,
-            format!("the body did not come within {} s", time.as_secs()),
-        )
-        .with_hint("send it faster, or in smaller parts")),
+/// The whole body, of bounded size, so that a slow sender holds nothing but a connection. It is kept once, in one piece
+/// of the size that was announced.
+async fn received(mut body: Body, announced: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(announced.min(MAX_BODY));
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Error::args_invalid("the body broke off"))?;
+        let Ok(part) = frame.into_data() else { continue };
+        if part.len() > MAX_BODY - bytes.len() {
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&part);
     }
+    Ok(bytes)
+}
+
+fn too_slow(time: Duration) -> Error {
+    let message = format!("the body did not come within {} s", time.as_secs());
+    Error::new(ErrorCode::Cancelled, message).with_hint("send it faster, or in smaller parts")
 }
 
 fn too_large() -> Error {

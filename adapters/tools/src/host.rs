@@ -1,7 +1,7 @@
 //! The few places of the host that tools may read from and write to, as the operator named them.
 //!
 //! A path is first judged as text, then opened below its root without leaving it, and then judged again by where it led:
-//! so neither links nor a change in between show anything else. What holds secrets is refused even below a root (S3-07).
+//! so neither links nor a change in between show anything else. What holds [keys] is refused even below a root (S3-07).
 
 use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -9,29 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_core::{Error, ErrorCode, Result, keys};
 
 /// Longest path of the host, in bytes.
 const MAX_PATH: usize = 4_096;
-/// What holds secrets, wherever it lies: a run of these components in a path is refused.
-const SECRET: [&[&str]; 15] = [
-    &[".ssh"],
-    &[".aws"],
-    &[".azure"],
-    &[".gnupg"],
-    &[".kube"],
-    &[".docker"],
-    &[".password-store"],
-    &[".netrc"],
-    &[".git-credentials"],
-    &[".pgpass"],
-    &[".npmrc"],
-    &[".pypirc"],
-    &[".config", "gcloud"],
-    &[".config", "gh"],
-    &[".local", "share", "keyrings"],
-];
-
 /// Where tools may read and write on the host. The default is nowhere.
 #[derive(Clone, Default)]
 pub struct HostFolders {
@@ -62,6 +43,9 @@ impl Root {
                 .with_source(error)
         };
         let real = path.canonicalize().map_err(refused)?;
+        if keys::in_folder(&real) {
+            return Err(secret(&path.display().to_string()));
+        }
         let folder = Dir::open_ambient_dir(&real, ambient_authority()).map_err(refused)?;
         Ok(Arc::new(Self { names: [path.to_path_buf(), real], folder }))
     }
@@ -157,8 +141,8 @@ impl HostFolders {
             return Err(if asked.is_relative() { missing(path) } else { outside(path) });
         };
         let real = real_path(&file, root, below).map_err(|error| outside(path).with_source(error))?;
-        if is_secret(&real) {
-            return Err(outside(path));
+        if keys::is_key(&real) {
+            return Err(secret(path));
         }
         let about = file.metadata().map_err(|error| outside(path).with_source(error))?;
         if !about.is_file() {
@@ -264,21 +248,17 @@ fn judged(path: &str) -> Result<PathBuf> {
     }
     let asked = Path::new(path);
     let up = asked.components().any(|part| matches!(part, Component::ParentDir));
-    if up || path.is_empty() || is_secret(asked) {
+    if up || path.is_empty() {
         return Err(outside(path));
+    }
+    if keys::is_key(asked) {
+        return Err(secret(path));
     }
     if path.contains(['*', '?']) {
         return Err(Error::args_invalid(format!("`{}` is a pattern, not a path", shown(path)))
             .with_hint("name one file; patterns are not expanded"));
     }
     Ok(asked.to_path_buf())
-}
-
-fn is_secret(path: &Path) -> bool {
-    let parts: Vec<_> = path.components().filter_map(|part| part.as_os_str().to_str()).collect();
-    SECRET.iter().any(|secret| {
-        parts.windows(secret.len()).any(|run| run.iter().zip(*secret).all(|(a, b)| a.eq_ignore_ascii_case(b)))
-    })
 }
 
 /// Opens without waiting for the other end of a pipe.
@@ -303,6 +283,12 @@ fn outside(path: &str) -> Error {
     let message = format!("`{}` is not below a folder that tools may read", shown(path));
     Error::new(ErrorCode::PathDenied, message)
         .with_hint("name a file below a folder that the operator allows")
+}
+
+/// The same words whether there is such a file or not.
+fn secret(path: &str) -> Error {
+    let message = format!("`{}` is a place of keys, which tools do not read", shown(path));
+    Error::new(ErrorCode::PathDenied, message).with_hint("copy what is needed into a file with another name")
 }
 
 fn missing(path: &str) -> Error {

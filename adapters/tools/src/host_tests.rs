@@ -12,7 +12,7 @@ struct Place {
 fn place() -> Place {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
-    for made in ["root/.ssh", "root/sub", "outside", "downloads"] {
+    for made in ["root/.ssh", "root/.config/op", "root/sub", "outside", "downloads"] {
         std::fs::create_dir_all(folder.path().join(made)).unwrap();
     }
     for (file, text) in
@@ -93,6 +93,43 @@ fn fs_02_what_leads_elsewhere_or_holds_secrets_is_refused() {
     assert_eq!(place.code("*.txt"), ErrorCode::ArgsInvalid);
     assert_eq!(place.code("sub"), ErrorCode::ArgsInvalid);
     assert_eq!(HostFolders::default().read_now("a.txt", 1).unwrap_err().code(), ErrorCode::PathDenied);
+}
+
+/// One list for roots and mounts: `dormouse_core::keys`.
+#[test]
+fn fs_02_what_holds_keys_is_refused_by_that_name_whether_it_is_there_or_not() {
+    let place = place();
+    for name in
+        [".env", ".env.local", "id_rsa", "id_ed25519", "x.pem", "kubeconfig", ".vault-token", ".npmrc"]
+    {
+        std::fs::write(place.folder.path().join("root").join(name), "secret").unwrap();
+        std::os::unix::fs::symlink(name, place.folder.path().join("root").join(format!("to{name}"))).unwrap();
+    }
+    std::fs::write(place.folder.path().join("root/.config/op/config"), "secret").unwrap();
+    std::fs::write(place.folder.path().join("root/.env.example"), "NAME=").unwrap();
+    for path in [
+        ".env",
+        ".env.local",
+        "to.env",
+        "id_rsa",
+        "toid_ed25519",
+        "x.pem",
+        "kubeconfig",
+        ".vault-token",
+        ".npmrc",
+        ".config/op/config",
+        ".cargo/credentials.toml",
+        "sub/.netrc",
+        ".ssh/id",
+        ".SSH/none",
+    ] {
+        let error = place.read(path, 100).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::PathDenied, "{path}");
+        assert!(error.message().contains("keys") && error.hint().is_some(), "{path}: {error}");
+    }
+    assert_eq!(place.read(".env.example", 100).unwrap().bytes, b"NAME=");
+    let root = place.folder.path().join("root/.ssh");
+    assert_eq!(HostFolders::default().readable(&root).err().unwrap().code(), ErrorCode::PathDenied);
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! | what a model is told about all of them | `instructions` |
 //! | archives, checked before anything is written | `archive` |
 //! | what one owner may have in progress | [`places`] |
+//! | the JSON that callers send, measured before it is read | [`incoming`] |
 //! | each tool | `tool/<verb>.rs` |
 //! | a tool over sandboxes that last: what all of them share | `tool/verb.rs` |
 //! | the words of seeds over the same work | `tool/framework_eval.rs`, `tool/sprites.rs`, `tool/rlm.rs`, `tool/codegen.rs` |
@@ -29,6 +30,7 @@ pub mod encode;
 pub mod field;
 pub mod fit;
 pub mod host;
+pub mod incoming;
 mod instructions;
 mod models;
 pub mod places;
@@ -44,4 +46,5 @@ pub use host::HostFolders;
 pub use places::Owners;
 pub use skills::Skills;
 pub use surface::{Annotations, CallContext, Profile, Reply, Surface, ToolSpec};
+pub use tool::MAX_CONTENT;
 pub use toolset::Toolset;

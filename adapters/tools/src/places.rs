@@ -7,11 +7,13 @@ use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::{Map, Value as Json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
+use crate::incoming::held;
+
 /// Calls in progress at one time; more are answered with `busy`.
 pub const MAX_CALLS: usize = 64;
-/// Mebibytes of text in the arguments of all calls in progress; more are answered with `busy`.
+/// Mebibytes that the arguments of all calls in progress hold; more are answered with `busy`.
 const MAX_MIB: u32 = 256;
-/// Kibibytes of all messages that are being received and answered; more are answered with `busy` (256 MiB).
+/// Kibibytes of all messages that are being received, read and answered; more are answered with `busy` (256 MiB).
 const MAX_KIB: u32 = 256 << 10;
 
 /// The places of each owner, made when an owner first calls. Owners are those that the operator names, so they are few.
@@ -64,8 +66,7 @@ impl Places {
         let Ok(call) = self.calls.try_acquire() else {
             return Err(busy(format!("{MAX_CALLS} calls are in progress already")));
         };
-        let bytes: usize = arguments.values().filter_map(Json::as_str).map(str::len).sum();
-        let mebibytes = u32::try_from(bytes >> 20).unwrap_or(MAX_MIB).min(MAX_MIB);
+        let mebibytes = u32::try_from(held(arguments) >> 20).unwrap_or(MAX_MIB).min(MAX_MIB);
         match self.mebibytes.try_acquire_many(mebibytes) {
             Ok(mebibytes) => Ok(Place { _call: call, _mebibytes: mebibytes }),
             Err(_) => Err(busy(format!("the calls in progress hold {MAX_MIB} MiB of arguments already"))),

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorCode, Project, Result};
+use crate::{Error, ErrorCode, Project, Result, keys};
 
 /// An absolute path inside the sandbox, such as `/workspace/data`. The one place that refuses `..`, `.`, empty
 /// components, NUL and over-long names.
@@ -161,11 +161,11 @@ impl Grants {
     /// Most bytes of all environment variables and arguments together: 1 MiB.
     pub const MAX_STRING_BYTES: usize = 1 << 20;
 
-    /// Checks what holds for every provider: distinct targets, environment names without `=` and NUL, and no more
+    /// Checks what holds for every provider: no folders of [`keys`], distinct targets, environment names without `=` and NUL, and no more
     /// strings than a guest can take.
     ///
     /// # Errors
-    /// `args_invalid`, naming what is wrong; `too_large` past [`Grants::MAX_STRINGS`] or [`Grants::MAX_STRING_BYTES`].
+    /// `path_denied` for a folder of keys; `args_invalid`, naming what is wrong; `too_large` past [`Grants::MAX_STRINGS`] or [`Grants::MAX_STRING_BYTES`].
     pub fn check(&self) -> Result<()> {
         if let Some(project) = &self.project {
             project.check()?;
@@ -174,6 +174,7 @@ impl Grants {
             }
         }
         for (index, mount) in self.mounts.iter().enumerate() {
+            keys::check_mount(&mount.source)?;
             if mount.target.as_str() == "/tmp" {
                 return Err(Error::args_invalid("nothing can be mounted at `/tmp`: it is the run's own"));
             }

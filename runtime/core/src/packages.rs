@@ -23,6 +23,7 @@ pub use self::add::{Added, Adding, add};
 pub use self::install::{Installed, install, uninstall};
 pub use self::lists::{package_json, requirements_txt};
 pub use self::present::present;
+use crate::sandbox::Owner;
 use crate::{Error, GuestPath, Result};
 
 /// Whose packages are meant.
@@ -80,6 +81,8 @@ pub struct Present {
 /// What is to be installed.
 #[derive(Clone, Debug)]
 pub struct PackageRequest {
+    /// Who asks: so much is fetched at one time for each owner.
+    pub owner: Owner,
     /// Whose packages.
     pub manager: PackageManager,
     /// Requirements as the user wrote them: `requests[socks]>=2,<3`, `left-pad@^1`. At most

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::sandbox::Files;
+use crate::sandbox::{Files, Owner};
 
 /// A program as a command line starts it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,22 +51,45 @@ impl ProgramEnd {
     }
 }
 
-/// The operator's programs. They run on the host, work on nothing but the sandbox's files and never run what lies in them.
+/// The programs that one command line can start.
 #[async_trait]
 pub trait Programs: Send + Sync {
     /// Runs a program to its end. None: there is none of that name. Dropping the future cancels it.
     async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd>;
 }
 
-/// Several lots of programs; of one name the first counts. The default is none.
-#[derive(Clone, Default)]
-pub struct AllPrograms(pub Vec<Arc<dyn Programs>>);
+/// The operator's programs. They run on the host, work on nothing but the sandbox's files and never run what lies in them.
+#[async_trait]
+pub trait OfferedPrograms: Send + Sync {
+    /// Runs a program to its end, for this owner: what it takes of the host is counted as the owner's. None: there is none of
+    /// that name. Dropping the future cancels it.
+    async fn run(&self, owner: &Owner, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd>;
+}
+
+/// There are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoPrograms;
 
 #[async_trait]
-impl Programs for AllPrograms {
+impl Programs for NoPrograms {
+    async fn run(&self, _: &ProgramCall, _: &mut dyn Files) -> Option<ProgramEnd> {
+        None
+    }
+}
+
+/// Several lots of the operator's programs, for one owner; of one name the first counts.
+pub struct OwnersPrograms {
+    /// Whose command line starts them.
+    pub owner: Owner,
+    /// What is offered.
+    pub offered: Vec<Arc<dyn OfferedPrograms>>,
+}
+
+#[async_trait]
+impl Programs for OwnersPrograms {
     async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
-        for programs in &self.0 {
-            if let Some(ended) = programs.run(call, files).await {
+        for programs in &self.offered {
+            if let Some(ended) = programs.run(&self.owner, call, files).await {
                 return Some(ended);
             }
         }

@@ -53,7 +53,7 @@ pub use self::effective::{Effective, MountRule, Withdrawn};
 use self::growth::Growth;
 pub use self::history::Step;
 use self::jobs::Jobs;
-pub use self::jobs::{Job, JobId, Part};
+pub use self::jobs::{Job, Part};
 pub use self::life::{Asked, View};
 pub use self::outputs::{Outputs, Whole};
 pub use self::providers::ProviderState;
@@ -64,7 +64,7 @@ use self::seat::Seat;
 use self::sweeping::Sweeping;
 use crate::packages::Packages;
 use crate::sandbox::{Ledger, Owner, SandboxId};
-use crate::{Manager, Programs, Provider};
+use crate::{Manager, OfferedPrograms, Provider};
 
 /// The sandboxes of one installation. Cheap to clone.
 #[derive(Clone)]
@@ -84,7 +84,7 @@ struct Inner {
     /// Where packages come from, and for which Python.
     packages: OnceLock<(Arc<dyn Packages>, String)>,
     /// What command lines can start besides guests.
-    programs: RwLock<Vec<Arc<dyn Programs>>>,
+    programs: RwLock<Vec<Arc<dyn OfferedPrograms>>>,
     jobs: Jobs,
     awake: Awake,
     growth: Growth,

@@ -4,6 +4,7 @@
 //! changed since the last time and has no open files (they would have to be closed); a run that is stopped loses the
 //! instance, and the next run starts from that state.
 
+mod below;
 mod commands;
 mod files;
 mod interpreter;

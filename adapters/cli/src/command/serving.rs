@@ -17,6 +17,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::PlaceArgs;
 use crate::confine::{Reach, confine};
+use crate::descriptors;
 use crate::exit;
 use crate::settings::{self, Mcp};
 
@@ -37,6 +38,7 @@ impl Serving {
     /// # Errors
     /// As [`dormouse::Builder::build`].
     pub(super) fn new(place: &PlaceArgs, mut meant: Mcp) -> Result<Self> {
+        descriptors::raise();
         if let Some(reach) = meant.confined.take() {
             confined(place, reach, meant.state.as_deref())?;
         }

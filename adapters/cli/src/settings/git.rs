@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use dormouse::{Programs, Result};
+use dormouse::{OfferedPrograms, Result};
 use dormouse_git::{Allowed, Credential, Remotes};
 
 use crate::args::GitArgs;
 
 /// What reaches them, if any is allowed. Reads the credentials.
-pub(super) fn remotes(arguments: &GitArgs) -> Result<Option<Arc<dyn Programs>>> {
+pub(super) fn remotes(arguments: &GitArgs) -> Result<Option<Arc<dyn OfferedPrograms>>> {
     if arguments.allow_git.is_empty() {
         return Ok(None);
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dormouse::grants::WallClock;
-use dormouse::{Access, Error, ErrorCode, Grants, GuestPath, Mount, Policy, Project, Result};
+use dormouse::{Access, Error, ErrorCode, Grants, GuestPath, Mount, Policy, Project, Result, keys};
 
 use super::{source, units};
 use crate::args::GrantArgs;
@@ -94,6 +94,10 @@ fn folder_of(option: &str, path: &Path) -> Result<PathBuf> {
     })?;
     if !real.is_dir() {
         return Err(refuse("it is not a folder"));
+    }
+    keys::check_mount(&real)?;
+    for folder in keys::folders().map(|folder| real.join(folder)).filter(|folder| folder.is_dir()) {
+        tracing::warn!(option, folder = %folder.display(), "a folder that is shown holds keys");
     }
     Ok(real)
 }

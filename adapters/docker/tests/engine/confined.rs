@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bollard::query_parameters::ListContainersOptionsBuilder;
-use dormouse_core::program::AllPrograms;
+use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{SandboxSpec, SpecMount, WarmPool};
 use dormouse_core::{Access, ErrorCode, Provider as _};
 use dormouse_docker::DockerProvider;
@@ -169,7 +169,7 @@ async fn con_06_an_engine_that_fails_is_named_and_never_waited_for_without_end()
         tokio::time::sleep(Duration::from_millis(500)).await;
         bench.docker.kill_container(&id, None).await.unwrap();
     };
-    let call = machine.exec(line("sleep 20"), Arc::new(AllPrograms::default()));
+    let call = machine.exec(line("sleep 20"), Arc::new(NoPrograms));
     let (ended, ()) =
         tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(call, killer) }).await.unwrap();
     match ended {
@@ -182,7 +182,7 @@ async fn con_06_an_engine_that_fails_is_named_and_never_waited_for_without_end()
         }
     };
     tokio::time::timeout(Duration::from_secs(5), gone).await.unwrap();
-    let error = machine.exec(line("true"), Arc::new(AllPrograms::default())).await.unwrap_err();
+    let error = machine.exec(line("true"), Arc::new(NoPrograms)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
     drop(machine);
     bench.end().await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dormouse_core::program::AllPrograms;
+use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Machine, SandboxSpec};
 use dormouse_core::{Bounds, ErrorCode, EvalRequest, Language, Limits, Outcome, Provider as _, Recovery};
 
@@ -61,7 +61,7 @@ async fn variables_last_from_call_to_call_and_beside_command_lines() {
         // A line that is cut off takes no interpreter with it.
         let mut request = line("sleep 30");
         request.limits.wall = Duration::from_millis(300);
-        let ended = machine.exec(request, Arc::new(AllPrograms::default())).await.unwrap();
+        let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
         assert!(ended.outcome.timed_out());
         assert_eq!(eval(&mut machine, &python, "x").await.value().and_then(|value| value.as_i64()), Some(20));
         machine.reset().await.unwrap();

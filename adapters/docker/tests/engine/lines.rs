@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dormouse_core::program::AllPrograms;
+use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Machine, SandboxSpec};
 use dormouse_core::{ErrorCode, Provider as _, Status};
 
@@ -44,13 +44,13 @@ async fn lasting(machine: &mut Box<dyn Machine>) {
     // A folder of its own holds for one line.
     let mut request = line("pwd; exit 3");
     request.grants.directory = Some(path("/tmp"));
-    let ended = machine.exec(request, Arc::new(AllPrograms::default())).await.unwrap();
+    let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
     assert_eq!((ended.outcome.stdout.text.as_str(), ended.outcome.exit_code()), ("/tmp\n", 3));
     assert_eq!(said(machine, "pwd").await.1, "/workspace/a b\n");
     // Standard input, and a line that replaces its shell.
     let mut request = line("exec cat");
     request.grants.stdin = b"from outside".to_vec();
-    let ended = machine.exec(request, Arc::new(AllPrograms::default())).await.unwrap();
+    let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
     assert_eq!((ended.outcome.stdout.text.as_str(), ended.outcome.exit_code()), ("from outside", 0));
     assert_eq!(said(machine, "nosuchcommand").await.0, 127);
     let (code, _, errors) = said(machine, "if").await;
@@ -64,7 +64,7 @@ async fn con_01_a_time_limit_ends_all_of_a_line_and_nothing_else() {
     let Some(bench) = Bench::new("con_01_time").await else { return };
     let mut machine = bench.machine().await;
     let mut job = machine
-        .job(line("echo begun > /tmp/job; sleep 5; echo job done"), Arc::new(AllPrograms::default()))
+        .job(line("echo begun > /tmp/job; sleep 5; echo job done"), Arc::new(NoPrograms))
         .await
         .unwrap();
     let waiting = tokio::time::timeout(Duration::from_millis(800), &mut job).await;
@@ -73,7 +73,7 @@ async fn con_01_a_time_limit_ends_all_of_a_line_and_nothing_else() {
         line("trap '' TERM; echo first; setsid sleep 777 & (while :; do :; done) & while :; do :; done");
     request.limits.wall = Duration::from_millis(700);
     let begin = Instant::now();
-    let ended = machine.exec(request, Arc::new(AllPrograms::default())).await.unwrap();
+    let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
     let took = begin.elapsed();
     assert_eq!(ended.outcome.stopped().unwrap().code(), ErrorCode::LimitTime);
     assert_eq!(ended.outcome.exit_code(), 124);
@@ -93,9 +93,9 @@ async fn con_01_a_time_limit_ends_all_of_a_line_and_nothing_else() {
 async fn dropping_a_call_or_a_job_kills_what_it_started() {
     let Some(bench) = Bench::new("cancel").await else { return };
     let mut machine = bench.machine().await;
-    let call = machine.exec(line("sleep 888"), Arc::new(AllPrograms::default()));
+    let call = machine.exec(line("sleep 888"), Arc::new(NoPrograms));
     assert!(tokio::time::timeout(Duration::from_millis(600), call).await.is_err());
-    let mut job = machine.job(line("sleep 999"), Arc::new(AllPrograms::default())).await.unwrap();
+    let mut job = machine.job(line("sleep 999"), Arc::new(NoPrograms)).await.unwrap();
     assert!(tokio::time::timeout(Duration::from_millis(600), &mut job).await.is_err());
     drop(job);
     let (_, processes, _) = said(&mut machine, "ps -o args").await;
@@ -114,7 +114,7 @@ async fn con_01_a_fork_bomb_is_bounded_and_swept() {
     assert_eq!(said(&mut machine, "echo alive").await.1, "alive\n");
     let mut request = line("b() { b | b & }; b; sleep 20");
     request.limits.wall = Duration::from_secs(2);
-    let ended = machine.exec(request, Arc::new(AllPrograms::default())).await.unwrap();
+    let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
     assert!(!ended.outcome.is_ok());
     let (_, count, _) = said(&mut machine, "ls -d /proc/[0-9]* | wc -l").await;
     assert!(count.trim().parse::<u32>().unwrap() < 12, "{count}");
@@ -134,7 +134,7 @@ async fn con_01_a_full_limit_of_processes_does_not_keep_the_sweep_out() {
         let bomb = "import os\nwhile True:\n try: os.fork()\n except OSError: pass\n";
         let mut request = line(&format!("python3 -c '{bomb}'"));
         request.limits.wall = Duration::from_secs(3);
-        let ended = machine.exec(request, Arc::new(AllPrograms::default())).await.unwrap();
+        let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
         assert_eq!(ended.outcome.stopped().map(|error| error.code()), Some(ErrorCode::LimitTime));
         assert_eq!(said(&mut machine, "cat file").await.1, "kept\n");
         let (_, count, _) = said(&mut machine, "ls -d /proc/[0-9]* | wc -l").await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bollard::Docker;
-use dormouse_core::program::AllPrograms;
+use dormouse_core::program::NoPrograms;
 use dormouse_core::{ErrorCode, Provider as _};
 use dormouse_docker::DockerProvider;
 use rustix::process::{Pid, Signal, kill_process};
@@ -78,7 +78,7 @@ async fn con_06_an_engine_that_stops_in_mid_run_is_named_and_cleaned_when_it_is_
     };
     let provider = DockerProvider::new(settings()).unwrap();
     let mut machine = provider.machine(&spec(), None).await.unwrap();
-    let call = machine.exec(line("sleep 25"), Arc::new(AllPrograms::default()));
+    let call = machine.exec(line("sleep 25"), Arc::new(NoPrograms));
     let stopping = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
         stop(engine).await;
@@ -89,7 +89,7 @@ async fn con_06_an_engine_that_stops_in_mid_run_is_named_and_cleaned_when_it_is_
         Ok(ended) => assert!(!ended.outcome.is_ok()),
     }
     let begin = Instant::now();
-    let error = machine.exec(line("true"), Arc::new(AllPrograms::default())).await.unwrap_err();
+    let error = machine.exec(line("true"), Arc::new(NoPrograms)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
     let error = provider.ready().await.unwrap_err();
     assert!(error.hint().is_some_and(|hint| hint.contains("start the engine")), "{error}");

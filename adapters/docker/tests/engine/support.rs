@@ -9,7 +9,7 @@ use bollard::Docker;
 use bollard::query_parameters::{
     ImportImageOptionsBuilder, ListContainersOptionsBuilder, ListVolumesOptionsBuilder,
 };
-use dormouse_core::program::AllPrograms;
+use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Executed, Machine, SandboxSpec};
 use dormouse_core::{EvalRequest, GuestPath, Language, Limits, Provider as _, Status};
 use dormouse_docker::{DockerProvider, Settings};
@@ -128,7 +128,7 @@ pub(crate) fn line(text: &str) -> EvalRequest {
 }
 
 pub(crate) async fn run(machine: &mut Box<dyn Machine>, text: &str) -> Executed {
-    machine.exec(line(text), Arc::new(AllPrograms::default())).await.unwrap()
+    machine.exec(line(text), Arc::new(NoPrograms)).await.unwrap()
 }
 
 /// The status of a line, and what it said.

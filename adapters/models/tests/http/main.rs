@@ -200,3 +200,37 @@ async fn a_dropped_call_is_cancelled_at_the_endpoint() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
+
+#[tokio::test]
+async fn llm_02_an_endpoint_that_repeats_the_key_does_not_pass_it_on() {
+    let escaped: String = KEY.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
+    let base64 = data_encoding::BASE64.encode(format!("Bearer {KEY}").as_bytes());
+    let percent: String = KEY.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    for text in [
+        KEY.to_owned(),
+        format!("your key is Bearer {KEY}, and again {KEY}"),
+        format!("{{\"authorization\": \"Bearer {escaped}\"}}"),
+        format!("headers: {base64}"),
+        format!("?key={percent}&x=1"),
+    ] {
+        for api in [Api::OpenAi, Api::Anthropic] {
+            let server = Server::texts([text.as_str(), text.as_str()]).await;
+            let model = model(&server, api);
+            let answer = model.complete(&Prompt::question("hello"), BYTES).await.unwrap().text;
+            let raw = model.exchange(b"{\"messages\":[]}", BYTES).await.unwrap();
+            let raw = String::from_utf8(raw).unwrap();
+            assert!(serde_json::from_str::<serde_json::Value>(&raw).is_ok(), "{raw}");
+            for shown in [answer, raw] {
+                assert!(shown.contains("[key removed]"), "{shown}");
+                for secret in [KEY, &escaped, &percent, &base64[8..24]] {
+                    assert!(!shown.contains(secret), "{secret}: {shown}");
+                }
+            }
+        }
+    }
+    // Where the whole of the JSON is written in escapes.
+    let whole = format!("{{\"choices\":[{{\"message\":{{\"content\":\"a {escaped} b\"}}}}]}}");
+    let (_, model) = openai([Say::Raw(whole)]).await;
+    let answer = model.complete(&Prompt::question("hello"), BYTES).await.unwrap();
+    assert_eq!(answer.text, "a [key removed] b");
+}

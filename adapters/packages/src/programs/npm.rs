@@ -1,7 +1,7 @@
 //! `npm install`, `uninstall`, `ls`, `init`. Scripts are the shell's to run.
 
 use dormouse_core::packages::{Adding, PackageManager, Present, add, package_json, present, uninstall};
-use dormouse_core::sandbox::Files;
+use dormouse_core::sandbox::{Files, Owner};
 use dormouse_core::{Error, ErrorCode, GuestPath, ProgramCall, ProgramEnd, Result};
 use serde_json::{Value as Json, json};
 
@@ -25,6 +25,7 @@ never run.
 
 pub(super) async fn run(
     programs: &PackagePrograms,
+    owner: &Owner,
     call: &ProgramCall,
     files: &mut dyn Files,
 ) -> Result<ProgramEnd> {
@@ -38,7 +39,7 @@ pub(super) async fn run(
         });
     };
     match *command {
-        "install" | "i" | "add" | "ci" => install(programs, files, &folder, rest).await,
+        "install" | "i" | "add" | "ci" => install(programs, owner, files, &folder, rest).await,
         "uninstall" | "remove" | "rm" | "un" => remove(programs, files, &folder, rest).await,
         "ls" | "list" => list(programs, files, &folder).await,
         "init" => init(files, &folder).await,
@@ -49,6 +50,7 @@ pub(super) async fn run(
 
 async fn install(
     programs: &PackagePrograms,
+    owner: &Owner,
     files: &mut dyn Files,
     folder: &GuestPath,
     words: &[&str],
@@ -72,6 +74,7 @@ async fn install(
         }
     }
     let adding = Adding {
+        owner: owner.clone(),
         manager: MANAGER,
         requirements,
         upgrade: false,

@@ -1,7 +1,7 @@
 //! `pip install`, `uninstall`, `list`, `freeze`, `show`.
 
 use dormouse_core::packages::{Adding, PackageManager, Present, add, present, requirements_txt, uninstall};
-use dormouse_core::sandbox::Files;
+use dormouse_core::sandbox::{Files, Owner};
 use dormouse_core::{ProgramCall, ProgramEnd, Result};
 use serde_json::json;
 
@@ -24,6 +24,7 @@ Packages come from the index of the operator, and only those that the operator a
 
 pub(super) async fn run(
     programs: &PackagePrograms,
+    owner: &Owner,
     call: &ProgramCall,
     files: &mut dyn Files,
 ) -> Result<ProgramEnd> {
@@ -41,7 +42,7 @@ pub(super) async fn run(
         });
     };
     match *command {
-        "install" => install(programs, call, files, rest).await,
+        "install" => install(programs, owner, call, files, rest).await,
         "uninstall" => remove(programs, files, rest).await,
         "list" => list(programs, files, rest).await,
         "freeze" => list(programs, files, &["--format=freeze"]).await,
@@ -59,6 +60,7 @@ async fn installed(programs: &PackagePrograms, files: &mut dyn Files) -> Result<
 
 async fn install(
     programs: &PackagePrograms,
+    owner: &Owner,
     call: &ProgramCall,
     files: &mut dyn Files,
     words: &[&str],
@@ -91,6 +93,7 @@ async fn install(
         return Err(usage("You must give at least one requirement to install"));
     }
     let adding = Adding {
+        owner: owner.clone(),
         manager: MANAGER,
         requirements,
         upgrade,

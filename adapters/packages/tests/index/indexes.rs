@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use dormouse_core::ErrorCode;
-use dormouse_core::packages::{PackageManager, Packages as _};
+use dormouse_core::packages::{PackageManager, PackageRequest, Packages as _};
+use dormouse_core::sandbox::Owner;
 use dormouse_packages::{AllowList, Bounds, Index, Indexes, Mode, Settings};
 use serde_json::json;
 
@@ -208,4 +209,28 @@ async fn a_dropped_call_asks_no_more() {
     server.asked();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(server.asked().is_empty());
+}
+
+/// Calls of one owner that wait for a slow index leave places for others.
+#[tokio::test]
+async fn pkg_02_an_owner_with_slow_downloads_keeps_no_other_waiting() {
+    let server = one().await;
+    server.put(WHEEL, Say::Stalled);
+    project(&server, Form::Json, &[Wheel::new("app", "1.0")]);
+    let indexes = Indexes::new(settings(&server)).unwrap();
+    let wanted = |owner: &str, name: &str| PackageRequest {
+        owner: Owner::parse(owner).unwrap(),
+        ..request(PackageManager::Pip, &[name])
+    };
+    let slow = (0..6).map(|_| async { indexes.fetch(&wanted("ann", "lib"), &|_| {}).await });
+    let slow = futures::future::join_all(slow);
+    tokio::pin!(slow);
+    let quick = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::time::timeout(Duration::from_secs(10), indexes.fetch(&wanted("bob", "app"), &|_| {})).await
+    };
+    tokio::select! {
+        _ = &mut slow => panic!("a stalled index has answered"),
+        fetched = quick => assert_eq!(fetched.expect("bob waits for ann").unwrap().packages.len(), 1),
+    }
 }

@@ -13,6 +13,7 @@ mod server;
 use std::time::Duration;
 
 use dormouse_core::packages::{Fetched, Package, PackageManager, PackageRequest, Packages as _, Present};
+use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, Result};
 use dormouse_packages::{AllowList, Index, Indexes, Mode, Settings};
 
@@ -31,6 +32,7 @@ fn settings(server: &Server) -> Settings {
 
 fn request(manager: PackageManager, requirements: &[&str]) -> PackageRequest {
     PackageRequest {
+        owner: Owner::local(),
         manager,
         requirements: requirements.iter().map(|&text| text.to_owned()).collect(),
         present: Vec::new(),

@@ -1,22 +1,29 @@
 //! Connections: bounded in number, in the time they take, and at their end.
 
+use std::convert::Infallible;
 use std::future::Future;
-use std::sync::Arc;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::{HeaderValue, Response, header};
+use dormouse_core::{Error, ErrorCode};
+use hyper::Request;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
-/// Connections at one time; further ones wait until one ends.
-pub const MAX_CONNECTIONS: usize = 256;
+use super::crowd::{Crowd, Guest, Turn};
+use crate::status;
+
 /// Bytes that are read or written ahead for a connection (64 KiB); the head of a request is no longer.
 const BUFFER: usize = 64 << 10;
 /// Headers of a request.
@@ -57,43 +64,37 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     closing: &CancellationToken,
 ) {
-    let graceful = GracefulShutdown::new();
-    let mut connections = JoinSet::new();
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    tokio::pin!(stop);
+    let (crowd, ending, mut connections) = (Crowd::default(), CancellationToken::new(), JoinSet::new());
+    let mut stop = pin!(stop);
     loop {
-        let (stream, place) = tokio::select! {
+        let (stream, guest) = tokio::select! {
             biased;
             () = &mut stop => break,
-            taken = accept(&listener, &places) => taken,
+            taken = accept(&listener, &crowd) => taken,
         };
         while connections.try_join_next().is_some() {}
-        let connection = graceful.watch(connection(stream, routes.clone(), times));
-        connections.spawn(async move {
-            let _place = place;
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended early");
-            }
-        });
+        connections.spawn(attend(stream, guest, routes.clone(), times, ending.clone()));
     }
     drop(listener);
-    let drained = graceful.shutdown();
-    tokio::pin!(drained);
-    if tokio::time::timeout(times.grace, &mut drained).await.is_err() {
+    ending.cancel();
+    if tokio::time::timeout(times.grace, all(&mut connections)).await.is_err() {
         tracing::warn!("calls in progress are cancelled");
         closing.cancel();
-        let _ = tokio::time::timeout(times.last, drained).await;
+        let _ = tokio::time::timeout(times.last, all(&mut connections)).await;
     }
     closing.cancel();
     connections.shutdown().await;
 }
 
-/// The next connection, when there is a place for it.
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
+async fn all(connections: &mut JoinSet<()>) {
+    while connections.join_next().await.is_some() {}
+}
+
+/// The next connection, when there is a seat for it.
+async fn accept(listener: &TcpListener, crowd: &Crowd) -> (TcpStream, Guest) {
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else { continue };
         match listener.accept().await {
-            Ok((stream, _)) => return (stream, place),
+            Ok((stream, peer)) => return (stream, crowd.enter(peer.ip()).await),
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be taken");
                 tokio::time::sleep(PAUSE).await;
@@ -102,23 +103,80 @@ async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, 
     }
 }
 
-type Io = TokioIo<std::pin::Pin<Box<TimeoutStream<TcpStream>>>>;
-
-fn connection(
-    stream: TcpStream,
-    routes: Router,
-    times: Times,
-) -> http1::Connection<Io, TowerToHyperService<Router>> {
+/// Serves one connection to its end, or until it is to go. A request that was let in is answered before.
+async fn attend(stream: TcpStream, guest: Guest, routes: Router, times: Times, ending: CancellationToken) {
     // Small answers are not held back for more.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(times.write));
-    http1::Builder::new()
+    let routes = TowerToHyperService::new(routes);
+    let service = service_fn(|request| answer(request, guest.clone(), routes.clone()));
+    let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(times.head)
         .max_buf_size(BUFFER)
         .max_headers(MAX_HEADERS)
-        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(routes))
+        .serve_connection(TokioIo::new(Box::pin(stream)), service);
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = async { tokio::select! { () = guest.asked_to_leave() => {}, () = ending.cancelled() => {} } } => {
+            if guest.is_stranger() {
+                return;
+            }
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+async fn answer(
+    mut request: Request<Incoming>,
+    guest: Guest,
+    routes: TowerToHyperService<Router>,
+) -> Result<Response<Body>, Infallible> {
+    let Some(turn) = guest.begin() else { return Ok(too_late()) };
+    request.extensions_mut().insert(guest);
+    let response = routes.call(request).await?;
+    Ok(response.map(|body| Body::new(Answer { body, _turn: turn })))
+}
+
+/// To a request that comes over a connection that is being closed for another.
+fn too_late() -> Response<Body> {
+    let error = Error::new(ErrorCode::Busy, "the connection was idle and is closed for others")
+        .with_hint("connect again");
+    let mut response = status::refusal(&error);
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// The body of an answer. The request ends with it.
+struct Answer {
+    body: Body,
+    _turn: Turn,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 #[cfg(test)]

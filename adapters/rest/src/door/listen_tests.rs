@@ -1,14 +1,15 @@
 //! [MCP-05] Clients that are slow, silent or gone, and the end of the server.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use axum::routing::{get, post};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 
-use super::super::{Door, Hosts, Origins};
+use super::super::{Door, Hosts, MAX_CONNECTIONS, MAX_OF_OWNER, Origins};
 use super::*;
 
 const SOON: Duration = Duration::from_millis(200);
@@ -44,6 +45,10 @@ struct Server {
 
 /// A server with routes that answer, that never do, and that say what they were sent.
 async fn server() -> Server {
+    server_with(Times { head: SOON, write: SOON, grace: SOON, last: SOON }).await
+}
+
+async fn server_with(times: Times) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let calls = Calls { began: Semaphore::new(0), dropped: AtomicUsize::new(0) };
@@ -61,7 +66,6 @@ async fn server() -> Server {
         .route("/flood", get(async || vec![0_u8; 64 << 20]));
     let (hosts, origins) = (Hosts::new(address, &[]), Origins::default());
     let door = Door { hosts, origins, tokens: None, owners: Arc::default(), body_time: SOON };
-    let times = Times { head: SOON, write: SOON, grace: SOON, last: SOON };
     let (stopped, closing) = (stop.clone(), CancellationToken::new());
     let task = tokio::spawn(async move {
         serve(listener, door.before(routes), times, stopped.notified(), &closing).await;
@@ -153,20 +157,71 @@ async fn mcp_05_a_reader_that_reads_nothing_is_let_go() {
     assert!(bytes.len() < 64 << 20, "all of it was waited for");
 }
 
+/// A call that ends only with its connection.
+const NEVER: &[u8] = b"GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n";
+/// A call that is answered at once.
+const OK: &[u8] = b"GET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+
 #[tokio::test]
-async fn connections_past_the_bound_wait_for_a_place() {
+async fn mcp_06_an_owner_has_so_many_requests_and_not_the_whole_door() {
     let server = server().await;
     let mut held = Vec::new();
-    for _ in 0..MAX_CONNECTIONS {
-        held.push(server.send(b"GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n").await);
+    for _ in 0..MAX_OF_OWNER {
+        held.push(server.send(NEVER).await);
     }
-    server.calls.begun(u32::try_from(MAX_CONNECTIONS).unwrap()).await;
-    let late = server.send(b"GET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await;
-    let mut first = [0];
-    let early = tokio::time::timeout(SOON, late.peek(&mut first)).await;
-    assert!(early.is_err(), "it was answered although there was no place");
+    server.calls.begun(u32::try_from(MAX_OF_OWNER).unwrap()).await;
+    let told = rest(server.send(OK).await).await;
+    assert!(
+        told.starts_with("HTTP/1.1 429 ") && told.contains(&format!("{MAX_OF_OWNER} requests")),
+        "{told}"
+    );
     drop(held.pop());
-    assert!(rest(late).await.ends_with("ok"));
+    let end = Instant::now() + PATIENCE;
+    while !rest(server.send(OK).await).await.ends_with("ok") {
+        assert!(Instant::now() < end, "a place that came free is not given again");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// More silent connections than there may be: the next caller is answered at once, and those that are known stay.
+#[tokio::test]
+async fn mcp_05_silent_connections_make_room_for_those_that_speak() {
+    let times = Times { head: PATIENCE, write: SOON, grace: SOON, last: SOON };
+    let server = server_with(times).await;
+    let mut known = server.send(b"GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    let mut part = [0; 512];
+    let count = known.read(&mut part).await.unwrap();
+    assert!(part[..count].ends_with(b"ok"));
+    let mut silent = Vec::new();
+    for round in 0..3 {
+        for number in 0..MAX_CONNECTIONS {
+            let bytes: &[u8] = if number % 2 == 0 { b"" } else { b"GET /ok HTTP/1.1\r\nHost: loc" };
+            silent.push(server.send(bytes).await);
+        }
+        let begin = Instant::now();
+        assert!(rest(server.send(OK).await).await.ends_with("ok"), "round {round}");
+        assert!(begin.elapsed() < Duration::from_secs(5), "round {round}: {:?}", begin.elapsed());
+    }
+    known.write_all(OK).await.unwrap();
+    assert!(
+        rest(known).await.ends_with("ok"),
+        "a connection that was let in before was closed for strangers"
+    );
+    drop(silent);
+}
+
+#[tokio::test]
+async fn mcp_05_calls_in_progress_are_never_closed_for_others() {
+    let server = server_with(Times { head: PATIENCE, write: SOON, grace: SOON, last: SOON }).await;
+    let held: Vec<_> = futures::future::join_all((0..100).map(|_| server.send(NEVER))).await;
+    server.calls.begun(100).await;
+    for _ in 0..3 {
+        let silent = futures::future::join_all((0..MAX_CONNECTIONS).map(|_| server.send(b""))).await;
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        drop(silent);
+    }
+    assert_eq!(server.calls.dropped.load(Ordering::SeqCst), 0);
+    drop(held);
 }
 
 #[tokio::test]

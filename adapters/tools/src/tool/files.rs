@@ -13,8 +13,9 @@ use crate::fit::{VALUE, encoded_len};
 use crate::schema::{self, Object};
 use crate::time::iso8601;
 
-/// Largest content of one call, in bytes (8 MiB), and how long it is as base64.
-pub(crate) const MAX_CONTENT: usize = 8 << 20;
+/// Largest content of one call, in bytes (8 MiB).
+pub const MAX_CONTENT: usize = 8 << 20;
+/// The same as base64.
 pub(crate) const MAX_BASE64: usize = MAX_CONTENT.div_ceil(3) * 4;
 /// Most entries of a listing.
 const MAX_ENTRIES: u64 = 1_000;

@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 #[cfg(test)]
 pub(crate) use eval::fields as eval_fields;
+pub use files::MAX_CONTENT;
 pub(crate) use verb::Kept;
 
 use async_trait::async_trait;

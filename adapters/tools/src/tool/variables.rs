@@ -11,6 +11,7 @@ use crate::decode::Arguments;
 use crate::encode;
 use crate::field::{Absent, Field};
 use crate::fit::{VALUE, encoded_len, fit};
+use crate::incoming;
 use crate::schema::{self, Object};
 
 /// Largest file that is bound to a variable, in bytes (64 MiB).
@@ -87,13 +88,7 @@ pub(crate) async fn read(
     let (size, name) = (file.bytes.len(), short(&file.name));
     let (json, count) = match form {
         "bytes" => (Json::from(carried(&language, &file.bytes)).to_string(), format!("{size} bytes")),
-        "json" => {
-            let value: Json = serde_json::from_slice(&file.bytes).map_err(|error| {
-                Error::args_invalid(format!("`{name}` is no JSON: {error}"))
-                    .with_hint("load it as `text` or `bytes`")
-            })?;
-            (value.to_string(), format!("{size} bytes of JSON"))
-        }
+        "json" => (as_json(file.bytes, &name).await?, format!("{size} bytes of JSON")),
         _ => {
             let text = String::from_utf8(file.bytes).map_err(|_| {
                 Error::args_invalid(format!("`{name}` is no UTF-8 text")).with_hint("load it as `bytes`")
@@ -104,6 +99,18 @@ pub(crate) async fn read(
     };
     let message = format!("Loaded {name} into `{var}` ({count})");
     Ok(Loaded { var, language, json, is_bytes: form == "bytes", size, message })
+}
+
+/// The text of a file that is JSON. It is looked through, and not made into values: the interpreter does that.
+async fn as_json(bytes: Vec<u8>, name: &str) -> Result<String> {
+    let looked = tokio::task::spawn_blocking(move || {
+        incoming::check(&bytes).map_err(|error| error.to_string())?;
+        String::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())
+    });
+    let looked = looked.await.map_err(|error| Error::internal("the file was not read", error))?;
+    looked.map_err(|why| {
+        Error::args_invalid(format!("`{name}` is no JSON: {why}")).with_hint("load it as `text` or `bytes`")
+    })
 }
 
 /// Binds it. The answer never holds the content (S3-05).

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::install::{Installed, install};
 use super::present::present;
 use super::{PackageManager, PackageProgress, PackageRequest, Packages, Present};
-use crate::sandbox::Files;
+use crate::sandbox::{Files, Owner};
 use crate::{Error, ErrorCode, GuestPath, Result};
 
 /// Largest `package.json`, in bytes (1 MiB).
@@ -14,6 +14,8 @@ const MAX_MANIFEST: u64 = 1 << 20;
 /// What is to be added.
 #[derive(Clone, Debug)]
 pub struct Adding {
+    /// For whom.
+    pub owner: Owner,
     /// Whose packages.
     pub manager: PackageManager,
     /// As users write them: `requests>=2`, `left-pad@^1`.
@@ -56,6 +58,7 @@ pub async fn add(
     };
     let present = present(files, manager, &root, &adding.python).await?;
     let request = PackageRequest {
+        owner: adding.owner.clone(),
         manager,
         requirements: adding.requirements.clone(),
         present,

@@ -72,6 +72,8 @@ ids! {
     SandboxId = "sb-", "sandbox";
     /// The id of a checkpoint: `ckpt-` and 26 characters of `a-z2-7`.
     CheckpointId = "ckpt-", "checkpoint";
+    /// The id of a job: `job-` and 26 characters of `a-z2-7`. It tells nothing of other jobs.
+    JobId = "job-", "job";
 }
 
 macro_rules! words {

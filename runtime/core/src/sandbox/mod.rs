@@ -23,7 +23,7 @@ pub mod record;
 pub mod spec;
 
 pub use chunk::{ChunkId, ChunkSink, ChunkSource};
-pub use id::{CheckpointId, Name, Owner, SandboxId, SessionKey};
+pub use id::{CheckpointId, JobId, Name, Owner, SandboxId, SessionKey};
 pub use ledger::{Created, Disk, Handle, Lease, Ledger, Swept};
 pub use lifecycle::{Event, Phase, StopReason};
 pub use machine::{Entry, EntryKind, Executed, Files, Include, Job, Machine, Reach, Snapshot, Variable};

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use super::Sandboxes;
 use super::history::Begun;
-use super::jobs::{Ends, Job, JobId};
+use super::jobs::{Ends, Job};
 use super::outputs::Outputs;
 use super::providers::noted;
 use super::seat::Visit;
 use crate::places::Place;
-use crate::program::{AllPrograms, Programs};
-use crate::sandbox::{Executed, Handle, Owner, SandboxId};
+use crate::program::{OfferedPrograms, OwnersPrograms, Programs};
+use crate::sandbox::{Executed, Handle, JobId, Owner, SandboxId};
 use crate::{Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, OutputSink, Result};
 
 /// A command line, and what it may use.
@@ -51,7 +51,7 @@ impl CommandLine {
 impl Sandboxes {
     /// Lets command lines start the operator's programs, such as `pip`, besides those that were offered before. Of one name
     /// the first counts.
-    pub fn offer(&self, programs: Arc<dyn Programs>) {
+    pub fn offer(&self, programs: Arc<dyn OfferedPrograms>) {
         self.inner.programs.write().unwrap_or_else(PoisonError::into_inner).push(programs);
     }
 
@@ -92,7 +92,7 @@ impl Sandboxes {
         past: Option<usize>,
     ) -> Result<(SandboxId, Executed, Outputs)> {
         let request = self.request(line)?;
-        let programs = self.programs();
+        let programs = self.programs(owner);
         self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let _place = visit.admitted(&Language::shell()).await?;
@@ -126,12 +126,12 @@ impl Sandboxes {
     ) -> Result<(SandboxId, Arc<Job>)> {
         let text = line.text.clone();
         let mut request = self.request(line)?;
-        let programs = self.programs();
+        let programs = self.programs(owner);
         self.may_grow(owner).await?;
         let mut visit = self.visit(owner, handle).await?;
         let id = visit.record.id.clone();
         let place = self.inner.manager.job_place(owner)?;
-        let admitted = self.inner.jobs.admit(&id, &text, self.inner.clock.now(), &self.inner.rules)?;
+        let admitted = self.inner.jobs.admit(owner, &id, &text, self.inner.clock.now(), &self.inner.rules)?;
         request.output = Some(admitted.sink());
         let running = visit.run(|machine| machine.job(request, programs)).await?;
         let ends = admitted.begin(self.inner.clock.clone());
@@ -164,7 +164,7 @@ impl Sandboxes {
     /// `unknown_sandbox`.
     pub fn jobs(&self, owner: &Owner, handle: &Handle<'_>) -> Result<(SandboxId, Vec<Arc<Job>>)> {
         let record = self.find(owner, handle)?;
-        let jobs = self.inner.jobs.of(&record.id);
+        let jobs = self.inner.jobs.of(owner, &record.id);
         Ok((record.id, jobs))
     }
 
@@ -187,8 +187,9 @@ impl Sandboxes {
         }
     }
 
-    fn programs(&self) -> Arc<dyn Programs> {
-        Arc::new(AllPrograms(self.inner.programs.read().unwrap_or_else(PoisonError::into_inner).clone()))
+    fn programs(&self, owner: &Owner) -> Arc<dyn Programs> {
+        let offered = self.inner.programs.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Arc::new(OwnersPrograms { owner: owner.clone(), offered })
     }
 
     /// The request for a command line, within what the operator allows.

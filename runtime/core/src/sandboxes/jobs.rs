@@ -7,37 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use super::{Clock, Rules};
-use crate::sandbox::{Executed, SandboxId, Timestamp};
+use crate::sandbox::{Executed, JobId, Owner, SandboxId, Timestamp};
 use crate::{Error, ErrorCode, OutputSink, Result, Stream};
 
 /// Jobs of one sandbox that are remembered; the oldest that has ended is forgotten first.
 const REMEMBERED: usize = 32;
-/// Jobs of all sandboxes that are remembered.
-const IN_ALL: usize = 1_024;
+/// Jobs of all sandboxes of one owner that are remembered. Those of others do not count.
+const OF_OWNER: usize = 1_024;
 /// The last bytes that are kept of each stream of a job (64 KiB).
 const KEPT: usize = 64 << 10;
 /// How long jobs may take to end when their sandbox is stopped.
 const ENDING: std::time::Duration = std::time::Duration::from_secs(2);
 /// Characters kept of a job's command line.
 const COMMAND: usize = 200;
-
-/// The id of a job: `job-` and its number in its process.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct JobId(String);
-
-impl JobId {
-    /// Reads an id.
-    pub fn parse(text: &str) -> Option<Self> {
-        let number = text.strip_prefix("job-")?;
-        let fits = !number.is_empty() && number.len() <= 20 && number.bytes().all(|b| b.is_ascii_digit());
-        fits.then(|| Self(text.into()))
-    }
-
-    /// The id.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
 
 /// A job, running or ended.
 pub struct Job {
@@ -174,11 +156,13 @@ impl OutputSink for Job {
     }
 }
 
+/// The jobs of one sandbox, oldest first.
+type OfSandbox = VecDeque<Arc<Job>>;
+
 /// The jobs that this process knows.
 #[derive(Default)]
 pub(super) struct Jobs {
-    known: Mutex<HashMap<SandboxId, VecDeque<Arc<Job>>>>,
-    last: AtomicUsize,
+    known: Mutex<HashMap<Owner, HashMap<SandboxId, OfSandbox>>>,
 }
 
 impl Jobs {
@@ -188,18 +172,19 @@ impl Jobs {
     /// `busy`.
     pub(super) fn admit(
         &self,
+        owner: &Owner,
         sandbox: &SandboxId,
         command: &str,
         now: Timestamp,
         rules: &Rules,
     ) -> Result<Admitted<'_>> {
+        let id = JobId::random()?;
         let mut known = self.known();
-        let in_all = known.values().map(VecDeque::len).sum::<usize>();
-        if in_all >= IN_ALL {
-            known.values_mut().for_each(|jobs| jobs.retain(|job| job.ended().is_none()));
-            known.retain(|_, jobs| !jobs.is_empty());
+        let theirs = known.entry(owner.clone()).or_default();
+        if theirs.values().map(VecDeque::len).sum::<usize>() >= OF_OWNER {
+            forget_oldest(theirs);
         }
-        let jobs = known.entry(sandbox.clone()).or_default();
+        let jobs = theirs.entry(sandbox.clone()).or_default();
         let running = jobs.iter().filter(|job| job.ended().is_none()).count();
         if running >= rules.jobs {
             return Err(Error::new(ErrorCode::Busy, format!("{running} jobs run in the sandbox already"))
@@ -210,9 +195,8 @@ impl Jobs {
         {
             jobs.remove(at);
         }
-        let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let job = Arc::new(Job {
-            id: JobId(format!("job-{number}")),
+            id,
             command: command.chars().take(COMMAND).collect(),
             started_at: now,
             cancel: CancellationToken::new(),
@@ -220,16 +204,24 @@ impl Jobs {
             changed: tokio::sync::Notify::new(),
         });
         jobs.push_back(job.clone());
-        Ok(Admitted { jobs: self, sandbox: sandbox.clone(), job, begun: false })
+        Ok(Admitted { jobs: self, owner: owner.clone(), sandbox: sandbox.clone(), job, begun: false })
     }
 
     /// Forgets all jobs of a sandbox that is no more.
-    pub(super) fn forget(&self, sandbox: &SandboxId) {
-        self.known().remove(sandbox);
+    pub(super) fn forget(&self, owner: &Owner, sandbox: &SandboxId) {
+        let mut known = self.known();
+        if let Some(theirs) = known.get_mut(owner) {
+            theirs.remove(sandbox);
+            if theirs.is_empty() {
+                known.remove(owner);
+            }
+        }
     }
 
-    pub(super) fn of(&self, sandbox: &SandboxId) -> Vec<Arc<Job>> {
-        self.known().get(sandbox).map(|jobs| jobs.iter().cloned().collect()).unwrap_or_default()
+    pub(super) fn of(&self, owner: &Owner, sandbox: &SandboxId) -> Vec<Arc<Job>> {
+        let known = self.known();
+        let jobs = known.get(owner).and_then(|theirs| theirs.get(sandbox));
+        jobs.map(|jobs| jobs.iter().cloned().collect()).unwrap_or_default()
     }
 
     #[cfg(test)]
@@ -237,7 +229,7 @@ impl Jobs {
         self.known().is_empty()
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<SandboxId, VecDeque<Arc<Job>>>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<Owner, HashMap<SandboxId, OfSandbox>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -245,6 +237,7 @@ impl Jobs {
 /// A job that is being started.
 pub(super) struct Admitted<'a> {
     jobs: &'a Jobs,
+    owner: Owner,
     sandbox: SandboxId,
     job: Arc<Job>,
     begun: bool,
@@ -265,8 +258,9 @@ impl Admitted<'_> {
 
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
+        let mut known = self.jobs.known();
         if !self.begun
-            && let Some(jobs) = self.jobs.known().get_mut(&self.sandbox)
+            && let Some(jobs) = known.get_mut(&self.owner).and_then(|theirs| theirs.get_mut(&self.sandbox))
         {
             jobs.retain(|job| job.id() != self.job.id());
         }
@@ -296,6 +290,16 @@ impl Drop for Ends {
         self.job
             .end(Err(Error::new(ErrorCode::Internal, "the job was not run to its end")), self.clock.now());
     }
+}
+
+/// Forgets the job of an owner that has ended and was started first, and sandboxes without jobs.
+fn forget_oldest(theirs: &mut HashMap<SandboxId, OfSandbox>) {
+    let ended = |jobs: &OfSandbox| jobs.iter().position(|job| job.ended().is_some());
+    let oldest = theirs.iter_mut().filter_map(|(_, jobs)| Some((ended(jobs)?, jobs)));
+    if let Some((at, jobs)) = oldest.min_by_key(|(at, jobs)| jobs.get(*at).map(|job| job.started_at)) {
+        jobs.remove(at);
+    }
+    theirs.retain(|_, jobs| !jobs.is_empty());
 }
 
 /// The jobs that run on the machine that is in memory.
@@ -371,5 +375,34 @@ impl Drop for Stay {
     fn drop(&mut self) {
         self.count.running.fetch_sub(1, Ordering::AcqRel);
         self.count.ended.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(jobs: &Jobs, owner: &Owner, sandbox: &SandboxId, at: u64) -> Arc<Job> {
+        let job = jobs.admit(owner, sandbox, "true", Timestamp(at), &Rules::default()).unwrap();
+        job.end(Err(Error::new(ErrorCode::Cancelled, "ended")), Timestamp(at + 1));
+        job
+    }
+
+    /// P4: neither ids nor what is remembered tell of other owners, or depend on them.
+    #[test]
+    fn mcp_07_jobs_of_one_owner_leave_those_of_others_alone() {
+        let (jobs, ann, bob) = (Jobs::default(), Owner::parse("ann").unwrap(), Owner::parse("bob").unwrap());
+        let anns = SandboxId::random().unwrap();
+        let kept = ended(&jobs, &ann, &anns, 0);
+        let bobs: Vec<_> = (0..40).map(|_| SandboxId::random().unwrap()).collect();
+        for (at, sandbox) in (1..).zip(bobs.iter().cycle().take(40 * REMEMBERED)) {
+            assert_ne!(ended(&jobs, &bob, sandbox, at).id(), kept.id());
+        }
+        assert_eq!(jobs.of(&ann, &anns).len(), 1, "forgotten because of another owner's jobs");
+        let remembered: usize = bobs.iter().map(|sandbox| jobs.of(&bob, sandbox).len()).sum();
+        assert_eq!(remembered, OF_OWNER);
+        assert!(jobs.of(&bob, &anns).is_empty(), "another owner's sandbox has no jobs of one's own");
+        let oldest = bobs.iter().flat_map(|sandbox| jobs.of(&bob, sandbox)).map(|job| job.started_at());
+        assert!(oldest.min().unwrap() > Timestamp(40), "the oldest go first");
     }
 }

@@ -39,7 +39,8 @@ impl Sandboxes {
             PackageManager::Pip if machine.forgets() => own_python(machine.as_mut()).await?,
             _ => python,
         };
-        let adding = Adding { manager, requirements, upgrade, folder: None, saves: true, python };
+        let owner = owner.clone();
+        let adding = Adding { owner, manager, requirements, upgrade, folder: None, saves: true, python };
         let before = machine.snapshot(Include::Files).await?;
         let done = endings.unless(add(machine.files(), packages.as_ref(), &adding, progress)).await;
         if done.is_err() {

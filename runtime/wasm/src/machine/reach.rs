@@ -1,26 +1,20 @@
 //! What tools of the host reach of a sandbox: its own tree, and the folders of the host that are mounted in it, as its programs
 //! see them. Nothing outside a mounted folder is opened, whatever links lie in it.
 //!
-//! Owns: which of the two a path belongs to, and the host's side of mounts. Does not own: the tree's ([`TreeFiles`]). A listing
-//! of the tree shows where mounts are, and not what lies in them: that is listed by its own path.
+//! Owns: which of the two a path belongs to. Does not own: the tree ([`TreeFiles`]), the host's side of mounts ([`Below`]). A
+//! listing of the tree shows where mounts are, and not what lies in them: that is listed by its own path.
 
-use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::io;
 
 use async_trait::async_trait;
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, FileType, Metadata, OpenOptions, OpenOptionsExt as _};
-use dormouse_core::sandbox::{Entry, EntryKind, Files as Port, SpecMount};
-use dormouse_core::{Access, Error, ErrorCode, GuestPath, Result};
+use cap_std::fs::Dir;
+use dormouse_core::sandbox::{Entry, Files as Port, SpecMount};
+use dormouse_core::{Error, GuestPath, Result};
 use dormouse_files::Files;
 
 use super::TreeFiles;
+use super::below::{Below, entry, list, read};
 
-/// Entries of a mount that are looked at for one listing.
-const MAX_ENTRIES: usize = 100_000;
-/// Most bytes of a mounted file that one call reads (256 MiB): the host's files have no quota.
-const MAX_READ: u64 = 256 << 20;
 /// Largest file of a mount that is edited, in bytes, as in the tree.
 const MAX_EDIT: u64 = Files::MAX_EDIT as u64;
 
@@ -45,157 +39,6 @@ impl Reach {
         let (_, rest, mount) = self.mounts.iter().filter_map(below).max_by_key(|(length, ..)| *length)?;
         Some(Below { path: path.clone(), rest, mount })
     }
-}
-
-/// A path below a mount.
-#[derive(Clone)]
-struct Below {
-    path: GuestPath,
-    /// What is left of it below the mount.
-    rest: String,
-    mount: SpecMount,
-}
-
-impl Below {
-    /// Does what may wait for a disk or a network away from the event loop.
-    async fn blocking<T: Send + 'static>(
-        self,
-        work: impl FnOnce(&Self, &Dir) -> io::Result<T> + Send + 'static,
-    ) -> Result<T> {
-        tokio::task::spawn_blocking(move || {
-            let done = Dir::open_ambient_dir(&self.mount.source, ambient_authority())
-                .and_then(|folder| work(&self, &folder));
-            done.map_err(|error| self.failed(error))
-        })
-        .await
-        .map_err(|error| Error::internal("a mounted folder was not reached", error))?
-    }
-
-    fn failed(&self, error: io::Error) -> Error {
-        let shown = self.path.as_str().escape_debug();
-        let (code, why, hint) = match error.kind() {
-            io::ErrorKind::NotFound => (
-                ErrorCode::NotFound,
-                "there is no such file or folder",
-                "list the folder to see what there is",
-            ),
-            io::ErrorKind::PermissionDenied => (
-                ErrorCode::PathDenied,
-                "it cannot be reached",
-                "links of a mounted folder lead nowhere outside it",
-            ),
-            io::ErrorKind::FileTooLarge => (
-                ErrorCode::TooLarge,
-                "there is too much of it for one call",
-                "look at a part of it, or work on it with a program of the sandbox",
-            ),
-            _ => (ErrorCode::ArgsInvalid, "it is no file or folder that this can be done with", ""),
-        };
-        let told = Error::new(code, format!("`{shown}`: {why}")).with_source(error);
-        if hint.is_empty() { told } else { told.with_hint(hint) }
-    }
-
-    /// # Errors
-    /// `write_denied` below a read-only mount.
-    fn writable(self) -> Result<Self> {
-        if self.mount.access == Access::ReadWrite {
-            return Ok(self);
-        }
-        let (shown, target) = (self.path.as_str().escape_debug(), &self.mount.target);
-        Err(Error::new(ErrorCode::WriteDenied, format!("`{shown}`: `{target}` is mounted read-only"))
-            .with_hint("copy it to a place of the sandbox's own, such as below `/workspace`"))
-    }
-
-    /// An open regular file. Nothing waits for the other end of a pipe.
-    fn file(&self, folder: &Dir) -> io::Result<std::fs::File> {
-        let mut options = OpenOptions::new();
-        let flags = rustix::fs::OFlags::NONBLOCK.bits();
-        options.read(true).custom_flags(i32::try_from(flags).unwrap_or_default());
-        let file = folder.open_with(&self.rest, &options)?;
-        if file.metadata()?.is_file() { Ok(file.into_std()) } else { Err(io::ErrorKind::InvalidInput.into()) }
-    }
-
-    fn put(&self, folder: &Dir, bytes: &[u8]) -> io::Result<()> {
-        if let Some(parent) = Path::new(&self.rest).parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            folder.create_dir_all(parent)?;
-        }
-        folder.write(&self.rest, bytes)
-    }
-
-    /// Adds to the end of a regular file; answers its size. When not all fits, it is as it was.
-    fn add(&self, folder: &Dir, bytes: &[u8]) -> io::Result<u64> {
-        if let Some(parent) = Path::new(&self.rest).parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            folder.create_dir_all(parent)?;
-        }
-        let mut options = OpenOptions::new();
-        let flags = rustix::fs::OFlags::NONBLOCK.bits();
-        options.append(true).create(true).custom_flags(i32::try_from(flags).unwrap_or_default());
-        let mut file = folder.open_with(&self.rest, &options)?.into_std();
-        let about = file.metadata()?;
-        if !about.is_file() {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        if let Err(error) = file.write_all(bytes) {
-            file.set_len(about.len())?;
-            return Err(error);
-        }
-        Ok(about.len().saturating_add(bytes.len() as u64))
-    }
-}
-
-fn read(file: &std::fs::File, offset: u64, most: u64) -> io::Result<(Vec<u8>, u64)> {
-    let size = file.metadata()?.len();
-    let most = most.min(size.saturating_sub(offset));
-    if most > MAX_READ {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    let most = usize::try_from(most).map_err(|_| io::ErrorKind::FileTooLarge)?;
-    let mut bytes = vec![0; most];
-    let mut had = 0;
-    while had < most {
-        match file.read_at(bytes.get_mut(had..).unwrap_or_default(), offset + had as u64)? {
-            0 => break,
-            count => had += count,
-        }
-    }
-    bytes.truncate(had);
-    Ok((bytes, size))
-}
-
-fn entry(path: String, kind: FileType, about: &Metadata) -> Entry {
-    let kind = match kind {
-        kind if kind.is_dir() => EntryKind::Folder,
-        kind if kind.is_symlink() => EntryKind::Link,
-        _ => EntryKind::File,
-    };
-    let since = about.modified().ok().and_then(|time| {
-        let time = time.into_std().duration_since(std::time::UNIX_EPOCH).ok()?;
-        u64::try_from(time.as_millis()).ok()
-    });
-    let bytes = if kind == EntryKind::File { about.len() } else { 0 };
-    Entry { path, kind, bytes, modified_ms: since.unwrap_or_default() }
-}
-
-/// What lies in a folder of the host, in the order of the paths. Links are not followed.
-fn list(folder: &Dir, recursive: bool) -> io::Result<Vec<Entry>> {
-    let mut found = Vec::new();
-    let mut left = vec![(String::new(), folder.try_clone()?)];
-    while let Some((above, folder)) = left.pop() {
-        for item in folder.entries()? {
-            let item = item?;
-            let path = format!("{above}{}", item.file_name().to_string_lossy());
-            let kind = item.file_type()?;
-            found.push(entry(path.clone(), kind, &item.metadata()?));
-            if recursive && kind.is_dir() {
-                left.push((format!("{path}/"), item.open_dir()?));
-            }
-            if found.len() > MAX_ENTRIES {
-                return Err(io::ErrorKind::FileTooLarge.into());
-            }
-        }
-    }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(found)
 }
 
 #[async_trait]
@@ -294,9 +137,14 @@ impl Port for Reach {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+    use std::path::Path;
+    use std::time::Duration;
 
+    use dormouse_core::{Access, ErrorCode};
     use dormouse_files::{Quota, Tree};
+    use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
+    use super::super::below::MAX_READ;
     use super::*;
 
     fn path(text: &str) -> GuestPath {
@@ -368,5 +216,55 @@ mod tests {
         assert!(error.message().contains("`/b/c/d`"), "{error}");
         files.remove(&path("/b/c")).await.unwrap();
         assert!(!folder.path().join("c").exists());
+    }
+    /// What is no file: a pipe that nobody reads, one that somebody holds open, a socket, and a device where one can be made.
+    fn odd(folder: &Path) -> (Vec<&'static str>, std::fs::File, std::os::unix::net::UnixListener) {
+        for pipe in ["pipe", "held"] {
+            mknodat(CWD, folder.join(pipe), FileType::Fifo, Mode::from(0o600), 0).unwrap();
+        }
+        let held = std::fs::File::options().read(true).write(true).open(folder.join("held")).unwrap();
+        let socket = std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap();
+        let device =
+            mknodat(CWD, folder.join("device"), FileType::CharacterDevice, Mode::from(0o600), makedev(1, 3));
+        let names = ["pipe", "held", "socket"].into_iter().chain(device.is_ok().then_some("device"));
+        (names.collect(), held, socket)
+    }
+
+    #[tokio::test]
+    async fn fs_07_what_is_no_file_is_neither_read_nor_written_and_nobody_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let (names, _held, _socket) = odd(folder.path());
+        let mut files = reach(folder.path(), Access::ReadWrite);
+        for name in names {
+            let path = path(&format!("/b/{name}"));
+            let refused = tokio::time::timeout(Duration::from_secs(10), async {
+                [
+                    files.read(&path, 0, 9).await.map(drop),
+                    files.write(&path, b"x").await,
+                    files.edit(&path, "a", "b", false).await.map(drop),
+                ]
+            });
+            for refused in refused.await.expect("nobody waits") {
+                assert_eq!(refused.unwrap_err().code(), ErrorCode::ArgsInvalid, "{name}");
+            }
+            assert_eq!(files.stat(&path).await.unwrap().bytes, 0, "{name}");
+        }
+        let (entries, _) = files.list(&path("/b"), true, 9).await.unwrap();
+        assert!(entries.iter().any(|entry| entry.path == "pipe"));
+    }
+
+    /// That none of the folders is held open is seen from outside, in `tests/flow`.
+    #[tokio::test]
+    async fn fs_07_folders_side_by_side_and_deep_ones_are_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..3_000 {
+            std::fs::create_dir_all(folder.path().join(format!("{number:04}/in"))).unwrap();
+        }
+        std::fs::create_dir_all(folder.path().join("d/".repeat(1_500))).unwrap();
+        let mut files = reach(folder.path(), Access::ReadOnly);
+        let (entries, total) = files.list(&path("/b"), true, 10_000).await.unwrap();
+        assert_eq!((entries.len(), total), (7_500, 7_500));
+        assert!(entries.is_sorted_by(|a, b| a.path < b.path));
+        assert_eq!(files.list(&path("/b"), false, 10_000).await.unwrap().1, 3_001);
     }
 }
