@@ -223,6 +223,8 @@ fn mcp_05_a_client_that_does_not_read_is_waited_for_in_bounded_memory() {
     assert_eq!(binary::wait(&mut child, Duration::from_secs(60)), Some(0));
     reader.join().unwrap();
     assert!(lines.try_recv().is_err(), "something was said that nobody asked for");
-    assert!(seen < 1_000, "{seen} calls were taken from a client that does not read");
+    // As many as are worked on at one time, and those whose answers fit into the outbox (4 MiB): an answer that there is no
+    // place for a run is some 400 bytes long.
+    assert!(seen < 16_000, "{seen} calls were taken from a client that does not read");
     assert!(peak < 256 << 10, "{peak} KiB were held for a client that does not read");
 }

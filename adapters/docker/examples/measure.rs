@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dormouse_core::program::AllPrograms;
+use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Include, Machine, SandboxSpec, Snapshot, WarmPool};
 use dormouse_core::{Error, EvalRequest, GuestPath, Language, Limits, Provider as _, Result};
 use dormouse_docker::{DockerProvider, Settings};
@@ -99,7 +99,7 @@ async fn transfer(provider: &DockerProvider, spec: &SandboxSpec) -> Result<()> {
 async fn line(machine: &mut Box<dyn Machine>, text: &str) -> Result<()> {
     let mut request = EvalRequest::new(Language::shell(), text);
     request.limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
-    machine.exec(request, Arc::new(AllPrograms::default())).await.map(|_| ())
+    machine.exec(request, Arc::new(NoPrograms)).await.map(|_| ())
 }
 
 /// What the command line's create and start ask for, hardened alike.

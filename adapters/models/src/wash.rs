@@ -10,6 +10,8 @@ use crate::Key;
 
 /// What stands in the place of the key.
 pub(crate) const MARK: &str = "[key removed]";
+/// Backslashes before a character that are looked at: five levels of JSON in JSON.
+const DEEPEST: usize = 31;
 /// Shorter keys are not looked for, in bytes: they are the placeholders of endpoints that need none, and words of any text.
 const SHORTEST: usize = 8;
 
@@ -86,12 +88,15 @@ fn character(text: &[u8], wanted: u8) -> Option<usize> {
         let same = u32::from_str_radix(code, 16).ok()? == u32::from(wanted);
         same.then_some(from + digits)
     };
-    match text {
-        [b'%', ..] if coded(1, 2).is_some() => Some(3),
-        [b'\\', b'u' | b'U', ..] if coded(2, 4).is_some() => Some(6),
-        [b'\\', b'x' | b'X', ..] if coded(2, 2).is_some() => Some(4),
-        [b'\\', second, ..] if *second == wanted => Some(2),
-        [first, ..] if *first == wanted => Some(1),
+    // A text within a text of JSON has its backslashes doubled, once for each level.
+    let slashes = text.iter().take(DEEPEST).take_while(|byte| **byte == b'\\').count();
+    match text.get(slashes..)? {
+        _ if wanted == b'\\' && slashes > 1 => Some(2),
+        _ if text.first() == Some(&wanted) => Some(1),
+        [b'%', ..] if slashes == 0 => coded(1, 2),
+        [b'u' | b'U', ..] if slashes > 0 && coded(slashes + 1, 4).is_some() => coded(slashes + 1, 4),
+        [b'x' | b'X', ..] if slashes > 0 && coded(slashes + 1, 2).is_some() => coded(slashes + 1, 2),
+        [plain, ..] if slashes > 0 && *plain == wanted => Some(slashes + 1),
         _ => None,
     }
 }
@@ -154,6 +159,8 @@ mod tests {
             }),
             each(&|byte| format!("\\u{byte:04x}")),
             each(&|byte| format!("\\x{byte:02x}")),
+            each(&|byte| format!("\\\\u{byte:04x}")),
+            json.trim_matches('"').replace('\\', "\\\\").replace('"', "\\\""),
             HEXLOWER.encode(KEY.as_bytes()),
             HEXUPPER.encode(KEY.as_bytes()),
         ] {

@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dormouse::sandboxes::Rules;
 use dormouse::{Dormouse, Error, ErrorCode, Result, Sandboxes};
 use dormouse_docker::DockerProvider;
 use dormouse_rest::door::MAX_CONNECTIONS;

@@ -18,7 +18,7 @@ const KNOWN: Duration = Duration::from_secs(1);
 /// Owners of whom it is known.
 const MOST: usize = 1_024;
 /// How long a call waits for room that a sweep makes.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Who was found to be within the bounds, and when.
 #[derive(Default)]

@@ -381,10 +381,13 @@ impl Drop for Stay {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::ManualClock;
 
     fn ended(jobs: &Jobs, owner: &Owner, sandbox: &SandboxId, at: u64) -> Arc<Job> {
-        let job = jobs.admit(owner, sandbox, "true", Timestamp(at), &Rules::default()).unwrap();
-        job.end(Err(Error::new(ErrorCode::Cancelled, "ended")), Timestamp(at + 1));
+        let admitted = jobs.admit(owner, sandbox, "true", Timestamp(at), &Rules::default()).unwrap();
+        let ends = admitted.begin(Arc::new(ManualClock::default()));
+        let job = ends.job().clone();
+        ends.with(Err(Error::new(ErrorCode::Cancelled, "ended")));
         job
     }
 

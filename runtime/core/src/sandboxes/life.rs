@@ -235,7 +235,7 @@ impl Sandboxes {
         let held = visit.record.state.map_or(0, |state| state.bytes);
         self.inner.sweeping.removed(held, self.inner.clock.now());
         self.inner.seats().remove(&id);
-        self.inner.jobs.forget(&id);
+        self.inner.jobs.forget(&visit.record.owner, &id);
         Ok(Some(visit.record.clone()))
     }
 

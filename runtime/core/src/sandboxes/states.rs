@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Sandboxes;
+use super::growth::PATIENCE;
 use super::life::View;
 use crate::sandbox::{
     Checkpoint, CheckpointId, Event, Handle, Include, Name, NewCheckpoint, Owner, Phase, Sandbox, SandboxId,
@@ -40,16 +41,26 @@ impl Sandboxes {
             created_at: self.inner.clock.now(),
         };
         let closed = state.closed_files();
-        let (ledger, quota) = (self.inner.ledger.clone(), self.inner.rules.quota);
-        let save = move || {
+        let mut swept = false;
+        loop {
+            let (ledger, quota) = (self.inner.ledger.clone(), self.inner.rules.quota);
+            let (label, state) = (label.clone(), state.clone());
             // The next call comes after it, also when nobody waits for it any more.
-            let _visit = visit;
-            ledger.add_checkpoint(&label, state.as_ref(), &quota)
-        };
-        let saved = tokio::task::spawn_blocking(save)
-            .await
-            .map_err(|error| Error::internal("saving did not end", error))??;
-        Ok((saved, closed))
+            let save = move || (ledger.add_checkpoint(&label, state.as_ref(), &quota), visit);
+            let (saved, back) = tokio::task::spawn_blocking(save)
+                .await
+                .map_err(|error| Error::internal("saving did not end", error))?;
+            match saved {
+                Err(full)
+                    if full.code() == ErrorCode::QuotaExceeded
+                        && !swept
+                        && self.sweep_for_room(PATIENCE).await =>
+                {
+                    (visit, swept) = (back, true);
+                }
+                saved => return Ok((saved?, closed)),
+            }
+        }
     }
 
     /// The checkpoints of a sandbox, oldest first.

@@ -51,7 +51,7 @@ impl World {
 
     /// Another process on the same state folder, whose operator allows something else.
     pub(super) fn neighbour_with(&self, policy: Policy, rules: Rules) -> Self {
-        Self::under(policy, self.ledger.clone(), self.clock.clone(), rules)
+        Self::over(self.ledger.clone(), self.clock.clone(), policy, rules)
     }
 
     pub(super) async fn create(&self, name: &str) -> View {

@@ -47,7 +47,7 @@ async fn mcp_05_a_start_that_is_given_up_leaves_no_job_behind() {
 #[tokio::test]
 async fn own_01_jobs_are_counted_by_owner_and_leave_the_places_of_runs_alone() {
     let policy = Policy { max_jobs: 4, max_running: 2, owners_share: true, ..Policy::default() };
-    let quota = Quota { per_owner: 10, in_all: 20, checkpoints: 1 };
+    let quota = Quota { per_owner: 10, in_all: 20, checkpoints: 1, ..Quota::default() };
     let world = World::with(policy, Rules { quota, ..rules() });
     let (greedy, other) = (Owner::parse("greedy").unwrap(), Owner::parse("other").unwrap());
     world.create_for(&greedy, "a").await;

@@ -8,7 +8,7 @@ use crate::sandboxes::{CommandLine, Rules};
 use crate::{ErrorCode, Language, Policy};
 
 fn narrow(awake: usize) -> Rules {
-    let quota = Quota { per_owner: 20, in_all: 100, checkpoints: 3 };
+    let quota = Quota { per_owner: 20, in_all: 100, checkpoints: 3, ..Quota::default() };
     Rules { awake, quota, history: 0, ..rules() }
 }
 
