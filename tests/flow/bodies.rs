@@ -22,7 +22,7 @@ fn served(folder: &TempDir) -> Served {
 
 /// Values of the field `code` that are short to write and long to keep, so many bytes of each.
 fn bulky(bytes: usize) -> Vec<(&'static str, String)> {
-    let list = |item: &str| format!("[{}{}]", format!("{item},").repeat(bytes / (item.len() + 1)), item);
+    let list = |item: &str| format!("[{}{}]", format!("{item},").repeat(bytes / (item.len() + 1) - 1), item);
     let mut names = String::from("{");
     for number in 0_u32.. {
         if names.len() + 16 > bytes {

@@ -73,7 +73,9 @@ fn fs_07_no_tool_waits_for_a_pipe_a_socket_or_a_device_of_a_mount() {
         let answer = wire.call(id, tool, arguments.clone());
         assert!(begin.elapsed() < SOON, "{tool} {arguments}: {:?}", begin.elapsed());
         let code = answer["structuredContent"]["error"]["code"].clone();
-        assert_eq!(code == "args_invalid", refused, "{tool} {arguments}: {answer}");
+        // A root does not tell whether there is something that cannot be opened.
+        let denied = code == "args_invalid" || (tool == "sandbox_load" && code == "path_denied");
+        assert_eq!(denied, refused, "{tool} {arguments}: {answer}");
         answer
     };
     let packed = |name: &str| {

@@ -46,7 +46,7 @@ fn lif_09_rewriting_a_file_for_ever_takes_a_bounded_part_of_the_disk() {
     ok(wire.call(1, "sandbox_create", json!({"name": "box", "disk_bytes": 10 * MIB})));
     let mut most = 0;
     for turn in 0..24 {
-        let code = "import os\nwith open('/workspace/f', 'wb') as f: f.write(os.urandom(9_000_000))";
+        let code = "import os\nwith open('/workspace/f', 'wb') as f:\n for _ in range(9): _ = f.write(os.urandom(1_000_000))";
         let ran = wire.call(
             10 + turn,
             "sandbox_eval",
@@ -70,7 +70,7 @@ fn lif_09_commands_give_back_what_they_have_removed() {
     let state = folder.path();
     for name in ["a", "b", "c"] {
         sandbox(state, &["create", name]);
-        let write = "import os\nwith open('/workspace/f', 'wb') as f: f.write(os.urandom(20_000_000))";
+        let write = "import os\nwith open('/workspace/f', 'wb') as f:\n for _ in range(20): _ = f.write(os.urandom(1_000_000))";
         sandbox(state, &["eval", name, "--timeout", "30s", write]);
         sandbox(state, &["checkpoint", name, "--label", "one"]);
         sandbox(state, &["eval", name, "import os; os.remove('/workspace/f')"]);
@@ -97,7 +97,7 @@ fn own_02_who_has_saved_too_much_is_told_what_to_remove_and_loses_nothing() {
     };
     let grow = |number: u32| {
         format!(
-            "import os\nn = {number}\nwith open('/workspace/f', 'wb') as f: f.write(os.urandom(25_000_000))"
+            "import os\nn = {number}\nwith open('/workspace/f', 'wb') as f:\n for _ in range(25): _ = f.write(os.urandom(1_000_000))"
         )
     };
     ok(eval(&mut wire, 3, &grow(1)));

@@ -6,26 +6,28 @@
 //! | what | descriptors |
 //! | --- | --- |
 //! | connections ([`MAX_CONNECTIONS`]) | 512, and one more while one is taken |
-//! | open files of guests below mounts | 128 for each instance, the most that one can have; 128 instances |
+//! | open files of guests below mounts | 128 for each instance, the most that one can have |
 //! | folders of mounts that guests see | 8 for each instance |
-//! | sandboxes in memory: leases, and the shell's and jobs' pipes | 8 for each of 64 |
+//! | sandboxes in memory: leases, and the shell's and jobs' pipes | 8 for each |
 //! | the database, its log, its locks, artifacts, the event loop | 128 |
 //! | connections to models, indexes, repositories, engines and MCP servers | 256 |
 //! | what tools open below mounts and roots for one call | 4 for each of the 512 threads that may wait for a disk |
 //!
-//! Guests' open files are nearly all of it, and few guests have more than a handful. So less is a warning and no error: a
-//! guest that then opens one more file gets the language's own error.
+//! Guests' open files are nearly all of it, and few guests have more than a handful. So less is no error: a guest that then opens
+//! one more file gets the language's own error. It is a warning when there are fewer than eight for each instance.
 
+use dormouse::Capacity;
 use dormouse_rest::door::MAX_CONNECTIONS;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// No more than this is asked for: some programs that are started look at each number up to the limit.
 const MOST: u64 = 65_536;
-/// Instances at one time, and the descriptors of each.
-const INSTANCES: u64 = 128;
-const OF_INSTANCE: u64 = 128 + 8;
-/// Sandboxes in memory, and the descriptors of each.
-const AWAKE: u64 = 64;
+/// Files of mounts that one instance may have open, and how many of them it should be able to have.
+const FILES: u64 = 128;
+const FEW: u64 = 8;
+/// Folders of mounts that an instance sees.
+const FOLDERS: u64 = 8;
+/// What a sandbox in memory holds.
 const OF_SANDBOX: u64 = 8;
 /// The state folder, artifacts and the event loop.
 const OWN: u64 = 128;
@@ -35,14 +37,15 @@ const OUTWARD: u64 = 256;
 const BLOCKING: u64 = 512;
 const OF_CALL: u64 = 4;
 
-/// What a server can hold at most.
-const fn needed() -> u64 {
-    let connections = MAX_CONNECTIONS as u64 + 1;
-    connections + INSTANCES * OF_INSTANCE + AWAKE * OF_SANDBOX + OWN + OUTWARD + BLOCKING * OF_CALL
+/// What a server can hold when each instance has so many files open.
+fn held(capacity: &Capacity, files: u64) -> u64 {
+    let (instances, awake) = (capacity.instances() as u64, capacity.awake as u64);
+    let guests = instances * (files + FOLDERS) + awake * OF_SANDBOX;
+    MAX_CONNECTIONS as u64 + 1 + guests + OWN + OUTWARD + BLOCKING * OF_CALL
 }
 
 /// Raises the soft limit as far as is of use, and says when what remains may be too little.
-pub(crate) fn raise() {
+pub(crate) fn raise(capacity: &Capacity) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let wanted = maximum.unwrap_or(MOST).min(MOST);
     let mut now = current.unwrap_or(MOST);
@@ -52,23 +55,29 @@ pub(crate) fn raise() {
             Err(error) => tracing::warn!(%error, "the number of open files cannot be raised"),
         }
     }
-    if now < needed() {
-        let needed = needed();
+    let (needed, least) = (held(capacity, FILES), held(capacity, FEW));
+    if now < least {
         tracing::warn!(
             allowed = now,
-            needed,
-            "fewer files may be open than the bounds of this server add up to; raise `ulimit -Hn`"
+            least,
+            "fewer files may be open than this server is likely to need; raise `ulimit -Hn`"
         );
+    } else if now < needed {
+        tracing::info!(allowed = now, needed, "not every guest can have all files of mounts open at once");
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use dormouse::Policy;
+    use dormouse::sandboxes::Rules;
+
     use super::*;
 
     #[test]
     fn mem_04_what_a_server_can_hold_is_below_what_it_asks_for() {
-        assert_eq!(needed(), 20_865);
-        assert!(needed() < MOST);
+        let capacity = Capacity::of(&Policy::default(), Some(&Rules::default()), 0, 0);
+        assert_eq!((held(&capacity, FILES), held(&capacity, FEW)), (39_601, 8_161));
+        assert!(held(&capacity, FILES) < MOST);
     }
 }

@@ -251,10 +251,6 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     if let Some(most) = capacity.awake_max {
         rules.awake = usize::from(most);
     }
-    if let Some(folder) = &state {
-        // Now, before a process that is to be confined cannot look any more.
-        rules.quota = dormouse::fitted(rules.quota, folder);
-    }
     if let Some(reach) = &mut confined {
         let engine = docker.docker_host.clone().or_else(|| std::env::var("DOCKER_HOST").ok());
         let local = engine.is_none_or(|address| address.starts_with("unix:"));

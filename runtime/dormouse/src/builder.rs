@@ -155,7 +155,7 @@ impl Builder {
         let manager = Manager::new(self.policy, Arc::new(provider));
         let sandboxes = match self.state {
             Some(folder) => {
-                let quota = fit::fitted(self.rules.quota, &folder);
+                let quota = fit::fitted(self.rules.quota, &folder, manager.policy().owners_share);
                 let settings = dormouse_store::Settings { most_bytes: quota.saved.in_all.map(with_grace) };
                 let ledger = Arc::new(Store::open(&folder, &settings)?);
                 let rules = Rules { quota, ..self.rules };

@@ -5,22 +5,24 @@ use std::path::Path;
 
 use dormouse_core::sandbox::{Quota, Share};
 
-/// All sandboxes that are awake may take this part of the memory, those of one owner half as much: a half, a quarter.
+/// All sandboxes that are awake may take this part of the memory: a half.
 const OF_MEMORY: u64 = 2;
 /// The state folder may take what it has and this many tenths of what is free.
 const TENTHS_OF_DISK: u64 = 9;
 /// The state folder takes no more by itself: 256 GiB.
 const MOST_OF_DISK: u64 = 256 << 30;
-/// One owner may have this part of what all may have.
+/// Where there are several owners, one may have this part of what all may have: a half.
 const OF_OWNER: u64 = 2;
 /// What is assumed of a machine that does not tell its memory: 2 GiB.
 const UNKNOWN: u64 = 2 << 30;
 
-/// The quota with numbers for the bytes that it leaves open. Reads the machine's memory, and the disk of the state folder.
+/// The quota with numbers for the bytes that it leaves open; `shared`: there are several owners. Reads the machine's memory, and
+/// the disk of the state folder.
 #[must_use]
-pub fn fitted(quota: Quota, state: &Path) -> Quota {
-    let awake = filled(quota.awake, || memory() / OF_MEMORY);
-    let saved = filled(quota.saved, || match dormouse_store::room(state) {
+pub fn fitted(quota: Quota, state: &Path, shared: bool) -> Quota {
+    let part = if shared { OF_OWNER } else { 1 };
+    let awake = filled(quota.awake, part, || memory() / OF_MEMORY);
+    let saved = filled(quota.saved, part, || match dormouse_store::room(state) {
         Ok((taken, free)) => taken.saturating_add(free / 10 * TENTHS_OF_DISK).min(taken.max(MOST_OF_DISK)),
         Err(error) => {
             tracing::warn!(%error, "the disk of the state folder does not say what is free");
@@ -30,9 +32,9 @@ pub fn fitted(quota: Quota, state: &Path) -> Quota {
     Quota { saved, awake, ..quota }
 }
 
-fn filled(share: Share, most: impl FnOnce() -> u64) -> Share {
+fn filled(share: Share, part: u64, most: impl FnOnce() -> u64) -> Share {
     let in_all = share.in_all.unwrap_or_else(most);
-    let of_owner = share.of_owner.unwrap_or(in_all / OF_OWNER);
+    let of_owner = share.of_owner.unwrap_or(in_all / part);
     Share { of_owner: Some(of_owner), in_all: Some(in_all) }
 }
 
@@ -107,7 +109,7 @@ mod tests {
     fn what_the_operator_says_stays_and_the_rest_fits() {
         let place = tempfile::tempdir().unwrap();
         let told = Quota { saved: Share { of_owner: Some(5), in_all: None }, ..Quota::default() };
-        let fitted = fitted(told, &place.path().join("state"));
+        let fitted = fitted(told, &place.path().join("state"), true);
         assert_eq!(fitted.saved.of_owner, Some(5));
         let (all, free) = (fitted.saved.in_all.unwrap(), dormouse_store::room(place.path()).unwrap().1);
         assert!(all > 0 && all <= MOST_OF_DISK && all <= free, "{all} of {free}");

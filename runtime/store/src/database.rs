@@ -28,6 +28,8 @@ const LOG_PAGES: i64 = 4_096;
 const STATEMENTS: usize = 64;
 /// Waits for another process's transaction, about 8 ms each: half a minute.
 const PATIENCE: i32 = 4000;
+/// The same for what need not be done now.
+const SHORT: i32 = 4;
 
 /// The database. Readers never wait for a writer; writers wait for each other, in this process and in others.
 pub(crate) struct Database {
@@ -107,6 +109,15 @@ impl Database {
         self.plain(|connection| Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?))
     }
 
+    /// The same, and gives what the log takes of the disk back, unless somebody uses it just now.
+    pub(crate) fn cut_log(&self) -> Answer<()> {
+        let mut connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        connection.busy_handler(Some(|tries| naps(tries, SHORT)))?;
+        let cut = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
+        connection.busy_handler(Some(|tries| naps(tries, PATIENCE)))?;
+        Ok(cut?)
+    }
+
     /// The connection that writes, without a transaction.
     pub(crate) fn plain<T>(&self, work: impl FnOnce(&Connection) -> Answer<T>) -> Answer<T> {
         work(&self.writer.lock().unwrap_or_else(PoisonError::into_inner))
@@ -136,14 +147,17 @@ impl Database {
     }
 }
 
+/// Waits a little for another process, so many times at most. Short naps: a transaction lasts about as long as the disk needs
+/// to write it.
+fn naps(tries: i32, most: i32) -> bool {
+    std::thread::sleep(Duration::from_millis(if tries < 4 { 1 } else { 8 }));
+    tries < most
+}
+
 fn connect(path: &Path) -> Answer<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
-    // Short naps: a transaction lasts about as long as the disk needs to write it.
-    connection.busy_handler(Some(|tries: i32| {
-        std::thread::sleep(Duration::from_millis(if tries < 4 { 1 } else { 8 }));
-        tries < PATIENCE
-    }))?;
+    connection.busy_handler(Some(|tries| naps(tries, PATIENCE)))?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_ROW)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;

@@ -243,5 +243,8 @@ fn shrink(database: &Database, until: Until) -> Answer<bool> {
     }
     // The file gets shorter when the log is worked off, as far as no reader needs it.
     database.work_off()?;
+    if whole {
+        database.cut_log()?;
+    }
     Ok(whole)
 }

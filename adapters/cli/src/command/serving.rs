@@ -37,7 +37,10 @@ impl Serving {
     /// # Errors
     /// As [`dormouse::Builder::build`].
     pub(super) fn new(place: &PlaceArgs, mut meant: Mcp) -> Result<Self> {
-        descriptors::raise();
+        if let Some(folder) = &meant.state {
+            // Before a process that is to be confined cannot look any more.
+            meant.rules.quota = dormouse::fitted(meant.rules.quota, folder, meant.policy.owners_share);
+        }
         if let Some(reach) = meant.confined.take() {
             confined(place, reach, meant.state.as_deref())?;
         }
@@ -48,6 +51,7 @@ impl Serving {
             builder = builder.state(folder);
         }
         let dormouse = builder.build()?;
+        descriptors::raise(dormouse.capacity());
         let sandboxes = meant.state.is_some().then(|| dormouse.sandboxes().cloned()).transpose()?;
         let packages = settings::packages::indexes(&meant.packages, place)?;
         if sandboxes.is_some() {

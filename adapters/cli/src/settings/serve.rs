@@ -34,9 +34,7 @@ pub(crate) struct Serve {
 pub(crate) fn serve(arguments: &ServeArgs) -> Result<Serve> {
     let mut tools = mcp(&arguments.tools)?;
     if tools.state.is_none() {
-        let folder = state_folder(None)?;
-        tools.rules.quota = dormouse::fitted(tools.rules.quota, &folder);
-        tools.state = Some(folder);
+        tools.state = Some(state_folder(None)?);
     }
     let listen = address(&arguments.listen)?;
     let tokens = arguments.token_file.as_deref().map(tokens).transpose()?;

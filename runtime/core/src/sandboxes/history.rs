@@ -107,9 +107,9 @@ impl History {
         }
     }
 
-    /// Whether there is none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+    /// Lets go of all steps.
+    pub(super) fn clear(&mut self) {
+        self.steps.clear();
     }
 
     fn list(&self) -> Vec<Step> {

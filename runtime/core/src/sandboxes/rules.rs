@@ -14,7 +14,7 @@ pub struct Rules {
     /// What a sandbox is that nothing is asked of.
     pub defaults: SandboxSpec,
     /// The most that can be asked: memory, disk, files, idle time, retention, processor time and processes. Default 512 MiB,
-    /// 4 GiB, 200 000, 24 hours, 30 days, 4 cores, 1 024. Memory is never more than the [`Policy`]'s ceiling, and binds
+    /// 256 MiB, 200 000, 24 hours, 30 days, 4 cores, 1 024. Memory is never more than the [`Policy`]'s ceiling, and binds
     /// sandboxes that were made under another as well.
     pub ceiling: SandboxSpec,
     /// Memory of a container in bytes: what one has that nothing is asked of, and the most that can be asked. Default 2 GiB.

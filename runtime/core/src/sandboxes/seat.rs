@@ -296,9 +296,11 @@ impl Visit {
         };
         let ledger = self.inner.ledger.clone();
         let kept = state.clone();
-        // Steps may hold what the next state does not, which then is nowhere else.
-        let lets_go = self.live.history.is_empty()
-            && self.inner.awake.presses(&record.owner, self.inner.rules.quota.awake);
+        let lets_go = self.inner.awake.presses(&record.owner, self.inner.rules.quota.awake);
+        if lets_go {
+            // Steps can hold what no later state does: nobody would keep it for them.
+            self.live.history.clear();
+        }
         let save = move || {
             let saved = ledger.update(&record, kept.as_deref())?;
             if let Some(kept) = kept.filter(|_| lets_go) {

@@ -14,7 +14,7 @@ pub(super) fn row() -> Row {
     let name = "quotas".into();
     match settings::state_folder(None) {
         Ok(folder) => {
-            let Quota { saved, awake, .. } = dormouse::fitted(Quota::default(), &folder);
+            let Quota { saved, awake, .. } = dormouse::fitted(Quota::default(), &folder, false);
             let found = format!("saved {}; awake {} (--quota)", shown(saved), shown(awake));
             Row { good: Some(true), name, found, hint: None }
         }
