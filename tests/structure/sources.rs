@@ -3,12 +3,13 @@
 use super::{files, name, read};
 
 /// The only files with unsafe code, besides those of guests.
-const UNSAFE: [&str; 2] = ["runtime/wasm/src/artifact.rs", "runtime/wasm/src/doors.rs"];
+const UNSAFE: [&str; 3] =
+    ["runtime/wasm/src/artifact.rs", "runtime/wasm/src/doors.rs", "runtime/wasm/src/trim.rs"];
 /// Longest file, in lines.
 const LONGEST: usize = 500;
 
 #[test]
-fn unsafe_code_stands_in_two_files_with_its_reason() {
+fn unsafe_code_stands_in_three_files_with_its_reason() {
     let word = "unsafe";
     let mut found = Vec::new();
     for file in files(&["rs"]) {

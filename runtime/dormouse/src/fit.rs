@@ -16,13 +16,12 @@ const OF_OWNER: u64 = 2;
 /// What is assumed of a machine that does not tell its memory: 2 GiB.
 const UNKNOWN: u64 = 2 << 30;
 
-/// The quota with numbers for the bytes that it leaves open; `shared`: there are several owners. Reads the machine's memory, and
+/// The quota with numbers for the bytes that it leaves open; `shared`: there are several owners. A single one may have all. Reads the machine's memory, and
 /// the disk of the state folder.
 #[must_use]
 pub fn fitted(quota: Quota, state: &Path, shared: bool) -> Quota {
-    let part = if shared { OF_OWNER } else { 1 };
-    let awake = filled(quota.awake, part, || memory() / OF_MEMORY);
-    let saved = filled(quota.saved, part, || match dormouse_store::room(state) {
+    let awake = filled(quota.awake, shared, || memory() / OF_MEMORY);
+    let saved = filled(quota.saved, shared, || match dormouse_store::room(state) {
         Ok((taken, free)) => taken.saturating_add(free / 10 * TENTHS_OF_DISK).min(taken.max(MOST_OF_DISK)),
         Err(error) => {
             tracing::warn!(%error, "the disk of the state folder does not say what is free");
@@ -32,10 +31,10 @@ pub fn fitted(quota: Quota, state: &Path, shared: bool) -> Quota {
     Quota { saved, awake, ..quota }
 }
 
-fn filled(share: Share, part: u64, most: impl FnOnce() -> u64) -> Share {
+fn filled(share: Share, shared: bool, most: impl FnOnce() -> u64) -> Share {
     let in_all = share.in_all.unwrap_or_else(most);
-    let of_owner = share.of_owner.unwrap_or(in_all / part);
-    Share { of_owner: Some(of_owner), in_all: Some(in_all) }
+    let of_owner = share.of_owner.or_else(|| shared.then_some(in_all / OF_OWNER));
+    Share { of_owner, in_all: Some(in_all) }
 }
 
 /// Bytes of memory that this process can have: the machine's, or those of its control group if these are fewer.

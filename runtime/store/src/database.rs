@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -28,6 +28,8 @@ const LOG_PAGES: i64 = 4_096;
 const STATEMENTS: usize = 64;
 /// Waits for another process's transaction, about 8 ms each: half a minute.
 const PATIENCE: i32 = 4000;
+/// How long sweeps make way for a save that writes ahead.
+const SHORT_SAVE: Duration = Duration::from_secs(30);
 /// The same for what need not be done now.
 const SHORT: i32 = 4;
 
@@ -37,6 +39,23 @@ pub(crate) struct Database {
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Reader>>,
     reserve: Reserve,
+    /// Since when each save of this process that has written ahead is under way.
+    ahead: Mutex<Vec<Instant>>,
+}
+
+/// A save that has written ahead. Dropped, it is done.
+pub(crate) struct Ahead<'a> {
+    database: &'a Database,
+    began: Instant,
+}
+
+impl Drop for Ahead<'_> {
+    fn drop(&mut self) {
+        let mut ahead = self.database.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = ahead.iter().position(|began| *began == self.began) {
+            ahead.swap_remove(at);
+        }
+    }
 }
 
 /// What a reader needs: a connection, and the room in which chunks are unpacked.
@@ -72,7 +91,7 @@ impl Database {
         drop(lock);
         schema::check(&writer)?;
         let (writer, reserve) = (Mutex::new(writer), folder.reserve());
-        Ok(Self { path, writer, readers: Mutex::default(), reserve })
+        Ok(Self { path, writer, readers: Mutex::default(), reserve, ahead: Mutex::default() })
     }
 
     /// One transaction that no other process writes beside. It is kept when `work` succeeds, else undone.
@@ -116,6 +135,20 @@ impl Database {
         let cut = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
         connection.busy_handler(Some(|tries| naps(tries, PATIENCE)))?;
         Ok(cut?)
+    }
+
+    /// A save begins to write ahead.
+    pub(crate) fn begin_ahead(&self) -> Ahead<'_> {
+        let began = Instant::now();
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner).push(began);
+        Ahead { database: self, began }
+    }
+
+    /// Whether a save of this process has written ahead that began a short while ago. A sweep would take what it has written,
+    /// and it would have to do it again.
+    pub(crate) fn is_ahead(&self) -> bool {
+        let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        ahead.iter().any(|began| began.elapsed() < SHORT_SAVE)
     }
 
     /// The connection that writes, without a transaction.

@@ -17,7 +17,7 @@ use dormouse_core::{Error, ErrorCode, Result};
 use rusqlite::Transaction;
 
 use crate::chunks;
-use crate::database::Database;
+use crate::database::{Ahead, Database};
 use crate::fault::Answer;
 use crate::pack::{Packed, Packer};
 
@@ -73,6 +73,8 @@ struct Draft<'a> {
     found: HashSet<ChunkId>,
     /// Not there when it was looked for. One that has come since is added once more, which changes nothing.
     absent: HashSet<ChunkId>,
+    /// There once something was written ahead.
+    ahead: Option<Ahead<'a>>,
     /// Whether the packed chunks may be written ahead: not in later rounds, so that each has less to ask for.
     spills: bool,
 }
@@ -88,6 +90,7 @@ impl<'a> Draft<'a> {
             bytes: 0,
             found: HashSet::new(),
             absent: HashSet::new(),
+            ahead: None,
             spills: true,
         })
     }
@@ -143,6 +146,8 @@ impl<'a> Draft<'a> {
 
     /// Writes ahead what waits, unless a sweep has taken what it may name.
     fn spill(&mut self) -> Answer<()> {
+        let database = self.database;
+        self.ahead.get_or_insert_with(|| database.begin_ahead());
         let whole = self.database.write(|transaction| {
             let whole = self.missing(transaction)?.is_empty();
             if whole {

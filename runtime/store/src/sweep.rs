@@ -43,9 +43,13 @@ const PAGES: usize = 256;
 /// Between two transactions, so that others get their turn.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Sweeps once. Nothing is done when another process is at it; what is not done at the time `until` is left.
+/// Sweeps once. Nothing is done when another process is at it, or while a large save is under way; what is not done at the time `until` is left.
 pub(crate) fn run(store: &Store, reach: Reach<'_>, until: Option<Instant>) -> Answer<Swept> {
     let mut swept = Swept::default();
+    // Whoever sweeps without an end in time wants to have swept.
+    if until.is_some() && store.database.is_ahead() {
+        return Ok(swept);
+    }
     let Some(lock) = store.folder.sweeping()? else { return Ok(swept) };
     let (database, until) = (&store.database, Until(until));
     unfinished(store, &mut swept)?;

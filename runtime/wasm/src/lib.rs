@@ -18,8 +18,8 @@
 //! A user's own program takes the same way through [`command`] instead of a guest, a preview1
 //! module by way of [`preview1`]. A kept instance is a [`Session`]; its state goes through the [`doors`] into a [`SavedInterpreter`] and back.
 //!
-//! Unsafe code stands in `artifact` (mapping our own machine code) and `doors` (writing a restored page), one block
-//! each, and nowhere else.
+//! Unsafe code stands in `artifact` (mapping our own machine code), `doors` (writing a restored page) and `trim` (asking the C
+//! library to give free memory back), one block each, and nowhere else.
 
 mod artifact;
 mod bindings;
@@ -53,6 +53,7 @@ mod state;
 mod stdio;
 mod ticker;
 mod trap;
+mod trim;
 mod typescript;
 mod written;
 

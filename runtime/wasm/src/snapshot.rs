@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::doors::PAGE;
 use crate::saved::{MAX_MEMORY, Page, SavedInterpreter};
+use crate::trim;
 
 /// First bytes of a root, with its version.
 const MARK: &[u8; 4] = b"dms\x01";
@@ -321,7 +322,9 @@ impl Snapshot for WasmSnapshot {
     }
 
     fn let_go(&self, source: &Arc<dyn ChunkSource>) -> u64 {
-        self.tree.as_ref().map_or(0, |tree| tree.let_go(source))
+        let bytes = self.tree.as_ref().map_or(0, |tree| tree.let_go(source));
+        trim::after(bytes);
+        bytes
     }
 
     fn closed_files(&self) -> Vec<String> {

@@ -100,7 +100,7 @@ impl Sandboxes {
         self.sweep_until(None).await
     }
 
-    async fn sweep_until(&self, until: Option<Instant>) -> Result<Swept> {
+    pub(super) async fn sweep_until(&self, until: Option<Instant>) -> Result<Swept> {
         let inner = self.inner.clone();
         inner.sweeping.begin(inner.clock.now());
         let begin = Instant::now();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::stream;
@@ -27,6 +27,8 @@ const SAVES_OF_ONE: usize = 32;
 const LONGEST_WAIT: u32 = 6;
 /// Ticks between two looks at whether a sweep is due.
 const SWEEP: u32 = 4;
+/// Time for one sweep; the next goes on with it.
+const LONGEST_SWEEP: Duration = Duration::from_secs(600);
 
 impl Sandboxes {
     /// Looks after the sandboxes until the last handle to them is dropped. For servers; a command line calls
@@ -62,7 +64,7 @@ impl Sandboxes {
     }
 
     async fn sweep_and_tell(self) {
-        match self.sweep().await {
+        match self.sweep_until(Instant::now().checked_add(LONGEST_SWEEP)).await {
             Ok(swept) => tracing::debug!(?swept, "swept"),
             Err(error) => tracing::warn!(%error, "the state folder cannot be swept"),
         }
