@@ -45,7 +45,7 @@ fn lif_09_rewriting_a_file_for_ever_takes_a_bounded_part_of_the_disk() {
     let mut wire = served(state, &[]);
     ok(wire.call(1, "sandbox_create", json!({"name": "box", "disk_bytes": 10 * MIB})));
     let mut most = 0;
-    for turn in 0..36 {
+    for turn in 0..48 {
         let code = "import os\nwith open('/workspace/f', 'wb') as f:\n for _ in range(9): _ = f.write(os.urandom(1_000_000))";
         let ran = wire.call(
             10 + turn,
@@ -56,8 +56,8 @@ fn lif_09_rewriting_a_file_for_ever_takes_a_bounded_part_of_the_disk() {
         ok(wire.call(100 + turn, "sandbox_stop", json!({"sandbox": "box"})));
         most = most.max(taken(state));
     }
-    // 324 MB were saved, and 64 MiB may be there that nobody needs, besides what comes while a sweep is under way.
-    assert!(most < 200 * MIB, "{} MiB", most / MIB);
+    // 432 MB were saved; 128 MiB may be there that nobody needs, besides what comes while a sweep is under way.
+    assert!(most < 260 * MIB, "{} MiB", most / MIB);
     ok(wire.call(500, "sandbox_destroy", json!({"sandbox": "box"})));
     wire.end(Duration::from_secs(20));
     sandbox(state, &["sweep"]);

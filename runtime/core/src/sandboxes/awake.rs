@@ -8,6 +8,9 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
 
 use super::Sandboxes;
 use super::seat::{Live, Seat};
@@ -17,6 +20,10 @@ use crate::{Error, Result};
 
 /// Sandboxes that one call puts down at most; the next goes on with it.
 const MOST: usize = 64;
+
+/// How long a call waits for what is in use, and how often it looks whether it still is.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What is held. Clones share it.
 #[derive(Clone, Default)]
@@ -117,22 +124,29 @@ impl Sandboxes {
     /// Puts down what rests until a call of an owner's has room.
     ///
     /// # Errors
-    /// `quota_exceeded`, naming the quota and what is held, when what is left is in use.
+    /// `quota_exceeded`, naming the quota and what is held, when what is left stays in use for 2 s.
     pub(super) async fn make_room(&self, owner: &Owner, called: &SandboxId) -> Result<()> {
         let share = self.inner.rules.quota.awake;
         if share == Share::default() {
             return Ok(());
         }
-        for (id, seat) in self.too_heavy(Some(called)).into_iter().take(MOST) {
-            let is_over = {
-                let sums = self.inner.awake.lock();
-                sums.is_over(share) || sums.is_owner_over(owner, share)
-            };
-            if is_over && let Err(error) = self.put_down(&id, &seat, true).await {
-                tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved to make room");
+        let until = Instant::now() + PATIENCE;
+        loop {
+            for (id, seat) in self.too_heavy(Some(called)).into_iter().take(MOST) {
+                let is_over = {
+                    let sums = self.inner.awake.lock();
+                    sums.is_over(share) || sums.is_owner_over(owner, share)
+                };
+                if is_over && let Err(error) = self.put_down(&id, &seat, true).await {
+                    tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved to make room");
+                }
+            }
+            match self.check_awake(owner, called, share) {
+                // What is in use may just be being saved.
+                Err(_) if Instant::now() < until => sleep(LOOK_AGAIN).await,
+                checked => return checked,
             }
         }
-        self.check_awake(owner, called, share)
     }
 
     fn check_awake(&self, owner: &Owner, called: &SandboxId, share: Share) -> Result<()> {

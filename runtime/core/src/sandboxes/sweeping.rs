@@ -2,7 +2,8 @@
 //!
 //! How much there is to take is not known before it is looked for. What is known is how much the folder has grown since the
 //! last sweep, of any process, and what was removed by this one; together that is at least as much. So a sweep comes when that passes
-//! a part of what the last one left, as the collector of a heap does, and a while after something was removed.
+//! a part of what the last one left, as the collector of a heap does, and a while after something was removed; and after a shorter
+//! pause when the folder grows faster than that.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,6 +22,8 @@ const SOON: Duration = Duration::from_secs(30);
 const LATEST: Duration = Duration::from_secs(3600);
 /// A sweep is followed by a pause this many times as long, and of at least a second.
 const PAUSE: u32 = 9;
+/// Where this many times as much has grown, the pause is as long as the sweep was.
+const URGENT: u64 = 2;
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What this process knows of sweeps.
@@ -33,8 +36,9 @@ struct Known {
     removed: u64,
     /// Since when a sweep is to come soon.
     since: Option<Timestamp>,
-    /// When the next may begin, when the last has begun.
+    /// When the next may begin, or one that is urgent, and when the last has begun.
     next: Timestamp,
+    soonest: Timestamp,
     last: Option<Timestamp>,
 }
 
@@ -68,7 +72,9 @@ impl Sweeping {
         }
         let passed = |at: Option<Timestamp>, time| at.is_none_or(|at| at.after(time) <= now);
         let wanted = is_much(disk, may_go) || (known.since.is_some() && passed(known.since, SOON));
-        known.next <= now && (wanted || passed(known.last, LATEST))
+        // Somebody fills the disk faster than it is swept.
+        let urgent = is_much(disk, may_go / URGENT) && known.soonest <= now;
+        urgent || (known.next <= now && (wanted || passed(known.last, LATEST)))
     }
 
     fn begin(&self, now: Timestamp) {
@@ -77,7 +83,9 @@ impl Sweeping {
     }
 
     fn end(&self, now: Timestamp, took: Duration) {
-        self.lock().next = now.after((took * PAUSE).max(SHORTEST_PAUSE));
+        let mut known = self.lock();
+        known.next = now.after((took * PAUSE).max(SHORTEST_PAUSE));
+        known.soonest = now.after(took.max(SHORTEST_PAUSE));
     }
 }
 
@@ -207,7 +215,16 @@ mod tests {
         let sweeping = begun();
         sweeping.begin(at(100));
         sweeping.end(at(110), Duration::from_secs(10));
-        assert!(!sweeping.is_due(&disk(500, 0), at(199)) && !sweeping.may_begin(at(199)));
-        assert!(sweeping.is_due(&disk(500, 0), at(200)) && sweeping.may_begin(at(200)));
+        assert!(!sweeping.is_due(&disk(100, 0), at(199)) && !sweeping.may_begin(at(199)));
+        assert!(sweeping.is_due(&disk(100, 0), at(200)) && sweeping.may_begin(at(200)));
+    }
+
+    #[test]
+    fn what_grows_faster_than_it_is_swept_is_swept_after_a_shorter_pause() {
+        let sweeping = begun();
+        sweeping.begin(at(100));
+        sweeping.end(at(110), Duration::from_secs(10));
+        assert!(!sweeping.is_due(&disk(128, 0), at(119)) && !sweeping.is_due(&disk(127, 0), at(120)));
+        assert!(sweeping.is_due(&disk(128, 0), at(120)));
     }
 }
