@@ -144,7 +144,7 @@ fn code(answer: &Json) -> String {
     let places = ["/error/data/code", "/result/structuredContent/error/code"];
     let told = places.iter().find_map(|place| answer.pointer(place)?.as_str());
     // A short text may be written in as many bytes, and is run.
-    let ran = answer.pointer("/result/structuredContent/exception/type").is_some();
+    let ran = answer.pointer("/result/structuredContent/exception/class").is_some();
     told.map_or_else(|| if ran { "too_large".into() } else { String::new() }, str::to_owned)
 }
 

@@ -1,6 +1,7 @@
 //! One abuse case: it runs alone, and afterwards nothing of it may remain.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +15,9 @@ use crate::{JAVASCRIPT, PHP, PYTHON, canary, folders, sandbox};
 const SLACK: Levels = Levels { memory: 192 << 10, descriptors: 24, threads: 8 };
 /// What all cases together may leave: every pool slot that was ever used keeps up to 64 MiB.
 const SLACK_IN_ALL: Levels = Levels { memory: 1 << 20, descriptors: 96, threads: 16 };
+/// What one case may hold at any time, in KiB, over what this process holds anyway: memory of its guests, which their limits bound,
+/// among it (2 GiB).
+const MOST: u64 = 2 << 20;
 /// How long it may take until all is back, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -29,9 +33,20 @@ pub fn case(languages: &[&'static str], body: impl FnOnce()) {
             warm_up(language);
         }
     }
-    let before = Levels::now();
+    let (before, resting) = (Levels::now(), Levels::forget_peak("self"));
     body();
+    held(Levels::peak_of("self").saturating_sub(resting));
     after(languages, &before);
+}
+
+/// Shows the most memory that the case held, and keeps it to a bound. Written past the test runner, which shows what is printed
+/// of failures only.
+#[track_caller]
+fn held(kibibytes: u64) {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("a case");
+    let _ = writeln!(std::io::stderr(), "peak {:>5} MiB  {name}", kibibytes >> 10);
+    assert!(kibibytes <= MOST, "the case held {} MiB", kibibytes >> 10);
 }
 
 /// Brings everything that stays for the life of the process into being.
