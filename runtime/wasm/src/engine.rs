@@ -16,6 +16,9 @@ use crate::ticker::Ticker;
 const WASM_STACK: usize = 32 << 20;
 /// What host functions may use on the same stack.
 const HOST_STACK: usize = 1 << 20;
+/// Bytes of a stack that stay resident between two runs, reset in place; the rest is given back. A run that nests deeply would
+/// else leave the whole of its stack to the pool for good.
+const STACK_RESIDENT: usize = 64 << 10;
 /// Largest linear memory of a pool slot: the highest ceiling an operator can set.
 const SLOT_MEMORY: usize = 4 << 30;
 /// Written bytes of a slot's memory that stay resident between two runs, reset in place; the rest is given back. A small
@@ -83,7 +86,7 @@ fn compilation(metering: Metering) -> Config {
 
 fn config(metering: Metering, allocation: Allocation) -> Config {
     let mut config = compilation(metering);
-    config.max_wasm_stack(WASM_STACK).async_stack_size(WASM_STACK + HOST_STACK);
+    config.max_wasm_stack(WASM_STACK).async_stack_size(WASM_STACK + HOST_STACK).async_stack_zeroing(true);
     if let Allocation::Pooling { instances } = allocation {
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(instances.max(1))));
     }
@@ -106,6 +109,7 @@ fn pool(instances: u32) -> PoolingAllocationConfig {
         .table_elements(20_000)
         .max_memory_size(SLOT_MEMORY)
         .total_stacks(instances)
+        .async_stack_keep_resident(STACK_RESIDENT)
         .table_keep_resident(1 << 20);
     if PoolingAllocationConfig::is_pagemap_scan_available() {
         pool.pagemap_scan(Enabled::Yes).linear_memory_keep_resident(SLOT_RESIDENT);
