@@ -33,6 +33,7 @@ fn server(folder: &TempDir) -> Served {
 
 /// The value of a snippet.
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are written where they are sent")]
 fn eval(server: &Served, token: Option<&str>, arguments: Json) -> Json {
     let told = server.ask("POST", "/api/eval", token, Some(&arguments));
     assert_eq!(told.status, 200, "{arguments}: {}", String::from_utf8_lossy(&told.body));

@@ -69,13 +69,10 @@ mod tests {
 
     use super::*;
 
-    fn places(policy: Policy) -> Places {
-        Places::new(&policy)
-    }
-
     #[tokio::test(start_paused = true)]
     async fn own_01_a_wait_for_a_place_is_bounded() {
-        let places = places(Policy { max_running: 1, max_wait: Duration::from_secs(2), ..Policy::default() });
+        let places =
+            Places::new(&Policy { max_running: 1, max_wait: Duration::from_secs(2), ..Policy::default() });
         let owner = Owner::local();
         let first = places.run(&owner).await.unwrap();
         let begin = tokio::time::Instant::now();
@@ -87,7 +84,8 @@ mod tests {
 
     #[tokio::test]
     async fn own_01_jobs_take_no_place_of_a_run_and_no_owner_has_all() {
-        let places = places(Policy { max_running: 2, max_jobs: 4, owners_share: true, ..Policy::default() });
+        let places =
+            Places::new(&Policy { max_running: 2, max_jobs: 4, owners_share: true, ..Policy::default() });
         let (greedy, other) = (Owner::parse("a").unwrap(), Owner::parse("b").unwrap());
         let jobs: Vec<_> = std::iter::from_fn(|| places.job(&greedy).ok()).collect();
         assert_eq!(jobs.len(), 2);

@@ -34,13 +34,16 @@ enum Kind {
     Container,
 }
 
+/// Whoever has it makes room.
+type Turn = Arc<tokio::sync::Mutex<()>>;
+
 /// The room of one process.
 pub(super) struct Rooms {
     interpreters: Arc<Fair>,
     containers: Arc<Fair>,
     wait: Duration,
     /// Whose turn it is to make room, for each owner who has calls that wait for some.
-    makers: Mutex<HashMap<(Owner, Kind), Arc<tokio::sync::Mutex<()>>>>,
+    makers: Mutex<HashMap<(Owner, Kind), Turn>>,
 }
 
 impl Rooms {
@@ -54,7 +57,7 @@ impl Rooms {
         }
     }
 
-    fn makers(&self, owner: &Owner, kind: Kind) -> Arc<tokio::sync::Mutex<()>> {
+    fn makers(&self, owner: &Owner, kind: Kind) -> Turn {
         let mut makers = self.makers.lock().unwrap_or_else(PoisonError::into_inner);
         makers.retain(|_, waiting| Arc::strong_count(waiting) > 1);
         makers.entry((owner.clone(), kind)).or_default().clone()

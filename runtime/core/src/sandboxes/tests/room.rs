@@ -71,7 +71,8 @@ async fn own_01_nobody_holds_room_while_he_waits_for_more() {
         world.provider.let_go(2);
     };
     let ((first, second), ()) = futures::future::join(both, let_go).await;
-    (first.unwrap(), second.unwrap());
+    first.unwrap();
+    second.unwrap();
     for name in ["a", "b"] {
         assert_eq!(world.variable(name, "v").await, name);
     }
