@@ -97,7 +97,7 @@ fn drawn(outcome: &Outcome, language: &str) -> String {
 fn next_of_three(language: &str, first: &str, next: &str) -> [String; 3] {
     let mut kept = Kept::new(language);
     let begun = kept.call(first);
-    assert_ends(&begun, &[if language == SHELL { "exited" } else { "returned" }]);
+    assert_ends(&begun, &[if language == SHELL { "exited 0" } else { "returned" }]);
     let checkpoint = kept.checkpoint();
     let after =
         |checkpoint: &SavedInterpreter| drawn(&Kept::restored(checkpoint).unwrap().call(next), language);
