@@ -2,6 +2,7 @@
 #ifndef DORMOUSE_DRIVER_H
 #define DORMOUSE_DRIVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,11 @@ void driver_name(driver_names *names, const char *name, size_t length);
 // anew on next use.
 void driver_forget_world(void);
 
+// Asked first in every call that may run a snippet's code: whether the instance goes on from a saved state, from which
+// others may go on as well. True once: what the interpreter has drawn for itself from the host's entropy is then to be
+// drawn anew, so that they do not draw the same random numbers. An instance that was saved and lives on keeps it.
+bool driver_restored(void);
+
 // The last act of `wizer-initialize`: forgets the world and clears the unused part of the C stack, so that neither
 // enters the image, and makes `/tmp` the working directory.
 void driver_end_initialisation(void);
@@ -30,8 +36,12 @@ void driver_fill_heap(void);
 // Writes all bytes to a descriptor. Errors end it: a closed output is the host's decision, not the snippet's fault.
 void driver_write(int descriptor, const char *bytes, size_t length);
 
-// Makes SQLite lock files among its own connections, in guests that have it: part of their initialisation.
+// In guests that have SQLite, part of their initialisation: it locks files among its own connections, and its random
+// numbers come from the host.
 void driver_start_sqlite(void);
+
+// Lets SQLite seed its random numbers anew when it next wants one.
+void driver_reseed_sqlite(void);
 
 // The length of the valid UTF-8 character at `bytes`, of which `left` can be read; or 0, then `*bad` bytes form one
 // error. A character that is cut has `*bad == left`.

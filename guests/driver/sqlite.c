@@ -1,9 +1,11 @@
-// Locks for SQLite: what it remembers of its own connections. WASI has no locks, so nothing keeps it apart from another
-// run, or a program of the host, that writes the same database of a mount at the same time; docs/projects.md says so.
+// What SQLite asks of a system. Locks: what it remembers of its own connections. WASI has no locks, so nothing keeps it
+// apart from another run, or a program of the host, that writes the same database of a mount at the same time;
+// docs/projects.md says so. And entropy, which it looks for in `/dev/urandom` only.
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include "driver.h"
 
@@ -32,9 +34,24 @@ static int control(int descriptor, int command, ...) {
   }
 }
 
+// What one call of getentropy gives at most, in bytes.
+#define ENTROPY 256
+
+static int randomness(sqlite3_vfs *files, int size, char *bytes) {
+  (void)files;
+  for (int at = 0; at < size; at += ENTROPY) {
+    if (getentropy(bytes + at, (size_t)(size - at < ENTROPY ? size - at : ENTROPY))) return at;
+  }
+  return size;
+}
+
 void driver_start_sqlite(void) {
   // The default in WASI is a lock for each file that tells neither readers nor connections apart.
   sqlite3_vfs *files = sqlite3_vfs_find("unix");
-  if (files && files->xSetSystemCall(files, "fcntl", (sqlite3_syscall_ptr)control) == SQLITE_OK)
+  if (!files) return;
+  files->xRandomness = randomness;
+  if (files->xSetSystemCall(files, "fcntl", (sqlite3_syscall_ptr)control) == SQLITE_OK)
     sqlite3_vfs_register(files, 1);
 }
+
+void driver_reseed_sqlite(void) { sqlite3_randomness(0, NULL); }

@@ -3,6 +3,7 @@
 #include "driver.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,15 @@ static const char start_directory[] = "/tmp";
 
 // Of wasm-ld: the bounds of the C stack.
 extern unsigned char __stack_low;
+
+// Not part of the memory, so it is 0 in every new instance, also in one that is given the memory of another.
+__asm__(
+    ".globaltype driver_rested, i32\n"
+    ".globl driver_rested\n"
+    "driver_rested:\n");
+
+// The memory was saved, perhaps, and nothing has run since.
+static bool saved;
 
 struct driver_names {
   guest_string_t *list;
@@ -69,10 +79,27 @@ void exports_dormouse_sandbox_state_quiesce(guest_list_string_t *ret) {
   driver_names names = {0};
   driver_close_files(&names);
   driver_forget_world();
+  saved = true;
+  __asm__ volatile(
+      ".globaltype driver_rested, i32\n"
+      "i32.const 1\n"
+      "global.set driver_rested");
   ret->ptr = names.list;
   ret->len = names.count;
   // An empty list has no storage for the generated post-return to free.
   if (!names.count) free(names.list);
+}
+
+bool driver_restored(void) {
+  if (!saved) return false;
+  saved = false;
+  uint32_t rested;
+  __asm__ volatile(
+      ".globaltype driver_rested, i32\n"
+      "global.get driver_rested\n"
+      "local.set %0"
+      : "=r"(rested));
+  return !rested;
 }
 
 void driver_forget_world(void) {

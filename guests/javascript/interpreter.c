@@ -60,7 +60,7 @@ static char *take(guest_string_t *string) {
 
 // What every run begins with; false when it threw.
 static bool prepare(options *with) {
-  JS_UpdateStackTop(js.runtime);
+  start_wake();
   js.console_indent = 0;
   js.exit_code = 0;
   engine_error_lost = false;
@@ -110,7 +110,7 @@ void exports_dormouse_sandbox_interpreter_get(guest_string_t *name, guest_string
 }
 
 bool exports_dormouse_sandbox_interpreter_set(guest_string_t *name, guest_string_t *json, guest_string_t *err) {
-  JS_UpdateStackTop(js.runtime);
+  start_wake();
   size_t length = name->len, json_length = json->len;
   char *global = take(name), *source = take(json);
   const char *why = NULL;
@@ -129,7 +129,7 @@ bool exports_dormouse_sandbox_interpreter_set(guest_string_t *name, guest_string
 }
 
 void exports_dormouse_sandbox_interpreter_vars(bounds *limits, guest_string_t *ret) {
-  JS_UpdateStackTop(js.runtime);
+  start_wake();
   text out = {0};
   vars_list(js.context, limits, &out);
   give(ret, &out, "[]");

@@ -43,6 +43,8 @@ extern interpreter js;
 // start.c: contexts and their prelude.
 void start_context(void);
 void stop_context(void);
+// The first act of every call that may run code.
+void start_wake(void);
 
 // run.c: runs code until nothing is left to do.
 typedef enum { RUN_RETURNED, RUN_RAISED, RUN_EXITED } run_end;

@@ -219,12 +219,16 @@ __attribute__((export_name("wizer-initialize"))) void initialize(void) {
 void driver_close_files(driver_names *names) {
   // Files are opened and closed within one call of `fs`; none stays open.
   (void)names;
-  engine_forget_seed(js.context);
+}
+
+void start_wake(void) {
+  JS_UpdateStackTop(js.runtime);
+  if (driver_restored()) engine_forget_seed(js.context);
 }
 
 // A reset makes a new context, which has to load the modules again; it is the one place where start-up code runs.
 void exports_dormouse_sandbox_interpreter_reset(void) {
-  JS_UpdateStackTop(js.runtime);
+  start_wake();
   sources_clear();
   stop_context();
   start_context();

@@ -98,6 +98,13 @@ zval *vars_get(const char *name, size_t length);
 const char *vars_set(const char *name, size_t length, zval *value);
 void vars_list(const bounds *limits, text *out);
 
+// seeds.c: random numbers that differ between instances that go on from one saved state.
+
+// The first act of every call that may run a snippet's code.
+void seeds_wake(void);
+void seeds_begin_request(void);
+void seeds_install(void);
+
 // tool.c: what the host offers to a snippet.
 extern zend_module_entry tool_module;
 

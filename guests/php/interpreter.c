@@ -63,6 +63,7 @@ static void prepare_body(void *with) {
 static run_result prepare(options *given, const char *name) {
   run_result result = {.end = RUN_RETURNED};
   ZVAL_UNDEF(&result.value);
+  seeds_wake();
   fatal_forget();
   permit_begin(name, given->allow_eval);
   beginning call = {given, name};
@@ -208,6 +209,7 @@ bool exports_dormouse_sandbox_interpreter_set(guest_string_t *name, guest_string
   char *global = take(name), *text = take(json);
   s.name = global;
   s.json = text;
+  seeds_wake();
   fatal_forget();
   run_result result = {.end = RUN_RETURNED};
   ZVAL_UNDEF(&result.value);
@@ -222,9 +224,13 @@ bool exports_dormouse_sandbox_interpreter_set(guest_string_t *name, guest_string
 }
 
 void exports_dormouse_sandbox_interpreter_vars(bounds *limits, guest_string_t *ret) {
+  seeds_wake();
   text out = {0};
   vars_list(limits, &out);
   give(ret, &out);
 }
 
-void exports_dormouse_sandbox_interpreter_reset(void) { start_over(); }
+void exports_dormouse_sandbox_interpreter_reset(void) {
+  seeds_wake();
+  start_over();
+}

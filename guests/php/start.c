@@ -116,6 +116,7 @@ static void start_request(void) {
   world_name(NULL);
   if (php_request_startup() == FAILURE) die("request");
   fatal_begin_request();
+  seeds_begin_request();
   PG(during_request_startup) = 0;
   // A first line `#!` is no output.
   CG(skip_shebang) = 1;
@@ -150,6 +151,7 @@ __attribute__((export_name("wizer-initialize"))) void initialize(void) {
   fatal_install();
   run_install();
   permit_install();
+  seeds_install();
   start_request();
   driver_start_sqlite();
   // Whatever PHP makes on first use should be in the image.

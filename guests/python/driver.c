@@ -21,8 +21,19 @@ static void search_directory(void) {
   Py_XDECREF(here);
 }
 
+// Of CPython (see the edit of _randommodule.c).
+void _PyRandom_Reseed(void);
+
+// Where other instances may go on from the same saved state, this one draws other random numbers.
+static void wake(void) {
+  if (!driver_restored()) return;
+  _PyRandom_Reseed();
+  driver_reseed_sqlite();
+}
+
 // What every call that runs a snippet's code begins with. False: an exception is set.
 static bool begin(options_t *options) {
+  wake();
   streams_begin();
   origin_begin(options->allow_eval);
   if (options->refresh_environment) {
@@ -89,6 +100,7 @@ bool exports_dormouse_sandbox_interpreter_set(guest_string_t *name, guest_string
   PyObject *key = str_of(name), *text = str_of(json);
   guest_string_free(name);
   guest_string_free(json);
+  wake();
   PyObject *problem = key && text ? PyObject_CallFunctionObjArgs(python.set, key, text, NULL) : NULL;
   Py_XDECREF(key);
   Py_XDECREF(text);
@@ -100,6 +112,7 @@ bool exports_dormouse_sandbox_interpreter_set(guest_string_t *name, guest_string
 }
 
 void exports_dormouse_sandbox_interpreter_vars(bounds_t *bounds, guest_string_t *list) {
+  wake();
   streams_begin();
   PyObject *text = PyObject_CallFunction(python.vars, "I", bounds->total_bytes);
   PyErr_Clear();
@@ -109,6 +122,7 @@ void exports_dormouse_sandbox_interpreter_vars(bounds_t *bounds, guest_string_t 
 }
 
 void exports_dormouse_sandbox_interpreter_reset(void) {
+  wake();
   PyObject *done = PyObject_CallNoArgs(python.reset);
   PyErr_Clear();
   Py_XDECREF(done);

@@ -19,6 +19,7 @@ typedef struct {
 } given;
 
 void shell_start(void);
+void shell_reseed(void);
 int32_t shell_run(borrowed source, borrowed directory, bool refresh_environment);
 given shell_get(borrowed name);
 bool shell_set(borrowed name, borrowed json);
@@ -40,6 +41,7 @@ static void take(given text, guest_string_t *into) {
 void exports_dormouse_sandbox_interpreter_eval(guest_string_t *source,
                                                exports_dormouse_sandbox_interpreter_options_t *with,
                                                exports_dormouse_sandbox_interpreter_outcome_t *ret) {
+  if (driver_restored()) shell_reseed();
   if (with->refresh_environment) __wasilibc_deinitialize_environ();
   borrowed directory = {NULL, 0};
   if (with->directory.is_some) directory = lend(&with->directory.val);

@@ -8,7 +8,7 @@ use dormouse_tests::ending::value;
 use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
 
 /// Every source of randomness of a language, one snippet each.
-const SOURCES: [(&str, &str); 16] = [
+const SOURCES: [(&str, &str); 17] = [
     (PYTHON, "import random; random.random()"),
     (PYTHON, "import random; random.Random().random()"),
     (PYTHON, "import random; random.SystemRandom().random()"),
@@ -19,6 +19,7 @@ const SOURCES: [(&str, &str); 16] = [
     (PYTHON, "import secrets; secrets.token_hex()"),
     (PYTHON, "import tempfile; tempfile.mkdtemp()"),
     (PYTHON, "import random; l = list(range(100)); random.shuffle(l); str(l)"),
+    (PYTHON, "import sqlite3; sqlite3.connect(':memory:').execute('select random()').fetchone()[0]"),
     (JAVASCRIPT, "Math.random()"),
     (JAVASCRIPT, "crypto.randomUUID()"),
     (JAVASCRIPT, "crypto.getRandomValues(new Uint8Array(16))"),
@@ -73,4 +74,25 @@ fn a_seed_and_a_clock_make_a_whole_program_reproducible() {
 fn a_seed_of_the_snippets_own_works_as_usual() {
     let code = "import random; random.seed(42); random.random()";
     assert_eq!(sandbox::value_of(PYTHON, code)["value"], 0.639_426_798_457_883_7);
+}
+
+#[test]
+fn a_shell_draws_its_own_numbers_in_each_run_and_the_same_with_a_seed() {
+    for code in [
+        "echo $RANDOM$RANDOM$RANDOM",
+        "echo $(echo $RANDOM$RANDOM)",
+        "seq 50 | sort -R",
+        "mktemp -u",
+        "echo $SRANDOM",
+    ] {
+        let shown = |seed| {
+            let mut request = sandbox::request("shell", code);
+            request.grants.seed = seed;
+            sandbox::run_request(request).stdout.text
+        };
+        let fresh: BTreeSet<_> = (0..5).map(|_| shown(None)).collect();
+        assert_eq!(fresh.len(), 5, "{code}: {fresh:?}");
+        let seeded: BTreeSet<_> = (0..3).map(|_| shown(Some(7))).collect();
+        assert_eq!(seeded.len(), 1, "{code}: {seeded:?}");
+    }
 }

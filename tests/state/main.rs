@@ -3,6 +3,7 @@
 //! | what | room |
 //! | --- | --- |
 //! | an interpreter's state, here and in another process | [`elsewhere`], [`php`], [`damaged`] |
+//! | random numbers where several go on from one state | [`randomness`] |
 //! | sandboxes that last | [`kept`], [`stopped`] |
 //! | the seeds' runs from end to end | [`runs`] |
 //! | callers that give up | [`cancelled`] |
@@ -21,6 +22,7 @@ mod elsewhere;
 mod kept;
 mod kills;
 mod php;
+mod randomness;
 mod room;
 mod runs;
 mod shared;

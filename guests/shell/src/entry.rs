@@ -50,6 +50,12 @@ pub extern "C" fn shell_start() {
     with(|_| ());
 }
 
+/// Lets the shell draw another seed for `$RANDOM`, unless a script has set it.
+#[unsafe(no_mangle)]
+pub extern "C" fn shell_reseed() {
+    bashkit::forget_random_seeds();
+}
+
 /// Runs a command line; the answer is its exit status.
 #[unsafe(no_mangle)]
 pub extern "C" fn shell_run(source: Borrowed, directory: Borrowed, refresh_environment: bool) -> i32 {

@@ -8,7 +8,7 @@ use dormouse_tests::ending::value;
 use dormouse_tests::{PHP, sandbox};
 
 /// Every source of randomness, one snippet each.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 15] = [
     "mt_rand()",
     "rand()",
     "random_int(0, PHP_INT_MAX)",
@@ -23,6 +23,7 @@ const SOURCES: [&str; 14] = [
     "password_hash('a', PASSWORD_BCRYPT, ['cost' => 4])",
     "tempnam('/tmp', 'x')",
     "session_start(); session_id()",
+    "(new SQLite3(':memory:'))->querySingle('select random()')",
 ];
 
 fn answer(code: &str, seed: Option<u64>) -> String {

@@ -3,7 +3,8 @@
 use crate::guests::tree::Edit;
 
 /// A random generator that is seeded from the system is seeded when it is first used, so that each instance of the
-/// image gets its own numbers. A module may return the value of its last expression. The file name of code stays the
+/// image gets its own numbers; those that seeded themselves are in a list, so that each instance of a saved state gets
+/// its own, too (driver.c asks for that). A module may return the value of its last expression. The file name of code stays the
 /// object that the compiler was given, which tells snippets of one name apart. And running code writes less to its
 /// own bytes, so that an instance copies fewer pages of the image: a counter can be stopped (image.c does it), and
 /// branches are not recorded, which only a just-in-time compiler reads. Destructors nest to a fixed depth: CPython
@@ -11,6 +12,19 @@ use crate::guests::tree::Edit;
 /// whose it is, in a field that only builds without the GIL use, and the driver is asked before code is made from text
 /// (origin.c).
 pub(super) const EDITS: &[Edit] = &[
+    Edit {
+        file: "Modules/_randommodule.c",
+        find: "typedef struct {\n    PyObject_HEAD\n    int index;\n    uint32_t state[N];\n} RandomObject;\n",
+        replace: "typedef struct RandomObject {
+    PyObject_HEAD
+    int index;
+    uint32_t state[N];
+    /* The list of generators that drew their seed themselves; `link` is what points here, NULL: not in it. */
+    struct RandomObject *next, **link;
+} RandomObject;
+",
+        count: 1,
+    },
     Edit {
         file: "Modules/_randommodule.c",
         find: "/* generates a random number on [0,0xffffffff]-interval */\n",
@@ -26,15 +40,76 @@ pub(super) const EDITS: &[Edit] = &[
     Edit {
         file: "Modules/_randommodule.c",
         find: "static int\nrandom_seed(RandomObject *self, PyObject *arg)\n{\n",
-        replace: "static void
+        replace: "static RandomObject *self_seeded;
+
+static void
+enter_self_seeded(RandomObject *self)
+{
+    self->next = self_seeded;
+    if (self->next != NULL) {
+        self->next->link = &self->next;
+    }
+    self->link = &self_seeded;
+    self_seeded = self;
+}
+
+static void
+leave_self_seeded(RandomObject *self)
+{
+    if (self->link == NULL) {
+        return;
+    }
+    *self->link = self->next;
+    if (self->next != NULL) {
+        self->next->link = self->link;
+    }
+    self->link = NULL;
+}
+
+static void
 seed_if_needed(RandomObject *self)
 {
-    if (self->index == UNSEEDED && random_seed_urandom(self) < 0) {
+    if (self->index != UNSEEDED) {
+        return;
+    }
+    if (random_seed_urandom(self) < 0) {
         PyErr_Clear();
         if (random_seed_time_pid(self) < 0) {
             PyErr_Clear();
             init_genrand(self, 5489U);
         }
+    }
+    leave_self_seeded(self);
+    enter_self_seeded(self);
+}
+
+static void
+random_dealloc(PyObject *op)
+{
+    PyTypeObject *type = Py_TYPE(op);
+    leave_self_seeded(RandomObject_CAST(op));
+    type->tp_free(op);
+    Py_DECREF(type);
+}
+
+/* Of the driver: every generator that drew its seed itself draws another one when it is next used. */
+extern void _PyRandom_Reseed(void);
+
+void
+_PyRandom_Reseed(void)
+{
+    while (self_seeded != NULL) {
+        RandomObject *self = (RandomObject *)Py_NewRef(self_seeded);
+        leave_self_seeded(self);
+        self->index = UNSEEDED;
+        /* What random.Random.gauss() has drawn and not given yet. */
+        PyObject *dict = PyObject_GenericGetDict((PyObject *)self, NULL);
+        if (dict != NULL && PyDict_ContainsString(dict, \"gauss_next\") > 0) {
+            PyDict_SetItemString(dict, \"gauss_next\", Py_None);
+        }
+        PyErr_Clear();
+        Py_XDECREF(dict);
+        Py_DECREF(self);
     }
 }
 
@@ -57,13 +132,31 @@ random_seed(RandomObject *self, PyObject *arg)
         }
         return 0;
 ",
-        replace: "        self->index = UNSEEDED;\n        return 0;\n",
+        replace: "        self->index = UNSEEDED;\n        leave_self_seeded(self);\n        return 0;\n",
+        count: 1,
+    },
+    Edit {
+        file: "Modules/_randommodule.c",
+        find: "    init_by_array(self, key, keyused);\n",
+        replace: "    init_by_array(self, key, keyused);\n    leave_self_seeded(self);\n",
         count: 1,
     },
     Edit {
         file: "Modules/_randommodule.c",
         find: "    state = PyTuple_New(N+1);\n",
         replace: "    seed_if_needed(self);\n    state = PyTuple_New(N+1);\n",
+        count: 1,
+    },
+    Edit {
+        file: "Modules/_randommodule.c",
+        find: "    self->index = (int)index;\n    for (i = 0; i < N; i++)\n",
+        replace: "    self->index = (int)index;\n    leave_self_seeded(self);\n    for (i = 0; i < N; i++)\n",
+        count: 1,
+    },
+    Edit {
+        file: "Modules/_randommodule.c",
+        find: "    {Py_tp_free, PyObject_Free},\n",
+        replace: "    {Py_tp_dealloc, random_dealloc},\n    {Py_tp_free, PyObject_Free},\n",
         count: 1,
     },
     Edit {

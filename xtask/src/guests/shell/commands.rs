@@ -374,4 +374,66 @@ fn char_matches(c: char, pattern: char) -> bool {
         }
         let output = build_yes_output(&text);"#,
     ),
+    // What the standard library hashes with is drawn once, while the image is built.
+    once(
+        "src/builtins/fileops.rs",
+        r#"    use std::collections::hash_map::RandomState;
+    use std::hash::{BuildHasher, Hasher};
+
+    const CHARS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let state = RandomState::new();
+    (0..len)
+        .map(|i| {
+            let mut hasher = state.build_hasher();
+            hasher.write_usize(attempt);
+            hasher.write_usize(i);
+            CHARS[(hasher.finish() % CHARS.len() as u64) as usize] as char
+        })
+        .collect()
+"#,
+        r#"    const CHARS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut bytes = vec![0_u8; len];
+    if getrandom::fill(&mut bytes).is_err() {
+        bytes.fill((attempt % CHARS.len()) as u8);
+    }
+    bytes.iter().map(|byte| CHARS[usize::from(*byte) % CHARS.len()] as char).collect()
+"#,
+    ),
+    once(
+        "src/builtins/sortuniq.rs",
+        "    random: std::collections::hash_map::RandomState,\n",
+        "    random: RandomKey,\n",
+    ),
+    once(
+        "src/builtins/sortuniq.rs",
+        "            random: std::collections::hash_map::RandomState::new(),\n",
+        "            random: RandomKey::new(),\n",
+    ),
+    once(
+        "src/builtins/sortuniq.rs",
+        "use async_trait::async_trait;\n",
+        r"use async_trait::async_trait;
+
+/// What `sort -R` hashes with: a key of its own.
+struct RandomKey([u8; 16]);
+
+impl RandomKey {
+    fn new() -> Self {
+        let mut key = [0; 16];
+        let _ = getrandom::fill(&mut key);
+        Self(key)
+    }
+}
+
+impl std::hash::BuildHasher for RandomKey {
+    type Hasher = std::hash::DefaultHasher;
+
+    fn build_hasher(&self) -> Self::Hasher {
+        let mut hasher = std::hash::DefaultHasher::new();
+        std::hash::Hasher::write(&mut hasher, &self.0);
+        hasher
+    }
+}
+",
+    ),
 ];

@@ -1,4 +1,5 @@
-//! Mends of bashkit's language: streams that are shared and not copied, expansions as bash does them.
+//! Mends of bashkit's language: streams that are shared and not copied, expansions as bash does them, and `$RANDOM`, whose seed
+//! is not drawn while the image is built but by each instance.
 
 use super::once;
 use crate::guests::tree::Edit;
@@ -166,5 +167,81 @@ fn takes_all(name: &str, args: &[String]) -> bool {
         "src/lib.rs",
         "mod stream;",
         concat!("mod stream {\n", include_str!("../../../../guests/shell/bashkit/stream.rs"), "}"),
+    ),
+    once(
+        "src/lib.rs",
+        "    ControlFlow, ExecResult, HistoryEntry, OutputCallback, ShellFeatures, ShellState,\n    ShellStateView,\n};",
+        "    ControlFlow, ExecResult, HistoryEntry, OutputCallback, ShellFeatures, ShellState,\n    ShellStateView, forget_random_seeds,\n};",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        r"struct SubshellSnapshot {",
+        r"/// How often the seeds that shells drew themselves have been forgotten. They are drawn when they are needed.
+static SEEDS_FORGOTTEN: AtomicU32 = AtomicU32::new(1);
+
+/// In the place of that number: the script has set the seed.
+const SEED_SET: u32 = u32::MAX;
+
+/// Lets every shell draw another seed when it next needs one, unless its script has set it.
+pub fn forget_random_seeds() {
+    SEEDS_FORGOTTEN.fetch_add(1, Ordering::Relaxed);
+}
+
+struct SubshellSnapshot {
+    random_seeded: u32,",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        "    random_state: AtomicU32,\n",
+        "    random_state: AtomicU32,\n    /// `SEEDS_FORGOTTEN` when the seed was drawn; 0: it was not.\n    random_seeded: AtomicU32,\n",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        r"            random_state: AtomicU32::new(random_seed),
+            shell_features,",
+        r"            random_state: AtomicU32::new(random_seed),
+            random_seeded: AtomicU32::new(0),
+            shell_features,",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        r"            random_state: AtomicU32::new(random_seed),
+            shell_features: self.shell_features,",
+        r"            random_state: AtomicU32::new(random_seed),
+            random_seeded: AtomicU32::new(self.random_seeded.load(Ordering::Relaxed)),
+            shell_features: self.shell_features,",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        "            random_state: self.random_state.load(Ordering::Relaxed),\n",
+        "            random_state: self.random_state.load(Ordering::Relaxed),
+            random_seeded: self.random_seeded.load(Ordering::Relaxed),\n",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        "            .store(snap.random_state, Ordering::Relaxed);\n",
+        "            .store(snap.random_state, Ordering::Relaxed);
+        self.random_seeded.store(snap.random_seeded, Ordering::Relaxed);\n",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        "                .store(value.parse::<u32>().unwrap_or(0), Ordering::Relaxed);\n",
+        "                .store(value.parse::<u32>().unwrap_or(0), Ordering::Relaxed);
+            self.random_seeded.store(SEED_SET, Ordering::Relaxed);\n",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        "                let prev = self.random_state.load(Ordering::Relaxed);\n",
+        r"                let forgotten = SEEDS_FORGOTTEN.load(Ordering::Relaxed);
+                let seeded = self.random_seeded.load(Ordering::Relaxed);
+                if seeded != forgotten && seeded != SEED_SET {
+                    let mut seed = [0; 4];
+                    if getrandom::fill(&mut seed).is_ok() {
+                        self.random_state.store(u32::from_le_bytes(seed), Ordering::Relaxed);
+                    }
+                    self.random_seeded.store(forgotten, Ordering::Relaxed);
+                }
+                let prev = self.random_state.load(Ordering::Relaxed);
+",
     ),
 ];
