@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::exec::{self, Exec, Written};
 use crate::line::{self, Marks, STATE};
-use crate::machine::{DockerMachine, Session, Sessions, Sweeping};
+use crate::machine::{DockerMachine, Running, Sessions, Sweeping};
 use crate::reap::random;
 use crate::room::Room;
 
@@ -33,29 +33,6 @@ struct Line {
     sessions: Sessions,
     sweeping: Sweeping,
     known: Arc<AtomicI64>,
-}
-
-/// Ends what a line started if it is dropped before the line's end.
-struct Running {
-    room: Arc<Room>,
-    sessions: Sessions,
-    sweeping: Sweeping,
-    session: Option<Session>,
-}
-
-impl Running {
-    /// It came to its end by itself.
-    fn done(mut self) {
-        self.session = None;
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if self.session.take().is_some() {
-            self.sweeping.begin(&self.room, &self.sessions);
-        }
-    }
 }
 
 impl DockerMachine {
@@ -96,10 +73,11 @@ impl DockerMachine {
             argv,
             environment: variables.map(|(name, value)| format!("{name}={value}")).collect(),
             directory: None,
-            input: std::mem::take(&mut request.grants.stdin),
+            input: std::mem::take(&mut request.grants.stdin).into(),
             most: request.limits.output,
             sink: request.output.take(),
             marks: None,
+            starts: Some(self.sessions.starts.clone()),
         };
         let (sessions, sweeping) = (self.sessions.clone(), self.sweeping.clone());
         let known = self.kills.clone();
@@ -113,10 +91,10 @@ impl Line {
         let begin = Instant::now();
         let session = sessions.enter();
         exec.marks = Some(Marks::new(mark, session.number.clone()));
-        let running = Running { room: room.clone(), sessions, sweeping, session: Some(session) };
+        let running = Running::new(&room, &sessions, &sweeping, session);
         let wall = request.limits.wall;
         let mut written = Written::default();
-        let ran = timeout(wall, exec::run(&room.inner.engine, &room.id, exec, &mut written)).await;
+        let ran = timeout(wall, exec::run(&room.inner, &room.id, exec, &mut written)).await;
         let status = match ran {
             Err(_) => {
                 // The sweep goes on in the background; the next call waits for it.
@@ -131,7 +109,7 @@ impl Line {
             }
             Ok(Err(error)) => return Err(error),
             Ok(Ok(())) => {
-                running.done();
+                let _session = running.done();
                 ended(&room, &written, &known).await?
             }
         };

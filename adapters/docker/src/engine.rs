@@ -117,7 +117,7 @@ impl Engine {
 }
 
 /// The same error once more.
-fn again(error: &Error) -> Error {
+pub(crate) fn again(error: &Error) -> Error {
     let copy = Error::new(error.code(), error.message());
     match error.hint() {
         Some(hint) => copy.with_hint(hint),

@@ -7,7 +7,7 @@
 //! | step | room |
 //! | --- | --- |
 //! | what the operator allows | [`settings`], [`image`] (which images), [`mount`] (which folders of the host) |
-//! | the engine | [`engine`] (is it there, how long it may take), [`reap`] (what is ours), [`watch`] (what ended by itself) |
+//! | the engine | [`engine`] (is it there, how long it may take), [`reap`] (what is ours), [`leftovers`] (what is to be removed yet), [`watch`] (what ended by itself) |
 //! | a container | [`container`] (what is created), [`room`] (one that runs), [`pool`] (those that wait) |
 //! | in a container | [`exec`] (programs), [`mod@line`] (command lines), [`sweep`] (their end), [`files`] (single files) |
 //! | interpreters | [`interpreters`] (which are kept), [`kernel`] (one of them) |
@@ -24,6 +24,7 @@ mod files;
 mod image;
 mod interpreters;
 pub mod kernel;
+mod leftovers;
 mod line;
 mod machine;
 mod mount;

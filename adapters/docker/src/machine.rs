@@ -9,11 +9,13 @@ use async_trait::async_trait;
 use dormouse_core::sandbox::{Executed, Files, Include, Job, Machine, SandboxSpec, Snapshot, Variable};
 use dormouse_core::{Bounds, Error, ErrorCode, EvalRequest, Language, Limits, Outcome, Programs, Result};
 use dormouse_files::{Quota, Tree};
-use tokio::task::JoinHandle;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
 
 use crate::archive;
-use crate::container::{Bind, Size};
-use crate::engine::unavailable;
+use crate::container::Size;
+use crate::engine::{again, unavailable};
+use crate::exec::Starts;
 use crate::interpreters::Interpreters;
 use crate::mount;
 use crate::pool::Pool;
@@ -44,26 +46,32 @@ pub(crate) struct DockerMachine {
 
 /// The sessions of what is to live on in a container; 0 is one that has not said which it is.
 #[derive(Clone, Default)]
-pub(crate) struct Sessions(Arc<Mutex<HashMap<u64, Arc<AtomicU32>>>>);
+pub(crate) struct Sessions {
+    all: Arc<Mutex<HashMap<u64, Arc<AtomicU32>>>>,
+    /// What is being started, whether or not somebody waits for it still.
+    pub(crate) starts: Starts,
+}
 
 impl Sessions {
     /// One more, until the answer is dropped.
     pub(crate) fn enter(&self) -> Session {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.lock();
         let key = all.keys().max().map_or(0, |last| last + 1);
         let number = Arc::new(AtomicU32::new(0));
         all.insert(key, number.clone());
         Session { all: self.clone(), key, number }
     }
 
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Arc<AtomicU32>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// All of them, once they are known or had time enough to be.
     async fn known(&self) -> Vec<u32> {
+        self.starts.settled().await;
         let until = tokio::time::Instant::now() + STARTING;
         loop {
-            let all: Vec<u32> = {
-                let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                all.values().map(|number| number.load(Ordering::Acquire)).collect()
-            };
+            let all: Vec<u32> = self.lock().values().map(|number| number.load(Ordering::Acquire)).collect();
             if !all.contains(&0) || tokio::time::Instant::now() >= until {
                 return all.into_iter().filter(|number| *number != 0).collect();
             }
@@ -82,35 +90,79 @@ pub(crate) struct Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.all.lock().remove(&self.key);
     }
 }
 
 /// The sweep that goes on, which the next call waits for.
 #[derive(Clone, Default)]
-pub(crate) struct Sweeping(Arc<Mutex<Option<JoinHandle<Result<()>>>>>);
+pub(crate) struct Sweeping(Arc<Mutex<Option<Sweep>>>);
+
+/// A sweep, which several may wait for, and which goes on when they give up.
+type Sweep = Shared<BoxFuture<'static, std::result::Result<(), Arc<Error>>>>;
 
 impl Sweeping {
     /// Begins one, after the one that goes on.
     pub(crate) fn begin(&self, room: &Arc<Room>, sessions: &Sessions) {
-        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (before, room, sessions) = (slot.take(), room.clone(), sessions.clone());
-        *slot = room.inner.clone().spawn(async move {
+        let mut slot = self.lock();
+        let (before, own, sessions) = (slot.take(), room.clone(), sessions.clone());
+        let swept = room.inner.clone().spawn(async move {
             if let Some(before) = before {
                 let _swept = before.await;
             }
-            room.sweep(&sessions.known().await).await
+            own.sweep(&sessions.known().await).await
+        });
+        *slot = swept.map(|swept| {
+            let end = async move {
+                match swept.await {
+                    Ok(swept) => swept.map_err(Arc::new),
+                    Err(error) => Err(Arc::new(Error::internal("a sweep did not come to its end", error))),
+                }
+            };
+            end.boxed().shared()
         });
     }
 
-    /// Waits for its end.
+    /// Waits for its end. It is waited for again when this is dropped before.
     async fn end(&self) -> Result<()> {
-        let sweeping = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match sweeping {
-            Some(sweeping) => {
-                sweeping.await.map_err(|error| Error::internal("a sweep did not come to its end", error))?
-            }
-            None => Ok(()),
+        let Some(sweep) = self.lock().clone() else { return Ok(()) };
+        let swept = sweep.clone().await;
+        let mut slot = self.lock();
+        if slot.as_ref().is_some_and(|now| now.ptr_eq(&sweep)) {
+            *slot = None;
+        }
+        swept.map_err(|error| again(&error))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Sweep>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends what was started if it is dropped before it came to its end by itself.
+pub(crate) struct Running {
+    room: Arc<Room>,
+    sessions: Sessions,
+    sweeping: Sweeping,
+    session: Option<Session>,
+}
+
+impl Running {
+    pub(crate) fn new(room: &Arc<Room>, sessions: &Sessions, sweeping: &Sweeping, session: Session) -> Self {
+        let (room, sessions, sweeping) = (room.clone(), sessions.clone(), sweeping.clone());
+        Self { room, sessions, sweeping, session: Some(session) }
+    }
+
+    /// It came to its end by itself, or is to live on with the session that this answers.
+    pub(crate) fn done(mut self) -> Option<Session> {
+        self.session.take()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.session.take().is_some() {
+            self.sweeping.begin(&self.room, &self.sessions);
         }
     }
 }
@@ -185,10 +237,7 @@ impl DockerMachine {
 /// A container for a sandbox.
 async fn claim(inner: &Arc<Inner>, spec: &SandboxSpec) -> Result<Room> {
     let image = inner.images.find(&inner.engine, &inner.settings, spec.image.as_deref()).await?;
-    let bind = |asked: &dormouse_core::sandbox::SpecMount| -> Result<Bind> {
-        Ok((mount::source(asked, &inner.settings.roots)?, asked.target.as_str().to_owned(), asked.access))
-    };
-    let binds: Vec<Bind> = spec.mounts.iter().map(bind).collect::<Result<_>>()?;
+    let binds = mount::binds(inner, &spec.mounts).await?;
     Pool::claim(inner, &image, Size::of(spec), binds, spec.warm_pool).await
 }
 

@@ -88,13 +88,13 @@ impl DockerPrograms {
             argv,
             environment: variables.map(|(name, value)| format!("{name}={value}")).collect(),
             directory: Some(if directory { call.directory.clone() } else { WORKSPACE.into() }),
-            input: call.input.clone(),
+            input: call.input.clone().into(),
             most: MAX_STREAM,
             ..Exec::default()
         };
         let mut written = Written::default();
         // The caller's time limit drops this future, and with it the container.
-        exec::run(&room.inner.engine, &room.id, exec, &mut written).await?;
+        exec::run(&room.inner, &room.id, exec, &mut written).await?;
         let after = Files::new(archive::download(room, &before.snapshot()).await?);
         bring_back(&before, &after, files).await?;
         Ok(ProgramEnd {
