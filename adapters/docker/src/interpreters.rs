@@ -142,9 +142,15 @@ impl DockerMachine {
         };
         // Dropped or failed from here on, what was started is ended.
         let running = Running::new(&self.room, &self.sessions, &self.sweeping, session);
-        let (input, output) = exec::attach(&self.room.inner, &self.room.id, exec).await?;
-        let kernel = Kernel::start(language, input, output).await?;
-        Ok(Busy { kernel, running })
+        let started = match exec::attach(&self.room.inner, &self.room.id, exec).await {
+            Ok((input, output)) => Kernel::start(language, input, output).await,
+            Err(error) => Err(error),
+        };
+        match started {
+            Ok(kernel) => Ok(Busy { kernel, running }),
+            Err(_) if self.room.is_full().await => Err(self.out_of_memory()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Keeps an interpreter for its next call. One that takes no more calls is let go of, and what it left running is ended.

@@ -205,7 +205,10 @@ impl DockerMachine {
                 .with_hint("call again: the sandbox goes on from what was saved last"));
         }
         match swept {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.room.lower().await;
+                Ok(())
+            }
             Err(error) => {
                 tracing::warn!(container = self.room.id, %error, "a sandbox moves to another container");
                 self.move_out().await

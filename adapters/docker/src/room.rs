@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bollard::query_parameters::CreateContainerOptionsBuilder;
+use bollard::query_parameters::{CreateContainerOptionsBuilder, StatsOptionsBuilder};
+use bytes::Bytes;
 use dormouse_core::{Error, ErrorCode, Result};
+use futures::StreamExt as _;
 use tokio::time::timeout;
 
-use crate::container::{self, Bind, Size};
+use crate::container::{self, Bind, Size, signed};
 use crate::engine::{Engine, is_missing, slow};
 use crate::exec::{self, Exec, Written};
 use crate::image::Image;
@@ -27,6 +29,14 @@ const PROBE: &str = r#"for tool; do command -v "$tool" >/dev/null 2>&1 && echo "
 const SAID: u64 = 64 << 10;
 /// Processes that are let in for the one that ends the others.
 const SPARE: i64 = 64;
+/// Bytes that are let in for a program of ours where the memory limit keeps it out.
+const SPARE_MEMORY: u64 = 16 << 20;
+/// A limit that is as near as this is reached: less is not given out at once.
+const NEARLY: u64 = 2 << 20;
+/// The status of a program that was killed.
+pub(crate) const KILLED: i64 = 137;
+/// The engine's status of a program that it could not start.
+const NOT_STARTED: i64 = 126;
 
 /// Longest wait until a container that could not be unpaused is tried again.
 const PAUSED_AGAIN: Duration = Duration::from_secs(2);
@@ -42,6 +52,8 @@ pub(crate) struct Room {
     pub(crate) tools: Arc<Tools>,
     pub(crate) inner: Arc<Inner>,
     gone: Arc<AtomicBool>,
+    /// Whether its memory limit is higher than its size says, because of a program of ours.
+    raised: AtomicBool,
 }
 
 impl Drop for Room {
@@ -82,7 +94,15 @@ impl Room {
         };
         inner.start_watch();
         let gone = inner.watch.add(&id);
-        let mut room = Self { id, image, size, tools: Arc::default(), inner: inner.clone(), gone };
+        let mut room = Self {
+            id,
+            image,
+            size,
+            tools: Arc::default(),
+            inner: inner.clone(),
+            gone,
+            raised: AtomicBool::new(false),
+        };
         inner.engine.ask("start a container", docker.start_container(&room.id, None)).await?;
         room.tools = match inner.tools(&room.image.id) {
             Some(tools) => tools,
@@ -136,13 +156,66 @@ impl Room {
     /// # Errors
     /// `provider_unavailable`.
     pub(crate) async fn run_bounded(&self, argv: Vec<String>, input: Vec<u8>, most: u64) -> Result<Written> {
+        let input = Bytes::from(input);
+        let first = self.attempt(argv.clone(), input.clone(), most).await;
+        let killed =
+            first.as_ref().map_or(true, |written| matches!(written.code, Some(KILLED | NOT_STARTED)));
+        if !killed || !self.is_full().await {
+            return first;
+        }
+        // Else nothing could be removed from a container that is full.
+        self.limit_memory(self.size.memory + SPARE_MEMORY).await?;
+        self.raised.store(true, Ordering::Release);
+        let second = self.attempt(argv, input, most).await;
+        self.lower().await;
+        second
+    }
+
+    async fn attempt(&self, argv: Vec<String>, input: Bytes, most: u64) -> Result<Written> {
         let mut written = Written::default();
-        let exec = Exec { argv, input: input.into(), most, ..Exec::default() };
+        let exec = Exec { argv, input, most, ..Exec::default() };
         let within = self.inner.settings.answer_within;
         match timeout(within, exec::run(&self.inner, &self.id, exec, &mut written)).await {
             Ok(ran) => ran.map(|()| written),
             Err(_) => Err(slow("run a program in a container", within)),
         }
+    }
+
+    /// Whether its memory limit is reached, or nearly so.
+    pub(crate) async fn is_full(&self) -> bool {
+        // One that does not answer is not waited for twice.
+        if self.inner.engine.ready().await.is_err() {
+            return false;
+        }
+        let Ok(docker) = self.inner.engine.docker().await else { return false };
+        let options = StatsOptionsBuilder::default().stream(false).one_shot(true).build();
+        let asked = async {
+            let mut stats = std::pin::pin!(docker.stats(&self.id, Some(options)));
+            stats.next().await.transpose()
+        };
+        let stats = self.inner.engine.ask("ask for a container's memory", asked).await;
+        let memory = stats.ok().flatten().and_then(|stats| stats.memory_stats);
+        let used = memory.and_then(|memory| memory.usage);
+        used.is_some_and(|used| used.saturating_add(NEARLY) >= self.size.memory)
+    }
+
+    /// Takes back what the memory limit was raised by, as soon as no more than the limit is in use.
+    pub(crate) async fn lower(&self) {
+        if self.raised.load(Ordering::Acquire) {
+            match self.limit_memory(self.size.memory).await {
+                Ok(()) => self.raised.store(false, Ordering::Release),
+                Err(error) => tracing::debug!(container = self.id, %error, "more than the limit is in use"),
+            }
+        }
+    }
+
+    async fn limit_memory(&self, most: u64) -> Result<()> {
+        let body = bollard::models::ContainerUpdateBody {
+            memory: Some(signed(most)),
+            memory_swap: Some(signed(most)),
+            ..bollard::models::ContainerUpdateBody::default()
+        };
+        self.change(body).await
     }
 
     /// Gives it another size.
@@ -151,9 +224,7 @@ impl Room {
     /// `provider_unavailable`.
     pub(crate) async fn resize(&mut self, size: Size) -> Result<()> {
         if self.size != size {
-            let docker = self.inner.engine.docker().await?;
-            let update = docker.update_container(&self.id, size.update());
-            self.inner.engine.ask("change a container's limits", update).await?;
+            self.change(size.update()).await?;
             self.size = size;
         }
         Ok(())
@@ -237,11 +308,15 @@ impl Room {
     }
 
     async fn limit_processes(&self, most: i64) -> Result<()> {
-        let docker = self.inner.engine.docker().await?;
         let body = bollard::models::ContainerUpdateBody {
             pids_limit: Some(most),
             ..bollard::models::ContainerUpdateBody::default()
         };
+        self.change(body).await
+    }
+
+    async fn change(&self, body: bollard::models::ContainerUpdateBody) -> Result<()> {
+        let docker = self.inner.engine.docker().await?;
         let update = docker.update_container(&self.id, body);
         self.inner.engine.ask("change a container's limits", update).await
     }
