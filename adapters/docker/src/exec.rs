@@ -21,6 +21,7 @@ use crate::container::USER;
 use crate::engine::{Engine, unavailable, wrong};
 use crate::line::Marks;
 use crate::provider::Inner;
+use crate::room::{KILLED, NOT_STARTED};
 
 /// What a program reads.
 pub(crate) type Input = Pin<Box<dyn AsyncWrite + Send>>;
@@ -113,6 +114,13 @@ pub(crate) struct Written {
     pub(crate) stderr: Kept,
     pub(crate) code: Option<i64>,
     pub(crate) marks: Option<Marks>,
+}
+
+impl Written {
+    /// Whether it may be that there was no memory for it: it was killed, or did not begin.
+    pub(crate) fn was_kept_out(&self) -> bool {
+        matches!(self.code, Some(KILLED | NOT_STARTED))
+    }
 }
 
 /// Runs a program to its end, and notes in `written` what it does. Dropping the future leaves it running.

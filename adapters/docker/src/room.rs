@@ -36,7 +36,7 @@ const NEARLY: u64 = 2 << 20;
 /// The status of a program that was killed.
 pub(crate) const KILLED: i64 = 137;
 /// The engine's status of a program that it could not start.
-const NOT_STARTED: i64 = 126;
+pub(crate) const NOT_STARTED: i64 = 126;
 
 /// Longest wait until a container that could not be unpaused is tried again.
 const PAUSED_AGAIN: Duration = Duration::from_secs(2);
@@ -143,35 +143,37 @@ impl Room {
         self.gone.load(Ordering::Acquire)
     }
 
-    /// Runs a program of ours to its end, as the sandbox's user.
+    /// Runs a program of ours to its end, as the sandbox's user, also where the memory is full.
     ///
     /// # Errors
     /// `provider_unavailable`.
     pub(crate) async fn run(&self, argv: Vec<String>, input: Vec<u8>) -> Result<Written> {
-        self.run_bounded(argv, input, SAID).await
+        self.insist(argv, input, SAID).await
     }
 
-    /// The same with another bound for what it writes.
+    /// The same with another bound for what it writes. Where the memory limit kept it out, the limit is raised for the
+    /// moment and it is run once more; else nothing could be removed from a container that is full.
     ///
     /// # Errors
     /// `provider_unavailable`.
-    pub(crate) async fn run_bounded(&self, argv: Vec<String>, input: Vec<u8>, most: u64) -> Result<Written> {
+    pub(crate) async fn insist(&self, argv: Vec<String>, input: Vec<u8>, most: u64) -> Result<Written> {
         let input = Bytes::from(input);
-        let first = self.attempt(argv.clone(), input.clone(), most).await;
-        let killed =
-            first.as_ref().map_or(true, |written| matches!(written.code, Some(KILLED | NOT_STARTED)));
-        if !killed || !self.is_full().await {
+        let first = self.run_bounded(argv.clone(), input.clone(), most).await;
+        if !first.as_ref().map_or(true, Written::was_kept_out) || !self.is_full().await {
             return first;
         }
-        // Else nothing could be removed from a container that is full.
-        self.limit_memory(self.size.memory + SPARE_MEMORY).await?;
+        self.limit_memory(self.size.memory.saturating_add(SPARE_MEMORY)).await?;
         self.raised.store(true, Ordering::Release);
-        let second = self.attempt(argv, input, most).await;
+        let second = self.run_bounded(argv, input, most).await;
         self.lower().await;
         second
     }
 
-    async fn attempt(&self, argv: Vec<String>, input: Bytes, most: u64) -> Result<Written> {
+    /// Runs it once.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn run_bounded(&self, argv: Vec<String>, input: Bytes, most: u64) -> Result<Written> {
         let mut written = Written::default();
         let exec = Exec { argv, input, most, ..Exec::default() };
         let within = self.inner.settings.answer_within;
@@ -183,29 +185,40 @@ impl Room {
 
     /// Whether its memory limit is reached, or nearly so.
     pub(crate) async fn is_full(&self) -> bool {
-        // One that does not answer is not waited for twice.
+        // An engine that does not answer is not waited for twice.
         if self.inner.engine.ready().await.is_err() {
             return false;
         }
-        let Ok(docker) = self.inner.engine.docker().await else { return false };
+        self.used().await.is_some_and(|used| used.saturating_add(NEARLY) >= self.size.memory)
+    }
+
+    /// Bytes of its memory that the kernel cannot take back by itself, if the engine says so.
+    async fn used(&self) -> Option<u64> {
+        let docker = self.inner.engine.docker().await.ok()?;
         let options = StatsOptionsBuilder::default().stream(false).one_shot(true).build();
         let asked = async {
             let mut stats = std::pin::pin!(docker.stats(&self.id, Some(options)));
             stats.next().await.transpose()
         };
-        let stats = self.inner.engine.ask("ask for a container's memory", asked).await;
-        let memory = stats.ok().flatten().and_then(|stats| stats.memory_stats);
-        let used = memory.and_then(|memory| memory.usage);
-        used.is_some_and(|used| used.saturating_add(NEARLY) >= self.size.memory)
+        let stats = self.inner.engine.ask("ask for a container's memory", asked).await.ok()??;
+        let memory = stats.memory_stats?;
+        // In control groups of version 1 and 2.
+        let cached = |name: &str| memory.stats.as_ref().and_then(|all| all.get(name)).copied();
+        let cached = cached("total_inactive_file").or_else(|| cached("inactive_file")).unwrap_or_default();
+        Some(memory.usage?.saturating_sub(cached))
     }
 
-    /// Takes back what the memory limit was raised by, as soon as no more than the limit is in use.
+    /// Takes back what the memory limit was raised by, as soon as no more than the limit is in use: in control groups of
+    /// version 2 a lower limit ends what is over it.
     pub(crate) async fn lower(&self) {
-        if self.raised.load(Ordering::Acquire) {
-            match self.limit_memory(self.size.memory).await {
-                Ok(()) => self.raised.store(false, Ordering::Release),
-                Err(error) => tracing::debug!(container = self.id, %error, "more than the limit is in use"),
-            }
+        if !self.raised.load(Ordering::Acquire)
+            || self.used().await.is_none_or(|used| used > self.size.memory)
+        {
+            return;
+        }
+        match self.limit_memory(self.size.memory).await {
+            Ok(()) => self.raised.store(false, Ordering::Release),
+            Err(error) => tracing::debug!(container = self.id, %error, "more than the limit is in use"),
         }
     }
 
