@@ -13,9 +13,10 @@ use tokio::time::timeout;
 
 use crate::exec::{self, Exec, Written};
 use crate::line::{self, Marks, STATE};
-use crate::machine::{DockerMachine, Running, Sessions, Sweeping};
+use crate::machine::DockerMachine;
 use crate::reap::random;
 use crate::room::{KILLED, Room};
+use crate::running::{Running, Sessions, Sweeping};
 
 /// Longest line, in bytes: Linux takes no longer argument.
 const MAX_LINE: usize = 120 << 10;

@@ -15,8 +15,9 @@ use crate::container::WORKSPACE;
 use crate::exec::{self, Exec};
 use crate::kernel::{self, Kernel, Reply};
 use crate::line::{self, Marks};
-use crate::machine::{DockerMachine, Running, Session};
+use crate::machine::DockerMachine;
 use crate::reap::random;
+use crate::running::{Running, Session};
 
 /// The interpreters that run.
 #[derive(Default)]
