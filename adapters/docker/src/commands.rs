@@ -13,14 +13,13 @@ use tokio::time::timeout;
 
 use crate::exec::{self, Exec, Written};
 use crate::line::{self, Marks, STATE};
-use crate::machine::{DockerMachine, Session, Sessions, Sweeping};
+use crate::machine::DockerMachine;
 use crate::reap::random;
-use crate::room::Room;
+use crate::room::{KILLED, Room};
+use crate::running::{Running, Sessions, Sweeping};
 
 /// Longest line, in bytes: Linux takes no longer argument.
 const MAX_LINE: usize = 120 << 10;
-/// What a shell says of a program that was killed.
-const KILLED: i64 = 137;
 /// Says how often the kernel killed a process of the container for want of memory.
 const KILLS: &str = "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null";
 
@@ -33,29 +32,6 @@ struct Line {
     sessions: Sessions,
     sweeping: Sweeping,
     known: Arc<AtomicI64>,
-}
-
-/// Ends what a line started if it is dropped before the line's end.
-struct Running {
-    room: Arc<Room>,
-    sessions: Sessions,
-    sweeping: Sweeping,
-    session: Option<Session>,
-}
-
-impl Running {
-    /// It came to its end by itself.
-    fn done(mut self) {
-        self.session = None;
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if self.session.take().is_some() {
-            self.sweeping.begin(&self.room, &self.sessions);
-        }
-    }
 }
 
 impl DockerMachine {
@@ -96,10 +72,11 @@ impl DockerMachine {
             argv,
             environment: variables.map(|(name, value)| format!("{name}={value}")).collect(),
             directory: None,
-            input: std::mem::take(&mut request.grants.stdin),
+            input: std::mem::take(&mut request.grants.stdin).into(),
             most: request.limits.output,
             sink: request.output.take(),
             marks: None,
+            starts: Some(self.sessions.starts.clone()),
         };
         let (sessions, sweeping) = (self.sessions.clone(), self.sweeping.clone());
         let known = self.kills.clone();
@@ -113,10 +90,10 @@ impl Line {
         let begin = Instant::now();
         let session = sessions.enter();
         exec.marks = Some(Marks::new(mark, session.number.clone()));
-        let running = Running { room: room.clone(), sessions, sweeping, session: Some(session) };
+        let running = Running::new(&room, &sessions, &sweeping, session);
         let wall = request.limits.wall;
         let mut written = Written::default();
-        let ran = timeout(wall, exec::run(&room.inner.engine, &room.id, exec, &mut written)).await;
+        let ran = timeout(wall, exec::run(&room.inner, &room.id, exec, &mut written)).await;
         let status = match ran {
             Err(_) => {
                 // The sweep goes on in the background; the next call waits for it.
@@ -129,9 +106,16 @@ impl Line {
                     .with_hint("raise the time limit, or run it as a job"),
                 )
             }
+            // The engine could not start it, or lost it.
+            Ok(Err(_))
+                if written.marks.as_ref().is_none_or(|marks| marks.begin.is_none())
+                    && room.is_full().await =>
+            {
+                Status::Stopped(out_of_memory(&room))
+            }
             Ok(Err(error)) => return Err(error),
             Ok(Ok(())) => {
-                running.done();
+                let _session = running.done();
                 ended(&room, &written, &known).await?
             }
         };
@@ -156,13 +140,19 @@ impl Line {
 async fn ended(room: &Room, written: &Written, known: &AtomicI64) -> Result<Status> {
     let code = written.code.unwrap_or(KILLED);
     let marks = written.marks.as_ref();
-    let before = marks.and_then(|marks| marks.begin.as_ref()).map_or(-1, |begin| begin.kills);
+    let begin = marks.and_then(|marks| marks.begin.as_ref());
+    let before = begin.map_or(-1, |begin| begin.kills);
     let after = match marks.and_then(|marks| marks.end.as_ref()) {
         Some(end) => end.kills,
         None if code == KILLED && before >= 0 => kills(room).await?,
         None => -1,
     };
     known.fetch_max(after, Ordering::AcqRel);
+    // There may have been no room even for the shell to begin, or for what reads the counter.
+    let unknown = if begin.is_none() { code != 0 } else { code == KILLED && after < 0 };
+    if unknown && room.is_full().await {
+        return Ok(Status::Stopped(out_of_memory(room)));
+    }
     if code != 0 && before >= 0 && after > before {
         return Ok(Status::Stopped(out_of_memory(room)));
     }
@@ -181,16 +171,18 @@ impl DockerMachine {
     }
 }
 
-fn out_of_memory(room: &Room) -> Error {
+pub(crate) fn out_of_memory(room: &Room) -> Error {
     Error::new(
         ErrorCode::LimitMemory,
         format!("the memory limit of {} bytes was reached, and a process was killed", room.size.memory),
     )
-    .with_hint("use less memory, or make a sandbox with more")
+    .with_hint(
+        "what is in /workspace and /tmp counts; remove files, use less memory, or make a sandbox with more",
+    )
 }
 
 /// The counter of kills, asked for by a program of its own.
-async fn kills(room: &Room) -> Result<i64> {
+pub(crate) async fn kills(room: &Room) -> Result<i64> {
     let written = room.run(["sh", "-c", KILLS].map(str::to_owned).into(), Vec::new()).await?;
     let text = written.stdout.text();
     let count = text.lines().filter_map(|line| line.strip_prefix("oom_kill "));

@@ -2,14 +2,19 @@
 //!
 //! The container's main process is root without any capability, only to keep it running; whatever is run in it is run as
 //! [`USER`], which cannot end that process. The two volumes are tmpfs, so that the engine enforces their size, and owned by
-//! that user; what is in them counts as the container's memory.
+//! that user; what is written in them counts as the container's memory.
+//!
+//! The memory limit is that of the spec, for programs and files together, without swap. A container whose files fill it
+//! could not even start the program that removes one; so the volumes leave a part of it to programs, even where that makes
+//! them smaller than what was asked for.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use bollard::models::{
     ContainerCreateBody, ContainerUpdateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount,
-    MountTmpfsOptions, MountType, MountVolumeOptions, MountVolumeOptionsDriverConfig,
+    MountBindOptions, MountBindOptionsPropagationEnum, MountTmpfsOptions, MountType, MountVolumeOptions,
+    MountVolumeOptionsDriverConfig,
 };
 use dormouse_core::Access;
 use dormouse_core::sandbox::SandboxSpec;
@@ -23,8 +28,13 @@ pub(crate) const USER: &str = "65534:65534";
 pub(crate) const WORKSPACE: &str = "/workspace";
 /// The folder of files that nobody misses.
 pub(crate) const TMP: &str = "/tmp";
-/// Names in `/tmp`.
-pub(crate) const TMP_FILES: u64 = 20_000;
+/// Most names in `/tmp`; a small one has one for each of these bytes.
+const TMP_FILES: u64 = 20_000;
+const BYTES_A_NAME: u64 = 2_048;
+/// Bytes of `/dev/shm`, at most.
+const SHARED: u64 = 16 << 20;
+/// Bytes of the memory limit that no file can take, at most a quarter of it.
+const PROGRAMS: u64 = 32 << 20;
 /// Keeps a container running. Which of the two there is depends on the image.
 const KEEP: &str = "sleep infinity || tail -f /dev/null";
 /// Bytes of what covers a volume that an image declares.
@@ -47,20 +57,24 @@ impl Size {
     }
 
     /// Whether one container can become the other while it runs: its volumes cannot change.
-    pub(crate) fn can_become(&self, other: &Self) -> bool {
-        (self.disk, self.files) == (other.disk, other.files)
+    pub(crate) fn can_become(&self, other: &Self, settings: &Settings) -> bool {
+        (self.volumes(settings), self.files) == (other.volumes(settings), other.files)
     }
 
-    /// All that the container may have in memory.
-    fn memory(&self, settings: &Settings) -> i64 {
-        signed(self.memory.saturating_add(self.disk).saturating_add(settings.tmp))
+    /// How large its volumes are: together less than its memory.
+    pub(crate) fn volumes(&self, settings: &Settings) -> Volumes {
+        let tmp = settings.tmp.min(self.memory / 4);
+        let shared = SHARED.min(self.memory / 8);
+        let programs = PROGRAMS.min(self.memory / 4);
+        let rest = self.memory.saturating_sub(tmp.saturating_add(shared).saturating_add(programs));
+        Volumes { workspace: self.disk.min(rest), tmp, shared }
     }
 
     /// The same as a change of a container that runs.
-    pub(crate) fn update(&self, settings: &Settings) -> ContainerUpdateBody {
+    pub(crate) fn update(&self) -> ContainerUpdateBody {
         ContainerUpdateBody {
-            memory: Some(self.memory(settings)),
-            memory_swap: Some(self.memory(settings)),
+            memory: Some(signed(self.memory)),
+            memory_swap: Some(signed(self.memory)),
             nano_cpus: Some(i64::from(self.cpu_millis) * 1_000_000),
             pids_limit: Some(self.pids()),
             ..ContainerUpdateBody::default()
@@ -73,8 +87,36 @@ impl Size {
     }
 }
 
+/// Bytes of what lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Volumes {
+    /// `/workspace`.
+    pub(crate) workspace: u64,
+    /// `/tmp`.
+    pub(crate) tmp: u64,
+    /// `/dev/shm`.
+    pub(crate) shared: u64,
+}
+
 /// A folder of the host, checked.
-pub(crate) type Bind = (PathBuf, String, Access);
+#[derive(Clone, Debug)]
+pub(crate) struct Bind {
+    pub(crate) source: PathBuf,
+    pub(crate) target: String,
+    pub(crate) access: Access,
+    pub(crate) below: Below,
+}
+
+/// What comes with a folder of the file systems that are mounted below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Below {
+    /// All, as they are.
+    AsItIs,
+    /// All, read-only, or the engine refuses.
+    ReadOnly,
+    /// None: there were none when it was looked at, and one that is mounted since then is left out.
+    Nothing,
+}
 
 /// The request that creates a container.
 pub(crate) fn body(
@@ -84,9 +126,10 @@ pub(crate) fn body(
     size: &Size,
     binds: &[Bind],
 ) -> ContainerCreateBody {
+    let volumes = size.volumes(settings);
     let mut mounts = vec![
-        volume(WORKSPACE, size.disk, u64::from(size.files), labels),
-        volume(TMP, settings.tmp, TMP_FILES, labels),
+        volume(WORKSPACE, volumes.workspace, u64::from(size.files), labels),
+        volume(TMP, volumes.tmp, TMP_FILES.min(volumes.tmp / BYTES_A_NAME), labels),
     ];
     mounts.extend(binds.iter().map(bind));
     let covered = |path: &&String| mounts.iter().all(|mount| mount.target.as_deref() != Some(path.as_str()));
@@ -107,8 +150,9 @@ pub(crate) fn body(
         host_config: Some(HostConfig {
             network_mode: Some("none".into()),
             mounts: Some(mounts),
-            memory: Some(size.memory(settings)),
-            memory_swap: Some(size.memory(settings)),
+            memory: Some(signed(size.memory)),
+            memory_swap: Some(signed(size.memory)),
+            shm_size: Some(signed(volumes.shared)),
             nano_cpus: Some(i64::from(size.cpu_millis) * 1_000_000),
             pids_limit: Some(size.pids()),
             readonly_rootfs: Some(true),
@@ -127,7 +171,7 @@ pub(crate) fn hardened(settings: &Settings) -> HostConfig {
         privileged: Some(false),
         init: Some(true),
         ipc_mode: Some("private".into()),
-        shm_size: Some(16 << 20),
+        shm_size: Some(signed(SHARED)),
         log_config: Some(HostConfigLogConfig { typ: Some("none".into()), config: None }),
         runtime: settings.runtime.clone(),
         ..HostConfig::default()
@@ -162,12 +206,19 @@ fn volume(target: &str, bytes: u64, files: u64, labels: &HashMap<String, String>
     }
 }
 
-pub(crate) fn bind((source, target, access): &Bind) -> Mount {
+pub(crate) fn bind(bind: &Bind) -> Mount {
     Mount {
-        source: source.to_str().map(str::to_owned),
-        target: Some(target.clone()),
+        source: bind.source.to_str().map(str::to_owned),
+        target: Some(bind.target.clone()),
         typ: Some(MountType::BIND),
-        read_only: Some(*access == Access::ReadOnly),
+        read_only: Some(bind.access == Access::ReadOnly),
+        bind_options: Some(MountBindOptions {
+            // What the host mounts later stays out.
+            propagation: Some(MountBindOptionsPropagationEnum::RPRIVATE),
+            non_recursive: (bind.below == Below::Nothing).then_some(true),
+            read_only_force_recursive: (bind.below == Below::ReadOnly).then_some(true),
+            ..MountBindOptions::default()
+        }),
         ..Mount::default()
     }
 }
@@ -189,4 +240,28 @@ fn cover(path: &str) -> Mount {
 /// A number as the engine takes it.
 pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn con_24_the_volumes_leave_a_part_of_the_memory_to_programs() {
+        let settings = Settings::default();
+        let mib = |bytes: u64| bytes >> 20;
+        for (memory, disk, workspace, tmp) in [
+            (2048, 256, 256, 64),
+            (512, 256, 256, 64),
+            (64, 256, 24, 16),
+            (64, 16, 16, 16),
+            (2048, 4096, 1936, 64),
+        ] {
+            let size = Size { memory: memory << 20, disk: disk << 20, files: 1, cpu_millis: 1, processes: 8 };
+            let volumes = size.volumes(&settings);
+            assert_eq!((mib(volumes.workspace), mib(volumes.tmp)), (workspace, tmp), "{memory} {disk}");
+            let all = volumes.workspace + volumes.tmp + volumes.shared;
+            assert!(all + (16 << 20) <= size.memory, "{memory} {disk}");
+        }
+    }
 }

@@ -117,7 +117,7 @@ impl Engine {
 }
 
 /// The same error once more.
-fn again(error: &Error) -> Error {
+pub(crate) fn again(error: &Error) -> Error {
     let copy = Error::new(error.code(), error.message());
     match error.hint() {
         Some(hint) => copy.with_hint(hint),
@@ -148,7 +148,7 @@ pub(crate) fn wrong(what: &str, fault: Fault) -> Error {
             let message: String = message.chars().filter(|c| !c.is_control()).take(300).collect();
             if message.contains("no space left on device") {
                 return Error::new(ErrorCode::LimitDisk, "the sandbox's files have no space left")
-                    .with_hint("remove files, or make a sandbox with more disk");
+                    .with_hint("remove files, or make a sandbox with more disk, and memory for it");
             }
             return Error::new(
                 ErrorCode::ProviderUnavailable,

@@ -1,7 +1,7 @@
 //! Programs in a container that runs: an argument vector, both streams apart and bounded, the exit status.
 //!
-//! Owns: the exchange with the engine. Does not own: time limits, which drop the future, and what then goes on running in
-//! the container ([`crate::sweep`]).
+//! Owns: the exchange with the engine, and that what was begun to be started is started before it can be ended. Does not own:
+//! time limits, which drop the future, and what then goes on running in the container ([`crate::sweep`]).
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,14 +9,19 @@ use std::time::Duration;
 
 use bollard::container::LogOutput;
 use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
+use bytes::Bytes;
 use dormouse_core::{Captured, OutputSink, Result, Stream};
 use futures::StreamExt as _;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
+use tokio::time::timeout;
 use tokio_util::io::StreamReader;
 
 use crate::container::USER;
 use crate::engine::{Engine, unavailable, wrong};
 use crate::line::Marks;
+use crate::provider::Inner;
+use crate::room::{KILLED, NOT_STARTED};
 
 /// What a program reads.
 pub(crate) type Input = Pin<Box<dyn AsyncWrite + Send>>;
@@ -32,6 +37,26 @@ const ASK_AGAIN: Duration = Duration::from_millis(20);
 /// Without output for this long after its end, what a line left running has its streams.
 const QUIET: Duration = Duration::from_millis(60);
 
+/// How long a start waits for the program to say that it runs, and how much it hears until then.
+const BEGUN_WITHIN: Duration = Duration::from_secs(5);
+const BEGUN_PIECES: usize = 16;
+
+/// The starts that are under way in a container. The engine accepts a start before the program runs, so a caller who gives up
+/// in between would leave one that begins after everything was ended: a sweep waits until no start is under way.
+#[derive(Clone, Default)]
+pub(crate) struct Starts(Arc<RwLock<()>>);
+
+impl Starts {
+    async fn enter(&self) -> OwnedRwLockReadGuard<()> {
+        self.0.clone().read_owned().await
+    }
+
+    /// Waits until what was begun to be started runs.
+    pub(crate) async fn settled(&self) {
+        drop(self.0.write().await);
+    }
+}
+
 /// A program that is to be run.
 #[derive(Default)]
 pub(crate) struct Exec {
@@ -42,13 +67,15 @@ pub(crate) struct Exec {
     /// The folder it starts in; none: the container's.
     pub(crate) directory: Option<String>,
     /// All of its standard input.
-    pub(crate) input: Vec<u8>,
+    pub(crate) input: Bytes,
     /// Bytes kept of each stream.
     pub(crate) most: u64,
     /// Who hears what it writes.
     pub(crate) sink: Option<Arc<dyn OutputSink>>,
     /// The marks by which a line's wrapper says how it goes, if it is a line.
     pub(crate) marks: Option<Marks>,
+    /// The starts that a sweep waits for, if a sweep may have to end it.
+    pub(crate) starts: Option<Starts>,
 }
 
 /// The beginning of what was written to a stream.
@@ -91,15 +118,27 @@ pub(crate) struct Written {
     pub(crate) marks: Option<Marks>,
 }
 
+impl Written {
+    /// Whether it may be that there was no memory for it: it was killed, or did not begin.
+    pub(crate) fn was_kept_out(&self) -> bool {
+        matches!(self.code, Some(KILLED | NOT_STARTED))
+    }
+}
+
 /// Runs a program to its end, and notes in `written` what it does. Dropping the future leaves it running.
 ///
 /// # Errors
 /// `provider_unavailable`.
-pub(crate) async fn run(engine: &Engine, container: &str, exec: Exec, written: &mut Written) -> Result<()> {
+pub(crate) async fn run(
+    inner: &Arc<Inner>,
+    container: &str,
+    exec: Exec,
+    written: &mut Written,
+) -> Result<()> {
     let (most, sink) = (exec.most, exec.sink.clone());
     written.marks = exec.marks.clone();
     let stdin = exec.input.clone();
-    let (id, mut output, mut input) = start(engine, container, exec, !stdin.is_empty()).await?;
+    let (id, mut output, mut input) = start(inner, container, exec, !stdin.is_empty()).await?;
     let feed = async {
         if !stdin.is_empty() {
             // A program that does not read to the end is no fault of ours.
@@ -139,7 +178,7 @@ pub(crate) async fn run(engine: &Engine, container: &str, exec: Exec, written: &
             return Ok(());
         }
     }
-    written.code = Some(status(engine, &id).await?);
+    written.code = Some(status(&inner.engine, &id).await?);
     Ok(())
 }
 
@@ -148,9 +187,9 @@ pub(crate) async fn run(engine: &Engine, container: &str, exec: Exec, written: &
 ///
 /// # Errors
 /// `provider_unavailable`.
-pub(crate) async fn attach(engine: &Engine, container: &str, mut exec: Exec) -> Result<(Input, Reader)> {
-    let mut marks = exec.marks.take();
-    let (_, output, input) = start(engine, container, exec, true).await?;
+pub(crate) async fn attach(inner: &Arc<Inner>, container: &str, exec: Exec) -> Result<(Input, Reader)> {
+    let mut marks = exec.marks.clone();
+    let (_, output, input) = start(inner, container, exec, true).await?;
     let stdout = output.filter_map(move |item| {
         let piece = match item {
             Ok(LogOutput::StdOut { message } | LogOutput::Console { message }) => Some(Ok(message)),
@@ -168,8 +207,54 @@ pub(crate) async fn attach(engine: &Engine, container: &str, mut exec: Exec) -> 
     Ok((input, Box::pin(StreamReader::new(stdout))))
 }
 
-/// Creates a program and attaches to it: its number, what it writes, what it reads.
-async fn start(engine: &Engine, container: &str, exec: Exec, input: bool) -> Result<(String, Output, Input)> {
+/// Creates a program and attaches to it: its number, what it writes, what it reads. Goes to its end also when the caller
+/// gives up.
+async fn start(
+    inner: &Arc<Inner>,
+    container: &str,
+    exec: Exec,
+    input: bool,
+) -> Result<(String, Output, Input)> {
+    let under_way = match &exec.starts {
+        Some(starts) => Some(starts.enter().await),
+        None => None,
+    };
+    let (own, container) = (inner.clone(), container.to_owned());
+    let starting = async move {
+        let marks = exec.marks.clone();
+        let (id, output, input) = create(&own.engine, &container, exec, input).await?;
+        let output = match marks {
+            Some(marks) => begun(output, marks).await,
+            None => output,
+        };
+        drop(under_way);
+        Ok((id, output, input))
+    };
+    inner.finish(starting).await
+}
+
+/// Waits until a program that says so runs, or has ended. What is heard meanwhile is heard again.
+async fn begun(mut output: Output, mut marks: Marks) -> Output {
+    let mut heard = Vec::new();
+    let hear = async {
+        while marks.begin.is_none() && heard.len() < BEGUN_PIECES {
+            let Some(item) = output.next().await else { break };
+            if let Ok(LogOutput::StdErr { message }) = &item {
+                let _own = marks.read(message);
+            }
+            heard.push(item);
+        }
+    };
+    let _in_time = timeout(BEGUN_WITHIN, hear).await;
+    Box::pin(futures::stream::iter(heard).chain(output))
+}
+
+async fn create(
+    engine: &Engine,
+    container: &str,
+    exec: Exec,
+    input: bool,
+) -> Result<(String, Output, Input)> {
     let docker = engine.docker().await?;
     let what = "start a program in a container";
     let create = CreateExecOptions {

@@ -69,9 +69,14 @@ impl DockerMachine {
         self.settle().await?;
         let words = ["sh", "-c", script, "dormouse", path.as_str()];
         let argv = words.iter().chain(rest).map(|word| (*word).to_owned()).collect();
-        let written = self.room.run_bounded(argv, input, most).await?;
+        // What only reads and removes has to go on where the memory is full, and can be run twice.
+        let written = match [READ, LIST, REMOVE, STAT].contains(&script) {
+            true => self.room.insist(argv, input, most).await?,
+            false => self.room.run_bounded(argv, input.into(), most).await?,
+        };
         match written.code {
             Some(0) => Ok(written),
+            _ if written.was_kept_out() && self.room.is_full().await => Err(self.out_of_memory()),
             code => Err(refused(path, code.unwrap_or(-1), &written.stderr.text())),
         }
     }
@@ -105,7 +110,7 @@ fn refused(path: &GuestPath, code: i64, said: &str) -> Error {
     }
     if has("No space left") || has("File too large") {
         return error(ErrorCode::LimitDisk, "the sandbox's files have no space left")
-            .with_hint("remove files, or make a sandbox with more disk");
+            .with_hint("remove files, or make a sandbox with more disk, and memory for it");
     }
     if has("File exists") || has("Not a directory") {
         return error(ErrorCode::InvalidState, "a file is in the way");

@@ -15,8 +15,9 @@ use crate::container::WORKSPACE;
 use crate::exec::{self, Exec};
 use crate::kernel::{self, Kernel, Reply};
 use crate::line::{self, Marks};
-use crate::machine::{DockerMachine, Session};
+use crate::machine::DockerMachine;
 use crate::reap::random;
+use crate::running::{Running, Session};
 
 /// The interpreters that run.
 #[derive(Default)]
@@ -25,7 +26,13 @@ pub(crate) struct Interpreters(BTreeMap<Language, Interpreter>);
 struct Interpreter {
     kernel: Kernel,
     /// Keeps it from being swept.
-    _session: Session,
+    session: Session,
+}
+
+/// An interpreter that is in the middle of a call. Dropped there, it is let go of, and a sweep ends it with all it started.
+struct Busy {
+    kernel: Kernel,
+    running: Running,
 }
 
 impl Interpreters {
@@ -55,15 +62,13 @@ impl DockerMachine {
         request.grants.environment = self.spec.environment.clone();
         request.grants.directory = Some(GuestPath::parse(WORKSPACE)?);
         let wall = request.limits.wall;
-        let mut reply = {
-            let interpreter = self.interpreter(&language).await?;
-            interpreter.kernel.eval_from(&request, begin).await
-        };
+        let mut busy = self.interpreter(&language).await?;
+        let mut reply = busy.kernel.eval_from(&request, begin).await;
         if let Ok(reply) = &mut reply {
             self.explain(reply).await?;
             tracing::trace!(%language, ?wall, "a snippet ended");
         }
-        let recovery = self.drop_broken(&language);
+        let recovery = self.give_back(&language, busy);
         reply.map(|reply| outcome(reply, begin, recovery))
     }
 
@@ -76,11 +81,12 @@ impl DockerMachine {
         with: (&Limits, &Bounds),
     ) -> Result<Outcome> {
         let begin = Instant::now();
-        let mut reply = self.interpreter(language).await?.kernel.get(name, query, with).await;
+        let mut busy = self.interpreter(language).await?;
+        let mut reply = busy.kernel.get(name, query, with).await;
         if let Ok(reply) = &mut reply {
             self.explain(reply).await?;
         }
-        let recovery = self.drop_broken(language);
+        let recovery = self.give_back(language, busy);
         reply.map(|reply| outcome(reply, begin, recovery))
     }
 
@@ -92,70 +98,72 @@ impl DockerMachine {
         json: &str,
         limits: &Limits,
     ) -> Result<()> {
-        let bound = self.interpreter(language).await?.kernel.set(name, json, limits).await;
-        self.drop_broken(language);
+        let mut busy = self.interpreter(language).await?;
+        let bound = busy.kernel.set(name, json, limits).await;
+        self.give_back(language, busy);
         bound
     }
 
     /// The globals of an interpreter that runs.
     pub(crate) async fn globals(&mut self, language: &Language, limits: &Limits) -> Result<Vec<Variable>> {
-        let Some(interpreter) = self.interpreters.0.get_mut(language) else { return Ok(Vec::new()) };
-        let listed = interpreter.kernel.variables(limits, &Bounds::MAX).await;
-        self.drop_broken(language);
+        let Some(interpreter) = self.interpreters.0.remove(language) else { return Ok(Vec::new()) };
+        let mut busy = self.busy(interpreter);
+        let listed = busy.kernel.variables(limits, &Bounds::MAX).await;
+        self.give_back(language, busy);
         listed
     }
 
-    /// The interpreter of a language, started if it does not run.
-    async fn interpreter(&mut self, language: &Language) -> Result<&mut Interpreter> {
-        if self.interpreters.0.get(language).is_some_and(|one| !one.kernel.is_whole()) {
-            // A call of it was dropped.
-            self.drop_broken(language);
-            self.settle().await?;
+    /// The interpreter of a language, started if it does not run, for one call.
+    async fn interpreter(&mut self, language: &Language) -> Result<Busy> {
+        match self.interpreters.0.remove(language) {
+            Some(interpreter) => Ok(self.busy(interpreter)),
+            None => self.start_interpreter(language).await,
         }
-        if !self.interpreters.0.contains_key(language) {
-            let started = self.start_interpreter(language).await?;
-            self.interpreters.0.insert(language.clone(), started);
-        }
-        self.interpreters.0.get_mut(language).ok_or_else(|| missing(language, &self.room.image.reference))
     }
 
-    async fn start_interpreter(&mut self, language: &Language) -> Result<Interpreter> {
+    fn busy(&self, interpreter: Interpreter) -> Busy {
+        let Interpreter { kernel, session } = interpreter;
+        Busy { kernel, running: Running::new(&self.room, &self.sessions, &self.sweeping, session) }
+    }
+
+    async fn start_interpreter(&mut self, language: &Language) -> Result<Busy> {
         let argv = kernel::argv(language)
             .filter(|argv| argv.first().is_some_and(|program| self.room.tools.contains(program.as_str())));
         let argv = argv.ok_or_else(|| missing(language, &self.room.image.reference))?;
-        let session = self.sessions.enter();
         let mark = random()?;
+        let session = self.sessions.enter();
         let variables = self.spec.environment.iter();
         let exec = Exec {
             argv: line::kept(&mark, argv),
             environment: variables.map(|(name, value)| format!("{name}={value}")).collect(),
             directory: Some(WORKSPACE.into()),
             marks: Some(Marks::new(mark, session.number.clone())),
+            starts: Some(self.sessions.starts.clone()),
             ..Exec::default()
         };
-        let attached = exec::attach(&self.room.inner.engine, &self.room.id, exec).await;
-        let started = match attached {
+        // Dropped or failed from here on, what was started is ended.
+        let running = Running::new(&self.room, &self.sessions, &self.sweeping, session);
+        let started = match exec::attach(&self.room.inner, &self.room.id, exec).await {
             Ok((input, output)) => Kernel::start(language, input, output).await,
             Err(error) => Err(error),
         };
         match started {
-            Ok(kernel) => Ok(Interpreter { kernel, _session: session }),
-            Err(error) => {
-                drop(session);
-                self.sweeping.begin(&self.room, &self.sessions);
-                Err(error)
-            }
+            Ok(kernel) => Ok(Busy { kernel, running }),
+            Err(_) if self.room.is_full().await => Err(self.out_of_memory()),
+            Err(error) => Err(error),
         }
     }
 
-    /// Lets go of an interpreter that takes no more calls, and ends what it left running.
-    fn drop_broken(&mut self, language: &Language) -> Option<Recovery> {
-        if self.interpreters.0.get(language).is_none_or(|one| one.kernel.is_whole()) {
-            return None;
+    /// Keeps an interpreter for its next call. One that takes no more calls is let go of, and what it left running is ended.
+    fn give_back(&mut self, language: &Language, busy: Busy) -> Option<Recovery> {
+        if !busy.kernel.is_whole() {
+            return Some(Recovery::Fresh);
         }
-        self.interpreters.0.remove(language);
-        self.sweeping.begin(&self.room, &self.sessions);
-        Some(Recovery::Fresh)
+        let Busy { kernel, running } = busy;
+        if let Some(session) = running.done() {
+            self.interpreters.0.insert(language.clone(), Interpreter { kernel, session });
+        }
+        None
     }
 
     /// Says that it was the memory limit, where that is why an interpreter ended.

@@ -7,9 +7,9 @@
 //! | step | room |
 //! | --- | --- |
 //! | what the operator allows | [`settings`], [`image`] (which images), [`mount`] (which folders of the host) |
-//! | the engine | [`engine`] (is it there, how long it may take), [`reap`] (what is ours), [`watch`] (what ended by itself) |
-//! | a container | [`container`] (what is created), [`room`] (one that runs), [`pool`] (those that wait) |
-//! | in a container | [`exec`] (programs), [`mod@line`] (command lines), [`sweep`] (their end), [`files`] (single files) |
+//! | the engine | [`engine`] (is it there, how long it may take), [`reap`] (what is ours), [`leftovers`] (what is to be removed yet), [`watch`] (what ended by itself) |
+//! | a container | [`container`] (what is created), [`room`] (one that runs), [`memory`] (its limit), [`pool`] (those that wait) |
+//! | in a container | [`exec`] (programs), [`mod@line`] (command lines), [`running`] and [`sweep`] (their end), [`files`] (single files) |
 //! | interpreters | [`interpreters`] (which are kept), [`kernel`] (one of them) |
 //! | files as a whole | [`archive`] (tar and tree), [`snapshot`] (the saved form) |
 //! | the ports | [`provider`], [`machine`], [`commands`], [`programs`] (single commands of another provider) |
@@ -24,8 +24,10 @@ mod files;
 mod image;
 mod interpreters;
 pub mod kernel;
+mod leftovers;
 mod line;
 mod machine;
+mod memory;
 mod mount;
 mod pool;
 mod programs;
@@ -33,6 +35,7 @@ mod provider;
 mod published;
 mod reap;
 mod room;
+mod running;
 mod settings;
 mod snapshot;
 mod sweep;

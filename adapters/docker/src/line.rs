@@ -17,6 +17,7 @@ pub(crate) const STATE: &str = "/tmp/.dormouse";
 
 /// `$1` the line, `$2` the mark, `$3` a folder for this line alone or nothing, `$4` whether what it changes is kept.
 ///
+/// Where memory is short the kernel is to kill what a line runs rather than what keeps the container.
 /// Descriptor 9 is standard error as it was: a line may redirect its own. The counter of kills is read by builtins alone, in
 /// control groups of version 1 or 2.
 const WRAPPER: &str = r#"
@@ -44,6 +45,7 @@ __dm_end() {
   exit "$__dm_code"
 }
 exec 9>&2
+{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null
 __dm_line=$1 __dm_mark=$2 __dm_own=$3 __dm_keep=$4
 __dm_kills
 printf '\036%s begin %s %s\n' "$__dm_mark" "$$" "$__dm_n" >&9
@@ -76,7 +78,7 @@ pub(crate) fn argv(bash: bool, line: &str, mark: &str, folder: Option<&str>, kee
 }
 
 /// Says its session as a line does, and becomes the program that follows the mark.
-const KEPT: &str = r#"printf '\036%s begin %s -1\n' "$1" "$$" >&2; shift; exec "$@""#;
+const KEPT: &str = r#"{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null; printf '\036%s begin %s -1\n' "$1" "$$" >&2; shift; exec "$@""#;
 
 /// A program that is to live on.
 pub(crate) fn kept(mark: &str, argv: Vec<String>) -> Vec<String> {

@@ -1,28 +1,24 @@
 //! A sandbox that is awake: a container, its files, what runs in it.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{Executed, Files, Include, Job, Machine, SandboxSpec, Snapshot, Variable};
 use dormouse_core::{Bounds, Error, ErrorCode, EvalRequest, Language, Limits, Outcome, Programs, Result};
 use dormouse_files::{Quota, Tree};
-use tokio::task::JoinHandle;
 
 use crate::archive;
-use crate::container::{Bind, Size};
+use crate::container::Size;
 use crate::engine::unavailable;
 use crate::interpreters::Interpreters;
 use crate::mount;
 use crate::pool::Pool;
 use crate::provider::{Inner, check_include};
 use crate::room::Room;
+use crate::running::{Sessions, Sweeping};
 use crate::snapshot::{self, DockerSnapshot};
 
-/// How long a sweep waits for what is just starting to say which session it is.
-const STARTING: Duration = Duration::from_millis(500);
 /// Folders of a tree, from its root down.
 const DEPTH: u32 = 1_024;
 
@@ -40,79 +36,6 @@ pub(crate) struct DockerMachine {
     base: Tree,
     /// Whether nothing was done in it yet.
     fresh: bool,
-}
-
-/// The sessions of what is to live on in a container; 0 is one that has not said which it is.
-#[derive(Clone, Default)]
-pub(crate) struct Sessions(Arc<Mutex<HashMap<u64, Arc<AtomicU32>>>>);
-
-impl Sessions {
-    /// One more, until the answer is dropped.
-    pub(crate) fn enter(&self) -> Session {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = all.keys().max().map_or(0, |last| last + 1);
-        let number = Arc::new(AtomicU32::new(0));
-        all.insert(key, number.clone());
-        Session { all: self.clone(), key, number }
-    }
-
-    /// All of them, once they are known or had time enough to be.
-    async fn known(&self) -> Vec<u32> {
-        let until = tokio::time::Instant::now() + STARTING;
-        loop {
-            let all: Vec<u32> = {
-                let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                all.values().map(|number| number.load(Ordering::Acquire)).collect()
-            };
-            if !all.contains(&0) || tokio::time::Instant::now() >= until {
-                return all.into_iter().filter(|number| *number != 0).collect();
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
-}
-
-/// One that lives on.
-pub(crate) struct Session {
-    all: Sessions,
-    key: u64,
-    /// Its number, as soon as it is known.
-    pub(crate) number: Arc<AtomicU32>,
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
-    }
-}
-
-/// The sweep that goes on, which the next call waits for.
-#[derive(Clone, Default)]
-pub(crate) struct Sweeping(Arc<Mutex<Option<JoinHandle<Result<()>>>>>);
-
-impl Sweeping {
-    /// Begins one, after the one that goes on.
-    pub(crate) fn begin(&self, room: &Arc<Room>, sessions: &Sessions) {
-        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (before, room, sessions) = (slot.take(), room.clone(), sessions.clone());
-        *slot = room.inner.clone().spawn(async move {
-            if let Some(before) = before {
-                let _swept = before.await;
-            }
-            room.sweep(&sessions.known().await).await
-        });
-    }
-
-    /// Waits for its end.
-    async fn end(&self) -> Result<()> {
-        let sweeping = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match sweeping {
-            Some(sweeping) => {
-                sweeping.await.map_err(|error| Error::internal("a sweep did not come to its end", error))?
-            }
-            None => Ok(()),
-        }
-    }
 }
 
 impl DockerMachine {
@@ -153,7 +76,10 @@ impl DockerMachine {
                 .with_hint("call again: the sandbox goes on from what was saved last"));
         }
         match swept {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.room.lower().await;
+                Ok(())
+            }
             Err(error) => {
                 tracing::warn!(container = self.room.id, %error, "a sandbox moves to another container");
                 self.move_out().await
@@ -185,10 +111,7 @@ impl DockerMachine {
 /// A container for a sandbox.
 async fn claim(inner: &Arc<Inner>, spec: &SandboxSpec) -> Result<Room> {
     let image = inner.images.find(&inner.engine, &inner.settings, spec.image.as_deref()).await?;
-    let bind = |asked: &dormouse_core::sandbox::SpecMount| -> Result<Bind> {
-        Ok((mount::source(asked, &inner.settings.roots)?, asked.target.as_str().to_owned(), asked.access))
-    };
-    let binds: Vec<Bind> = spec.mounts.iter().map(bind).collect::<Result<_>>()?;
+    let binds = mount::binds(inner, &spec.mounts).await?;
     Pool::claim(inner, &image, Size::of(spec), binds, spec.warm_pool).await
 }
 

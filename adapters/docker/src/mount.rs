@@ -1,14 +1,96 @@
 //! Which folders of the host a container may be given.
 //!
-//! Owns: the operator's roots, and that they are compared after links are resolved. Does not own: the mount itself.
+//! Owns: the operator's roots, that they are compared after links are resolved, and that a folder which is only to be read is
+//! so with the file systems that are mounted below it. Does not own: the mount itself.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use dormouse_core::sandbox::SpecMount;
-use dormouse_core::{Error, ErrorCode, Result, keys};
+use dormouse_core::{Access, Error, ErrorCode, Result, keys};
+
+use crate::container::{Below, Bind};
+use crate::provider::Inner;
 
 /// Folders of the host that no root makes mountable, nor what lies below them.
 const NEVER: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/var/run"];
+
+/// The file systems that this process sees.
+const MOUNTS: &str = "/proc/self/mountinfo";
+/// The first version of the engine's interface that makes all below a mount read-only, or refuses.
+const RECURSIVE: (usize, usize) = (1, 44);
+
+/// What the engine is asked to mount.
+///
+/// # Errors
+/// As [`source`]; `path_denied` for a folder that is only to be read, with file systems mounted below it that the engine
+/// would leave writable; `provider_unavailable`.
+pub(crate) async fn binds(inner: &Inner, mounts: &[SpecMount]) -> Result<Vec<Bind>> {
+    let mut binds = Vec::new();
+    for mount in mounts {
+        let source = source(mount, &inner.settings.roots)?;
+        let below = match mount.access {
+            Access::ReadWrite => Below::AsItIs,
+            Access::ReadOnly if !has_mounts_below(&source, MOUNTS.as_ref()) => Below::Nothing,
+            Access::ReadOnly => {
+                let version = inner.engine.docker().await?.client_version();
+                below((version.major_version, version.minor_version), mount)?
+            }
+        };
+        binds.push(Bind { source, target: mount.target.as_str().to_owned(), access: mount.access, below });
+    }
+    Ok(binds)
+}
+
+/// What comes of the file systems below a folder that is only to be read, at an engine of a version.
+fn below(version: (usize, usize), mount: &SpecMount) -> Result<Below> {
+    if version >= RECURSIVE {
+        return Ok(Below::ReadOnly);
+    }
+    let shown = mount.source.display();
+    Err(Error::new(
+        ErrorCode::PathDenied,
+        format!(
+            "`{shown}` cannot be mounted read-only: another file system is mounted below it, and this engine would leave \
+             that writable"
+        ),
+    )
+    .with_hint("mount folders without file systems below them, or use an engine of version 25 or later"))
+}
+
+/// Whether a file system is mounted below a folder. Where it cannot be told there is none to be seen.
+fn has_mounts_below(folder: &Path, mounts: &Path) -> bool {
+    let Ok(text) = std::fs::read(mounts) else { return false };
+    text.split(|byte| *byte == b'\n').any(|line| {
+        let point = line.split(|byte| *byte == b' ').nth(4).map(unescaped);
+        point.is_some_and(|point| {
+            let point = Path::new(OsStr::from_bytes(&point));
+            point != folder && point.starts_with(folder)
+        })
+    })
+}
+
+/// A path as the kernel lists it: space, tab, line break and backslash are three octal digits.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match (first, escaped) {
+            (b'\\', Some(byte)) => {
+                bytes.push(byte);
+                rest = after.get(3..).unwrap_or_default();
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    bytes
+}
 
 /// The folder on the host that a mount really means.
 ///
@@ -100,5 +182,34 @@ mod tests {
             source(&mount(Path::new("/proc"), "/d"), &["/".into()]).unwrap_err().code(),
             ErrorCode::PathDenied
         );
+    }
+
+    #[test]
+    fn a_file_system_below_a_folder_is_found_whatever_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("mountinfo");
+        let line = |point: &str| format!("36 35 98:0 / {point} rw,noatime master:1 - ext4 /dev/root rw\n");
+        std::fs::write(&list, line("/") + &line("/data") + &line("/data2") + &line(r"/a\040b/c\134d/e"))
+            .unwrap();
+        for (path, found) in [
+            ("/data", false),
+            ("/dat", false),
+            ("/data/x", false),
+            ("/a b", true),
+            (r"/a b/c\d", true),
+            (r"/a b/c\d/e", false),
+            (r"/a b/c", false),
+        ] {
+            assert_eq!(has_mounts_below(Path::new(path), &list), found, "{path}");
+        }
+        assert!(has_mounts_below(Path::new("/"), Path::new(MOUNTS)));
+    }
+
+    #[test]
+    fn con_21_an_old_engine_is_not_asked_to_mount_what_it_would_leave_writable() {
+        let asked = mount(Path::new("/data"), "/data");
+        assert_eq!(below((1, 43), &asked).unwrap_err().code(), ErrorCode::PathDenied);
+        assert_eq!(below((1, 44), &asked).unwrap(), Below::ReadOnly);
+        assert_eq!(below((2, 0), &asked).unwrap(), Below::ReadOnly);
     }
 }

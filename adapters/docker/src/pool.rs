@@ -13,6 +13,7 @@ use crate::container::{Bind, Size};
 use crate::image::Image;
 use crate::provider::Inner;
 use crate::room::Room;
+use crate::settings::Settings;
 
 /// Most kinds that are kept; the one that was asked for least lately goes first.
 const KINDS: usize = 4;
@@ -33,8 +34,8 @@ struct Kind {
 }
 
 impl Kind {
-    fn is_of(&self, image: &Image, size: &Size) -> bool {
-        self.image.id == image.id && self.size.can_become(size)
+    fn is_of(&self, image: &Image, size: &Size, settings: &Settings) -> bool {
+        self.image.id == image.id && self.size.can_become(size, settings)
     }
 }
 
@@ -62,7 +63,7 @@ impl Pool {
             }
             return Room::start(inner, image, size, binds).await;
         }
-        while let Some(mut room) = inner.pool.take(image, size) {
+        while let Some(mut room) = inner.pool.take(inner, image, size) {
             Self::refill(inner);
             if !room.is_gone() && room.resize(size).await.is_ok() {
                 return Ok(room);
@@ -78,9 +79,9 @@ impl Pool {
     }
 
     /// Takes one that waits, and notes that its kind is asked for.
-    fn take(&self, image: &Arc<Image>, size: Size) -> Option<Room> {
+    fn take(&self, inner: &Inner, image: &Arc<Image>, size: Size) -> Option<Room> {
         let mut kinds = self.kinds();
-        let mut kind = match kinds.iter().position(|kind| kind.is_of(image, &size)) {
+        let mut kind = match kinds.iter().position(|kind| kind.is_of(image, &size, &inner.settings)) {
             Some(at) => kinds.remove(at),
             None => Kind { image: image.clone(), size, waiting: VecDeque::new(), coming: 0 },
         };
@@ -111,7 +112,9 @@ impl Pool {
 
     fn came(&self, inner: &Inner, image: &Image, size: &Size, started: Result<Room>) {
         let mut kinds = self.kinds();
-        let Some(kind) = kinds.iter_mut().find(|kind| kind.is_of(image, size)) else { return };
+        let Some(kind) = kinds.iter_mut().find(|kind| kind.is_of(image, size, &inner.settings)) else {
+            return;
+        };
         kind.coming = kind.coming.saturating_sub(1);
         match started {
             Ok(room) if !inner.is_closed() && kind.waiting.len() < inner.settings.warm => {
@@ -123,10 +126,10 @@ impl Pool {
     }
 
     /// Makes a kind that is asked for, so that the next refill starts one.
-    pub(crate) fn expect(&self, image: &Arc<Image>, size: Size) {
-        let room = self.take(image, size);
+    pub(crate) fn expect(&self, inner: &Inner, image: &Arc<Image>, size: Size) {
+        let room = self.take(inner, image, size);
         if let Some(room) = room
-            && let Some(kind) = self.kinds().iter_mut().find(|kind| kind.is_of(image, &size))
+            && let Some(kind) = self.kinds().iter_mut().find(|kind| kind.is_of(image, &size, &inner.settings))
         {
             kind.waiting.push_front(room);
         }
@@ -135,7 +138,8 @@ impl Pool {
     /// Takes one back in which nothing was changed.
     pub(crate) fn put_back(&self, room: Room) {
         let mut kinds = self.kinds();
-        if let Some(kind) = kinds.iter_mut().find(|kind| kind.is_of(&room.image, &room.size))
+        if let Some(kind) =
+            kinds.iter_mut().find(|kind| kind.is_of(&room.image, &room.size, &room.inner.settings))
             && !room.is_gone()
         {
             kind.waiting.push_front(room);

@@ -13,11 +13,12 @@ use dormouse_core::{ErrorCode, GuestPath, OfferedPrograms, ProgramCall, ProgramE
 use dormouse_files::{Files, Kind, Quota, Tree};
 
 use crate::archive::{self, MOVED};
+use crate::commands::{kills, out_of_memory};
 use crate::container::{Size, WORKSPACE};
 use crate::exec::{self, Exec, Written};
 use crate::pool::Pool;
 use crate::provider::Inner;
-use crate::room::Room;
+use crate::room::{KILLED, Room};
 
 /// Most entries that are copied.
 const MOST: usize = 1_000_000;
@@ -88,13 +89,17 @@ impl DockerPrograms {
             argv,
             environment: variables.map(|(name, value)| format!("{name}={value}")).collect(),
             directory: Some(if directory { call.directory.clone() } else { WORKSPACE.into() }),
-            input: call.input.clone(),
+            input: call.input.clone().into(),
             most: MAX_STREAM,
             ..Exec::default()
         };
         let mut written = Written::default();
         // The caller's time limit drops this future, and with it the container.
-        exec::run(&room.inner.engine, &room.id, exec, &mut written).await?;
+        exec::run(&room.inner, &room.id, exec, &mut written).await?;
+        if written.code == Some(KILLED) && kills(room).await? > 0 {
+            let why = format!("{}: {}\n", call.name, out_of_memory(room));
+            written.stderr.bytes.extend_from_slice(why.as_bytes());
+        }
         let after = Files::new(archive::download(room, &before.snapshot()).await?);
         bring_back(&before, &after, files).await?;
         Ok(ProgramEnd {

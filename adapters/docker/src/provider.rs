@@ -13,11 +13,12 @@ use tokio_util::task::TaskTracker;
 use crate::container::Size;
 use crate::engine::Engine;
 use crate::image::{Images, allowed, look};
+use crate::leftovers::{self, Leftovers, Thing};
 use crate::machine::DockerMachine;
 use crate::pool::Pool;
 use crate::programs::DockerPrograms;
 use crate::reap::Identity;
-use crate::room::{self, Tools};
+use crate::room::Tools;
 use crate::settings::Settings;
 use crate::snapshot::{self, MARK};
 use crate::watch::Watch;
@@ -25,6 +26,10 @@ use crate::{mount, published};
 
 /// How long the end may take.
 const CLOSE_WITHIN: Duration = Duration::from_secs(30);
+
+/// How often what is left is tried to be removed at the end, and how long it is waited between.
+const LAST_TRIES: u32 = 3;
+const LAST_TRY: Duration = Duration::from_millis(200);
 
 /// Runs sandboxes as containers of a Docker engine. Clones are the same provider.
 #[derive(Clone)]
@@ -40,10 +45,11 @@ pub(crate) struct Inner {
     pub(crate) images: Images,
     pub(crate) pool: Pool,
     pub(crate) watch: Watch,
+    pub(crate) leftovers: Arc<Leftovers>,
     /// What goes on in the background and has to come to its end.
     pub(crate) tasks: TaskTracker,
     /// What has no end of its own.
-    watching: Mutex<Option<tokio::task::JoinHandle<()>>>,
+    watching: Mutex<Vec<tokio::task::JoinHandle<()>>>,
     runtime: std::sync::OnceLock<tokio::runtime::Handle>,
     /// By image, what it has.
     tools: Mutex<HashMap<String, Arc<Tools>>>,
@@ -70,6 +76,7 @@ impl DockerProvider {
             images: Images::default(),
             pool: Pool::default(),
             watch: Watch::default(),
+            leftovers: Arc::default(),
             tasks: TaskTracker::new(),
             watching: Mutex::default(),
             runtime: std::sync::OnceLock::new(),
@@ -90,7 +97,7 @@ impl DockerProvider {
         self.inner.prepare().await?;
         let Inner { images, engine, settings, .. } = &*self.inner;
         let image = images.find(engine, settings, spec.image.as_deref()).await?;
-        self.inner.pool.expect(&image, Size::of(spec));
+        self.inner.pool.expect(&self.inner, &image, Size::of(spec));
         Pool::refill(&self.inner);
         Ok(())
     }
@@ -137,16 +144,34 @@ impl Inner {
     ///
     /// # Errors
     /// `provider_unavailable`.
-    pub(crate) async fn prepare(&self) -> Result<()> {
+    pub(crate) async fn prepare(self: &Arc<Self>) -> Result<()> {
         if self.is_closed() {
             return Err(Error::new(ErrorCode::ProviderUnavailable, "the docker provider is closed"));
         }
         let _first = self.runtime.set(tokio::runtime::Handle::current());
         self.engine.ready().await?;
-        let reaped =
-            self.reaped.get_or_try_init(|| async { self.identity.reap(&self.engine).await.map(|_| ()) });
-        reaped.await?;
+        let reaped = self.reaped.get_or_try_init(|| async {
+            self.reap().await?;
+            self.watching().push(tokio::spawn(leftovers::keep(Arc::downgrade(self))));
+            Ok(())
+        });
+        reaped.await.map(|_| ())
+    }
+
+    /// Removes what processes of this installation left behind that are no more; what cannot be removed now is later.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn reap(&self) -> Result<()> {
+        for thing in self.identity.reap(&self.engine).await? {
+            self.leftovers.add(thing, false);
+        }
+        self.leftovers.work(&self.engine, false).await;
         Ok(())
+    }
+
+    fn watching(&self) -> std::sync::MutexGuard<'_, Vec<tokio::task::JoinHandle<()>>> {
+        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -177,10 +202,27 @@ impl Inner {
         receiver.await.map_err(|error| Error::internal("a container was not started to the end", error))?
     }
 
-    /// Removes a container in the background.
+    /// Removes a container in the background, as often as it takes.
     pub(crate) fn remove(self: &Arc<Self>, id: String) {
+        self.remove_soon(Thing::Container(id), false);
+    }
+
+    /// The same for one that may not be there yet: its creation was not waited for.
+    pub(crate) fn remove_late(self: &Arc<Self>, name: String) {
+        self.remove_soon(Thing::Container(name), true);
+    }
+
+    fn remove_soon(self: &Arc<Self>, thing: Thing, late: bool) {
         let inner = self.clone();
-        let _removing = self.clone().spawn(async move { room::remove(&inner, &id).await });
+        let _removing = self.clone().spawn(async move {
+            if late {
+                return inner.leftovers.add(thing, true);
+            }
+            if let Err(error) = leftovers::remove(&inner.engine, &thing).await {
+                tracing::warn!(?thing, %error, "it was not removed");
+                inner.leftovers.add(thing, false);
+            }
+        });
     }
 
     /// Begins to watch the engine's events, once.
@@ -195,7 +237,7 @@ impl Inner {
                 inner.watch.run(&inner.engine, &inner.identity).await;
             }
         });
-        *self.watching.lock().unwrap_or_else(PoisonError::into_inner) = Some(watching);
+        self.watching().push(watching);
     }
 
     pub(crate) fn tools(&self, image: &str) -> Option<Arc<Tools>> {
@@ -254,10 +296,20 @@ impl Provider for DockerProvider {
         inner.closed.store(true, Ordering::Release);
         inner.pool.drain();
         inner.tasks.close();
-        if tokio::time::timeout(CLOSE_WITHIN, inner.tasks.wait()).await.is_err() {
-            tracing::warn!("containers are left that the next start will remove");
+        let ended = tokio::time::timeout(CLOSE_WITHIN, async {
+            inner.tasks.wait().await;
+            for _ in 1..LAST_TRIES {
+                if inner.leftovers.work(&inner.engine, true).await == 0 {
+                    return 0;
+                }
+                tokio::time::sleep(LAST_TRY).await;
+            }
+            inner.leftovers.work(&inner.engine, true).await
+        });
+        if ended.await != Ok(0) {
+            tracing::warn!("containers may be left that the next start will remove");
         }
-        if let Some(watching) = inner.watching.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        for watching in inner.watching().drain(..) {
             watching.abort();
         }
     }

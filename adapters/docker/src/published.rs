@@ -17,12 +17,12 @@ use dormouse_core::{Captured, Error, ErrorCode, Result};
 use futures::StreamExt as _;
 use tokio::time::timeout;
 
-use crate::container::{Bind, bind, hardened, signed};
+use crate::container::{bind, hardened, signed};
 use crate::engine::{slow, unavailable, wrong};
+use crate::leftovers::{self, Thing};
 use crate::mount;
 use crate::provider::Inner;
 use crate::reap::random;
-use crate::room;
 
 /// Bytes kept of each stream of a program.
 const SAID: usize = 1 << 20;
@@ -74,13 +74,13 @@ pub struct Published {
     closed: bool,
 }
 
-/// Removes a container that did not come up.
+/// Removes a container that did not come up, also one that the engine creates after it was waited for.
 struct Guard(Arc<Inner>, Option<String>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if let Some(id) = self.1.take() {
-            self.0.remove(id);
+        if let Some(name) = self.1.take() {
+            self.0.remove_late(name);
         }
     }
 }
@@ -91,14 +91,7 @@ pub(crate) async fn start(inner: &Arc<Inner>, spec: PublishedSpec) -> Result<Pub
 
 async fn create(inner: Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
     let image = inner.images.find(&inner.engine, &inner.settings, spec.image.as_deref()).await?;
-    let binds: Result<Vec<Bind>> = spec
-        .mounts
-        .iter()
-        .map(|asked| {
-            Ok((mount::source(asked, &inner.settings.roots)?, asked.target.as_str().to_owned(), asked.access))
-        })
-        .collect();
-    let binds = binds?;
+    let binds = mount::binds(&inner, &spec.mounts).await?;
     let port = format!("{}/tcp", spec.port);
     let published = PortBinding { host_ip: Some("127.0.0.1".into()), host_port: Some(String::new()) };
     let name = format!("dormouse-{}", random()?);
@@ -222,11 +215,13 @@ impl Published {
     /// Removes it, and waits until that is done.
     ///
     /// # Errors
-    /// `provider_unavailable` when the engine does not say so in time; the next start removes it then.
+    /// `provider_unavailable` when the engine does not say so in time; it is tried again then in the background.
     pub async fn close(mut self) -> Result<()> {
         let within = self.inner.settings.answer_within;
         let what = "remove a container";
-        timeout(within, room::remove(&self.inner, &self.id)).await.map_err(|_| slow(what, within))?;
+        let thing = Thing::container(&self.id);
+        let removed = timeout(within, leftovers::remove(&self.inner.engine, &thing)).await;
+        removed.map_err(|_| slow(what, within))??;
         self.closed = true;
         Ok(())
     }

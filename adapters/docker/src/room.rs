@@ -5,13 +5,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use bollard::query_parameters::{CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder};
+use bollard::query_parameters::CreateContainerOptionsBuilder;
+use bytes::Bytes;
 use dormouse_core::{Error, ErrorCode, Result};
 use tokio::time::timeout;
 
 use crate::container::{self, Bind, Size};
-use crate::engine::slow;
+use crate::engine::{Engine, is_missing, slow};
 use crate::exec::{self, Exec, Written};
 use crate::image::Image;
 use crate::provider::Inner;
@@ -22,10 +24,15 @@ use crate::sweep;
 const TOOLS: [&str; 6] = ["bash", "python3", "node", "php", "rm", "stat"];
 /// Says which of its arguments are commands.
 const PROBE: &str = r#"for tool; do command -v "$tool" >/dev/null 2>&1 && echo "$tool"; done; true"#;
-/// Bytes kept of what a program of ours says.
-const SAID: u64 = 64 << 10;
 /// Processes that are let in for the one that ends the others.
 const SPARE: i64 = 64;
+/// The status of a program that was killed.
+pub(crate) const KILLED: i64 = 137;
+/// The engine's status of a program that it could not start.
+pub(crate) const NOT_STARTED: i64 = 126;
+
+/// Longest wait until a container that could not be unpaused is tried again.
+const PAUSED_AGAIN: Duration = Duration::from_secs(2);
 
 /// What an image has.
 pub(crate) type Tools = BTreeSet<String>;
@@ -38,6 +45,8 @@ pub(crate) struct Room {
     pub(crate) tools: Arc<Tools>,
     pub(crate) inner: Arc<Inner>,
     gone: Arc<AtomicBool>,
+    /// Whether its memory limit is higher than its size says, because of a program of ours.
+    pub(crate) raised: AtomicBool,
 }
 
 impl Drop for Room {
@@ -71,14 +80,22 @@ impl Room {
         let id = match created {
             Ok(created) => created.id,
             Err(error) => {
-                // It may have been created all the same, after we stopped waiting.
-                inner.remove(name);
+                // It may be created all the same, now or after we stopped waiting.
+                inner.remove_late(name);
                 return Err(error);
             }
         };
         inner.start_watch();
         let gone = inner.watch.add(&id);
-        let mut room = Self { id, image, size, tools: Arc::default(), inner: inner.clone(), gone };
+        let mut room = Self {
+            id,
+            image,
+            size,
+            tools: Arc::default(),
+            inner: inner.clone(),
+            gone,
+            raised: AtomicBool::new(false),
+        };
         inner.engine.ask("start a container", docker.start_container(&room.id, None)).await?;
         room.tools = match inner.tools(&room.image.id) {
             Some(tools) => tools,
@@ -119,23 +136,15 @@ impl Room {
         self.gone.load(Ordering::Acquire)
     }
 
-    /// Runs a program of ours to its end, as the sandbox's user.
+    /// Runs it once.
     ///
     /// # Errors
     /// `provider_unavailable`.
-    pub(crate) async fn run(&self, argv: Vec<String>, input: Vec<u8>) -> Result<Written> {
-        self.run_bounded(argv, input, SAID).await
-    }
-
-    /// The same with another bound for what it writes.
-    ///
-    /// # Errors
-    /// `provider_unavailable`.
-    pub(crate) async fn run_bounded(&self, argv: Vec<String>, input: Vec<u8>, most: u64) -> Result<Written> {
+    pub(crate) async fn run_bounded(&self, argv: Vec<String>, input: Bytes, most: u64) -> Result<Written> {
         let mut written = Written::default();
         let exec = Exec { argv, input, most, ..Exec::default() };
         let within = self.inner.settings.answer_within;
-        match timeout(within, exec::run(&self.inner.engine, &self.id, exec, &mut written)).await {
+        match timeout(within, exec::run(&self.inner, &self.id, exec, &mut written)).await {
             Ok(ran) => ran.map(|()| written),
             Err(_) => Err(slow("run a program in a container", within)),
         }
@@ -147,9 +156,7 @@ impl Room {
     /// `provider_unavailable`.
     pub(crate) async fn resize(&mut self, size: Size) -> Result<()> {
         if self.size != size {
-            let docker = self.inner.engine.docker().await?;
-            let update = docker.update_container(&self.id, size.update(&self.inner.settings));
-            self.inner.engine.ask("change a container's limits", update).await?;
+            self.change(size.update()).await?;
             self.size = size;
         }
         Ok(())
@@ -195,12 +202,53 @@ impl Room {
         Ok(Paused(self.clone()))
     }
 
+    /// Lets its processes go on, as often as it takes: a container that stays paused answers nobody.
+    async fn go_on(&self) {
+        let engine = &self.inner.engine;
+        let mut wait = Duration::from_millis(100);
+        loop {
+            match self.unpause(engine).await {
+                Ok(()) => return,
+                Err(error) => tracing::warn!(container = self.id, %error, "a container stays paused"),
+            }
+            if self.is_gone() || self.inner.is_closed() {
+                return;
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(PAUSED_AGAIN);
+        }
+    }
+
+    /// Unpauses it, unless it is not paused, or no more.
+    async fn unpause(&self, engine: &Engine) -> Result<()> {
+        let docker = engine.docker().await?;
+        let what = "go on with a container";
+        match engine.ask(what, docker.unpause_container(&self.id)).await {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let looked = engine.ask(what, async {
+                    match docker.inspect_container(&self.id, None).await {
+                        Err(fault) if is_missing(&fault) => Ok(false),
+                        looked => {
+                            looked.map(|found| found.state.and_then(|state| state.paused) == Some(true))
+                        }
+                    }
+                });
+                if looked.await? { Err(error) } else { Ok(()) }
+            }
+        }
+    }
+
     async fn limit_processes(&self, most: i64) -> Result<()> {
-        let docker = self.inner.engine.docker().await?;
         let body = bollard::models::ContainerUpdateBody {
             pids_limit: Some(most),
             ..bollard::models::ContainerUpdateBody::default()
         };
+        self.change(body).await
+    }
+
+    pub(crate) async fn change(&self, body: bollard::models::ContainerUpdateBody) -> Result<()> {
+        let docker = self.inner.engine.docker().await?;
         let update = docker.update_container(&self.id, body);
         self.inner.engine.ask("change a container's limits", update).await
     }
@@ -212,32 +260,6 @@ pub(crate) struct Paused(Arc<Room>);
 impl Drop for Paused {
     fn drop(&mut self) {
         let room = self.0.clone();
-        let _going_on = self.0.inner.clone().spawn(async move {
-            let Ok(docker) = room.inner.engine.docker().await else { return };
-            let unpaused =
-                room.inner.engine.ask("go on with a container", docker.unpause_container(&room.id));
-            if let Err(error) = unpaused.await {
-                tracing::warn!(container = room.id, %error, "a container stays paused");
-            }
-        });
-    }
-}
-
-/// Removes a container and its volumes, which may be gone already.
-pub(crate) async fn remove(inner: &Inner, id: &str) {
-    let Ok(docker) = inner.engine.docker().await else { return };
-    for _ in 0..3 {
-        let options = RemoveContainerOptionsBuilder::default().v(true).force(true).build();
-        let removed = inner.engine.ask("remove a container", async {
-            match docker.remove_container(id, Some(options)).await {
-                Err(fault) if crate::engine::is_missing(&fault) => Ok(()),
-                removed => removed,
-            }
-        });
-        match removed.await {
-            Ok(()) => return,
-            Err(error) => tracing::warn!(container = id, %error, "a container was not removed"),
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        let _going_on = self.0.inner.clone().spawn(async move { room.go_on().await });
     }
 }

@@ -25,7 +25,7 @@ pub struct Settings {
     pub roots: Vec<PathBuf>,
     /// Containers that wait, started, for each kind of sandbox that was asked for lately. Default 1.
     pub warm: usize,
-    /// Bytes of `/tmp`, which count as memory. Default 64 MiB.
+    /// Bytes of `/tmp`, which count as memory; at most a quarter of it. Default 64 MiB.
     pub tmp: u64,
     /// Most processor time of a sandbox, in thousandths of a core. Default 4 000.
     pub cpu_millis: u32,
@@ -33,6 +33,8 @@ pub struct Settings {
     pub processes: u32,
     /// How long one answer of the engine may take. Default 20 s.
     pub answer_within: Duration,
+    /// How often what is left in the engine is looked for. Default 1 minute.
+    pub look_every: Duration,
     /// How long moving the files of a sandbox may take. Default 2 minutes.
     pub transfer_within: Duration,
 }
@@ -52,6 +54,7 @@ impl Default for Settings {
             cpu_millis: 4_000,
             processes: 4_096,
             answer_within: Duration::from_secs(20),
+            look_every: Duration::from_secs(60),
             transfer_within: Duration::from_secs(120),
         }
     }

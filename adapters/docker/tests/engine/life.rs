@@ -83,7 +83,7 @@ async fn a_command_of_another_provider_runs_over_a_copy_of_its_files() {
     bench.end().await;
 }
 
-struct TreePort(Files);
+pub(crate) struct TreePort(pub(crate) Files);
 
 #[async_trait]
 impl Port for TreePort {

@@ -5,11 +5,15 @@
 #![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test's own helpers need has to be there")]
 
+mod cancelled;
 mod confined;
 mod files;
 mod interpreters;
+mod leftovers;
 mod life;
 mod lines;
+mod memory;
+mod mounts;
 mod pool;
 mod published;
 mod stopped;

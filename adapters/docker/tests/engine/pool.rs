@@ -19,11 +19,11 @@ async fn until(bench: &Bench, count: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_one_that_waits_is_given_once_and_replaced() {
     let Some(bench) = Bench::with("pool", |settings| settings.warm = 2).await else { return };
-    let required = SandboxSpec { warm_pool: WarmPool::Require, ..spec() };
+    let required = SandboxSpec { warm_pool: WarmPool::Require, memory: 512 << 20, ..spec() };
     assert_eq!(bench.provider.machine(&required, None).await.err().unwrap().code(), ErrorCode::Busy);
     bench.provider.warm(&required).await.unwrap();
     until(&bench, 2).await;
-    let other = SandboxSpec { memory: 96 << 20, processes: 40, ..required.clone() };
+    let other = SandboxSpec { memory: 768 << 20, processes: 40, ..required.clone() };
     let (one, two) =
         tokio::join!(bench.provider.machine(&required, None), bench.provider.machine(&other, None));
     let (mut one, mut two) = (one.unwrap(), two.unwrap());
@@ -31,7 +31,7 @@ async fn each_one_that_waits_is_given_once_and_replaced() {
     assert_eq!(said(&mut two, "ls").await.1, "", "they are two containers");
     let limit = "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null; \
                  cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null";
-    assert_eq!(said(&mut two, limit).await.1, format!("{}\n44\n", (96 + 16 + 64) << 20));
+    assert_eq!(said(&mut two, limit).await.1, format!("{}\n44\n", 768 << 20));
     until(&bench, 2).await;
     drop((one, two));
     bench.end().await;

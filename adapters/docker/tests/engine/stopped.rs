@@ -12,7 +12,7 @@ use dormouse_docker::DockerProvider;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
-use crate::support::{busybox, left_of, line, settings, skip, spec};
+use crate::support::{busybox, left_of, line, owner_of, settings, skip, spec};
 
 /// Starts an engine that touches nothing but its folder. It has a network of its own: one without a bridge removes the
 /// `docker0` of the network it runs in, which is another engine's.
@@ -99,9 +99,45 @@ async fn con_06_an_engine_that_stops_in_mid_run_is_named_and_cleaned_when_it_is_
     drop(provider);
     // It is back, with a container that was stopped: nobody's.
     let (engine, docker, _) = started(folder.path()).await.unwrap();
-    let owner = std::fs::read_to_string(state.path().join("docker/owner")).unwrap();
+    let owner = owner_of(state.path());
     assert_eq!(left_of(&docker, &owner).await.0, 1);
     let provider = DockerProvider::new(settings()).unwrap();
+    drop(provider.machine(&spec(), None).await.unwrap());
+    provider.close().await;
+    assert_eq!(left_of(&docker, &owner).await, (0, 0));
+    stop(engine).await;
+}
+
+/// CON-23: what could not be removed while the engine was away is removed when it is back, by the process that made it.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_23_what_an_engine_that_was_away_kept_is_removed_when_it_is_back() {
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (engine, docker, address) = match started(folder.path()).await {
+        Ok(started) => started,
+        Err(why) => return skip("con_23_stopped", &why),
+    };
+    if let Err(why) = busybox(&docker).await {
+        stop(engine).await;
+        return skip("con_23_stopped", &why);
+    }
+    let mut settings = settings(state.path());
+    (settings.address, settings.answer_within) = (Some(address), Duration::from_secs(5));
+    let provider = DockerProvider::new(settings).unwrap();
+    let machines =
+        [provider.machine(&spec(), None).await.unwrap(), provider.machine(&spec(), None).await.unwrap()];
+    let owner = owner_of(state.path());
+    assert_eq!(left_of(&docker, &owner).await, (2, 4));
+    stop(engine).await;
+    drop(machines);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let (engine, docker, _) = started(folder.path()).await.unwrap();
+    let gone = async {
+        while left_of(&docker, &owner).await != (0, 0) {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(40), gone).await.unwrap();
+    // It was this process that removed them, and it goes on.
     drop(provider.machine(&spec(), None).await.unwrap());
     provider.close().await;
     assert_eq!(left_of(&docker, &owner).await, (0, 0));

@@ -91,7 +91,7 @@ impl Bench {
     }
 
     pub(crate) fn owner(&self) -> String {
-        std::fs::read_to_string(self.state.path().join("docker/owner")).unwrap()
+        owner_of(self.state.path())
     }
 
     /// Containers and volumes of this installation.
@@ -104,6 +104,26 @@ impl Bench {
         self.provider.close().await;
         assert_eq!(self.left().await, (0, 0), "containers and volumes are left");
     }
+}
+
+/// The number of the installation with a state folder.
+pub(crate) fn owner_of(state: &Path) -> String {
+    let text = std::fs::read_to_string(state.join("docker/owner")).unwrap();
+    text.lines().next().unwrap().to_owned()
+}
+
+/// The containers of an installation that run.
+pub(crate) async fn running(docker: &Docker, owner: &str) -> Vec<String> {
+    let filter = HashMap::from([("label", vec![format!("dormouse.owner={owner}")])]);
+    let options = ListContainersOptionsBuilder::default().filters(&filter).build();
+    let found = docker.list_containers(Some(options)).await.unwrap();
+    found.into_iter().filter_map(|container| container.id).collect()
+}
+
+/// What runs in a container, seen from the host.
+pub(crate) async fn processes(docker: &Docker, id: &str) -> String {
+    let top = docker.top_processes(id, None).await.unwrap();
+    top.processes.unwrap_or_default().into_iter().map(|words| words.join(" ") + "\n").collect()
 }
 
 /// Containers and volumes of an installation.

@@ -1,0 +1,98 @@
+//! A container's memory limit: whether it is reached, and what can be done then.
+//!
+//! A container whose memory is full keeps every program out, also the one that would remove what fills it. Where that may be
+//! so, the limit is raised for the moment, by no more than [`SPARE_MEMORY`] whoever asks how often.
+
+use std::sync::atomic::Ordering;
+
+use bollard::query_parameters::StatsOptionsBuilder;
+use bytes::Bytes;
+use dormouse_core::Result;
+use futures::StreamExt as _;
+
+use crate::container::signed;
+use crate::exec::Written;
+use crate::room::Room;
+
+/// Bytes kept of what a program of ours says.
+const SAID: u64 = 64 << 10;
+/// Bytes that are let in for a program of ours where the memory limit keeps it out.
+const SPARE_MEMORY: u64 = 16 << 20;
+/// A limit that is as near as this is reached: less is not given out at once.
+const NEARLY: u64 = 2 << 20;
+
+impl Room {
+    /// Runs a program of ours to its end, as the sandbox's user, also where the memory is full.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn run(&self, argv: Vec<String>, input: Vec<u8>) -> Result<Written> {
+        self.insist(argv, input, SAID).await
+    }
+
+    /// The same with another bound for what it writes. Where the memory limit kept it out, the limit is raised for the
+    /// moment and it is run once more; else nothing could be removed from a container that is full.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn insist(&self, argv: Vec<String>, input: Vec<u8>, most: u64) -> Result<Written> {
+        let input = Bytes::from(input);
+        let first = self.run_bounded(argv.clone(), input.clone(), most).await;
+        if !first.as_ref().map_or(true, Written::was_kept_out) || !self.is_full().await {
+            return first;
+        }
+        self.limit_memory(self.size.memory.saturating_add(SPARE_MEMORY)).await?;
+        self.raised.store(true, Ordering::Release);
+        let second = self.run_bounded(argv, input, most).await;
+        self.lower().await;
+        second
+    }
+
+    /// Whether its memory limit is reached, or nearly so.
+    pub(crate) async fn is_full(&self) -> bool {
+        // An engine that does not answer is not waited for twice.
+        if self.inner.engine.ready().await.is_err() {
+            return false;
+        }
+        self.used().await.is_some_and(|used| used.saturating_add(NEARLY) >= self.size.memory)
+    }
+
+    /// Bytes of its memory that the kernel cannot take back by itself, if the engine says so.
+    async fn used(&self) -> Option<u64> {
+        let docker = self.inner.engine.docker().await.ok()?;
+        let options = StatsOptionsBuilder::default().stream(false).one_shot(true).build();
+        let asked = async {
+            let mut stats = std::pin::pin!(docker.stats(&self.id, Some(options)));
+            stats.next().await.transpose()
+        };
+        let stats = self.inner.engine.ask("ask for a container's memory", asked).await.ok()??;
+        let memory = stats.memory_stats?;
+        // In control groups of version 1 and 2.
+        let cached = |name: &str| memory.stats.as_ref().and_then(|all| all.get(name)).copied();
+        let cached = cached("total_inactive_file").or_else(|| cached("inactive_file")).unwrap_or_default();
+        Some(memory.usage?.saturating_sub(cached))
+    }
+
+    /// Takes back what the memory limit was raised by, as soon as no more than the limit is in use: in control groups of
+    /// version 2 a lower limit ends what is over it.
+    pub(crate) async fn lower(&self) {
+        if !self.raised.load(Ordering::Acquire)
+            || self.used().await.is_none_or(|used| used > self.size.memory)
+        {
+            return;
+        }
+        match self.limit_memory(self.size.memory).await {
+            Ok(()) => self.raised.store(false, Ordering::Release),
+            Err(error) => tracing::debug!(container = self.id, %error, "more than the limit is in use"),
+        }
+    }
+
+    async fn limit_memory(&self, most: u64) -> Result<()> {
+        let body = bollard::models::ContainerUpdateBody {
+            memory: Some(signed(most)),
+            memory_swap: Some(signed(most)),
+            ..bollard::models::ContainerUpdateBody::default()
+        };
+        self.change(body).await
+    }
+}
