@@ -6,6 +6,7 @@
 #![allow(clippy::print_stderr, reason = "what a system does not let a test do is said")]
 
 mod command_line;
+mod confined;
 mod fallback;
 mod lazy;
 mod same;

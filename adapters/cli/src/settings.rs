@@ -8,13 +8,14 @@ pub(crate) mod packages;
 mod serve;
 pub(crate) mod source;
 mod units;
+pub(crate) mod wall;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dormouse::wasm::Allocation;
 use dormouse::{
-    Access, Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
+    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
     ModelBudget, Policy, Programs, Result,
 };
 
@@ -23,11 +24,11 @@ use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 
 pub(crate) use serve::{Serve, serve};
 
+use self::wall::{Confined, Further};
 use crate::args::{
     BoundArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs, SkillArgs,
     StateArgs,
 };
-use crate::confine::Reach;
 
 /// What `eval` shall do.
 pub(crate) struct Eval {
@@ -81,8 +82,8 @@ pub(crate) struct Mcp {
     pub(crate) docker: DockerArgs,
     /// Folders of the host below which containers may be given folders.
     pub(crate) docker_roots: Vec<PathBuf>,
-    /// What the process is to reach, if it is to be confined.
-    pub(crate) confined: Option<Reach>,
+    /// Whether and how the process confines itself, and who helps it then.
+    pub(crate) confined: Confined,
 }
 
 /// A runtime builder for this cache folder and these languages.
@@ -104,10 +105,10 @@ pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
         .state(&folder)
         .rules(docker::rules(&state.docker))
         .build()?;
-    if let Some(remotes) = git::remotes(&state.git)? {
+    if let Some(remotes) = git::remotes(&state.git, None)? {
         dormouse.sandboxes()?.offer(remotes);
     }
-    docker::offer(&dormouse, &state.docker, &folder, &[])?;
+    docker::offer(&dormouse, &state.docker, &folder, &[], None)?;
     Ok(dormouse)
 }
 
@@ -193,8 +194,13 @@ pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
     Ok(Run { request: CommandRequest { limits, grants, ..CommandRequest::new(name, wasm) }, policy })
 }
 
-/// What the arguments of `mcp` mean.
+/// What the arguments of `mcp` mean. A helper is started where names will have to be looked up.
 pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
+    tools(arguments, Further::server())
+}
+
+/// The same for another command, with what it needs besides.
+pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     let mut policy =
         Policy { allow_writes: arguments.allow_writes, allow_eval: !arguments.no_eval, ..Policy::default() };
     if let Some(text) = &arguments.timeout_max {
@@ -233,19 +239,13 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     if let Some(folder) = &arguments.downloads {
         host = host.downloads(folder)?;
     }
-    let mut confined = arguments.confine.then(|| reach(arguments, &grants));
     let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));
-    let model = model::model(&arguments.model)?;
+    let confined = wall::confined(arguments, &grants, further)?;
+    let names = confined.resolver();
+    let model = model::model(&arguments.model, names.as_ref())?;
     let packages = arguments.packages.clone();
-    let remotes = git::remotes(&arguments.git)?;
+    let remotes = git::remotes(&arguments.git, names.as_ref())?;
     let docker = arguments.docker.clone();
-    if let Some(reach) = &mut confined {
-        let engine = docker.docker_host.clone().or_else(|| std::env::var("DOCKER_HOST").ok());
-        let local = engine.is_none_or(|address| address.starts_with("unix:"));
-        let containers = !docker.no_docker && !docker.docker_images.is_empty();
-        reach.connects =
-            model.0.is_some() || remotes.is_some() || packages.packages != "off" || (containers && !local);
-    }
     let docker_roots = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     Ok(Mcp {
         grants,
@@ -264,21 +264,6 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         docker_roots,
         confined,
     })
-}
-
-/// The folders that the tools read and write.
-fn reach(arguments: &McpArgs, grants: &Grants) -> Reach {
-    let mut reach = Reach { read: arguments.roots.clone(), ..Reach::default() };
-    let project = grants.project.as_ref().map(|project| (&project.source, project.access));
-    let mounts = grants.mounts.iter().map(|mount| (&mount.source, mount.access));
-    for (folder, access) in mounts.chain(project) {
-        match access {
-            Access::ReadOnly => reach.read.push(folder.clone()),
-            Access::ReadWrite => reach.write.push(folder.clone()),
-        }
-    }
-    reach.write.extend(arguments.downloads.clone());
-    reach
 }
 
 /// The skills of `--skill` and `--skills`. Reads the beginning of each.

@@ -11,6 +11,7 @@
 //! | may it run | [`policy`], [`manager`] |
 //! | a language model, and what it may cost | [`model`] |
 //! | packages for a sandbox | [`packages`] |
+//! | the names of other machines | [`resolve`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`capabilities`] |
 //! | doubles for tests (feature `testing`) | `testing` |
@@ -33,6 +34,7 @@ pub mod program;
 pub mod project;
 pub mod provider;
 pub mod request;
+pub mod resolve;
 pub mod sandbox;
 pub mod sandboxes;
 #[cfg(any(test, feature = "testing"))]
@@ -56,5 +58,6 @@ pub use program::{ProgramCall, ProgramEnd, Programs};
 pub use project::Project;
 pub use provider::Provider;
 pub use request::{CommandRequest, EvalRequest};
+pub use resolve::Resolve;
 pub use sandboxes::Sandboxes;
 pub use value::Value;

@@ -22,6 +22,7 @@ pub(crate) struct Capabilities {
     granted: Grants,
     skills: Skills,
     sandboxes: Option<Sandboxes>,
+    confinement: &'static str,
     spec: ToolSpec,
 }
 
@@ -31,6 +32,7 @@ impl Capabilities {
         granted: Grants,
         skills: Skills,
         sandboxes: Option<Sandboxes>,
+        confinement: &'static str,
     ) -> Self {
         let spec = ToolSpec {
             name: "sandbox_capabilities",
@@ -45,7 +47,7 @@ impl Capabilities {
                 open_world: false,
             },
         };
-        Self { manager, granted, skills, sandboxes, spec }
+        Self { manager, granted, skills, sandboxes, confinement, spec }
     }
 
     /// With what is known of the providers, the first one first.
@@ -96,6 +98,7 @@ impl Capabilities {
             "allow_writes": found.allow_writes,
             "allow_eval": found.allow_eval,
             "network": found.network,
+            "confinement": self.confinement,
             "callbacks": [],
             "error": error,
         })
@@ -183,6 +186,12 @@ fn output() -> Json {
         .required("allow_writes", schema::flag("Whether writes to mounted folders can be granted."))
         .required("allow_eval", schema::flag("Whether snippets may make code from text."))
         .required("network", schema::text("Network access that can be granted: `none`."))
+        .required(
+            "confinement",
+            schema::text(
+                "How much of what it does not need the kernel refuses the server's own process: `full`, `partial` or `off`.",
+            ),
+        )
         .required(
             "callbacks",
             schema::list(&schema::text("Name."), "Functions of the host that a snippet can call."),
