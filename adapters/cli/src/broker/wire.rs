@@ -17,7 +17,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
+use tokio::net::UnixStream;
 
 /// Largest packet, in bytes (32 KiB).
 const PACKET: usize = 32 << 10;
@@ -163,15 +163,18 @@ pub(super) fn answer(channel: impl AsFd, answer: io::Result<(Vec<u8>, Vec<OwnedF
     send(channel, &bytes, &handed, SendFlags::empty())
 }
 
-/// The server's end of the channel of one request.
+/// The server's end of the channel of one request. The event loop knows sockets of this family by this type, and looks at
+/// nothing but whether there is something to read.
 #[derive(Debug)]
-pub(super) struct Channel(AsyncFd<OwnedFd>);
+pub(super) struct Channel(UnixStream);
 
 impl Channel {
     /// Sends a request with the other end of a new channel. Is to be called within the event loop.
     pub(super) fn send(helper: impl AsFd, request: Request<'_>) -> io::Result<Self> {
         let (ours, theirs) = pair()?;
-        let channel = AsyncFd::with_interest(ours, Interest::READABLE)?;
+        let ours = std::os::unix::net::UnixStream::from(ours);
+        ours.set_nonblocking(true)?;
+        let channel = UnixStream::from_std(ours)?;
         // The helper does nothing but take requests, so there is always room for the few that are under way.
         send(helper, &request.bytes()?, &[theirs.as_fd()], SendFlags::DONTWAIT)?;
         Ok(Self(channel))
@@ -189,7 +192,7 @@ impl Channel {
 
     /// Says one byte.
     pub(super) fn tell(&self, word: u8) -> io::Result<()> {
-        send(self.0.get_ref(), &[word], &[], SendFlags::DONTWAIT)
+        send(&self.0, &[word], &[], SendFlags::DONTWAIT)
     }
 
     /// Waits for one byte, past others.
@@ -207,7 +210,7 @@ impl Channel {
     }
 
     async fn receive(&self) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
-        self.0.async_io(Interest::READABLE, |socket| receive(socket, RecvFlags::DONTWAIT)).await
+        self.0.async_io(Interest::READABLE, || receive(&self.0, RecvFlags::DONTWAIT)).await
     }
 }
 

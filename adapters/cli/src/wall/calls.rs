@@ -228,6 +228,23 @@ const REFUSED: [i64; 82] = [
     c::SYS_reboot,
 ];
 
+/// Their older siblings on x86-64.
+#[cfg(target_arch = "x86_64")]
+const OLDER_REFUSED: [i64; 10] = [
+    c::SYS_fork,
+    c::SYS_vfork,
+    c::SYS_chmod,
+    c::SYS_chown,
+    c::SYS_lchown,
+    c::SYS_mknod,
+    c::SYS_creat,
+    c::SYS_iopl,
+    c::SYS_ioperm,
+    c::SYS_modify_ldt,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER_REFUSED: [i64; 0] = [];
+
 /// Flags of `clone` that make a namespace, or that let the tracer of the parent follow.
 const NAMESPACES: i32 = c::CLONE_NEWNS
     | c::CLONE_NEWCGROUP
@@ -347,6 +364,7 @@ fn common(process: u32) -> Calls {
     calls.allow_when(c::SYS_ioctl, IOCTL.map(|request| vec![Is::Number(1, request as u32)]));
     calls.allow_when(c::SYS_prctl, PRCTL.map(|option| vec![Is::Number(0, number(option))]));
     calls.refuse(&REFUSED);
+    calls.refuse(&OLDER_REFUSED);
     calls
 }
 

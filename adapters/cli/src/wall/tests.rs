@@ -83,7 +83,7 @@ fn osw_01_files_that_were_not_named_are_out_of_reach() {
         std::os::unix::fs::symlink("/etc/passwd", kept.join("link")).unwrap();
         assert!(denied(fs::read(kept.join("link"))));
         // A process of its own is looked at, and no other: neither what it was started with nor what it keeps.
-        assert!(fs::read_to_string("/proc/self/status").unwrap().contains("Seccomp:\t2"));
+        assert!(fs::read_to_string("/proc/thread-self/status").unwrap().contains("Seccomp:\t2"));
         for file in ["cmdline", "environ", "maps", "mem"] {
             assert!(denied(fs::read(format!("/proc/{parent}/{file}"))), "{file}");
         }
