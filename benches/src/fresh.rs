@@ -51,6 +51,16 @@ const CASES: [Case; 3] = [
     Case { language: "php", peer: Peer::Php, fresh: &[Goal::AtMost(0.3)], ready: &[], throughput: &[] },
 ];
 
+/// TypeScript of 100 lines: its name, the snippet, and what it comes to.
+const TYPED: [(&str, &str, i64); 2] = [
+    ("types only", include_str!("../snippets/inventory.ts"), 53),
+    (
+        "with an enum, a namespace and a parameter property",
+        include_str!("../snippets/inventory_compiled.ts"),
+        53,
+    ),
+];
+
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for case in &CASES {
@@ -67,7 +77,27 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
             rows.push(goals(throughput(bench, case)?, case.throughput));
         }
     }
+    for (number, (what, code, value)) in TYPED.into_iter().enumerate() {
+        let id = format!("fresh-typescript-{}", number + 1);
+        if bench.begins(&id) {
+            rows.push(typed(bench, id, what, code, value)?);
+        }
+    }
     Ok(rows)
+}
+
+/// TypeScript is two calls, of two guests.
+fn typed(bench: &Bench, id: String, what: &str, code: &'static str, value: i64) -> Result<Row> {
+    let dormouse = bench.dormouse(0)?;
+    let ours = |fuel: Option<u64>| -> Turn<'_> {
+        let dormouse = &dormouse;
+        Box::new(move || {
+            (0..BURST).map(|_| bench.sum(snippet(dormouse, "typescript", code, fuel), value)).collect()
+        })
+    };
+    let [ours, fuel] = take_turns(bench.rounds, [ours(None), ours(Some(FUEL))]);
+    let what = format!("fresh typescript, a snippet of 100 lines, {what}");
+    Ok(Row::new(id, what, "ms", ours).fuel(fuel).goal(Goal::AtMost(3.0)))
 }
 
 fn fresh(bench: &Bench, case: &Case) -> Result<Row> {

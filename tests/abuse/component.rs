@@ -1,5 +1,6 @@
 //! Programs of the user's own: what is no program is refused with a reason, and what is one runs under the same limits.
 
+mod cached;
 mod canonical;
 mod refused;
 mod running;

@@ -43,6 +43,7 @@ fn quick_calls(language: &'static str) {
 }
 
 mod php;
+mod typescript;
 
 mod python {
     use super::*;

@@ -4,12 +4,11 @@ mod javascript;
 mod php;
 mod python;
 
-use std::path::Path;
-
 use dormouse::Outcome;
 use dormouse_tests::attack::Attack;
 use dormouse_tests::case::case;
 use dormouse_tests::ending::{assert_ends, exception, value};
+use dormouse_tests::served::Served;
 use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, binary, sandbox};
 use serde_json::json;
 
@@ -33,8 +32,8 @@ fn counted(outcome: &Outcome) {
 /// `dormouse eval` on a terminal: nothing that a terminal acts on comes through.
 fn shown_on_a_terminal(language: &str, code: &str) {
     let command = format!("{} eval -l {language} {code:?}", binary::path().display());
-    let ran =
-        binary::finish(binary::started(Path::new("/usr/bin/script"), &["-qefc", &command, "/dev/null"]), b"");
+    let Some(script) = binary::installed("script", "out_04 on a terminal") else { return };
+    let ran = binary::finish(binary::started(&script, &["-qefc", &command, "/dev/null"]), b"");
     let text = String::from_utf8_lossy(&ran.stdout);
     for hostile in ["\u{1b}]0;", "\u{1b}]52;", "\u{1b}[2J", "\u{202e}", "\u{9b}31m", "\u{7}"] {
         assert!(!text.contains(hostile), "{hostile:?} reached the terminal: {text:?}");

@@ -13,13 +13,11 @@ const TEST: &str = "const test = require('node:test'); const assert = require('n
 test('adds', () => assert.strictEqual(require('./add.js')(1, 2), 3));\n";
 
 /// A repository of this machine's git.
-fn repository(folder: &Path) {
+fn repository(git: &Path, folder: &Path) {
     std::fs::create_dir_all(folder).unwrap();
     std::fs::write(folder.join("package.json"), PACKAGE).unwrap();
     std::fs::write(folder.join("add.js"), "module.exports = (a, b) => a + b;\n").unwrap();
     std::fs::write(folder.join("add.test.js"), TEST).unwrap();
-    let git = ["/usr/bin/git", "/usr/local/bin/git"].into_iter().map(Path::new).find(|path| path.exists());
-    let git = git.expect("git is installed");
     for arguments in [
         vec!["init", "-q", "-b", "main"],
         vec!["add", "."],
@@ -34,8 +32,9 @@ fn repository(folder: &Path) {
 
 #[test]
 fn s4_15_the_workflow_runs_in_a_container() {
+    let Some(git) = binary::installed("git", "s4_15 in a container") else { return };
     let Some(desk) = Desk::new("s4_15") else { return };
-    repository(&desk.folder.path().join("shared/repo"));
+    repository(&git, &desk.folder.path().join("shared/repo"));
     let made =
         desk.call("sandbox_create", json!({"name": "work", "image": FULL, "repo": "file:///shared/repo"}));
     assert_eq!((&made["provider"], &made["error"]), (&json!("docker"), &json!(null)), "{made}");

@@ -1,9 +1,9 @@
 //! Exceptions, exits and errors in the source (S1-11, S1-29, S1-39).
 
+use dormouse::value::Numeral;
 use dormouse::{Exception, Outcome};
 use dormouse_tests::ending::{assert_ends, exception};
 use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
-use serde_json::json;
 
 fn raised(language: &str, code: &str) -> Exception {
     exception(&sandbox::eval(language, code)).clone()
@@ -21,7 +21,7 @@ fn an_exception_says_what_where_and_how() {
     assert_eq!((python.file.as_deref(), python.line, python.column), (Some("<snippet>"), Some(2), Some(12)));
     assert_eq!(python.stack_trace, ["parse (<snippet>:2)", "<module> (<snippet>:4)"]);
     assert_eq!(python.excerpt.as_deref().map(str::trim), Some("return int(text)"));
-    assert!(python.previous.is_empty() && python.code.is_null());
+    assert!(python.previous.is_empty() && python.code.is_none());
     let traceback = python.traceback.unwrap();
     assert!(
         traceback.starts_with("Traceback (most recent call last):\n  File \"<snippet>\", line 4"),
@@ -108,11 +108,14 @@ fn the_members_of_a_group_follow_as_causes() {
 fn methods_and_codes_are_named() {
     let python = raised(PYTHON, "class A:\n def run(self):\n  open('/none')\nA().run()");
     assert_eq!(python.class, "FileNotFoundError");
-    assert!(python.code.is_i64() && python.message.contains("/none"), "{python:?}");
+    assert!(
+        matches!(python.code, Some(Numeral::Number(_))) && python.message.contains("/none"),
+        "{python:?}"
+    );
     assert_eq!(python.stack_trace[0], "A->run (<snippet>:3)");
     let javascript =
         raised(JAVASCRIPT, "class A { run() { require('fs').readFileSync('/none') } }\nnew A().run()");
-    assert_eq!(javascript.code, json!("ENOENT"));
+    assert_eq!(javascript.code, Some("ENOENT".into()));
     let custom = raised(PYTHON, "class Custom(Exception): pass\nraise Custom('own')");
     assert_eq!((custom.class.as_str(), custom.message.as_str()), ("Custom", "own"));
     let custom = raised(JAVASCRIPT, "class Custom extends Error {}\nthrow new Custom('own')");
@@ -138,8 +141,6 @@ fn a_syntax_error_points_at_itself_and_nothing_runs() {
     assert_eq!((javascript.class.as_str(), javascript.line), ("SyntaxError", Some(2)));
     let typescript = raised("typescript", "const a: number = 1;\nconst b: = 2;");
     assert_eq!((typescript.class.as_str(), typescript.line), ("SyntaxError", Some(2)));
-    let unsupported = raised("typescript", "enum Kind { A }");
-    assert!(unsupported.message.contains("enum"), "{}", unsupported.message);
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! JavaScript and TypeScript: modules, promises, timers, the console and what the web and Node have taught people to expect.
+//! JavaScript: modules, promises, timers, the console and what the web and Node have taught people to expect.
 
 use std::time::Duration;
 
-use dormouse::{Access, ErrorCode};
+use dormouse::Access;
 use dormouse_tests::ending::{assert_ends, ending, exception, value};
 use dormouse_tests::{JAVASCRIPT, sandbox};
 use serde_json::{Value as Json, json};
@@ -143,43 +143,6 @@ fn what_the_web_has_is_here() {
             ),
         ],
     );
-}
-
-#[test]
-fn typescript_runs_as_javascript_with_its_own_lines() {
-    each(
-        "typescript",
-        &[
-            ("const x: number = 1; x + 1", json!(2)),
-            ("interface A { a: number } const a: A = { a: 5 }; a.a satisfies number", json!(5)),
-            (
-                "type B<T> = T | null; function f<T>(x: T): B<T> { return x } f<string>('s') as string",
-                json!("s"),
-            ),
-            (
-                "class C { private x = 1; readonly y: number = 2; get sum(): number { return this.x + this.y } } new C().sum",
-                json!(3),
-            ),
-            (
-                "abstract class D { abstract f(): void } declare const unused: D; const z = (6 as any)!; z",
-                json!(6),
-            ),
-            ("import type { Stats } from 'fs'; export default 7 as const", json!(7)),
-            ("await Promise.resolve<number>(8)", json!(8)),
-        ],
-    );
-    let outcome = sandbox::eval(
-        "typescript",
-        "interface A {\n  a: number\n}\nfunction fail(a: A): never {\n  throw new Error('no')\n}\nfail({ a: 1 })",
-    );
-    assert_eq!(exception(&outcome).line, Some(5));
-    let angles = sandbox::eval("typescript", "const z = <any>6");
-    assert!(
-        exception(&angles).message.contains("`as` syntax")
-            || exception(&angles).message.contains("'as' syntax")
-    );
-    let large = sandbox::wait(sandbox::snippet("typescript", "1;".repeat(200_000)).run()).unwrap_err();
-    assert_eq!(large.code(), ErrorCode::TooLarge);
 }
 
 #[test]

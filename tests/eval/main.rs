@@ -17,4 +17,5 @@ mod randomness;
 mod recorded;
 mod session;
 mod source;
+mod typescript;
 mod values;

@@ -1,11 +1,15 @@
 //! MCP-05: cancelling at any time, and leaving in the middle of a run.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use dormouse_tests::levels::Levels;
 use dormouse_tests::wire::Wire;
-use dormouse_tests::{NOISE, PROMISE};
+use dormouse_tests::{NOISE, PROMISE, binary};
 use serde_json::{Value as Json, json};
 
 const FOREVER: &str = "while True: pass";
@@ -163,40 +167,62 @@ fn lif_05_asked_to_end_the_server_cancels_its_runs_and_ends_well() {
     }
 }
 
+/// Its input stays open all the while: a client that closes it has left, and what it did not read is dropped.
 #[test]
 fn mcp_05_a_client_that_does_not_read_is_waited_for_in_bounded_memory() {
-    let mut command = dormouse_tests::binary::command(&["mcp"]);
-    let mut child = command.spawn().unwrap();
+    let mut child = binary::command(&["mcp"]).spawn().unwrap();
     let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (sent, enough) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+    let (count, last) = (sent.clone(), enough.clone());
     let writer = std::thread::spawn(move || {
-        use std::io::Write as _;
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "w", "version": "0"}});
-        let _ = writeln!(
-            input,
-            "{}",
-            json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
-        );
-        let _ = writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        for id in 1..=1_500 {
+        writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}))
+            .unwrap();
+        writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
+        while !last.load(Ordering::Relaxed) {
+            let id = count.load(Ordering::Relaxed) + 1;
             let arguments = json!({"code": "print('x' * 48_000)", "output_bytes": 48_000});
             let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "sandbox_eval", "arguments": arguments}});
-            if writeln!(input, "{call}").is_err() {
-                return;
-            }
+            writeln!(input, "{call}").unwrap();
+            count.store(id, Ordering::Relaxed);
         }
+        input
     });
-    let process = child.id();
-    let mut peak = 0;
-    let end = Instant::now() + Duration::from_secs(8);
-    while Instant::now() < end {
-        peak = peak.max(Levels::of(&process.to_string()).memory);
-        std::thread::sleep(Duration::from_millis(50));
+    let process = child.id().to_string();
+    let (mut peak, mut seen, mut since) = (0, 0, Instant::now());
+    let end = Instant::now() + Duration::from_secs(60);
+    // Until no call has been taken for a while: what waits to be read is as much as the server holds.
+    while since.elapsed() < Duration::from_secs(2) {
+        assert!(
+            Instant::now() < end,
+            "{seen} calls were taken from a client that reads nothing, and more are"
+        );
+        assert_eq!(child.try_wait().unwrap(), None, "the server has left its client");
+        peak = peak.max(Levels::of(&process).memory);
+        let now = sent.load(Ordering::Relaxed);
+        if now != seen {
+            (seen, since) = (now, Instant::now());
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
+    enough.store(true, Ordering::Relaxed);
+    let (line, lines) = std::sync::mpsc::channel();
     let reader = std::thread::spawn(move || {
-        std::io::BufRead::lines(std::io::BufReader::new(output)).map_while(Result::ok).count()
+        let read = BufReader::new(output).lines().map_while(Result::ok);
+        read.for_each(|text| line.send(text).unwrap());
     });
-    writer.join().unwrap();
-    dormouse_tests::binary::wait(&mut child, Duration::from_secs(60));
-    assert_eq!(reader.join().unwrap(), 1_501, "every call was answered once the client read");
-    assert!(peak < 512 << 10, "{peak} KiB were held for a client that does not read");
+    // Reading lets the last call through, which was held back.
+    let input = writer.join().unwrap();
+    let mut ids = BTreeSet::new();
+    for _ in 0..=sent.load(Ordering::Relaxed) {
+        let text = lines.recv_timeout(Duration::from_secs(60)).expect("an answer to every call");
+        let answer: Json = serde_json::from_str(&text).unwrap();
+        assert!(ids.insert(answer["id"].as_u64().unwrap()), "answered twice: {text}");
+    }
+    drop(input);
+    assert_eq!(binary::wait(&mut child, Duration::from_secs(60)), Some(0));
+    reader.join().unwrap();
+    assert!(lines.try_recv().is_err(), "something was said that nobody asked for");
+    assert!(seen < 1_000, "{seen} calls were taken from a client that does not read");
+    assert!(peak < 256 << 10, "{peak} KiB were held for a client that does not read");
 }

@@ -32,12 +32,7 @@ const IDENTITY: [(&str, &str); 6] = [
 
 /// Whether Debian's git is there. Where it is not, the test has nothing to compare with.
 fn has_git(test: &str) -> bool {
-    let there = std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join("git").is_file()));
-    if !there {
-        eprintln!("skipped {test}: `git` is not installed (apt-get install git)");
-    }
-    there
+    binary::installed("git", test).is_some()
 }
 
 /// What a command came to.

@@ -144,3 +144,28 @@ fn a_cancelled_request_ends_the_models_call() {
     sandbox::wait(super::until("the endpoint still works for nobody", || server.under_way() == 0));
     wire.still_serves(2);
 }
+
+/// FS-13: the model is the operator's at each call, also for variables and functions that an older start has left.
+#[test]
+fn fs_13_a_model_that_is_taken_back_is_gone_from_old_sandboxes() {
+    let server = sandbox::wait(Server::start([]));
+    let state = tempfile::tempdir().unwrap();
+    let kept = ["--profile", "rlm", "--state-dir", state.path().to_str().unwrap()];
+    let model = ["--llm-endpoint", &server.url, "--llm-model", "m", "--llm-key-env", VARIABLE];
+    let mut first = Wire::start_with(&[&kept[..], &model].concat(), &[(VARIABLE, KEY)]);
+    first.greet();
+    let answered = first.call(1, "rlm_exec", json!({"code": "ask = llm_query\nask('a')"}));
+    assert_eq!(answered["content"][0]["text"], "\"a\"", "{answered}");
+    assert_eq!(first.end(PATIENCE).status, Some(0));
+    let asked = server.asked().len();
+
+    let mut second = Wire::greeted(&kept);
+    for (id, code) in [(1, "ask('b')"), (2, "llm_query('c')"), (3, "call_tool('llm_query', {'prompt': 'd'})")]
+    {
+        let refused = second.call(id, "rlm_exec", json!({"code": code}));
+        let text = refused["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(text.starts_with("Traceback"), "{code}: {refused}");
+    }
+    assert_eq!(second.end(PATIENCE).status, Some(0));
+    assert_eq!(server.asked().len(), asked, "the endpoint was asked");
+}

@@ -15,20 +15,17 @@ struct Disk(PathBuf);
 impl Disk {
     /// None: this user or this system cannot mount one, which is said.
     fn mount(options: &str) -> Option<Self> {
+        let mount = binary::installed("mount", "lif_02 on a disk of its own")?;
         let folder = tempfile::Builder::new().prefix("dormouse-disk-").tempdir().unwrap().keep();
         let place = folder.to_str().unwrap().to_owned();
         let words = ["-t", "tmpfs", "-o", options, "tmpfs", &place];
-        let mount = PathBuf::from("/bin/mount");
-        let ran = mount.exists().then(|| binary::finish(binary::started(&mount, &words), b""));
-        match ran {
-            Some(ran) if ran.status == Some(0) => Some(Self(folder)),
-            other => {
-                let why = other.map_or("there is no /bin/mount".into(), |ran| ran.complaint());
-                eprintln!("left out: a disk of {options} cannot be mounted: {}", why.trim());
-                let _ = fs::remove_dir(&folder);
-                None
-            }
+        let ran = binary::finish(binary::started(&mount, &words), b"");
+        if ran.status == Some(0) {
+            return Some(Self(folder));
         }
+        eprintln!("left out: a disk of {options} cannot be mounted: {}", ran.complaint().trim());
+        let _ = fs::remove_dir(&folder);
+        None
     }
 
     fn state(&self) -> String {
@@ -39,7 +36,7 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         let place = self.0.to_str().unwrap().to_owned();
-        binary::finish(binary::started(Path::new("/bin/umount"), &["-l", &place]), b"");
+        binary::finish(binary::started(Path::new("umount"), &["-l", &place]), b"");
         let _ = fs::remove_dir(&self.0);
     }
 }
@@ -143,7 +140,7 @@ fn lif_02_a_folder_on_a_disk_that_is_read_only_is_refused_by_name() {
     let remount = |how: &str| {
         let place = disk.0.to_str().unwrap();
         let words = ["-o", how, place];
-        let ran = binary::finish(binary::started(Path::new("/bin/mount"), &words), b"");
+        let ran = binary::finish(binary::started(Path::new("mount"), &words), b"");
         assert_eq!(ran.status, Some(0), "{}", ran.complaint());
     };
     remount("remount,ro");

@@ -46,7 +46,7 @@ const OURS: [(&str, &[&str]); 19] = [
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 25] = [
+const THEIRS: [(&str, &[&str]); 24] = [
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),
@@ -60,7 +60,6 @@ const THEIRS: [(&str, &[&str]); 25] = [
     ("zstd", &["dormouse-store"]),
     ("tar", &["dormouse-docker", "dormouse-packages", "dormouse-tools"]),
     ("zip", &["dormouse-packages", "dormouse-tools"]),
-    ("swc_ts_fast_strip", &["dormouse-wasm"]),
     (
         "reqwest",
         &["dormouse-git", "dormouse-http", "dormouse-models", "dormouse-packages", "dormouse-sources"],

@@ -68,6 +68,23 @@ pub fn started(program: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// Where a program of the system is, by the search path. None: it is not installed, and this says which part of the tests is
+/// left out.
+///
+/// # Panics
+/// When it has to be there: `cargo xtask test` says so with `DORMOUSE_REQUIRE_PROGRAMS=1` where it has seen to it.
+#[allow(clippy::print_stderr, reason = "what is left out is said")]
+pub fn installed(program: &str, part: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
+    if found.is_none() {
+        let required = std::env::var_os("DORMOUSE_REQUIRE_PROGRAMS").is_some_and(|value| value == "1");
+        assert!(!required, "{part}: `{program}` is not installed, and is required");
+        eprintln!("left out: {part}: `{program}` is not installed");
+    }
+    found
+}
+
 /// Runs `dormouse` with these arguments and this standard input.
 pub fn dormouse(arguments: &[&str], stdin: &[u8]) -> Ran {
     finish(command(arguments), stdin)

@@ -24,14 +24,22 @@ impl Levels {
     }
 
     /// What a process holds now, by its number or `self`.
+    ///
+    /// # Panics
+    /// When it has ended: what is left of it until somebody has waited for it holds nothing.
+    #[track_caller]
     pub fn of(process: &str) -> Self {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a process that lives");
+        let gone = || format!("process {process} has ended, and is to be looked at");
+        let status =
+            fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_else(|_| panic!("{}", gone()));
+        let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        // One that has ended has no memory: the line is missing.
         let field = |name: &str| {
-            let line =
-                status.lines().find_map(|line| line.strip_prefix(name)).expect("a field of the status file");
+            let line = line(name).unwrap_or_else(|| panic!("{}: {:?}", gone(), line("State:")));
             line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
         };
-        let descriptors = fs::read_dir(format!("/proc/{process}/fd")).expect("a process that lives");
+        let descriptors =
+            fs::read_dir(format!("/proc/{process}/fd")).unwrap_or_else(|_| panic!("{}", gone()));
         Self {
             memory: field("RssAnon:"),
             descriptors: descriptors.count() as u64,

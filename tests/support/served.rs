@@ -22,6 +22,7 @@ pub struct Served {
 }
 
 /// One answer.
+#[derive(Debug)]
 pub struct Told {
     /// The status.
     pub status: u16,
@@ -148,7 +149,13 @@ impl Served {
 
 /// Sends SIGTERM to a process that a test started.
 pub fn terminate(process: u32) {
-    let line = format!("kill -TERM {process}");
+    signal(process, "TERM");
+}
+
+/// Sends a signal, by its name, to a process that a test started. The shell's own `kill`: the program of that name is not
+/// everywhere.
+pub fn signal(process: u32, name: &str) {
+    let line = format!("kill -{name} {process}");
     let ran = binary::finish(binary::started(Path::new("/bin/sh"), &["-c", &line]), b"");
     assert_eq!(ran.status, Some(0), "{}", ran.complaint());
 }

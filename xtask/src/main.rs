@@ -9,6 +9,7 @@ mod engine;
 mod guests;
 mod images;
 mod process;
+mod programs;
 mod progress;
 mod setup;
 mod suite;

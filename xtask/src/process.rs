@@ -1,8 +1,10 @@
 //! Runs cargo and other programs, and reads the totals out of what they print.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -67,6 +69,23 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// A command whose signals have their default effects, however this process was started: a shell starts a background job
+/// with SIGINT and SIGQUIT ignored, which every program below it inherits, and bash cannot trap what was ignored before it
+/// began. Where `env` is too old to do that (before coreutils 8.31), the command is the plain one.
+pub(crate) fn with_default_signals(program: impl AsRef<OsStr>) -> Command {
+    const OPTION: &str = "--default-signal=HUP,INT,QUIT,PIPE,ALRM,TERM,USR1,USR2,CHLD";
+    static CAN: LazyLock<bool> = LazyLock::new(|| {
+        let tried = Command::new("env").args([OPTION, "true"]).stderr(Stdio::null()).status();
+        tried.is_ok_and(|status| status.success())
+    });
+    if !*CAN {
+        return Command::new(program);
+    }
+    let mut command = Command::new("env");
+    command.arg(OPTION).arg(program);
+    command
+}
+
 /// Builds and runs the benchmark.
 pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     cargo(&["build", "--release", "--workspace", "--bins"])?;
@@ -105,6 +124,18 @@ pub(crate) fn counted(command: &mut Command) -> Result<(Totals, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As a background job of a script is started.
+    #[test]
+    fn signals_that_were_ignored_are_not_for_what_is_started() {
+        let caught = "trap 'echo caught' INT; kill -INT $$; true";
+        let inner = with_default_signals("bash");
+        let words = [inner.get_program()].into_iter().chain(inner.get_args());
+        let mut outer = Command::new("bash");
+        outer.args(["-c", "trap '' INT QUIT; exec \"$@\"", "bash"]).args(words).args(["-c", caught]);
+        let said = outer.output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&said.stdout), "caught\n");
+    }
 
     #[test]
     fn closing_lines_are_read_and_others_are_not() {

@@ -9,15 +9,20 @@ use anyhow::{Context as _, Result, ensure};
 use crate::engine;
 use crate::guests;
 use crate::process;
+use crate::programs;
 use crate::progress::complain;
 
 /// What is evaluated at the end, to show that it works.
-const GREETINGS: [(&str, &str); 3] = [
+const GREETINGS: [(&str, &str); 4] = [
     (
         "python",
         "import sys, platform; f'Python {platform.python_version()} on {sys.platform}: {sum(range(10))}'",
     ),
     ("javascript", "`JavaScript: ${[1, 2, 3].map(n => n * n).join(' + ')} = ${1 + 4 + 9}`"),
+    (
+        "typescript",
+        "const squares: number[] = [1, 4, 9]; `TypeScript: ${squares.join(' + ')} = ${14 as number}`",
+    ),
     ("php", "'PHP ' . PHP_VERSION . ': ' . implode(' + ', [1, 4, 9]) . ' = ' . array_sum([1, 4, 9])"),
 ];
 
@@ -28,7 +33,8 @@ pub(crate) fn run() -> Result<()> {
     guests::run(&guests::Arguments::all())?;
     complain("2/4 the command line");
     process::cargo(&["build", "--release", "--workspace", "--bins"])?;
-    complain("3/4 the container engine, for the tests of containers");
+    complain("3/4 what tests need: programs to compare with, the container engine");
+    programs::provide();
     if let Err(error) = engine::install() {
         complain(&format!("docker: not available ({error:#})"));
     }

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use crate::containers::Containers;
 use crate::process::{self, Totals};
 use crate::progress::complain;
-use crate::{check, guests};
+use crate::{check, guests, programs};
 
 /// A part of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -85,7 +85,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let phases = if arguments.phases.is_empty() { &DEFAULT[..] } else { &arguments.phases };
     let mut sum = Totals::default();
-    let mut failed = Vec::new();
+    let (mut failed, mut times) = (Vec::new(), Vec::new());
     let mut containers = Containers::planned(phases.contains(&Phase::Docker));
     for phase in phases {
         let started = Instant::now();
@@ -98,7 +98,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                 (Totals { failed: 1, ..Totals::default() }, false)
             }
         };
-        complain(&format!("== {name}: {totals} ({} s)", started.elapsed().as_secs()));
+        let seconds = started.elapsed().as_secs();
+        complain(&format!("== {name}: {totals} ({seconds} s)"));
+        times.push((name.clone(), seconds));
         sum.add(totals);
         if !ok {
             failed.push(name);
@@ -107,11 +109,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             }
         }
     }
+    complain(&format!("== times, in seconds: {}", shown(&times)));
     complain(&sum.to_string());
     if !failed.is_empty() {
         bail!("failed: {}", failed.join(", "));
     }
     Ok(())
+}
+
+/// What each phase took, the longest first, and all of them.
+fn shown(times: &[(String, u64)]) -> String {
+    let mut sorted = times.to_vec();
+    sorted.sort_by_key(|(_, seconds)| std::cmp::Reverse(*seconds));
+    let mut parts: Vec<String> = sorted.iter().map(|(name, seconds)| format!("{name} {seconds}")).collect();
+    parts.push(format!("all {}", times.iter().map(|(_, seconds)| seconds).sum::<u64>()));
+    parts.join(", ")
 }
 
 fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
@@ -169,11 +181,12 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
     }
 }
 
-/// Runs tests of the workspace, with these variables in their environment.
+/// Runs tests of the workspace, with these variables in their environment. Programs of the system that they start are
+/// installed first, where that is possible.
 pub(crate) fn tests(which: &[&str], environment: &[(&str, String)]) -> Result<(Totals, bool)> {
     let mut command = cargo();
     command.args(["test", "--quiet", "--release", "--workspace", "--no-fail-fast"]).args(which);
-    process::counted(command.envs(environment.iter().cloned()))
+    process::counted(command.envs(environment.iter().cloned()).envs(programs::provide()))
 }
 
 /// A suite runs as a process of its own: a crash in it must not end the run. It is this very program, even if another
@@ -184,4 +197,15 @@ fn suite(name: &str) -> Result<(Totals, bool)> {
 
 fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_longest_first_with_their_sum() {
+        let times = [("fmt", 2), ("rust", 300), ("docs", 40)].map(|(name, time)| (name.to_owned(), time));
+        assert_eq!(shown(&times), "rust 300, docs 40, fmt 2, all 342");
+    }
 }

@@ -19,7 +19,7 @@ pub(crate) use self::docker::DockerArgs;
 pub(crate) use self::git::GitArgs;
 pub(crate) use self::model::ModelArgs;
 pub(crate) use self::packages::PackageArgs;
-pub(crate) use self::sandbox::{ExecArgs, SandboxCommand, SkillArgs, StateArgs};
+pub(crate) use self::sandbox::{ExecArgs, GivenArgs, SandboxCommand, SkillArgs, StateArgs};
 pub(crate) use self::scenario::{ScenarioArgs, ScenarioCommand, ScenarioFile};
 
 /// `0.1.0 (engine, contract)`.
@@ -346,7 +346,7 @@ pub(crate) struct McpArgs {
     /// The longest time that a call can ask for [default: 60s]
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout_max: Option<String>,
-    /// The most memory that a call can ask for [default: 512MiB]
+    /// The most memory of a run, and of each interpreter of a sandbox, also of one that was made with more [default: 512MiB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory_max: Option<String>,
     /// Unused instances kept ready for each language that has run

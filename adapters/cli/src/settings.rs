@@ -2,6 +2,7 @@
 
 pub(crate) mod docker;
 mod git;
+pub(crate) mod given;
 mod grants;
 mod model;
 pub(crate) mod packages;
@@ -20,8 +21,10 @@ use dormouse::{
 };
 
 use dormouse::sandbox::SessionKey;
+use dormouse::sandboxes::MountRule;
 use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 
+pub(crate) use given::{Given, given};
 pub(crate) use serve::{Serve, serve};
 
 use self::wall::{Confined, Further};
@@ -56,6 +59,8 @@ pub(crate) struct Run {
 pub(crate) struct Mcp {
     /// What every run is granted.
     pub(crate) grants: Grants,
+    /// Which folders of the host sandboxes see: those of the grants, unless somebody else looks at each.
+    pub(crate) mounts: MountRule,
     /// What new sandboxes see of instructions and scripts; their mounts are among the grants.
     pub(crate) skills: Skills,
     /// The key of the one sandbox of some profiles, if it is not the usual one.
@@ -97,18 +102,20 @@ pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
 
 /// A runtime that keeps sandboxes, for one command.
 pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
-    let policy = Policy { allow_writes: true, ..Policy::default() };
+    let Given { grants, policy, .. } = given(&state.given)?;
     let folder = state_folder(state.state_dir.as_deref())?;
+    let rules = given::rules(docker::rules(&state.docker), &policy, given::offered(&grants));
     let dormouse = builder(place)?
         .policy(policy)
         .allocation(Allocation::OnDemand)
         .state(&folder)
-        .rules(docker::rules(&state.docker))
+        .rules(rules)
         .build()?;
     if let Some(remotes) = git::remotes(&state.git, None)? {
         dormouse.sandboxes()?.offer(remotes);
     }
-    docker::offer(&dormouse, &state.docker, &folder, &[], None)?;
+    let roots: Vec<PathBuf> = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
+    docker::offer(&dormouse, &state.docker, &folder, &roots, None)?;
     Ok(dormouse)
 }
 
@@ -210,13 +217,7 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
         }
         policy.defaults.wall = policy.defaults.wall.min(policy.ceiling.wall);
     }
-    if let Some(text) = &arguments.memory_max {
-        policy.ceiling.memory = units::size("--memory-max", text)?;
-        if !(Limits::MIN_MEMORY..=4 << 30).contains(&policy.ceiling.memory) {
-            return Err(Error::args_invalid("`--memory-max` must be 16MiB to 4GiB"));
-        }
-        policy.defaults.memory = policy.defaults.memory.min(policy.ceiling.memory);
-    }
+    given::most_memory(&mut policy, arguments.memory_max.as_deref())?;
     let writes = arguments.allow_writes;
     let grants = Grants {
         mounts: grants::mounts(&arguments.mounts, writes, "--allow-writes")?,
@@ -248,6 +249,7 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     let docker = arguments.docker.clone();
     let docker_roots = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     Ok(Mcp {
+        mounts: given::offered(&grants),
         grants,
         skills,
         session,

@@ -172,7 +172,7 @@ impl Kernel {
         let mut capture = Capture::new(request.limits.output, request.output.clone());
         let clock = Clock::new(begin + request.limits.wall);
         let answer = clock.clone().within(self.run(request, &clock, &mut capture)).await;
-        Ok(self.reply(answer, &request.limits, capture))
+        Ok(self.reply(answer, (&request.limits, &request.bounds), capture))
     }
 
     /// The value of a global, or of an expression in which `value` is that global's value.
@@ -190,7 +190,7 @@ impl Kernel {
         let clock = Clock::new(Instant::now() + limits.wall);
         let asked = Asked::get(name, query, bounds);
         let answer = clock.clone().within(self.ask(asked, &mut capture)).await;
-        let reply = self.reply(answer, limits, capture);
+        let reply = self.reply(answer, (limits, bounds), capture);
         if query.is_some() || !matches!(reply.status, Status::Raised(_)) {
             return Ok(reply);
         }
@@ -280,17 +280,22 @@ impl Kernel {
         wire::refused(what)
     }
 
-    fn reply(&mut self, answer: Option<Result<Answer>>, limits: &Limits, capture: Capture) -> Reply {
+    fn reply(
+        &mut self,
+        answer: Option<Result<Answer>>,
+        (limits, bounds): (&Limits, &Bounds),
+        capture: Capture,
+    ) -> Reply {
         let mut over = matches!(answer, Some(Ok(Answer::Fatal(_))));
         let status = match answer {
             None => Status::Stopped(clock::over(limits)),
             Some(Err(error)) => Status::Stopped(error),
             Some(Ok(Answer::Ended(end))) => end.status(),
             Some(Ok(Answer::Returned(json))) => {
-                Value::from_guest(&json).map_or_else(Status::Stopped, Status::Returned)
+                Value::from_guest(&json, bounds).map_or_else(Status::Stopped, Status::Returned)
             }
             Some(Ok(Answer::Raised(json) | Answer::Fatal(json))) => {
-                Exception::from_guest(&json).map_or_else(Status::Stopped, Status::Raised)
+                Exception::from_guest(&json, bounds).map_or_else(Status::Stopped, Status::Raised)
             }
             Some(Ok(Answer::Exited(status))) => Status::Exited(status),
             Some(Ok(_)) => Status::Stopped(wire::refused("an answer to another request")),

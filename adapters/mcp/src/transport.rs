@@ -6,20 +6,34 @@
 
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, GetExtensions as _, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::AsyncRead;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::line::{Line, LineReader};
 use crate::outbox::Outbox;
 use crate::parse::{Parsed, parse, too_long};
 
+/// Requests that are worked on at one time; then no further line is read. The library begins each request that it is given, and
+/// reading is quicker than working: without this, thousands are begun before the first answers show that nobody reads them.
+/// More than the runs that a server has places for, so that who asks for too much is told so and can cancel.
+const MAX_REQUESTS: usize = 256;
+
+/// Travels with a request and is gone when its handler is done.
+#[derive(Clone)]
+struct InWork {
+    _place: Arc<OwnedSemaphorePermit>,
+}
+
 pub(crate) struct LineTransport<R> {
     reader: LineReader<R>,
     outbox: Outbox,
+    requests: Arc<Semaphore>,
     most: usize,
     /// A request has been passed on. Before that, the library takes anything else for a broken handshake and quits.
     opened: bool,
@@ -29,7 +43,18 @@ pub(crate) struct LineTransport<R> {
 impl<R: AsyncRead + Unpin> LineTransport<R> {
     /// `ended` is cancelled when the input ends; cancelling it from outside ends the input.
     pub(crate) fn new(reader: R, outbox: Outbox, most: usize, ended: CancellationToken) -> Self {
-        Self { reader: LineReader::new(reader, most), outbox, most, opened: false, ended }
+        let requests = Arc::new(Semaphore::new(MAX_REQUESTS));
+        Self { reader: LineReader::new(reader, most), outbox, requests, most, opened: false, ended }
+    }
+
+    /// The next message, once few enough requests are worked on. Given up half-way, it loses nothing.
+    async fn counted(&mut self) -> Option<ClientJsonRpcMessage> {
+        let place = self.requests.clone().acquire_owned().await.ok()?;
+        let mut message = self.next().await?;
+        if let JsonRpcMessage::Request(request) = &mut message {
+            request.request.extensions_mut().insert(InWork { _place: Arc::new(place) });
+        }
+        Some(message)
     }
 
     async fn next(&mut self) -> Option<ClientJsonRpcMessage> {
@@ -75,7 +100,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
         let ended = self.ended.clone();
         let message = tokio::select! {
             () = ended.cancelled() => None,
-            message = self.next() => message,
+            message = self.counted() => message,
         };
         if message.is_none() {
             ended.cancel();

@@ -2,7 +2,8 @@
 //!
 //! References between subschemas are the one way to make a small schema costly. Those that lead in a circle, lead out of
 //! the schema or unfold to more than 10 000 subschemas are not checked here; the server checks itself. Patterns are matched
-//! in linear time. Nothing is ever fetched.
+//! in time that grows with the length of the pattern and of the text: there are few, they are small, and long texts are not
+//! matched. Nothing is ever fetched.
 
 use std::collections::HashMap;
 
@@ -11,8 +12,12 @@ use serde_json::Value as Json;
 
 /// Most subschemas of a schema, references followed.
 const MAX_UNFOLDED: u64 = 10_000;
-/// Most bytes of a compiled pattern (1 MiB).
-const MAX_PATTERN: usize = 1 << 20;
+/// Most bytes of a compiled pattern (64 KiB).
+const MAX_PATTERN: usize = 64 << 10;
+/// Most patterns of a schema.
+const MAX_PATTERNS: usize = 16;
+/// Bytes of all texts of the arguments that patterns are matched with (16 KiB).
+const MAX_MATCHED: usize = 16 << 10;
 /// Deepest nesting of a schema.
 const MAX_DEPTH: usize = 64;
 /// Characters of the first violation that are told.
@@ -20,27 +25,71 @@ const SHOWN: usize = 400;
 /// Keywords that refer to another place.
 const REFERS: [&str; 2] = ["$dynamicRef", "$recursiveRef"];
 
+/// How many patterns the schemas of one server may have that are kept compiled: 16 MiB at most.
+pub(crate) struct Patterns(usize);
+
+impl Default for Patterns {
+    fn default() -> Self {
+        Self(256)
+    }
+}
+
 /// The check of one tool's arguments.
-pub(crate) struct Check(Validator);
+pub(crate) struct Check {
+    validator: Validator,
+    has_patterns: bool,
+}
 
 impl Check {
-    /// The check, or why there is none.
-    pub(crate) fn new(schema: &Json) -> Result<Self, String> {
+    /// The check, or why there is none. Its patterns are taken off those that its server has left.
+    pub(crate) fn new(schema: &Json, left: &mut Patterns) -> Result<Self, String> {
         unfold(schema, schema, 0, &mut HashMap::new())?;
+        let count = count_patterns(schema);
+        if count > MAX_PATTERNS {
+            return Err(format!("it has more than {MAX_PATTERNS} patterns"));
+        }
+        left.0 = left.0.checked_sub(count).ok_or("the server's tools have too many patterns")?;
         let patterns = PatternOptions::regex().size_limit(MAX_PATTERN).dfa_size_limit(MAX_PATTERN);
         jsonschema::options()
             .with_pattern_options(patterns)
             .build(schema)
-            .map(Self)
+            .map(|validator| Self { validator, has_patterns: count > 0 })
             .map_err(|error| error.to_string().escape_debug().take(SHOWN).collect())
     }
 
     /// What is wrong with the arguments first, and where.
     pub(crate) fn violation(&self, arguments: &Json) -> Option<String> {
-        let error = self.0.iter_errors(arguments).next()?;
+        if self.has_patterns && text_bytes(arguments) > MAX_MATCHED {
+            return None;
+        }
+        let error = self.validator.iter_errors(arguments).next()?;
         let told: String = error.to_string().escape_debug().take(SHOWN).collect();
         let at = error.instance_path().to_string();
         Some(if at.is_empty() { told } else { format!("at `{}`: {told}", at.escape_debug()) })
+    }
+}
+
+/// The patterns of a schema, and what may be one. It is no deeper than `unfold` has seen.
+fn count_patterns(part: &Json) -> usize {
+    match part {
+        Json::Array(items) => items.iter().map(count_patterns).sum(),
+        Json::Object(map) => {
+            let own = usize::from(map.get("pattern").is_some_and(Json::is_string));
+            let named =
+                map.get("patternProperties").and_then(Json::as_object).map_or(0, serde_json::Map::len);
+            own + named + map.values().map(count_patterns).sum::<usize>()
+        }
+        _ => 0,
+    }
+}
+
+/// Bytes of all names and texts of a value.
+fn text_bytes(value: &Json) -> usize {
+    match value {
+        Json::String(text) => text.len(),
+        Json::Array(items) => items.iter().map(text_bytes).sum(),
+        Json::Object(map) => map.iter().map(|(name, value)| name.len() + text_bytes(value)).sum(),
+        _ => 0,
     }
 }
 

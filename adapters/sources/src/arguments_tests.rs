@@ -4,10 +4,14 @@ use serde_json::json;
 
 use super::*;
 
+fn check(schema: &Json) -> Result<Check, String> {
+    Check::new(schema, &mut Patterns::default())
+}
+
 #[test]
 fn the_first_violation_is_told_with_its_place() {
     let check =
-        Check::new(&json!({"type": "object", "properties": {"a": {"items": {"type": "integer"}}}})).unwrap();
+        check(&json!({"type": "object", "properties": {"a": {"items": {"type": "integer"}}}})).unwrap();
     assert_eq!(check.violation(&json!({"a": [1, 2]})), None);
     let told = check.violation(&json!({"a": [1, "x"]})).unwrap();
     assert!(told.starts_with("at `/a/1`: ") && told.contains("integer"), "{told}");
@@ -17,7 +21,7 @@ fn the_first_violation_is_told_with_its_place() {
 #[test]
 fn plain_references_are_followed() {
     let schema = json!({"properties": {"p": {"$ref": "#/$defs/p"}}, "$defs": {"p": {"type": "string"}}});
-    let check = Check::new(&schema).unwrap();
+    let check = check(&schema).unwrap();
     assert!(check.violation(&json!({"p": 1})).is_some() && check.violation(&json!({"p": "x"})).is_none());
 }
 
@@ -47,15 +51,27 @@ fn schemas_whose_check_might_not_end_are_not_used() {
         deep,
     ];
     for schema in hostile {
-        assert!(Check::new(&schema).is_err(), "{schema}");
+        assert!(check(&schema).is_err(), "{schema}");
     }
 }
 
 #[test]
-fn patterns_are_linear() {
-    let check = Check::new(&json!({"pattern": "^(a+)+$"})).unwrap();
-    assert!(check.violation(&json!(format!("{}b", "a".repeat(100_000)))).is_some());
+fn patterns_are_linear_and_bounded() {
+    let linear = check(&json!({"pattern": "^(a+)+$"})).unwrap();
+    assert!(linear.violation(&json!(format!("{}b", "a".repeat(10_000)))).is_some());
+    assert!(linear.violation(&json!(format!("{}b", "a".repeat(MAX_MATCHED)))).is_none());
     // Look-around and back references need another engine: such a schema is not used.
-    assert!(Check::new(&json!({"pattern": "(?=a)(a)\\1"})).is_err());
-    assert!(Check::new(&json!({"pattern": "((a{1000}){1000}){1000}"})).is_err());
+    assert!(check(&json!({"pattern": "(?=a)(a)\\1"})).is_err());
+    for large in ["((a{1000}){1000}){1000}", "\\w{1000}"] {
+        assert!(check(&json!({"pattern": large})).is_err(), "{large}");
+    }
+    let many = |count: usize| -> Json {
+        let items: Vec<Json> = (0..count).map(|at| json!({"pattern": format!("^a{at}$")})).collect();
+        json!({"prefixItems": items, "patternProperties": {"^b": {}}})
+    };
+    assert!(check(&many(MAX_PATTERNS - 1)).is_ok() && check(&many(MAX_PATTERNS)).is_err());
+    let mut left = Patterns::default();
+    let made = (0..100).take_while(|_| Check::new(&many(15), &mut left).is_ok()).count();
+    assert_eq!(made, 16);
+    assert!(Check::new(&json!({"type": "string"}), &mut left).is_ok());
 }

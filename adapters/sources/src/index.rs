@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::{Map, Value as Json};
 
-use crate::arguments::Check;
+use crate::arguments::{Check, Patterns};
 use crate::{Call, Endpoint, Listed, Progress, ToolAnswer};
 
 /// Characters of a tool's name that an error repeats.
@@ -84,6 +84,7 @@ impl Index {
         tools: Vec<Listed>,
         endpoint: &Arc<dyn Endpoint>,
     ) {
+        let mut patterns = Patterns::default();
         for listed in tools {
             let name = match naming {
                 Naming::Raw => listed.name.clone(),
@@ -97,7 +98,7 @@ impl Index {
                     "two servers have this tool"
                 );
             }
-            let check = Check::new(&listed.input_schema).map_or_else(
+            let check = Check::new(&listed.input_schema, &mut patterns).map_or_else(
                 |why| {
                     tracing::warn!(tool = name, server, why, "arguments are not checked against the schema");
                     None

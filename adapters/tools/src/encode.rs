@@ -13,7 +13,7 @@ const TAIL: usize = 1_024;
 /// The result of a run, in the order of the documentation. Every field is there in every result, except `fuel_used`
 /// (only when fuel was counted), `truncated` (only when output was dropped), `fallback_from` (only when another provider was to
 /// run it) and `recovery` (only when a run of a sandbox that
-/// lasts was stopped).
+/// lasts was stopped, or began with less than the caller can know).
 pub fn outcome(outcome: &Outcome) -> Json {
     let mut fields = head(outcome.is_ok(), outcome.value(), outcome.exception());
     fields.insert("stdout".into(), outcome.stdout.text.as_str().into());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dormouse_core::{ErrorCode, Usage};
+use dormouse_core::{Bounds, ErrorCode, Usage};
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn stopped() -> Error {
 
 #[test]
 fn a_value_is_encoded_with_every_field_in_order() {
-    let value = Value::from_guest(r#"{"type":"int","value":2}"#).expect("a value");
+    let value = Value::from_guest(r#"{"type":"int","value":2}"#, &Bounds::MAX).expect("a value");
     assert_eq!(
         outcome(&outcome_of(Status::Returned(value))).to_string(),
         r#"{"ok":true,"result":{"type":"int","value":2},"exception":null,"stdout":"out\n","stderr":"","exit_code":0,"timed_out":false,"error":null,"duration_ms":1.235,"memory_peak_bytes":1048576,"provider":"wasm"}"#
@@ -39,7 +39,8 @@ fn a_value_is_encoded_with_every_field_in_order() {
 
 #[test]
 fn an_exception_is_a_normal_answer() {
-    let exception = Exception::from_guest(r#"{"class":"ValueError","message":"no"}"#).expect("an exception");
+    let exception = Exception::from_guest(r#"{"class":"ValueError","message":"no"}"#, &Bounds::MAX)
+        .expect("an exception");
     let reply = reply(&outcome_of(Status::Raised(exception)));
     assert!(!reply.is_error);
     assert_eq!(reply.text, reply.structured.to_string());

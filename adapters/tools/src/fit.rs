@@ -59,7 +59,7 @@ fn cut_exception(exception: &mut Exception) {
         word.truncate(cut(word, WORD).len());
     }
     if encoded_len(&exception.code) > WORD {
-        exception.code = serde_json::Value::Null;
+        exception.code = None;
     }
     exception.message.truncate(cut(&exception.message, MESSAGE).len());
 }

@@ -130,6 +130,12 @@ impl Skills {
     }
 }
 
+/// Whether a sandbox would see a skill there.
+pub(crate) fn is_place(target: &str) -> bool {
+    let below = |place: &str| target.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'));
+    PLACES.into_iter().any(below)
+}
+
 impl Skill {
     fn path(&self) -> String {
         format!("{}/{}", PLACES[0], self.name)

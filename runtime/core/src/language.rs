@@ -28,7 +28,7 @@ impl Language {
         Self("javascript".into())
     }
 
-    /// TypeScript: its types are stripped on the host, the rest runs on the JavaScript guest.
+    /// TypeScript: a guest of its own makes JavaScript of it, which runs on the JavaScript guest.
     pub fn typescript() -> Self {
         Self("typescript".into())
     }
@@ -46,6 +46,12 @@ impl Language {
     /// git's commands, which command lines start. It is no language of snippets.
     pub fn git() -> Self {
         Self("git".into())
+    }
+
+    /// The language whose interpreter runs it, and holds its variables: JavaScript for TypeScript, else itself.
+    #[must_use]
+    pub fn runs_as(&self) -> Self {
+        if *self == Self::typescript() { Self::javascript() } else { self.clone() }
     }
 
     /// Reads a name. Common short forms (`py`, `js`, `ts`, `node`) are understood.

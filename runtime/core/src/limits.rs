@@ -130,6 +130,30 @@ impl Bounds {
         offset: u32::MAX,
     };
 
+    /// What a guest may go past its `total_bytes` by: it closes what it has opened after it has found that the text is long.
+    const SLACK: usize = 64 << 10;
+    /// Texts in an exception and its causes, each as long as a string may be.
+    const TEXTS: usize = 12;
+    /// Bytes of an exception besides its messages: traces and renderings of the language's own.
+    const TRACES: usize = 1 << 20;
+    /// Bytes of JSON that the shortest value takes.
+    const SHORTEST_VALUE: usize = 16;
+
+    /// The longest JSON text of a value that a guest may answer with, in bytes.
+    pub fn value_bytes(&self) -> usize {
+        self.total_bytes as usize + Self::SLACK
+    }
+
+    /// The longest JSON text of an exception that a guest may answer with, in bytes.
+    pub fn exception_bytes(&self) -> usize {
+        self.value_bytes() + Self::TEXTS * self.string_bytes as usize + Self::TRACES
+    }
+
+    /// How many values there may be in one answer, those inside others counted.
+    pub(crate) fn values(&self) -> usize {
+        self.value_bytes() / Self::SHORTEST_VALUE
+    }
+
     /// Each cap lowered to [`Bounds::MAX`].
     #[must_use]
     pub fn clamped(self) -> Self {

@@ -30,12 +30,12 @@ pub struct Usage {
     pub disk_written: u64,
 }
 
-/// What a kept interpreter is after a run that was stopped.
+/// What a kept interpreter is after a run that was stopped, or was when a run began, if what came before was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// As it was before the run.
     BeforeRun,
-    /// As it was before an earlier run: since then it has had open files, which cannot be saved.
+    /// As it was before an earlier run: since then it has had open files, which cannot be saved, or saving it failed.
     Earlier,
     /// Fresh.
     Fresh,
@@ -67,7 +67,8 @@ pub struct Outcome {
     pub provider: &'static str,
     /// Who would have run it, had it been able to.
     pub fallback_from: Option<&'static str>,
-    /// What its interpreter is now, if it is kept and the run was stopped.
+    /// What its interpreter is now, if it is kept and the run was stopped; or what it began with, if what came later was lost
+    /// because the interpreter could not be saved.
     pub recovery: Option<Recovery>,
 }
 

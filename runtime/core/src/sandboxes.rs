@@ -5,13 +5,16 @@
 //! | the operator's numbers | [`rules`] |
 //! | a call's way in: record, queue, lease, wake | [`seat`] |
 //! | who runs it, and who else | [`providers`] |
+//! | what it has now of what it was made with | [`effective`] |
 //! | create, look at, stop, resume, destroy | [`life`] |
 //! | evaluate, variables, files | [`calls`] |
 //! | packages | [`packages`] |
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
+//! | the whole of long output | [`outputs`] |
 //! | checkpoint, restore, fork | [`states`] |
 //! | the last steps, and back to before one | [`history`] |
-//! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`] |
+//! | a call that somebody else ends | [`ending`] |
+//! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`saving`] |
 //!
 //! One sandbox takes one call at a time, in order; across processes a lease in the ledger sees to it. A sandbox that nobody calls
 //! is saved after a moment, its lease given back; its interpreters stay in memory for a while and are then dropped. Whoever
@@ -19,12 +22,16 @@
 
 mod calls;
 mod commands;
+mod effective;
+mod ending;
 mod history;
 mod jobs;
 mod life;
+mod outputs;
 mod packages;
 mod providers;
 mod rules;
+mod saving;
 mod seat;
 mod states;
 #[cfg(test)]
@@ -35,15 +42,18 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 pub use self::commands::CommandLine;
+pub use self::effective::{Effective, MountRule, Withdrawn};
 pub use self::history::Step;
 use self::jobs::Jobs;
 pub use self::jobs::{Job, JobId, Part};
 pub use self::life::{Asked, View};
+pub use self::outputs::{Outputs, Whole};
 pub use self::providers::ProviderState;
 pub use self::rules::{Clock, Rules, SystemClock};
+use self::saving::Saving;
 use self::seat::Seat;
 use crate::packages::Packages;
-use crate::sandbox::{Ledger, SandboxId};
+use crate::sandbox::{Ledger, Owner, SandboxId};
 use crate::{Manager, Programs, Provider};
 
 /// The sandboxes of one installation. Cheap to clone.
@@ -66,6 +76,7 @@ struct Inner {
     /// What command lines can start besides guests.
     programs: RwLock<Vec<Arc<dyn Programs>>>,
     jobs: Jobs,
+    saving: Saving,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
 }
@@ -74,6 +85,7 @@ impl Sandboxes {
     /// The sandboxes that a ledger knows, run by a provider. Starts nothing; call [`Sandboxes::keep_up`] in a server.
     pub fn new(manager: Manager, ledger: Arc<dyn Ledger>, rules: Rules, clock: Arc<dyn Clock>) -> Self {
         let provider = manager.provider().clone();
+        let rules = rules.under(manager.policy());
         let inner = Inner {
             manager,
             provider,
@@ -84,12 +96,13 @@ impl Sandboxes {
             packages: OnceLock::new(),
             programs: RwLock::default(),
             jobs: Jobs::default(),
+            saving: Saving::default(),
             seats: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
 
-    /// The operator's numbers.
+    /// The operator's numbers, under the policy's ceiling of memory.
     pub fn rules(&self) -> &Rules {
         &self.inner.rules
     }
@@ -101,6 +114,12 @@ impl Sandboxes {
 }
 
 impl Inner {
+    /// What this process holds of a sandbox, from now on if nothing yet.
+    fn seat(&self, owner: &Owner, id: &SandboxId) -> Arc<Seat> {
+        let mut seats = self.seats();
+        seats.entry(id.clone()).or_insert_with(|| Arc::new(Seat::of(owner.clone()))).clone()
+    }
+
     fn seats(&self) -> MutexGuard<'_, HashMap<SandboxId, Arc<Seat>>> {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -111,7 +111,9 @@ impl Builder {
         self
     }
 
-    /// How many sandboxes there may be, and how long they are kept. Default: [`Rules::default`].
+    /// How many sandboxes there may be, how long they are kept, and which folders of the host they see: by default those
+    /// that their specs name, as they name them ([`MountRule`](dormouse_core::sandboxes::MountRule)). Default:
+    /// [`Rules::default`].
     #[must_use]
     pub fn rules(mut self, rules: Rules) -> Self {
         self.rules = rules;

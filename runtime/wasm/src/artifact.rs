@@ -1,11 +1,15 @@
 //! Compiled guests: made once, kept in the cache folder, mapped into memory ever after.
 //!
 //! An artifact's name binds the guest's content, the engine's version and settings and this machine's instruction
-//! set, so that a stale one is never found. Machine code cannot be verified after the fact: the only protection is
-//! that nobody but this user can write the folder, which is checked before anything is mapped.
+//! set, so that a stale one is never found. Machine code cannot be verified after the fact. Two things protect it: nobody
+//! but this user can write the folder ([`crate::private`]), and a checksum tells that the bytes are still those that were
+//! written ([`sum`]).
 
-use std::fs;
+mod sum;
+
+use std::fs::File;
 use std::hash::{Hash as _, Hasher};
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
 use dormouse_core::{Error, ErrorCode, Result};
@@ -13,10 +17,13 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::private;
+use crate::private::{Durability, Folder};
 
 /// Bytes of programs' artifacts that are kept; the oldest go first.
 const PROGRAMS: u64 = 1 << 30;
+
+/// The descriptors of this process, as files.
+const DESCRIPTORS: &str = "/proc/self/fd";
 
 /// A folder of artifacts below a cache folder.
 pub(crate) struct Artifacts {
@@ -38,28 +45,49 @@ impl Artifacts {
 
     /// Where the artifact of a guest lies, whether it exists or not.
     pub(crate) fn path(&self, engine: &Engine, guest: &str) -> PathBuf {
-        self.folder.join(format!("{}-{}.cwasm", short(guest), fingerprint(engine)))
+        self.folder.join(name(engine, guest))
     }
 
-    /// The component, if it has been compiled.
+    /// Whether there is an artifact that can be used. Reads no machine code.
     ///
     /// # Errors
-    /// `internal` when the artifact or its folder could have been written by somebody else.
+    /// As [`Artifacts::load`].
+    pub(crate) fn has(&self, engine: &Engine, guest: &str) -> Result<bool> {
+        let Some(folder) = Folder::open(&self.folder)? else { return Ok(false) };
+        let name = name(engine, guest);
+        Ok(folder.file(&name)?.is_some() && folder.file(&sum::name(&name))?.is_some())
+    }
+
+    /// Whether the artifact only needs to be mapped: it is there, and has been compared with its checksum since it was written
+    /// and since the machine was started.
+    pub(crate) fn is_ready(&self, engine: &Engine, guest: &str) -> bool {
+        let name = name(engine, guest);
+        let look = || -> Result<bool> {
+            let Some(folder) = Folder::open(&self.folder)? else { return Ok(false) };
+            let Some(file) = folder.file(&name)? else { return Ok(false) };
+            sum::is_marked(&folder, &name, &file)
+        };
+        // What must not be used is refused where it is loaded.
+        look().unwrap_or(false)
+    }
+
+    /// The component, if it has been compiled. An artifact that is damaged, or without its checksum, is none.
+    ///
+    /// # Errors
+    /// `internal` when the artifact, its checksum or their folder could have been written by somebody else.
     pub(crate) fn load(&self, engine: &Engine, guest: &str) -> Result<Option<Component>> {
-        let path = self.path(engine, guest);
-        if !path.exists() {
-            return Ok(None);
-        }
-        for part in [&self.folder, &path] {
-            private::check(part)?;
-        }
-        match map(engine, &path) {
-            Ok(component) => Ok(Some(component)),
-            Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "an artifact does not load and is made anew");
-                Ok(None)
-            }
-        }
+        let Some(folder) = Folder::open(&self.folder)? else { return Ok(None) };
+        let name = name(engine, guest);
+        let Some(file) = folder.file(&name)? else { return Ok(None) };
+        let why = match sum::check(&folder, &name, &file)? {
+            None => match map(engine, &file) {
+                Ok(component) => return Ok(Some(component)),
+                Err(error) => format!("{error:#}"),
+            },
+            Some(why) => why.to_owned(),
+        };
+        tracing::warn!(path = %self.folder.join(&name).display(), %why, "an artifact is not used and is made anew");
+        Ok(None)
     }
 
     /// Compiles a component, keeps the result and maps it.
@@ -67,9 +95,17 @@ impl Artifacts {
     /// # Errors
     /// As [`Artifacts::store`]; `bad_component` when it asks for more than a place of the pool has.
     pub(crate) fn make(&self, engine: &Engine, guest: &str, wasm: &[u8]) -> Result<Component> {
-        let path = self.store(engine, guest, wasm)?;
-        map(engine, &path).map_err(|error| {
-            let _ = fs::remove_file(&path);
+        let (folder, file) = self.write(engine, guest, wasm)?;
+        map(engine, &file).map_err(|error| {
+            let name = name(engine, guest);
+            folder.remove(&sum::name(&name));
+            folder.remove(&name);
+            if !Path::new(DESCRIPTORS).exists() {
+                return Error::internal(
+                    "machine code cannot be mapped without /proc",
+                    std::io::Error::other(error),
+                );
+            }
             Error::new(ErrorCode::BadComponent, format!("the component does not fit: {error:#}"))
                 .with_hint("it asks for more memories, tables or instances than a sandbox has")
         })
@@ -80,31 +116,41 @@ impl Artifacts {
     /// # Errors
     /// `bad_component` when the bytes are no component of ours, `internal` when the cache cannot be written.
     pub(crate) fn store(&self, engine: &Engine, guest: &str, wasm: &[u8]) -> Result<PathBuf> {
+        self.write(engine, guest, wasm)?;
+        Ok(self.path(engine, guest))
+    }
+
+    fn write(&self, engine: &Engine, guest: &str, wasm: &[u8]) -> Result<(Folder, File)> {
         let code = engine.precompile_component(wasm).map_err(|error| {
             Error::new(ErrorCode::BadComponent, "the guest does not compile").with_source(error)
         })?;
-        let failed = |error: std::io::Error| {
-            Error::internal(
-                format!("the artifact cannot be written below `{}`", self.folder.display()),
-                error,
-            )
-            .with_hint("check free space and permissions, or set DORMOUSE_CACHE_DIR")
-        };
-        let path = self.path(engine, guest);
-        private::write(&path, &code, self.bound).map_err(failed)?;
-        Ok(path)
+        let name = name(engine, guest);
+        let folder = Folder::make(&self.folder)?;
+        let file = folder.write(&name, &code, Durability::Synced)?;
+        sum::record(&folder, &name, &file, &code)?;
+        folder.tidy(self.bound, &name);
+        Ok((folder, file))
     }
 }
 
-/// Maps an artifact of our own making.
-fn map(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
+/// Maps an artifact of our own making. The engine opens files by name only; this name is the descriptor's own.
+fn map(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
+    let path = format!("{DESCRIPTORS}/{}", file.as_raw_fd());
     #[allow(unsafe_code, reason = "the engine takes its own machine code back only this way")]
-    // SAFETY: The bytes were made by `Artifacts::store`, from `Engine::precompile_component` of an engine with the same
-    // fingerprint, in a folder of mode 0700. Before a file of an earlier process is mapped, `private::check` has seen that
-    // this user owns it and its folder and that nobody else can write either: nobody but this user can have replaced it.
+    // SAFETY: The bytes were made by `Engine::precompile_component` of an engine with the same fingerprint, which is in the
+    // file's name, and written by `Folder::write`. Nobody but this user can have put others there: `Folder` has seen, on the
+    // descriptors themselves, that this user owns the file and its folder and that nobody else can write either; and the
+    // path leads to the inode behind the descriptor, whatever has the name by now. They are whole: `sum` has compared them
+    // with the hash that was noted when they were written, in this boot of the machine and since the inode's last change.
+    // They stay what they are while they are mapped: a file that has its name is replaced by a rename and never written to.
     unsafe {
         Component::deserialize_file(engine, path)
     }
+}
+
+/// The name of a guest's artifact for an engine.
+fn name(engine: &Engine, guest: &str) -> String {
+    format!("{}-{}.cwasm", short(guest), fingerprint(engine))
 }
 
 fn short(hash: &str) -> &str {

@@ -13,7 +13,8 @@ use wasmtime_wasi::p2::bindings::{Command, CommandPre};
 use crate::artifact::{Artifacts, hex};
 use crate::disk::{DiskLimits, OwnFiles, OwnTree};
 use crate::engine::EngineSlot;
-use crate::instance::Instance;
+use crate::entry::{Allowance, Call, Entry};
+use crate::grants::Missing;
 use crate::state::Host;
 use crate::stdio::{Input, Output};
 use crate::{grants, preview1, trap};
@@ -42,39 +43,28 @@ pub(crate) async fn run(
 
     let begin = Instant::now();
     let limits = &request.limits;
-    let _running = slot.ticker.running();
     let (stdout, stderr) = (Output::new(Stream::Stdout), Output::new(Stream::Stderr));
     stdout.begin(limits.output, request.output.clone());
     stderr.begin(limits.output, request.output.clone());
     let mut host = Host::idle(usize::try_from(limits.memory).unwrap_or(usize::MAX));
     let stdin = Input::default();
     stdin.begin(&request.grants.stdin);
-    host.wasi = grants::context(&request.grants, &request.name, &stdin, (&stdout, &stderr))?;
+    host.wasi =
+        grants::context(&request.grants, &request.name, &stdin, (&stdout, &stderr), Missing::Refused)?;
     host.files.tree = Some(OwnTree::new(&OwnFiles::Fresh, request.grants.clock));
     host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
-    host.run_until(begin + limits.wall);
-    let mut store = Store::new(&slot.engine, host);
-    Instance::configure(&mut store, slot.metering);
-    if let Some(fuel) = limits.fuel {
-        let _ = store.set_fuel(fuel);
-    }
-
-    let deadline = tokio::time::Instant::from_std(begin + limits.wall);
-    let call = async {
-        let command: Command = pre.instantiate_async(&mut store).await?;
-        command.wasi_cli_run().call_run(&mut store).await
-    };
-    let ended = tokio::time::timeout_at(deadline, call).await;
-    let status = match ended {
-        Err(_) => Status::Stopped(trap::time(limits)),
-        Ok(Err(error)) => trap::status(error, store.data(), limits),
-        Ok(Ok(result)) => Status::Exited(i32::from(result.is_err())),
+    let allowance = Allowance::run(begin + limits.wall);
+    let mut entry = Entry::prepare(slot, host);
+    entry.set_fuel(limits.fuel);
+    let status = match entry.call(&allowance, Main(pre)).await {
+        Ok(result) => Status::Exited(i32::from(result.is_err())),
+        Err(left) => trap::left(left, entry.host(), limits),
     };
     let usage = Usage {
         wall: begin.elapsed(),
-        memory_peak: store.data().limiter.peak() as u64,
-        fuel: limits.fuel.map(|budget| budget.saturating_sub(store.get_fuel().unwrap_or(0))),
-        disk_written: store.data().files.budget.written(),
+        memory_peak: entry.host().limiter.peak() as u64,
+        fuel: limits.fuel.map(|budget| budget.saturating_sub(entry.fuel())),
+        disk_written: entry.host().files.budget.written(),
     };
     Ok(Outcome {
         status,
@@ -85,6 +75,26 @@ pub(crate) async fn run(
         fallback_from: None,
         recovery: None,
     })
+}
+
+/// A program's start and its main function: both are its own code, under one deadline.
+struct Main(CommandPre<Host>);
+
+impl Call<()> for Main {
+    type Answer = Result<(), ()>;
+
+    fn most(&self) -> usize {
+        0
+    }
+
+    fn size(_: &Self::Answer) -> usize {
+        0
+    }
+
+    async fn call(self, store: &mut Store<Host>, (): &()) -> wasmtime::Result<Self::Answer> {
+        let command: Command = self.0.instantiate_async(&mut *store).await?;
+        command.wasi_cli_run().call_run(store).await
+    }
 }
 
 fn compile(wasm: &[u8], slot: &EngineSlot, artifacts: &Artifacts) -> Result<Component> {

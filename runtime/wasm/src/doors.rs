@@ -2,12 +2,12 @@
 
 use dormouse_core::{Error, ErrorCode, Result};
 use rustix::mm::{Advice, madvise};
-use wasmtime::Store;
-use wasmtime::component::{Component, ComponentExportIndex, Instance, TypedFunc, WasmList};
+use wasmtime::component::{Component, ComponentExportIndex};
 
 use crate::bindings::CONTRACT;
+use crate::calls::{Exports, Grow, Memory, Quiesce, StackPointer};
+use crate::entry::{Allowance, Entry, Left, STATE_TIME};
 use crate::saved::Page;
-use crate::state::Host;
 
 /// Granularity of saved memory, in bytes.
 pub(crate) const PAGE: usize = 4096;
@@ -18,10 +18,10 @@ const TOGETHER: usize = 4;
 
 /// Where a component's doors are.
 pub(crate) struct DoorIndices {
-    memory: ComponentExportIndex,
-    grow: ComponentExportIndex,
-    stack_pointer: ComponentExportIndex,
-    quiesce: ComponentExportIndex,
+    pub(crate) memory: ComponentExportIndex,
+    pub(crate) grow: ComponentExportIndex,
+    pub(crate) stack_pointer: ComponentExportIndex,
+    pub(crate) quiesce: ComponentExportIndex,
 }
 
 impl DoorIndices {
@@ -37,69 +37,66 @@ impl DoorIndices {
             quiesce: door("quiesce")?,
         })
     }
+}
 
-    /// The doors of one instance.
-    pub(crate) fn open(&self, store: &mut Store<Host>, instance: &Instance) -> Result<Doors> {
-        let shut = |error: wasmtime::Error| {
-            Error::new(ErrorCode::BadComponent, "the guest's state doors have other types").with_source(error)
-        };
-        Ok(Doors {
-            memory: instance.get_typed_func(&mut *store, self.memory).map_err(shut)?,
-            grow: instance.get_typed_func(&mut *store, self.grow).map_err(shut)?,
-            stack_pointer: instance.get_typed_func(&mut *store, self.stack_pointer).map_err(shut)?,
-            quiesce: instance.get_typed_func(&mut *store, self.quiesce).map_err(shut)?,
-        })
+/// The doors of one instance, open until the time for its state is over. Nothing of its last run can be used through them.
+pub(crate) struct Doors<'a> {
+    indices: &'a DoorIndices,
+    entry: &'a mut Entry<Exports>,
+    allowance: Allowance,
+}
+
+impl<'a> Doors<'a> {
+    /// Opens the doors of an instance.
+    pub(crate) fn open(indices: &'a DoorIndices, entry: &'a mut Entry<Exports>) -> Self {
+        // An instance at its memory limit can be saved and woken too.
+        entry.host_mut().limiter.make_room();
+        Self { indices, entry, allowance: Allowance::state() }
     }
-}
 
-/// The doors of one instance. Every call assumes that no other call is in progress.
-pub(crate) struct Doors {
-    memory: TypedFunc<(), (WasmList<u8>,)>,
-    grow: TypedFunc<(u32,), (bool,)>,
-    stack_pointer: TypedFunc<(), (u32,)>,
-    quiesce: TypedFunc<(), (Vec<String>,)>,
-}
-
-impl Doors {
     /// The whole memory, not copied.
-    pub(crate) async fn memory<'a>(&self, store: &'a mut Store<Host>) -> Result<&'a [u8]> {
-        // The engine charges the list's length as if it were copied. It is not, so the cap does not apply here.
-        let cap = store.hostcall_fuel();
-        store.set_hostcall_fuel(usize::MAX);
-        let called = self.memory.call_async(&mut *store, ()).await;
-        store.set_hostcall_fuel(cap);
-        let (list,) = called.map_err(failed)?;
-        Ok(list.as_le_slice(&*store))
+    pub(crate) async fn memory(&mut self) -> Result<&[u8]> {
+        self.entry.view(&self.allowance, Memory(self.indices)).await.map_err(failed)
+    }
+
+    /// The whole memory, not copied, once the doors are not needed any more.
+    pub(crate) async fn into_memory(self) -> Result<&'a [u8]> {
+        let Self { indices, entry, allowance } = self;
+        entry.view(&allowance, Memory(indices)).await.map_err(failed)
     }
 
     /// The stack pointer at rest.
-    pub(crate) async fn stack_pointer(&self, store: &mut Store<Host>) -> Result<u32> {
-        Ok(self.stack_pointer.call_async(store, ()).await.map_err(failed)?.0)
+    pub(crate) async fn stack_pointer(&mut self) -> Result<u32> {
+        self.entry.call(&self.allowance, StackPointer(self.indices)).await.map_err(failed)
     }
 
     /// Closes what cannot outlive the instance; returns the names of the files that were open.
-    pub(crate) async fn quiesce(&self, store: &mut Store<Host>) -> Result<Vec<String>> {
-        Ok(self.quiesce.call_async(store, ()).await.map_err(failed)?.0)
+    pub(crate) async fn quiesce(&mut self) -> Result<Vec<String>> {
+        self.entry.call(&self.allowance, Quiesce(self.indices)).await.map_err(failed)
     }
 
-    /// Grows the memory to `bytes`, unless it is as large already.
-    pub(crate) async fn grow_to(&self, store: &mut Store<Host>, bytes: usize) -> Result<()> {
-        let held = self.memory(store).await?.len();
+    /// Grows the memory to `bytes`, unless it is as large already. A state that was saved is given the room that it had.
+    pub(crate) async fn grow_to(&mut self, bytes: usize) -> Result<()> {
+        let held = self.memory().await?.len();
         let pages = bytes.saturating_sub(held).div_ceil(WASM_PAGE);
-        let pages = u32::try_from(pages).map_err(|error| Error::internal("more memory than fits", error))?;
-        if pages == 0 || self.grow.call_async(store, (pages,)).await.map_err(failed)?.0 {
+        let count = u32::try_from(pages).map_err(|error| Error::internal("more memory than fits", error))?;
+        if count == 0 {
+            return Ok(());
+        }
+        self.entry.host_mut().limiter.make_room_for(pages * WASM_PAGE);
+        if self.entry.call(&self.allowance, Grow(self.indices, count)).await.map_err(failed)? {
             return Ok(());
         }
         Err(Error::new(ErrorCode::LimitMemory, format!("the saved state needs {bytes} bytes of memory"))
-            .with_hint("raise the memory limit"))
+            .with_hint("reset the sandbox for fresh interpreters; its files stay"))
     }
 
     /// Combines pages with the memory of an instance that has not run, by exclusive or.
     ///
     /// # Errors
     /// `internal` when a page lies outside the memory; nothing is written then.
-    pub(crate) async fn apply(&self, store: &mut Store<Host>, pages: &[(u32, Page)]) -> Result<()> {
-        let memory = self.memory(store).await?;
+    pub(crate) async fn apply(&mut self, pages: &[(u32, Page)]) -> Result<()> {
+        let memory = self.memory().await?;
         let (base, len) = (memory.as_ptr().cast_mut(), memory.len());
         let end = |number: u32| (number as usize + 1) * PAGE;
         if let Some((number, _)) = pages.iter().find(|(number, _)| end(*number) > len) {
@@ -109,9 +106,9 @@ impl Doors {
             let Some((first, _)) = run.first() else { continue };
             #[allow(unsafe_code, reason = "the engine has no safe way to write a component's memory")]
             // SAFETY: `base..base + len` is the instance's linear memory, as the `memory` door has just returned it. It is
-            // mapped writable and does not move while `store` is borrowed mutably here, and no guest code runs and no
-            // reference to the memory lives during the copies: the last use of `memory` is above. The pages of the run
-            // lie inside, as was looked at above, one after the other.
+            // mapped writable and does not move while `self`, and with it the store, is borrowed mutably here, and no guest
+            // code runs and no reference to the memory lives during the copies: the last use of `memory` is above. The
+            // pages of the run lie inside, as was looked at above, one after the other.
             unsafe {
                 let start = base.add(*first as usize * PAGE);
                 if run.len() >= TOGETHER {
@@ -131,8 +128,22 @@ impl Doors {
     }
 }
 
-fn failed(error: wasmtime::Error) -> Error {
-    Error::new(ErrorCode::GuestTrap, "the guest's state doors failed")
-        .with_hint("the instance is gone; restore its last checkpoint")
-        .with_source(error)
+/// Why a door did not answer. Its instance is gone.
+fn failed(left: Left) -> Error {
+    let error = match left {
+        Left::Late => Error::new(
+            ErrorCode::LimitTime,
+            format!("the interpreter did not come to rest within {} s", STATE_TIME.as_secs()),
+        ),
+        Left::TooLong { bytes, most } => Error::new(
+            ErrorCode::GuestTrap,
+            format!("the interpreter named open files in {bytes} bytes, at most {most} are taken"),
+        ),
+        Left::Failed(error) => {
+            Error::new(ErrorCode::GuestTrap, "the interpreter crashed while its state was asked for")
+                .with_source(error)
+        }
+        Left::Gone => Error::new(ErrorCode::GuestTrap, "the interpreter is gone: a call of it was cut off"),
+    };
+    error.with_hint("the next call goes on from the state that was saved last; what came after is lost")
 }

@@ -13,12 +13,22 @@ use crate::stdio::{Input, Output};
 /// Random bytes that a guest may ask for in one call.
 const MAX_RANDOM: u64 = 1 << 20;
 
+/// What is to become of a mount whose folder cannot be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// The run is refused: who asked for it can ask otherwise.
+    Refused,
+    /// The run goes on without it: a sandbox that was made long ago.
+    LeftOut,
+}
+
 /// The context of one run.
 pub(crate) fn context(
     grants: &Grants,
     program: &str,
     stdin: &Input,
     (stdout, stderr): (&Output, &Output),
+    missing: Missing,
 ) -> Result<WasiCtx> {
     let mut wasi = WasiCtxBuilder::new();
     wasi.stdin(stdin.clone())
@@ -49,7 +59,12 @@ pub(crate) fn context(
         preopen(&mut wasi, &project.mount()?)?;
     }
     for mount in &grants.mounts {
-        preopen(&mut wasi, mount)?;
+        match preopen(&mut wasi, mount) {
+            Err(error) if missing == Missing::LeftOut => {
+                tracing::warn!(%error, "a sandbox goes on without a mount");
+            }
+            opened => opened?,
+        }
     }
     Ok(wasi.build())
 }

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::artifact::hex;
 use crate::bindings::CONTRACT;
+use crate::typescript;
 
 /// A guest on disk.
 #[derive(Clone, Debug)]
@@ -94,7 +95,8 @@ impl Guests {
         if let Some((guest, contract)) = self.built(language) {
             return check_contract(guest, &contract);
         }
-        if own().contains(language) || [Language::shell(), Language::git()].contains(language) {
+        let helpers = [Language::shell(), Language::git(), Language::typescript()];
+        if own().contains(language) || helpers.contains(language) {
             return Err(Error::new(
                 ErrorCode::GuestMissing,
                 format!("the {language} guest has not been built on this machine"),
@@ -111,12 +113,20 @@ impl Guests {
         let mut list: Vec<GuestInfo> =
             self.all().into_iter().map(|(language, found)| info(language, found)).collect();
         if let Some(javascript) = list.iter().find(|info| info.language == Language::javascript()).cloned() {
-            let note =
-                javascript.note.unwrap_or_else(|| "types are stripped, then it runs as javascript".into());
-            list.push(GuestInfo { language: Language::typescript(), note: Some(note), ..javascript });
+            list.push(self.typescript(javascript));
         }
         list.sort_by(|a, b| a.language.cmp(&b.language));
         list
+    }
+
+    /// TypeScript takes two guests: one that makes JavaScript of it, and JavaScript's own.
+    fn typescript(&self, javascript: GuestInfo) -> GuestInfo {
+        let language = Language::typescript();
+        let own = info(language.clone(), self.built(&language));
+        let lacks = own.note.or(javascript.note);
+        let note = lacks.unwrap_or_else(|| format!("{} makes JavaScript of it", own.interpreter));
+        let available = own.available && javascript.available;
+        GuestInfo { language, interpreter: javascript.interpreter, available, note: Some(note) }
     }
 
     fn all(&self) -> BTreeMap<Language, Option<(Guest, String)>> {
@@ -161,8 +171,13 @@ fn read_manifest(file: &Path) -> Result<(Guest, String)> {
     Ok((Guest { language, interpreter, wasm, sha256 }, contract))
 }
 
+/// The contract that this host has with the guest of a language.
+fn contract_with(language: &Language) -> &'static str {
+    if *language == Language::typescript() { typescript::CONTRACT } else { CONTRACT }
+}
+
 fn check_contract(guest: Guest, contract: &str) -> Result<Guest> {
-    if contract == CONTRACT {
+    if contract == contract_with(&guest.language) {
         return Ok(guest);
     }
     Err(mismatch(&guest.language, contract))
@@ -172,7 +187,7 @@ fn check_contract(guest: Guest, contract: &str) -> Result<Guest> {
 pub(crate) fn mismatch(language: &Language, found: &str) -> Error {
     Error::new(
         ErrorCode::GuestMismatch,
-        format!("the {language} guest speaks `{found}`, this host speaks `{CONTRACT}`"),
+        format!("the {language} guest speaks `{found}`, this host speaks `{}`", contract_with(language)),
     )
     .with_hint(build_hint(language))
 }
@@ -186,6 +201,7 @@ fn info(language: Language, found: Option<(Guest, String)>) -> GuestInfo {
         let note = Some(format!("not built; {}", build_hint(&language)));
         return GuestInfo { language, interpreter: "-".into(), available: false, note };
     };
-    let note = (contract != CONTRACT).then(|| format!("it speaks `{contract}`; {}", build_hint(&language)));
+    let note = (contract != contract_with(&language))
+        .then(|| format!("it speaks `{contract}`; {}", build_hint(&language)));
     GuestInfo { language, interpreter: guest.interpreter, available: note.is_none(), note }
 }

@@ -1,79 +1,55 @@
-//! One live interpreter: a store and its exports. Gets its run's grants, runs, is thrown away.
+//! One live interpreter: gets its run's grants, runs, is thrown away. It is entered through its [`Entry`] alone.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use dormouse_core::{
-    Bounds, Error, ErrorCode, EvalRequest, Exception, Limits, Outcome, Project, Result, Status, Stream,
-    Usage, Value,
+    Error, ErrorCode, EvalRequest, Exception, Limits, Outcome, Project, Result, Status, Stream, Usage, Value,
 };
 use dormouse_files::Tree;
-use wasmtime::{Store, UpdateDeadline};
 
-use crate::bindings::Guest;
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
+use crate::calls::{Eval, Exports, Get, Set, Vars, contract_bounds};
 use crate::disk::{DiskLimits, OwnFiles, OwnTree, Trace};
-use crate::engine::Metering;
+use crate::doors::{DoorIndices, Doors};
+use crate::entry::{Allowance, Entry, Left};
 use crate::programs::Programs;
-use crate::state::Host;
 use crate::stdio::{Input, Output};
+use crate::typescript::Spent;
 use crate::{grants, trap};
-
-/// Bytes that a guest may hand to the host in one call. A value's JSON and a tool's arguments fit many times over.
-const HOSTCALL_FUEL: usize = 32 << 20;
-/// Component handles that a store may hold at one time.
-const MAX_HANDLES: usize = 10_000;
 
 /// A live instance.
 pub(crate) struct Instance {
-    store: Store<Host>,
-    guest: Guest,
-    raw: wasmtime::component::Instance,
+    entry: Entry<Exports>,
     stdin: Input,
     stdout: Output,
     stderr: Output,
     /// Whether it has its grants: those of its first run.
     granted: bool,
-    /// Whether a call of it was cut off: nothing may enter it again.
-    ended: bool,
     /// Callbacks that have their names in the language.
     bound: BTreeSet<String>,
+    /// What its next run can start.
+    programs: Option<Programs>,
+    /// The callbacks that its next run has used already, if it shares them with other runs.
+    used: Option<Arc<AtomicU32>>,
+    /// What the run has used before it came here.
+    spent: Spent,
 }
 
 impl Instance {
-    /// Sets what holds for a store's whole life.
-    pub(crate) fn configure(store: &mut Store<Host>, metering: Metering) {
-        store.limiter(|host| &mut host.limiter);
-        store.set_hostcall_fuel(HOSTCALL_FUEL);
-        store.set_max_component_handles(MAX_HANDLES);
-        store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(|context| {
-            let host = context.data();
-            Ok(if host.pauses.is_past(host.deadline) {
-                UpdateDeadline::Interrupt
-            } else {
-                UpdateDeadline::Yield(1)
-            })
-        });
-        if metering == Metering::Fuel {
-            // Instantiation runs no guest code; the run's own budget is set when it begins.
-            let _ = store.set_fuel(u64::MAX);
-        }
-    }
-
-    pub(crate) fn new(store: Store<Host>, guest: Guest, raw: wasmtime::component::Instance) -> Self {
-        let (stdout, stderr) = (Output::new(Stream::Stdout), Output::new(Stream::Stderr));
-        let stdin = Input::default();
+    pub(crate) fn new(entry: Entry<Exports>) -> Self {
         Self {
-            store,
-            guest,
-            raw,
-            stdin,
-            stdout,
-            stderr,
+            entry,
+            stdin: Input::default(),
+            stdout: Output::new(Stream::Stdout),
+            stderr: Output::new(Stream::Stderr),
             granted: false,
-            ended: false,
             bound: BTreeSet::new(),
+            programs: None,
+            used: None,
+            spent: Spent::default(),
         }
     }
 
@@ -89,18 +65,28 @@ impl Instance {
         own: &OwnFiles,
     ) -> Result<Outcome> {
         self.grant(request, own)?;
-        let status = if self.arm(request, begin) {
-            match self.bind(request, begin).await {
+        let allowance = Allowance::run(begin + request.limits.wall);
+        let status = if self.arm(request) {
+            match self.bind(request, &allowance).await {
                 Some(stopped) => stopped,
-                None => self.eval(request, &request.code, begin).await,
+                None => self.eval(request, &request.code, &allowance).await,
             }
         } else {
-            Status::Stopped(trap::memory(&request.limits))
+            Status::Stopped(trap::held(self.memory(), &request.limits, own.is_kept()))
         };
-        Ok(self.outcome(status, &request.limits, begin))
+        let outcome = self.outcome(status, &request.limits, begin);
+        self.spent = Spent::default();
+        Ok(outcome)
     }
 
-    fn outcome(&self, status: Status, limits: &Limits, begin: Instant) -> Outcome {
+    /// Counts what was used elsewhere as the next run's own.
+    pub(crate) fn charge(&mut self, spent: Spent) {
+        self.spent = spent;
+    }
+
+    /// Ends a run: what it could call is taken from the instance, and what it has come to is told.
+    fn outcome(&mut self, status: Status, limits: &Limits, begin: Instant) -> Outcome {
+        self.entry.host_mut().disarm();
         Outcome {
             status,
             stdout: self.stdout.captured(),
@@ -117,20 +103,27 @@ impl Instance {
         [self.stdout.take(), self.stderr.take()]
     }
 
-    /// What the next runs can start; none: nothing.
-    pub(crate) fn offer(&mut self, programs: Option<Programs>) {
-        self.store.data_mut().programs = programs;
+    /// What the next run, and only that, can start; it shares the count of its callbacks with those programs.
+    pub(crate) fn offer(&mut self, programs: Programs) {
+        self.share(programs.used());
+        self.programs = Some(programs);
+    }
+
+    /// Lets the next run, and only that, share the count of its callbacks with others.
+    pub(crate) fn share(&mut self, used: Arc<AtomicU32>) {
+        self.used = Some(used);
     }
 
     /// Gives an instance that has none its grants and its files; they hold for its life.
     ///
     /// # Errors
     /// Only what a grant names and the host does not have.
-    pub(crate) fn grant(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<()> {
+    fn grant(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<()> {
         if !self.granted {
-            let host = self.store.data_mut();
+            let streams = (&self.stdout, &self.stderr);
+            let host = self.entry.host_mut();
             host.wasi =
-                grants::context(&request.grants, &request.name, &self.stdin, (&self.stdout, &self.stderr))?;
+                grants::context(&request.grants, &request.name, &self.stdin, streams, own.missing_mounts())?;
             host.files.tree.get_or_insert_with(|| OwnTree::new(own, request.grants.clock));
             self.granted = true;
         }
@@ -150,126 +143,149 @@ impl Instance {
     ) -> Result<Outcome> {
         let begin = Instant::now();
         self.grant(request, own)?;
-        let status = if self.arm(request, begin) {
-            let options = options(request);
-            let interpreter = self.guest.dormouse_sandbox_interpreter();
-            let pauses = self.store.data().pauses.clone();
-            let call = interpreter.call_get(&mut self.store, name, query, &options);
-            let called = pauses.until(begin + request.limits.wall, call).await;
-            self.came_to(called, &request.limits)
+        let status = if self.arm(request) {
+            let (allowance, options) = (Allowance::run(begin + request.limits.wall), &options(request));
+            let bounds = &request.bounds;
+            let called = self.entry.call(&allowance, Get { name, query, options, bounds }).await;
+            self.came_to(called, request)
         } else {
-            Status::Stopped(trap::memory(&request.limits))
+            Status::Stopped(trap::held(self.memory(), &request.limits, own.is_kept()))
         };
         Ok(self.outcome(status, &request.limits, begin))
     }
 
-    /// What a call came to; none: its time was over.
-    fn came_to(&mut self, called: Option<wasmtime::Result<contract::Outcome>>, limits: &Limits) -> Status {
-        self.ended = !matches!(called, Some(Ok(_)));
-        match called {
-            None => Status::Stopped(trap::time(limits)),
-            Some(Err(error)) => trap::status(error, self.store.data(), limits),
-            Some(Ok(outcome)) => status(outcome),
-        }
-    }
-
-    /// Whether it has its grants, those of its first run.
-    pub(crate) fn is_granted(&self) -> bool {
-        self.granted
+    /// What a call came to. A guest that answers in another form than the contract's is broken, and said to be.
+    fn came_to(&self, called: Result<contract::Outcome, Left>, request: &EvalRequest) -> Status {
+        let read = match called {
+            Err(left) => return trap::left(left, self.entry.host(), &request.limits),
+            Ok(contract::Outcome::Returned(json)) => {
+                Value::from_guest(&json, &request.bounds).map(Status::Returned)
+            }
+            Ok(contract::Outcome::Raised(json)) => {
+                Exception::from_guest(&json, &request.bounds).map(Status::Raised)
+            }
+            Ok(contract::Outcome::Exited(code)) => Ok(Status::Exited(code)),
+        };
+        read.unwrap_or_else(Status::Stopped)
     }
 
     /// Whether it can be called again: no call of it was cut off by a limit, a crash or the end of its program.
     pub(crate) fn is_whole(&self) -> bool {
-        !self.ended
+        self.entry.is_whole()
     }
 
     /// The globals as the guest lists them, in JSON.
     ///
     /// # Errors
-    /// `limit_time`, `guest_trap`: what ended it.
-    pub(crate) async fn variables(&mut self, bounds: &Bounds, limits: &Limits) -> Result<String> {
-        self.store.data_mut().run_until(Instant::now() + limits.wall);
-        let interpreter = self.guest.dormouse_sandbox_interpreter();
-        let listed = interpreter.call_vars(&mut self.store, self::bounds(bounds)).await;
-        self.ended = listed.is_err();
-        listed.map_err(|error| match trap::status(error, self.store.data(), limits) {
+    /// `limit_time`, `limit_memory`, `guest_trap`: what ended it; what a grant names and the host does not have.
+    pub(crate) async fn variables(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<String> {
+        let limits = &request.limits;
+        let allowance = self.begin(request, own)?;
+        let listed = self.entry.call(&allowance, Vars { bounds: &request.bounds }).await;
+        self.entry.host_mut().disarm();
+        listed.map_err(|left| self.stopped(left, limits, "the variables cannot be listed"))
+    }
+
+    /// Binds a global to the value of JSON text, within the limits of the request.
+    ///
+    /// # Errors
+    /// `args_invalid` with what the guest says against it; `limit_time`, `limit_memory`, `guest_trap`: what ended it; what a
+    /// grant names and the host does not have.
+    pub(crate) async fn set(
+        &mut self,
+        request: &EvalRequest,
+        name: &str,
+        json: &str,
+        own: &OwnFiles,
+    ) -> Result<()> {
+        let limits = &request.limits;
+        let allowance = self.begin(request, own)?;
+        let set = self.entry.call(&allowance, Set { name, json }).await;
+        self.entry.host_mut().disarm();
+        let shown = || name.escape_debug().take(64).collect::<String>();
+        let set = set.map_err(|left| self.stopped(left, limits, &format!("`{}` cannot be set", shown())))?;
+        set.map_err(|why| Error::args_invalid(format!("`{}` cannot be set: {why}", shown())))
+    }
+
+    /// Begins a call that is no snippet.
+    fn begin(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<Allowance> {
+        let allowance = Allowance::run(Instant::now() + request.limits.wall);
+        self.grant(request, own)?;
+        if self.arm(request) {
+            Ok(allowance)
+        } else {
+            Err(trap::held(self.memory(), &request.limits, own.is_kept()))
+        }
+    }
+
+    /// The error of a call that is no snippet.
+    fn stopped(&self, left: Left, limits: &Limits, what: &str) -> Error {
+        match trap::left(left, self.entry.host(), limits) {
             Status::Stopped(error) => error,
-            _ => Error::new(ErrorCode::GuestTrap, "the variables cannot be listed"),
-        })
+            _ => Error::new(ErrorCode::GuestTrap, what),
+        }
     }
 
     /// Bytes of its memories and tables.
     pub(crate) fn memory(&self) -> usize {
-        self.store.data().limiter.held()
+        self.entry.host().limiter.held()
     }
 
     /// Files that the guest has open.
     pub(crate) fn open_files(&self) -> usize {
-        self.store.data().files.open_files()
+        self.entry.host().files.open_files()
     }
 
     /// The own files that its runs have left, if any.
     pub(crate) fn left_files(&self) -> Option<Tree> {
-        self.store.data().files.tree.as_ref().and_then(OwnTree::left)
+        self.entry.host().files.tree.as_ref().and_then(OwnTree::left)
     }
 
     /// Lets its own files begin as a copy of `tree`. Must come before its first run.
     pub(crate) fn begin_with(&mut self, tree: Tree) {
-        self.store.data_mut().files.tree = Some(OwnTree::copy_of(tree));
+        self.entry.host_mut().files.tree = Some(OwnTree::copy_of(tree));
     }
 
     /// From now on records what is looked at, or no longer; returns what was recorded.
     pub(crate) fn trace(&mut self, trace: Option<Trace>) -> Option<Trace> {
-        std::mem::replace(&mut self.store.data_mut().files.trace, trace)
+        std::mem::replace(&mut self.entry.host_mut().files.trace, trace)
     }
 
-    /// Binds a global to the value of JSON text, within the limits of the next run.
-    ///
-    /// # Errors
-    /// `args_invalid` with what the guest says against it; `limit_time`, `limit_memory`, `guest_trap`: what ended it.
-    pub(crate) async fn set(&mut self, name: &str, json: &str, limits: &Limits) -> Result<()> {
-        self.store.data_mut().run_until(Instant::now() + limits.wall);
-        let interpreter = self.guest.dormouse_sandbox_interpreter();
-        let set = interpreter.call_set(&mut self.store, name, json).await;
-        self.ended = set.is_err();
-        let shown = || name.escape_debug().take(64).collect::<String>();
-        match set {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(why)) => Err(Error::args_invalid(format!("`{}` cannot be set: {why}", shown()))),
-            Err(error) => Err(match trap::status(error, self.store.data(), limits) {
-                Status::Stopped(error) => error,
-                _ => Error::new(ErrorCode::GuestTrap, format!("`{}` cannot be set", shown())),
-            }),
-        }
+    /// Its state doors.
+    pub(crate) fn doors<'a>(&'a mut self, indices: &'a DoorIndices) -> Doors<'a> {
+        Doors::open(indices, &mut self.entry)
+    }
+
+    /// Whether something may be open in it. What has no grants has nothing open; asked to close it, it would take what it
+    /// sees then, nothing, for all it will ever have.
+    pub(crate) fn may_hold_files(&self) -> bool {
+        self.granted
     }
 
     /// Sets the limits of the run that begins. False when the instance holds more memory than they allow.
-    fn arm(&mut self, request: &EvalRequest, begin: Instant) -> bool {
+    fn arm(&mut self, request: &EvalRequest) -> bool {
         let limits = &request.limits;
         self.stdin.begin(&request.grants.stdin);
         self.stdout.begin(limits.output, request.output.clone());
         self.stderr.begin(limits.output, request.output.clone());
-        let host = self.store.data_mut();
+        let (programs, used) = (self.programs.take(), self.used.take());
+        self.entry.set_fuel(limits.fuel.map(|fuel| fuel.saturating_sub(self.spent.fuel)));
+        let host = self.entry.host_mut();
         host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
-        host.run_until(begin + limits.wall);
         host.callbacks = request.callbacks.clone();
-        host.calls = 0;
-        let fits = host.limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX));
-        if let Some(fuel) = limits.fuel {
-            let _ = self.store.set_fuel(fuel);
-        }
-        self.store.set_epoch_deadline(1);
-        fits
+        host.calls = used.unwrap_or_default();
+        host.programs = programs;
+        host.limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX))
     }
 
     /// Gives the run's callbacks the names that they have in the language, those that this instance does not have yet.
     /// Answers how the run ended, if it did.
-    async fn bind(&mut self, request: &EvalRequest, begin: Instant) -> Option<Status> {
+    async fn bind(&mut self, request: &EvalRequest, allowance: &Allowance) -> Option<Status> {
         for (name, source) in request.callbacks.bindings(&request.language) {
             if self.bound.contains(name) {
                 continue;
             }
-            match self.eval(request, source, begin).await {
+            match self.eval(request, source, allowance).await {
                 stopped @ Status::Stopped(_) => return Some(stopped),
                 Status::Returned(_) => {}
                 // An interpreter that earlier snippets have changed beyond that. `call_tool` may still do.
@@ -282,30 +298,20 @@ impl Instance {
         None
     }
 
-    async fn eval(&mut self, request: &EvalRequest, code: &str, begin: Instant) -> Status {
-        let options = options(request);
-        let pauses = self.store.data().pauses.clone();
-        let call = self.guest.dormouse_sandbox_interpreter().call_eval(&mut self.store, code, &options);
-        // The epoch ends what computes; this timer ends what waits in a host call.
-        let called = pauses.until(begin + request.limits.wall, call).await;
-        self.came_to(called, &request.limits)
+    async fn eval(&mut self, request: &EvalRequest, source: &str, allowance: &Allowance) -> Status {
+        let (options, bounds) = (&options(request), &request.bounds);
+        let called = self.entry.call(allowance, Eval { source, options, bounds }).await;
+        self.came_to(called, request)
     }
 
     fn usage(&self, limits: &Limits, begin: Instant) -> Usage {
-        let host = self.store.data();
+        let host = self.entry.host();
         Usage {
             wall: begin.elapsed(),
-            memory_peak: host.limiter.peak() as u64,
-            fuel: limits.fuel.map(|budget| budget.saturating_sub(self.store.get_fuel().unwrap_or(0))),
+            memory_peak: self.spent.memory.max(host.limiter.peak() as u64),
+            fuel: limits.fuel.map(|budget| budget.saturating_sub(self.entry.fuel())),
             disk_written: host.files.budget.written(),
         }
-    }
-}
-
-/// The store and the raw instance, for the state doors.
-impl Instance {
-    pub(crate) fn parts(&mut self) -> (&mut Store<Host>, &wasmtime::component::Instance) {
-        (&mut self.store, &self.raw)
     }
 }
 
@@ -313,7 +319,7 @@ fn options(request: &EvalRequest) -> contract::Options {
     let grants = &request.grants;
     contract::Options {
         name: request.name.clone(),
-        bounds: bounds(&request.bounds),
+        bounds: contract_bounds(&request.bounds),
         refresh_environment: !grants.environment.is_empty()
             || !grants.arguments.is_empty()
             || grants.program.is_some(),
@@ -324,19 +330,4 @@ fn options(request: &EvalRequest) -> contract::Options {
         },
         allow_eval: request.allow_eval,
     }
-}
-
-fn bounds(bounds: &Bounds) -> contract::Bounds {
-    let Bounds { depth, items, string_bytes, total_bytes, frames, offset } = *bounds;
-    contract::Bounds { depth, items, string_bytes, total_bytes, frames, offset }
-}
-
-/// The guest's answer. A guest that answers in another form than the contract's is broken, and said to be.
-fn status(outcome: contract::Outcome) -> Status {
-    let read = match outcome {
-        contract::Outcome::Returned(json) => Value::from_guest(&json).map(Status::Returned),
-        contract::Outcome::Raised(json) => Exception::from_guest(&json).map(Status::Raised),
-        contract::Outcome::Exited(code) => Ok(Status::Exited(code)),
-    };
-    read.unwrap_or_else(Status::Stopped)
 }

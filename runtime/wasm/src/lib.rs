@@ -4,12 +4,14 @@
 //!
 //! | step | room |
 //! | --- | --- |
-//! | which guest | [`guest`], [`typescript`] |
+//! | which guest | [`guest`] |
+//! | TypeScript becomes JavaScript | [`typescript`] |
 //! | its machine code | [`artifact`], on one of the [`engine`]s |
 //! | an instance | [`loaded`], [`ready`] |
-//! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`] |
+//! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`], [`share`] |
 //! | the project it happens in | [`project`] |
-//! | the call | [`instance`], over the contract in [`bindings`], with the host functions of [`linker`] |
+//! | the call | [`instance`], by one of the [`calls`] of the contract in [`bindings`], with the host functions of [`linker`] |
+//! | the way in | [`entry`]: the only one, with its deadline and its bounds |
 //! | what a command line starts | [`programs`] |
 //! | what came of it | [`stdio`], [`trap`] |
 //!
@@ -21,10 +23,12 @@
 
 mod artifact;
 mod bindings;
+mod calls;
 mod command;
 mod disk;
 mod doors;
 mod engine;
+mod entry;
 mod grants;
 mod guest;
 mod instance;
@@ -32,6 +36,7 @@ mod limiter;
 mod linker;
 mod loaded;
 mod machine;
+mod once;
 mod pauses;
 mod preview1;
 mod private;
@@ -42,6 +47,7 @@ mod ready;
 mod saved;
 mod session;
 mod settings;
+mod share;
 mod snapshot;
 mod state;
 mod stdio;

@@ -4,11 +4,18 @@ use wasmtime::ResourceLimiter;
 
 /// Bytes that one table element takes on the host.
 const ELEMENT: usize = 16;
+/// Bytes that an instance may take past its limit while its state is taken: closing its files takes some.
+const ROOM: usize = 16 << 20;
+/// Bytes that a run may take past its limit in an instance whose state was taken or given back: the guest looks at the world
+/// anew then, and one that is full could not.
+const WORLD: usize = 1 << 20;
 
 /// Counts what a store's memories and tables hold, and refuses growth past a limit.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     limit: usize,
+    /// What is allowed past the limit just now.
+    room: usize,
     held: usize,
     peak: usize,
     refused: bool,
@@ -17,15 +24,26 @@ pub(crate) struct Limiter {
 impl Limiter {
     /// A limiter that allows `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, held: 0, peak: 0, refused: false }
+        Self { limit, room: 0, held: 0, peak: 0, refused: false }
     }
 
-    /// Sets the limit of the run that begins. Returns false when more is held already.
+    /// Sets the limit of the run that begins; with 1 MiB on top where the state has been taken or given back. Returns false
+    /// when more is held already than a run within this limit, and saving it, can have left.
     pub(crate) fn arm(&mut self, limit: usize) -> bool {
-        self.limit = limit;
+        (self.limit, self.room) = (limit, self.room.min(WORLD));
         self.refused = false;
         self.peak = self.held;
-        self.held <= limit
+        self.held <= limit.saturating_add(ROOM)
+    }
+
+    /// Allows a little past the limit of the last run, until the next begins, so that an instance at its limit can be saved.
+    pub(crate) fn make_room(&mut self) {
+        self.room = ROOM;
+    }
+
+    /// Allows so many more bytes than are held, so that a saved state gets the memory back that it had.
+    pub(crate) fn make_room_for(&mut self, bytes: usize) {
+        self.room = self.held.saturating_add(bytes).saturating_sub(self.limit).saturating_add(ROOM);
     }
 
     /// Bytes that are held.
@@ -46,7 +64,7 @@ impl Limiter {
     fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
         let more = desired.saturating_sub(current);
         let total = self.held.saturating_add(more);
-        if total > self.limit || maximum.is_some_and(|most| desired > most) {
+        if total > self.limit.saturating_add(self.room) || maximum.is_some_and(|most| desired > most) {
             self.refused = true;
             return false;
         }
@@ -101,7 +119,25 @@ mod tests {
         assert!(limiter.refused());
         assert!(limiter.grow(0, 400, None));
         assert_eq!(limiter.peak(), 1000);
+        assert!(limiter.arm(999), "what saving took past the limit is no reason to refuse the next run");
+        assert!(!limiter.grow(1000, 1001, None));
+        assert!(limiter.arm(1000) && !limiter.refused());
+        limiter.make_room();
+        assert!(limiter.grow(1000, 1000 + ROOM, None));
+        assert!(!limiter.grow(1000 + ROOM, 1001 + ROOM, None));
+        assert!(limiter.arm(1000));
         assert!(!limiter.arm(999));
-        assert!(!limiter.refused());
+        let mut limiter = Limiter::new(1000);
+        limiter.make_room();
+        assert!(limiter.arm(1000) && limiter.grow(0, 1000 + WORLD, None) && !limiter.grow(0, 1, None));
+    }
+
+    #[test]
+    fn a_saved_state_gets_the_room_that_it_had() {
+        let mut limiter = Limiter::new(1000);
+        assert!(limiter.grow(0, 900, None));
+        limiter.make_room_for(5000);
+        assert!(limiter.grow(900, 5900, None));
+        assert!(!limiter.grow(5900, 5901 + ROOM, None));
     }
 }

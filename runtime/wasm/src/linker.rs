@@ -1,5 +1,7 @@
 //! The host functions that a guest can be linked with. What a run may do with them is decided by its [`Host`].
 
+use std::sync::atomic::Ordering;
+
 use dormouse_core::Callbacks;
 use wasmtime::Engine;
 use wasmtime::component::{HasSelf, Linker};
@@ -45,10 +47,9 @@ impl Host {
             let shown: String = name.chars().take(Callbacks::MAX_NAME).collect();
             return Err(format!("no tool `{}`; {known}", shown.escape_debug()));
         };
-        if self.calls >= self.callbacks.max_calls {
+        if self.calls.fetch_add(1, Ordering::Relaxed) >= self.callbacks.max_calls {
             return Err(format!("the run has made its {} tool calls", self.callbacks.max_calls));
         }
-        self.calls += 1;
         let arguments = serde_json::from_str(arguments)
             .map_err(|error| format!("the arguments are not JSON: {error}"))?;
         let _pause = callback.stops_clock.then(|| self.pauses.begin());

@@ -9,14 +9,16 @@ use wasmtime::component::{Component, InstancePre};
 
 use crate::artifact::Artifacts;
 use crate::bindings::{CONTRACT, GuestIndices};
+use crate::calls::Exports;
 use crate::doors::DoorIndices;
 use crate::engine::EngineSlot;
+use crate::entry::{Entry, Left, Start};
 use crate::guest::{self, Guest};
 use crate::instance::Instance;
 use crate::state::Host;
 
 /// Memory that an instance may take before its run is known: the image of the largest interpreter fits.
-const IMAGE_MEMORY: usize = 512 << 20;
+pub(crate) const IMAGE_MEMORY: usize = 512 << 20;
 
 /// A guest on one engine.
 pub(crate) struct Loaded {
@@ -31,22 +33,16 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// Maps the artifact of a guest, or makes it first: that takes seconds, and is said on the log.
-    pub(crate) fn load(guest: &Guest, slot: Arc<EngineSlot>, artifacts: &Artifacts) -> Result<Self> {
-        if let Some(hash) = &guest.sha256
-            && let Some(component) = artifacts.load(&slot.engine, hash)?
-        {
-            return Self::link(guest, hash.clone(), slot, &component);
-        }
-        let (wasm, hash) = guest.read()?;
-        let component = match artifacts.load(&slot.engine, &hash)? {
-            Some(component) => component,
-            None => compile(guest, &hash, &wasm, &slot, artifacts)?,
-        };
-        Self::link(guest, hash, slot, &component)
-    }
-
-    fn link(guest: &Guest, hash: String, slot: Arc<EngineSlot>, component: &Component) -> Result<Self> {
+    /// Links the component of a guest, of that SHA-256, with the host.
+    ///
+    /// # Errors
+    /// `guest_mismatch` when it speaks another contract, `bad_component` when it is no guest.
+    pub(crate) fn link(
+        guest: &Guest,
+        hash: String,
+        slot: Arc<EngineSlot>,
+        component: &Component,
+    ) -> Result<Self> {
         check_exports(&guest.language, &slot, component)?;
         let bad = |error: wasmtime::Error| {
             Error::new(
@@ -62,15 +58,40 @@ impl Loaded {
 
     /// A new instance that has not run anything.
     pub(crate) async fn instantiate(&self) -> Result<Instance> {
-        let mut store = Store::new(&self.slot.engine, Host::idle(IMAGE_MEMORY));
-        Instance::configure(&mut store, self.slot.metering);
-        let raw = self.pre.instantiate_async(&mut store).await.map_err(exhausted)?;
-        let guest = self
-            .exports
-            .load(&mut store, &raw)
-            .map_err(|error| Error::internal("the exports are gone", error))?;
-        Ok(Instance::new(store, guest, raw))
+        let started = Entry::start(self.slot.clone(), Host::idle(IMAGE_MEMORY), self).await;
+        Ok(Instance::new(started.map_err(|left| not_started(left, &self.language))?))
     }
+}
+
+impl Start<Exports> for &Loaded {
+    async fn start(self, store: &mut Store<Host>) -> wasmtime::Result<Exports> {
+        let raw = self.pre.instantiate_async(&mut *store).await?;
+        Ok(Exports { guest: self.exports.load(store, &raw)?, raw })
+    }
+}
+
+/// Maps the artifact of a guest, or makes it first: that takes seconds, and is said on the log. With its SHA-256.
+pub(crate) fn component(
+    guest: &Guest,
+    slot: &EngineSlot,
+    artifacts: &Artifacts,
+) -> Result<(Component, String)> {
+    if let Some(hash) = &guest.sha256
+        && let Some(component) = artifacts.load(&slot.engine, hash)?
+    {
+        return Ok((component, hash.clone()));
+    }
+    let (wasm, hash) = guest.read()?;
+    // A guest whose hash was known has been looked for already.
+    let found = match &guest.sha256 {
+        Some(_) => None,
+        None => artifacts.load(&slot.engine, &hash)?,
+    };
+    let component = match found {
+        Some(component) => component,
+        None => compile(guest, &hash, &wasm, slot, artifacts)?,
+    };
+    Ok((component, hash))
 }
 
 fn compile(
@@ -105,6 +126,18 @@ fn check_exports(language: &Language, slot: &EngineSlot, component: &Component) 
             format!("the {language} guest does not export `{wanted}`"),
         )
         .with_hint("a guest is a component of the world `guest` in wit/world.wit")),
+    }
+}
+
+/// Why there is no instance of a language's guest.
+pub(crate) fn not_started(left: Left, language: &Language) -> Error {
+    match left {
+        Left::Failed(error) => exhausted(error),
+        _ => Error::new(
+            ErrorCode::BadComponent,
+            format!("the {language} guest does not come to the end of its start code"),
+        )
+        .with_hint("a guest is initialised when it is built, and runs nothing when it is instantiated"),
     }
 }
 

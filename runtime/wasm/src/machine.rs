@@ -32,8 +32,9 @@ use crate::instance::Instance;
 use crate::provider::WasmProvider;
 use crate::ready::Ready;
 use crate::session;
+use crate::share::Share;
 use crate::snapshot::{Kept, WasmSnapshot};
-use crate::typescript::{self, Stripped};
+use crate::typescript::{Prepared, Spent};
 
 /// Where a snippet of a sandbox starts.
 const HOME: &str = "/workspace";
@@ -45,6 +46,8 @@ pub(crate) struct WasmMachine {
     provider: WasmProvider,
     spec: SandboxSpec,
     grants: Grants,
+    /// What it may compute, and how much at one time.
+    share: Share,
     files: TreeFiles,
     /// The same and the mounts, for tools.
     reach: Reach,
@@ -59,6 +62,8 @@ struct Run {
     recovery: Recovery,
     /// The last state that was taken.
     before: Option<Arc<Kept>>,
+    /// What it began with, if what came later was lost and no answer has said so yet.
+    lost: Option<Recovery>,
 }
 
 /// What a sandbox may hold in files.
@@ -79,8 +84,8 @@ impl WasmMachine {
         let grants = Grants { directory: Some(GuestPath::parse(HOME)?), ..spec.grants()? };
         let files = TreeFiles(Files::new(Tree::new(quota(spec))));
         let reach = Reach::new(files.0.clone(), &spec.mounts);
-        let (spec, interpreters) = (spec.clone(), BTreeMap::new());
-        let mut machine = Self { provider, spec, grants, files, reach, interpreters };
+        let (spec, share, interpreters) = (spec.clone(), Share::of(spec), BTreeMap::new());
+        let mut machine = Self { provider, spec, grants, share, files, reach, interpreters };
         if let Some(state) = state {
             machine.enter(state).await?;
         }
@@ -117,11 +122,15 @@ impl WasmMachine {
     }
 
     /// Takes the state of all interpreters in memory that have changed. None of them has open files then.
+    ///
+    /// # Errors
+    /// The first failure; the others' states are taken all the same.
     async fn settle(&mut self) -> Result<()> {
+        let mut done = Ok(());
         for interpreter in self.interpreters.values_mut() {
-            interpreter.settle().await?;
+            done = done.and(interpreter.settle().await);
         }
-        Ok(())
+        done
     }
 
     /// The interpreter of a language, out of its place, awake, and what it goes back to if the run is stopped or given up:
@@ -142,20 +151,28 @@ impl WasmMachine {
         if recovery == Recovery::Fresh {
             interpreter.forget();
         }
+        let lost = interpreter.take_lost();
         let (ready, instance) = interpreter.take()?;
-        Ok(Run { ready, instance, recovery, before })
+        Ok(Run { ready, instance, recovery, before, lost })
     }
 
     /// Ends a run: an interpreter that can go on stays in memory. The answer for one that cannot: what the next run begins
-    /// with.
+    /// with; for one that began with less than the caller can know, what it began with.
     fn end(&mut self, language: &Language, run: Run) -> Option<Recovery> {
         let interpreter = self.interpreters.entry(language.clone()).or_default();
         if run.instance.is_whole() {
             interpreter.put_back(run.ready, run.instance, run.before);
-            return None;
+            return run.lost;
         }
         let fresh = interpreter.kept().is_none() && run.recovery != Recovery::BeforeRun;
         Some(if fresh { Recovery::Fresh } else { run.recovery })
+    }
+
+    /// Ends a call that has no outcome: the next one that has tells what was lost in this.
+    fn end_quietly(&mut self, language: &Language, run: Run) {
+        if let Some(lost) = self.end(language, run) {
+            self.interpreters.entry(language.clone()).or_default().note_lost(lost);
+        }
     }
 
     /// What its interpreters see as their own files.
@@ -174,30 +191,35 @@ impl WasmMachine {
         let limits = Limits { memory: self.spec.memory, fuel: None, ..request.limits };
         EvalRequest { grants, limits, ..request }
     }
+
+    /// The request of a call that is no snippet.
+    fn request(&self, language: &Language, limits: &Limits) -> EvalRequest {
+        let request = EvalRequest::new(language.clone(), "");
+        self.adopt(EvalRequest { limits: limits.clone(), ..request })
+    }
 }
 
 #[async_trait]
 impl Machine for WasmMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
         let mut request = self.adopt(request);
-        let begin = Instant::now();
+        let mut spent = Spent::default();
         if request.language == Language::typescript() {
-            request.code = match typescript::strip(&request).await? {
-                Stripped::Code(code) => code,
-                Stripped::Invalid(exception) => {
-                    return Ok(typescript::refused(Status::Raised(*exception), begin));
-                }
-                Stripped::Late(error) => return Ok(typescript::refused(Status::Stopped(error), begin)),
+            (request, spent) = match self.provider.prepare(request, Metering::Epoch).await? {
+                Prepared::Request(request, spent) => (*request, spent),
+                Prepared::Ended(outcome) => return Ok(*outcome),
             };
-            request.language = Language::javascript();
         }
+        let begin = spent.begin();
         let language = request.language.clone();
         if !self.spec.keeps_memory {
             self.interpreters.remove(&language);
         }
         let mut run = self.begin(&language).await?;
-        let _running = run.ready.loaded().slot.ticker.running();
-        let done = run.instance.run(&request, begin, &self.own()).await;
+        run.instance.charge(spent);
+        let own = self.own();
+        let running = run.instance.run(&request, begin, &own);
+        let done = self.share.hold(begin + request.limits.wall, running).await;
         let recovery = self.end(&language, run);
         done.map(|outcome| Outcome { recovery, ..outcome })
     }
@@ -217,11 +239,12 @@ impl Machine for WasmMachine {
         query: Option<&str>,
         (limits, bounds): (&Limits, &Bounds),
     ) -> Result<Outcome> {
-        let mut request = self.adopt(EvalRequest::new(language.clone(), ""));
-        (request.limits, request.bounds) = (Limits { memory: self.spec.memory, ..limits.clone() }, *bounds);
+        let language = &language.runs_as();
+        let request = EvalRequest { bounds: *bounds, ..self.request(language, limits) };
         let mut run = self.begin(language).await?;
-        let _running = run.ready.loaded().slot.ticker.running();
-        let done = run.instance.get(&request, name, query, &self.own()).await;
+        let own = self.own();
+        let running = run.instance.get(&request, name, query, &own);
+        let done = self.share.hold(Instant::now() + request.limits.wall, running).await;
         // A query can change what it looks at.
         let recovery = self.end(language, run);
         let outcome = Outcome { recovery, ..done? };
@@ -240,31 +263,28 @@ impl Machine for WasmMachine {
     }
 
     async fn set(&mut self, language: &Language, name: &str, json: &str, limits: &Limits) -> Result<()> {
-        let request = self.adopt(EvalRequest::new(language.clone(), ""));
-        let limits = Limits { memory: self.spec.memory, ..limits.clone() };
+        let language = &language.runs_as();
+        let request = self.request(language, limits);
         let mut run = self.begin(language).await?;
-        let _running = run.ready.loaded().slot.ticker.running();
-        let done = match run.instance.grant(&request, &self.own()) {
-            Ok(()) => run.instance.set(name, json, &limits).await,
-            Err(error) => Err(error),
-        };
-        self.end(language, run);
+        let own = self.own();
+        let running = run.instance.set(&request, name, json, &own);
+        let done = self.share.hold(Instant::now() + request.limits.wall, running).await;
+        self.end_quietly(language, run);
         done
     }
 
     async fn variables(&mut self, language: &Language, limits: &Limits) -> Result<Vec<Variable>> {
+        let language = &language.runs_as();
         if !self.interpreters.contains_key(language) {
             return Ok(Vec::new());
         }
-        let request = self.adopt(EvalRequest::new(language.clone(), ""));
+        let request = self.request(language, limits);
         let mut run = self.begin(language).await?;
-        let _running = run.ready.loaded().slot.ticker.running();
-        let done = match run.instance.grant(&request, &self.own()) {
-            Ok(()) => run.instance.variables(&request.bounds, limits).await,
-            Err(error) => Err(error),
-        };
         // Showing a value can run its code.
-        self.end(language, run);
+        let own = self.own();
+        let running = run.instance.variables(&request, &own);
+        let done = self.share.hold(Instant::now() + request.limits.wall, running).await;
+        self.end_quietly(language, run);
         serde_json::from_str(&done?)
             .map_err(|error| Error::internal("the guest's list of variables has another form", error))
     }

@@ -1,69 +1,145 @@
-//! Files of the cache that nobody but this user can have written.
+//! Folders and files of the cache that nobody but this user can have written.
+//!
+//! Whatever is looked at is opened first and examined through the descriptor, so that what was examined is what is used,
+//! even if somebody moves folders about meanwhile. Files are written beside their names and renamed: nobody ever sees
+//! half of one, and nobody writes to one that somebody else has mapped.
 
-use std::fs;
+mod draft;
+mod tidy;
+
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dormouse_core::{Error, ErrorCode, Result};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
 
-/// Writes a file whole or not at all, in a folder of mode 0700, which is made if need be. With a bound, the oldest files
-/// of the folder go until that many bytes are left.
-///
-/// # Errors
-/// Those of the file system; nothing is left behind.
-pub(crate) fn write(path: &Path, bytes: &[u8], bound: Option<u64>) -> io::Result<()> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = folder.join(format!(".{name}.{}", std::process::id()));
-    fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path)).inspect_err(|_| {
-        let _ = fs::remove_file(&draft);
-    })?;
-    if let Some(bound) = bound {
-        prune(folder, bound, path);
-    }
-    Ok(())
+use self::draft::Draft;
+
+/// What a loss of power may do to a file that has just been written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// Nothing: it is on the disk before it gets its name.
+    Synced,
+    /// It may end early or hold zeroes. For files that carry a checksum of their own.
+    Unsynced,
 }
 
-/// Removes the oldest files until `bound` bytes are left. `newest` stays.
-fn prune(folder: &Path, bound: u64, newest: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let mut files: Vec<_> = entries
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let metadata = entry.metadata().ok()?;
-            Some((metadata.modified().ok()?, metadata.len(), entry.path()))
-        })
-        .collect();
-    files.sort();
-    let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
-    for (_, size, path) in files {
-        if total <= bound {
-            return;
+/// A folder that this user owns and nobody else can write.
+pub(crate) struct Folder {
+    path: PathBuf,
+    descriptor: OwnedFd,
+}
+
+impl Folder {
+    /// The folder, or none if it is not there.
+    ///
+    /// # Errors
+    /// `internal` when another user owns or can write it, or when it is a link or no folder.
+    pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Some(descriptor) = opened(CWD, path, path, flags)? else { return Ok(None) };
+        let folder = File::from(descriptor);
+        check(&folder, path)?;
+        Ok(Some(Self { path: path.to_owned(), descriptor: folder.into() }))
+    }
+
+    /// The folder, which is made with mode 0700 if need be.
+    ///
+    /// # Errors
+    /// As [`Folder::open`]; `internal` when it cannot be made.
+    pub(crate) fn make(path: &Path) -> Result<Self> {
+        let failed = |error: io::Error| cannot_write(path, error);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        Self::open(path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
+    }
+
+    /// Opens a file in it for reading. None: there is none of that name.
+    ///
+    /// # Errors
+    /// `internal` when another user owns or can write it, or when it is a link or no file.
+    pub(crate) fn file(&self, name: &str) -> Result<Option<File>> {
+        let path = self.path.join(name);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let Some(descriptor) = opened(&self.descriptor, Path::new(name), &path, flags)? else {
+            return Ok(None);
+        };
+        let file = File::from(descriptor);
+        check(&file, &path)?;
+        match file.metadata() {
+            Ok(metadata) if metadata.is_file() => Ok(Some(file)),
+            _ => Err(refused(&path, "it is no file")),
         }
-        if path != newest && fs::remove_file(&path).is_ok() {
-            total -= size;
-        }
+    }
+
+    /// Writes a file whole or not at all, with mode 0600 whatever the umask is, and returns it opened. One that has the name
+    /// already is replaced; who has it open keeps the old one.
+    ///
+    /// # Errors
+    /// `internal` with that of the file system; nothing is left behind.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8], durability: Durability) -> Result<File> {
+        let written = || -> io::Result<File> {
+            let draft = Draft::new(&self.descriptor)?;
+            draft.fill(bytes)?;
+            if durability == Durability::Unsynced {
+                return draft.rename(name);
+            }
+            draft.sync()?;
+            let file = draft.rename(name)?;
+            rustix::fs::fsync(&self.descriptor)?;
+            Ok(file)
+        };
+        written().map_err(|error| cannot_write(&self.path, error))
+    }
+
+    /// Removes a file, if there is one.
+    pub(crate) fn remove(&self, name: &str) {
+        let _gone = rustix::fs::unlinkat(&self.descriptor, name, AtFlags::empty());
+    }
+
+    /// Removes drafts that their processes have left behind and, with a bound, the oldest files until that many bytes are
+    /// left. Files that differ only in their extension go together; those of `newest` stay.
+    pub(crate) fn tidy(&self, bound: Option<u64>, newest: &str) {
+        tidy::tidy(&self.descriptor, bound, newest);
+    }
+}
+
+/// Opens what `name` names in a folder. `path` is for words.
+fn opened(folder: impl AsFd, name: &Path, path: &Path, flags: OFlags) -> Result<Option<OwnedFd>> {
+    match rustix::fs::openat(folder, name, flags, Mode::empty()) {
+        Ok(descriptor) => Ok(Some(descriptor)),
+        Err(Errno::NOENT) => Ok(None),
+        // A link to a folder is no folder to the kernel.
+        Err(Errno::LOOP | Errno::NOTDIR) if path.is_symlink() => Err(refused(path, "it is a symbolic link")),
+        Err(errno) => Err(refused(path, "it cannot be opened").with_source(io::Error::from(errno))),
     }
 }
 
 /// Refuses what another user owns or can write.
-pub(crate) fn check(path: &Path) -> Result<()> {
-    let refuse = |why: &str| {
-        Error::new(ErrorCode::Internal, format!("`{}` is not used: {why}", path.display()))
-            .with_hint("remove it; it holds what was made for you, and must be private to you")
-    };
+fn check(file: &File, path: &Path) -> Result<()> {
     let metadata =
-        fs::symlink_metadata(path).map_err(|error| refuse("it cannot be examined").with_source(error))?;
-    if metadata.file_type().is_symlink() {
-        return Err(refuse("it is a symbolic link"));
-    }
+        file.metadata().map_err(|error| refused(path, "it cannot be examined").with_source(error))?;
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(refuse("another user owns it"));
+        return Err(refused(path, "another user owns it"));
     }
     if metadata.mode() & 0o022 != 0 {
-        return Err(refuse("others can write it"));
+        return Err(refused(path, "others can write it"));
     }
     Ok(())
 }
+
+fn refused(path: &Path, why: &str) -> Error {
+    Error::new(ErrorCode::Internal, format!("`{}` is not used: {why}", path.display()))
+        .with_hint("remove it; it holds what was made for you, and must be private to you")
+}
+
+fn cannot_write(folder: &Path, error: io::Error) -> Error {
+    Error::internal(format!("nothing can be written below `{}`", folder.display()), error)
+        .with_hint("check free space and permissions, or set DORMOUSE_CACHE_DIR")
+}
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@
 mod launch;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,7 @@ use crate::disk::OwnFiles;
 use crate::engine::Metering;
 use crate::machine::TreeFiles;
 use crate::provider::WasmProvider;
+use crate::share::Share;
 use crate::state::Host;
 
 /// Names of commands that nobody has, kept of one command line.
@@ -50,6 +52,9 @@ struct Inner {
     limits: Limits,
     callbacks: Callbacks,
     operators: Arc<dyn Operators>,
+    /// Callbacks that the command line and its programs have called together.
+    used: Arc<AtomicU32>,
+    share: Share,
     missing: Mutex<BTreeSet<String>>,
     elsewhere: Mutex<BTreeSet<(String, &'static str)>>,
 }
@@ -60,6 +65,7 @@ impl Programs {
         files: dormouse_files::Files,
         request: &EvalRequest,
         operators: Arc<dyn Operators>,
+        share: Share,
     ) -> Self {
         let inner = Inner {
             provider,
@@ -68,10 +74,17 @@ impl Programs {
             limits: Limits { output: MAX_STREAM, ..request.limits.clone() },
             callbacks: request.callbacks.clone(),
             operators,
+            used: Arc::default(),
+            share,
             missing: Mutex::default(),
             elsewhere: Mutex::default(),
         };
         Self { inner: Arc::new(inner), only: None }
+    }
+
+    /// The count of the callbacks that the command line and its programs have called.
+    pub(crate) fn used(&self) -> Arc<AtomicU32> {
+        self.inner.used.clone()
     }
 
     /// What came of a command line that could start these.
@@ -130,6 +143,10 @@ impl Programs {
 
     async fn interpret(&self, call: &ProgramCall, launch: Launch, deadline: Instant) -> ProgramEnd {
         let (name, language) = (call.name.as_str(), launch.language.clone());
+        let _process = match self.inner.share.process() {
+            Ok(process) => process,
+            Err(error) => return ProgramEnd::failed(126, format!("{name}: {error}\n")),
+        };
         match self.evaluate(call, launch, deadline).await {
             Ok((outcome, [output, errors])) => ended(name, &language, &outcome, output, errors),
             Err(error) => ProgramEnd::failed(126, format!("{name}: {error}\n")),
@@ -161,9 +178,10 @@ impl Programs {
         request.check()?;
         let ready = inner.provider.ready(&request.language, Metering::Epoch).await?;
         let mut instance = ready.take().await?;
-        let _running = ready.loaded().slot.ticker.running();
         if request.language == Language::git() {
-            instance.offer(Some(Self { inner: inner.clone(), only: Some(TRANSPORT) }));
+            instance.offer(Self { inner: inner.clone(), only: Some(TRANSPORT) });
+        } else {
+            instance.share(self.used());
         }
         let outcome = instance.run(&request, begin, &OwnFiles::Kept(inner.files.clone())).await?;
         let streams = instance.streams();

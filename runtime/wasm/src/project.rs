@@ -6,6 +6,7 @@
 
 mod stamp;
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -20,9 +21,10 @@ use self::stamp::Stamp;
 use crate::artifact::hex;
 use crate::disk::{OwnFiles, Trace};
 use crate::instance::Instance;
+use crate::private::{Durability, Folder};
 use crate::ready::Ready;
 use crate::saved::SavedInterpreter;
-use crate::{private, session};
+use crate::session;
 
 /// The global through which the script learns what to open.
 const ARGUMENT: &str = "__dormouse_project__";
@@ -116,12 +118,17 @@ impl Projects {
     }
 
     fn load(&self, key: &str) -> Option<Opened> {
-        let path = self.path(key);
-        let bytes = std::fs::read(&path).ok()?;
-        let read = private::check(&self.folder)
-            .and_then(|()| private::check(&path))
-            .and_then(|()| Opened::from_bytes(&bytes));
-        read.inspect_err(|error| tracing::warn!(%error, "a saved project is not used and is made anew")).ok()
+        let read = || -> Result<Option<Opened>> {
+            let Some(folder) = Folder::open(&self.folder)? else { return Ok(None) };
+            let Some(mut file) = folder.file(&name(key))? else { return Ok(None) };
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)
+                .map_err(|error| Error::internal("the saved project cannot be read", error))?;
+            Opened::from_bytes(&bytes).map(Some)
+        };
+        let read = read();
+        read.inspect_err(|error| tracing::warn!(%error, "a saved project is not used and is made anew"))
+            .ok()?
     }
 
     fn keep(&self, key: String, opened: Opened) {
@@ -133,17 +140,16 @@ impl Projects {
         remember(&mut self.kept(), key, Arc::new(opened));
     }
 
+    /// A state carries a checksum: one that a loss of power has damaged is made anew, so no run waits for the disk here.
     fn store(&self, key: &str, opened: &Opened) -> Result<()> {
-        private::write(&self.path(key), &opened.to_bytes()?, Some(STORED))
-            .map_err(|error| Error::internal("the cache cannot be written", error))
+        let folder = Folder::make(&self.folder)?;
+        folder.write(&name(key), &opened.to_bytes()?, Durability::Unsynced)?;
+        folder.tidy(Some(STORED), &name(key));
+        Ok(())
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<(String, Arc<Opened>)>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn path(&self, key: &str) -> PathBuf {
-        self.folder.join(format!("{key}.state"))
     }
 }
 
@@ -166,6 +172,11 @@ impl Opened {
         let stamp = serde_json::from_slice(stamp).map_err(|_| damaged())?;
         Ok(Self { stamp, state: SavedInterpreter::from_bytes(state)?, files: None })
     }
+}
+
+/// The name of a state's file.
+fn name(key: &str) -> String {
+    format!("{key}.state")
 }
 
 fn fits(files: Option<&Tree>) -> bool {
@@ -198,7 +209,7 @@ async fn open(
     own: &OwnFiles,
 ) -> Result<Option<Outcome>> {
     let argument = json!({"root": Project::TARGET, "bootstrap": project.bootstrap}).to_string();
-    instance.set(ARGUMENT, &argument, &request.limits).await?;
+    instance.set(request, ARGUMENT, &argument, own).await?;
     let opening = EvalRequest {
         code: script.into(),
         name: NAME.into(),

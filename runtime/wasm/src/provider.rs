@@ -3,28 +3,26 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{ChunkId, ChunkSource, Machine, SandboxSpec, SavedState, Snapshot};
-use dormouse_core::{
-    CommandRequest, Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result, Status,
-};
+use dormouse_core::{CommandRequest, Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
 use dormouse_files::Quota;
-use tokio::sync::OnceCell;
+use wasmtime::component::Component;
 
 use crate::artifact::Artifacts;
 use crate::disk::OwnFiles;
 use crate::engine::{EngineSlot, Metering};
-use crate::guest::Guests;
+use crate::guest::{Guest, Guests};
 use crate::instance::Instance;
-use crate::loaded::Loaded;
+use crate::loaded::{self, Loaded};
 use crate::machine::WasmMachine;
+use crate::once::Once;
 use crate::project::Projects;
 use crate::ready::Ready;
 use crate::snapshot::WasmSnapshot;
-use crate::typescript::Stripped;
-use crate::{Settings, command, typescript};
+use crate::typescript::{Prepared, Spent, Transpiler};
+use crate::{Settings, command};
 
 /// Runs snippets on WebAssembly guests. Engines are set up and guests loaded on first use, once. Cheap to clone.
 #[derive(Clone)]
@@ -40,11 +38,9 @@ struct Parts {
     programs: Arc<Artifacts>,
     projects: Projects,
     engines: Mutex<HashMap<Metering, Arc<EngineSlot>>>,
-    loaded: Mutex<HashMap<(Language, Metering), Cell>>,
+    loaded: Once<(Language, Metering), Ready>,
+    transpilers: Once<Metering, Transpiler>,
 }
-
-/// A guest that is loaded once; whoever comes meanwhile waits.
-type Cell = Arc<OnceCell<Arc<Ready>>>;
 
 impl WasmProvider {
     /// A provider. Starts nothing and compiles nothing.
@@ -58,18 +54,22 @@ impl WasmProvider {
             programs: Arc::new(Artifacts::programs(&settings.cache)),
             projects: Projects::new(&settings.cache),
             engines: Mutex::default(),
-            loaded: Mutex::default(),
+            loaded: Once::default(),
+            transpilers: Once::default(),
             settings,
         };
         Ok(Self { parts: Arc::new(parts) })
     }
 
-    /// Loads the guest of a language, so that its first run does not pay for it. Compiles it if need be.
+    /// Loads what runs a language, so that its first run does not pay for it. Compiles it if need be.
     ///
     /// # Errors
     /// As [`Provider::eval`].
     pub async fn load(&self, language: &Language) -> Result<()> {
-        self.ready(language, Metering::Epoch).await.map(drop)
+        if *language == Language::typescript() {
+            self.transpiler(Metering::Epoch).await?;
+        }
+        self.ready(&language.runs_as(), Metering::Epoch).await.map(drop)
     }
 
     /// Compiles the guest of a language into the cache, with and without fuel, unless that is done already.
@@ -103,7 +103,7 @@ impl WasmProvider {
     /// Whether the guest of a language has been compiled for this machine and this engine. Reads no machine code.
     ///
     /// # Errors
-    /// As [`WasmProvider::component`], and as [`WasmProvider::check_engine`].
+    /// As [`WasmProvider::component`], and as [`WasmProvider::check_engine`]; `internal` when others can write the artifact.
     pub fn is_compiled(&self, language: &Language) -> Result<bool> {
         let guest = self.parts.guests.find(language)?;
         let hash = match guest.sha256.clone() {
@@ -111,7 +111,7 @@ impl WasmProvider {
             None => guest.read()?.1,
         };
         let slot = self.engine(Metering::Epoch)?;
-        Ok(self.parts.artifacts.path(&slot.engine, &hash).exists())
+        self.parts.artifacts.has(&slot.engine, &hash)
     }
 
     /// Sets the engine up, unless it is already.
@@ -134,31 +134,42 @@ impl WasmProvider {
 
     /// The loaded guest of a language; the first caller loads it, the others wait.
     pub(crate) async fn ready(&self, language: &Language, metering: Metering) -> Result<Arc<Ready>> {
-        let cell = {
-            let mut loaded = self.parts.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-            loaded.entry((language.clone(), metering)).or_default().clone()
+        let load = async {
+            let loaded = self.loaded(language, metering, Loaded::link).await?;
+            Ok(Ready::new(loaded, self.parts.settings.ready))
         };
-        if let Some(ready) = cell.get() {
-            return Ok(ready.clone());
+        self.parts.loaded.get((language.clone(), metering), load).await
+    }
+
+    /// The loaded guest that makes JavaScript of TypeScript.
+    pub(crate) async fn transpiler(&self, metering: Metering) -> Result<Arc<Transpiler>> {
+        let link = |_: &Guest, _: String, slot, component: &Component| Transpiler::link(slot, component);
+        self.parts.transpilers.get(metering, self.loaded(&Language::typescript(), metering, link)).await
+    }
+
+    /// Maps the machine code of a language's guest, or makes it first, and links it.
+    async fn loaded<T: Send + 'static>(
+        &self,
+        language: &Language,
+        metering: Metering,
+        link: impl FnOnce(&Guest, String, Arc<EngineSlot>, &Component) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let guest = self.parts.guests.find(language)?;
+        let slot = self.engine(metering)?;
+        let artifacts = self.parts.artifacts.clone();
+        let ready = guest.sha256.as_ref().is_some_and(|hash| artifacts.is_ready(&slot.engine, hash));
+        let load = move || {
+            let (component, hash) = loaded::component(&guest, &slot, &artifacts)?;
+            link(&guest, hash, slot, &component)
+        };
+        // Mapping an artifact takes 2 ms, less than it costs to move it to another thread; hashing it takes tens, compiling
+        // seconds.
+        if ready {
+            return load();
         }
-        cell.get_or_try_init(|| async {
-            let guest = self.parts.guests.find(language)?;
-            let slot = self.engine(metering)?;
-            let artifacts = self.parts.artifacts.clone();
-            let known = guest.sha256.as_ref().is_some_and(|hash| artifacts.path(&slot.engine, hash).exists());
-            let load = move || Loaded::load(&guest, slot, &artifacts);
-            // Mapping an artifact takes 2 ms, less than it costs to move it to another thread; compiling takes seconds.
-            let loaded = if known {
-                load()?
-            } else {
-                tokio::task::spawn_blocking(load)
-                    .await
-                    .map_err(|error| Error::internal("the compilation did not end", error))??
-            };
-            Ok(Arc::new(Ready::new(loaded, self.parts.settings.ready)))
-        })
-        .await
-        .cloned()
+        tokio::task::spawn_blocking(load)
+            .await
+            .map_err(|error| Error::internal("the compilation did not end", error))?
     }
 
     /// An instance for one run: a waiting one, or a new one.
@@ -180,21 +191,17 @@ impl Provider for WasmProvider {
     }
 
     async fn eval(&self, mut request: EvalRequest) -> Result<Outcome> {
-        let mut begin = Instant::now();
-        if request.language == Language::typescript() {
-            request.code = match typescript::strip(&request).await? {
-                Stripped::Code(code) => code,
-                Stripped::Invalid(exception) => {
-                    return Ok(typescript::refused(Status::Raised(*exception), begin));
-                }
-                Stripped::Late(error) => return Ok(typescript::refused(Status::Stopped(error), begin)),
-            };
-            request.language = Language::javascript();
-        }
         let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
-        let first = !self.is_loaded(&request.language, metering);
+        let mut spent = Spent::default();
+        if request.language == Language::typescript() {
+            (request, spent) = match self.prepare(request, metering).await? {
+                Prepared::Request(request, spent) => (*request, spent),
+                Prepared::Ended(outcome) => return Ok(*outcome),
+            };
+        }
+        let mut begin = spent.begin();
+        let first = !self.parts.loaded.has(&(request.language.clone(), metering));
         let (ready, mut instance) = self.instance(&request.language, metering).await?;
-        let _running = ready.loaded().slot.ticker.running();
         if let Some(project) = &request.grants.project
             && let Some(failed) =
                 self.parts.projects.enter(project, &request, &ready, &mut instance, &OwnFiles::Fresh).await?
@@ -203,8 +210,9 @@ impl Provider for WasmProvider {
         }
         if first || request.grants.project.is_some() {
             // Compiling a guest and opening a project are not the run's own work.
-            begin = Instant::now();
+            begin = spent.begin();
         }
+        instance.charge(spent);
         instance.run(&request, begin, &OwnFiles::Fresh).await
     }
 
@@ -231,12 +239,5 @@ impl Provider for WasmProvider {
         let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
         let slot = self.engine(metering)?;
         command::run(request, slot, self.parts.programs.clone()).await
-    }
-}
-
-impl WasmProvider {
-    fn is_loaded(&self, language: &Language, metering: Metering) -> bool {
-        let loaded = self.parts.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        loaded.get(&(language.clone(), metering)).is_some_and(|cell| cell.initialized())
     }
 }

@@ -1,21 +1,18 @@
 //! A kept instance: variables, functions and imports last from one call to the next.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dormouse_core::{Error, ErrorCode, EvalRequest, Language, Outcome, Result, Status};
 
 use crate::disk::OwnFiles;
-use crate::doors::Doors;
+use crate::doors::DoorIndices;
 use crate::engine::Metering;
 use crate::instance::Instance;
 use crate::provider::WasmProvider;
 use crate::ready::Ready;
 use crate::saved::SavedInterpreter;
 use crate::written;
-
-/// Time for the state doors of one instance to answer.
-const DOOR_TIME: Duration = Duration::from_secs(60);
 
 /// A live interpreter. The grants of its first call hold for its life; limits are each call's own.
 pub struct Session {
@@ -51,7 +48,6 @@ impl WasmProvider {
     /// `guest_trap` when an earlier call ended the session.
     pub async fn continue_session(&self, session: &mut Session, request: &EvalRequest) -> Result<Outcome> {
         session.alive()?;
-        let _running = session.ready.loaded().slot.ticker.running();
         // Until the call has ended well, the session counts as lost: the future may be dropped at any await.
         session.lost = true;
         let outcome = session.instance.run(request, Instant::now(), &OwnFiles::Fresh).await?;
@@ -62,31 +58,37 @@ impl WasmProvider {
     /// Saves a session. It can go on afterwards, but for its open files, which are closed.
     ///
     /// # Errors
-    /// `guest_trap` when an earlier call ended the session; `capability_unavailable` when the guest has no state doors.
+    /// `guest_trap` when an earlier call ended the session; `limit_time`, `guest_trap` when it does not come to rest, which ends it;
+    /// `capability_unavailable` when the guest has no state doors.
     pub async fn checkpoint(&self, session: &mut Session) -> Result<SavedInterpreter> {
         session.alive()?;
-        save(&session.ready, &mut session.instance, None).await
+        let saved = save(&session.ready, &mut session.instance, None).await;
+        session.lost = !session.instance.is_whole();
+        saved
     }
 }
 
 /// Saves an instance at rest. It can go on afterwards, but for its open files, which are closed. What is the same in
 /// the state `before` is shared with it.
+///
+/// # Errors
+/// `limit_time`, `guest_trap` when the guest does not come to rest: the instance is not whole then. What keeps the guest's image
+/// from being looked at: the instance can go on then.
 pub(crate) async fn save(
     ready: &Ready,
     instance: &mut Instance,
     before: Option<&SavedInterpreter>,
 ) -> Result<SavedInterpreter> {
-    let doors = open(ready, instance)?;
-    // Without its grants it has nothing open; asked for it, it would take what it sees now, nothing, for all it will ever have.
-    let is_granted = instance.is_granted();
-    let (store, _) = instance.parts();
-    let closed = if is_granted { doors.quiesce(store).await? } else { Vec::new() };
-    let stack_pointer = doors.stack_pointer(store).await?;
-    let memory = doors.memory(store).await?;
+    let indices = indices(ready)?;
+    // First, so that where there is no place for it nothing has been closed. It is not held while the guest may take its time.
+    drop(ready.base().await?);
+    let closes = instance.may_hold_files();
+    let mut doors = instance.doors(indices);
+    let closed = if closes { doors.quiesce().await? } else { Vec::new() };
+    let stack_pointer = doors.stack_pointer().await?;
+    let memory = doors.into_memory().await?;
     let mut base = ready.base().await?;
-    let base_doors = open(ready, &mut base)?;
-    let (base_store, _) = base.parts();
-    let image = base_doors.memory(base_store).await?;
+    let image = base.doors(indices).into_memory().await?;
     let loaded = ready.loaded();
     Ok(SavedInterpreter {
         language: loaded.language.clone(),
@@ -120,15 +122,14 @@ pub(crate) async fn restore(
     checkpoint: &SavedInterpreter,
 ) -> Result<()> {
     check_guest(ready, &checkpoint.guest)?;
-    let doors = open(ready, instance)?;
-    let (store, _) = instance.parts();
-    if doors.stack_pointer(store).await? != checkpoint.stack_pointer {
+    let mut doors = instance.doors(indices(ready)?);
+    if doors.stack_pointer().await? != checkpoint.stack_pointer {
         return Err(Error::new(ErrorCode::Internal, "the checkpoint was taken in the middle of a call"));
     }
     let memory = usize::try_from(checkpoint.memory)
         .map_err(|error| Error::internal("more memory than fits", error))?;
-    doors.grow_to(store, memory).await?;
-    doors.apply(store, &checkpoint.pages).await
+    doors.grow_to(memory).await?;
+    doors.apply(&checkpoint.pages).await
 }
 
 impl Session {
@@ -141,14 +142,9 @@ impl Session {
     }
 }
 
-fn open(ready: &Ready, instance: &mut Instance) -> Result<Doors> {
-    let indices = ready.loaded().doors.as_ref().ok_or_else(|| {
+fn indices(ready: &Ready) -> Result<&DoorIndices> {
+    ready.loaded().doors.as_ref().ok_or_else(|| {
         Error::new(ErrorCode::CapabilityUnavailable, "this guest has no state doors")
             .with_hint("export the interface `state` of wit/state.wit")
-    })?;
-    let (store, raw) = instance.parts();
-    let raw = *raw;
-    // The deadline of the last run has passed long ago; the next run sets it anew.
-    store.data_mut().run_until(Instant::now() + DOOR_TIME);
-    indices.open(store, &raw)
+    })
 }

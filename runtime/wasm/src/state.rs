@@ -1,5 +1,7 @@
 //! What a store holds on the host's side: the WASI context, the limits and the callbacks of one run.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use dormouse_core::Callbacks;
@@ -25,7 +27,8 @@ pub(crate) struct Host {
     pub(crate) deadline: Instant,
     pub(crate) pauses: Pauses,
     pub(crate) callbacks: Callbacks,
-    pub(crate) calls: u32,
+    /// Callbacks that the run has called; the programs that it starts count here too.
+    pub(crate) calls: Arc<AtomicU32>,
     /// What a command line can start; none outside of command lines.
     pub(crate) programs: Option<Programs>,
 }
@@ -43,16 +46,16 @@ impl Host {
             deadline: Instant::now() + Duration::from_secs(60),
             pauses: Pauses::default(),
             callbacks: Callbacks::default(),
-            calls: 0,
+            calls: Arc::default(),
             programs: None,
         }
     }
 }
 
 impl Host {
-    /// Sets the deadline of what begins.
-    pub(crate) fn run_until(&mut self, deadline: Instant) {
-        (self.deadline, self.pauses) = (deadline, Pauses::default());
+    /// Takes from the guest what its last run could call: nothing that runs later does so in that run's name.
+    pub(crate) fn disarm(&mut self) {
+        (self.callbacks, self.programs) = (Callbacks::default(), None);
     }
 
     /// What `wasi:filesystem` works on.

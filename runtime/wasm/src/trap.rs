@@ -4,10 +4,32 @@ use dormouse_core::{Error, ErrorCode, Limits, Status};
 use wasmtime::Trap;
 use wasmtime_wasi::I32Exit;
 
+use crate::entry::Left;
 use crate::state::Host;
 
+/// The status of a run whose call ended without an answer.
+pub(crate) fn left(left: Left, host: &Host, limits: &Limits) -> Status {
+    match left {
+        Left::Late => Status::Stopped(time(limits)),
+        Left::Failed(error) => status(error, host, limits),
+        Left::TooLong { bytes, most } => Status::Stopped(
+            Error::new(
+                ErrorCode::GuestTrap,
+                format!("the interpreter answered with {bytes} bytes, at most {most} were asked for"),
+            )
+            .with_hint(
+                "the snippet has changed the interpreter's own modules; the next call gets a fresh one",
+            ),
+        ),
+        Left::Gone => Status::Stopped(
+            Error::new(ErrorCode::GuestTrap, "the interpreter is gone: an earlier call was stopped")
+                .with_hint("reset the sandbox, or restore its last checkpoint"),
+        ),
+    }
+}
+
 /// The status of a run that trapped.
-pub(crate) fn status(error: wasmtime::Error, host: &Host, limits: &Limits) -> Status {
+fn status(error: wasmtime::Error, host: &Host, limits: &Limits) -> Status {
     if let Some(exit) = error.downcast_ref::<I32Exit>() {
         return Status::Exited(exit.0);
     }
@@ -17,7 +39,6 @@ pub(crate) fn status(error: wasmtime::Error, host: &Host, limits: &Limits) -> St
         Err(error) => error,
     };
     Status::Stopped(match error.downcast_ref::<Trap>() {
-        Some(Trap::Interrupt) => time(limits),
         Some(Trap::OutOfFuel) => fuel(limits),
         Some(Trap::StackOverflow) => stack(),
         _ if host.limiter.refused() => memory(limits),
@@ -39,6 +60,20 @@ pub(crate) fn time(limits: &Limits) -> Error {
 pub(crate) fn memory(limits: &Limits) -> Error {
     Error::new(ErrorCode::LimitMemory, format!("the memory limit of {} bytes was reached", limits.memory))
         .with_hint("raise the memory limit, or work on less data at a time")
+}
+
+/// An interpreter holds more than the run may: its limit is lower than it was, or too small for any. `kept`: it belongs to a
+/// sandbox, which can have a fresh one.
+pub(crate) fn held(held: usize, limits: &Limits, kept: bool) -> Error {
+    if !kept {
+        return memory(limits);
+    }
+    let most = limits.memory;
+    Error::new(
+        ErrorCode::LimitMemory,
+        format!("the interpreter holds {held} bytes of memory, more than its limit of {most}"),
+    )
+    .with_hint("an interpreter gives nothing back: reset the sandbox (sandbox_reset), which keeps its files, or have the limit raised")
 }
 
 fn fuel(limits: &Limits) -> Error {

@@ -1,9 +1,6 @@
 //! What is refused before it runs.
 
 use super::*;
-use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::PathBuf;
 
 #[test]
 fn cmp_01_what_is_no_program_is_refused_with_a_reason() {
@@ -107,63 +104,6 @@ fn cmp_02_what_lies_within_the_caps_compiles_or_is_refused_and_the_host_lives() 
             }
             assert!(begin.elapsed() < Duration::from_secs(60), "{:?} for {}", begin.elapsed(), &text[..60]);
         }
-    });
-}
-
-/// A sandbox with a cache of its own, in which a program has left its artifact.
-fn with_artifact() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    sandbox::wait(with_cache(folder.path()).command(program(wasm(&module("", ""))))).expect("it runs");
-    let artifacts = folder.path().join("programs");
-    let artifact = fs::read_dir(&artifacts).expect("it is there").flatten().map(|entry| entry.path()).next();
-    (folder, artifact.expect("an artifact was made"))
-}
-
-fn with_cache(folder: &std::path::Path) -> Dormouse {
-    let allocation = dormouse::wasm::Allocation::OnDemand;
-    Dormouse::builder()
-        .and_then(|builder| builder.cache(folder).allocation(allocation).build())
-        .expect("a sandbox")
-}
-
-#[test]
-fn cmp_06_machine_code_is_never_taken_for_a_program() {
-    case(&[], || {
-        let (_folder, artifact) = with_artifact();
-        bad(fs::read(artifact).expect("it can be read"), "");
-    });
-}
-
-#[test]
-fn cmp_06_an_artifact_that_others_can_write_is_refused() {
-    case(&[], || {
-        let again = |folder: &std::path::Path| {
-            sandbox::wait(with_cache(folder).command(program(wasm(&module("", "")))))
-        };
-        let mode = |mode| fs::Permissions::from_mode(mode);
-        let (folder, artifact) = with_artifact();
-        assert_ends(&again(folder.path()).expect("a private artifact is used"), &["exited 0"]);
-
-        fs::set_permissions(&artifact, mode(0o666)).expect("a mode can be set");
-        let error = again(folder.path()).expect_err("others can write the file");
-        assert!(error.message().contains("others can write"), "{error}");
-        assert!(error.hint().is_some());
-        fs::set_permissions(&artifact, mode(0o600)).expect("a mode can be set");
-
-        fs::set_permissions(folder.path().join("programs"), mode(0o777)).expect("a mode can be set");
-        assert!(again(folder.path()).is_err(), "others can write the folder");
-        fs::set_permissions(folder.path().join("programs"), mode(0o700)).expect("a mode can be set");
-
-        let moved = folder.path().join("moved");
-        fs::rename(&artifact, &moved).expect("it can be moved");
-        symlink(&moved, &artifact).expect("a link can be made");
-        assert!(again(folder.path()).is_err(), "a link is no artifact");
-        fs::remove_file(&artifact).expect("it can be removed");
-
-        // A damaged one of our own is made anew.
-        fs::write(&artifact, &fs::read(&moved).expect("it can be read")[..100]).expect("it can be written");
-        fs::set_permissions(&artifact, mode(0o600)).expect("a mode can be set");
-        assert_ends(&again(folder.path()).expect("it is made anew"), &["exited 0"]);
     });
 }
 

@@ -1,7 +1,6 @@
 //! Escape, in JavaScript.
 
 use super::*;
-use dormouse::ErrorCode;
 
 #[test]
 fn esc_02_the_engines_own_modules_are_missing() {
@@ -64,17 +63,6 @@ fn esc_04_source_and_data_bombs_are_errors_or_limits() {
             "new RegExp('(?:'.repeat(1e5) + 'a*'.repeat(1e5))",
             "new RegExp('a{1,2147483647}'.repeat(1000)).test('a'.repeat(1e7) + 'b'.repeat(10)); for(;;);",
         ]);
-        let deep = format!("const x: {}number{} = 1;", "Array<".repeat(15_000), ">".repeat(15_000));
-        let nested = format!("{}1{}", "(".repeat(100_000), ")".repeat(100_000));
-        let template = format!("`{}1{}`", "${`".repeat(20_000), "`}".repeat(20_000));
-        for code in [deep, nested, template, "<T,".repeat(30_000), "a?b:".repeat(30_000)] {
-            match sandbox::wait(sandbox::snippet("typescript", code).run()) {
-                Err(error) => assert_eq!(error.code(), ErrorCode::TooLarge, "{error}"),
-                Ok(outcome) => {
-                    assert_ends(&outcome, &["returned", "raised SyntaxError", "raised RangeError"])
-                }
-            }
-        }
     });
 }
 

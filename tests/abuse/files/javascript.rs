@@ -142,7 +142,10 @@ fn fs_08_full_files_are_an_error_and_the_host_is_bounded() {
             ])
         });
         assert!(outcomes[0].usage.disk_written <= 64 << 20);
-        assert_eq!(outcomes[0].exception().map(|exception| exception.code.clone()), Some(json!("ENOSPC")));
+        assert_eq!(
+            outcomes[0].exception().map(|exception| exception.code.clone()),
+            Some(Some("ENOSPC".into()))
+        );
         let code = with_fs("const b = new Uint8Array(1 << 20); for(;;) fs.writeFileSync('/tmp/f', b)");
         overwriting_ends(JAVASCRIPT, &code, "raised Error");
     });

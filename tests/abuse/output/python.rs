@@ -127,3 +127,49 @@ fn out_07_no_value_is_invented() {
         assert_eq!(value(&closed)["value"], 42);
     });
 }
+
+/// The most memory of a server while it runs a snippet, in bytes, and how the run ended.
+fn peak(server: &Served, code: &str) -> (u64, String) {
+    let process = server.process();
+    // The kernel begins to look for the highest value anew.
+    std::fs::write(format!("/proc/{process}/clear_refs"), "5").expect("a process of ours");
+    let body = json!({"language": PYTHON, "code": code, "memory_bytes": 512 << 20, "timeout_ms": 20_000});
+    let told = server.ask("POST", "/api/eval", None, Some(&body)).json();
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it lives");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a field of every process");
+    let peak: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    let ended = told["error"]["code"].as_str().unwrap_or("returned").to_owned();
+    (peak << 10, ended)
+}
+
+#[test]
+fn out_08_a_forged_answer_takes_no_more_than_three_times_what_was_asked_for() {
+    case(&[PYTHON], || {
+        // What the engine lifts at most, and what an allocator keeps.
+        let slack = 48 << 20;
+        // Values are asked for in 128 KiB at most (docs/tools.md).
+        let most = 3 * (128 << 10) + slack;
+        let flat = |mib: usize| format!("text = '\"' + 'x' * ({mib} << 20) + '\"'");
+        let numbers = |count: usize| {
+            format!(
+                "leaf = '{{\"type\":\"object\",\"class\":\"x\",\"id\":1,\"properties\":{{\"a\":[' + '0,' * {count} + '0]}}}}'\n\
+                 text = '{{\"type\":\"array\",\"is_list\":true,\"count\":1,\"value\":[' * 58 + leaf + ']}}' * 58"
+            )
+        };
+        let forge = "import _dormouse.values as v\nv.Encoder.text = lambda self, value: text\nobject()";
+        let state = tempfile::tempdir().expect("a folder");
+        let server = Served::start(&["--state-dir", &state.path().display().to_string()]);
+        for text in [flat(1), flat(7), flat(31), numbers(10_000), numbers(3_000_000), numbers(15_000_000)] {
+            // What the same text takes that stays inside the guest does not count.
+            let (without, ended) = peak(&server, &format!("{text}\nlen(text.encode())"));
+            assert_eq!(ended, "returned");
+            let (with, ended) = peak(&server, &format!("{text}\n{forge}"));
+            assert!(matches!(&*ended, "guest_trap" | "limit_host"), "{ended}");
+            let more = with.saturating_sub(without);
+            println!("OUT-08 {} KiB of the host's memory for {text:.40}", more >> 10);
+            assert!(more <= most, "{} MiB for {text:.60}", more >> 20);
+        }
+        assert_eq!(peak(&server, "1 + 1").1, "returned");
+        server.end();
+    });
+}

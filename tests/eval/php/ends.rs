@@ -19,7 +19,7 @@ fn an_exception_says_what_where_and_how() {
     );
     assert_eq!((found.class.as_str(), found.message.as_str()), ("JsonException", "Syntax error"));
     assert_eq!((found.file.as_deref(), found.line, found.column), (Some("<snippet>"), Some(2), None));
-    assert_eq!(found.code, 4);
+    assert_eq!(found.code, Some(4.into()));
     assert_eq!(
         found.stack_trace,
         ["json_decode (<snippet>:2)", "parse (<snippet>:5)", "{main} (<snippet>:5)"]
@@ -43,7 +43,7 @@ fn frames_name_class_and_method() {
         "class A {\n function run() { throw new DomainException('x', 5); }\n static function go() {\n  (new A)->run();\n }\n}\nA::go();",
     );
     assert_eq!(found.stack_trace, ["A->run (<snippet>:2)", "A::go (<snippet>:4)", "{main} (<snippet>:7)"]);
-    assert_eq!(found.code, 5);
+    assert_eq!(found.code, Some(5.into()));
     let inner = raised("array_map(function ($x) {\n throw new Exception('y'); }, [1]);");
     assert_eq!(
         inner.stack_trace,
@@ -60,7 +60,7 @@ fn causes_follow_nearest_first_and_end_after_ten() {
         (found.class.as_str(), classes(&found.previous)),
         ("Exception", vec!["TypeError", "RangeException"])
     );
-    assert_eq!((found.previous[1].code.as_i64(), found.previous[1].line), (Some(3), Some(1)));
+    assert_eq!((&found.previous[1].code, found.previous[1].line), (&Some(3.into()), Some(1)));
     assert!(found.previous[0].previous.is_empty());
     let long = "$e = null; for ($n = 0; $n < 30; $n++) $e = new Exception(\"$n\", 0, $e); throw $e;";
     assert_eq!(raised(long).previous.len(), 10);

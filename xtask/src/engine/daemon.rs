@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::ground::Ground;
 use super::{Client, dockerd, runsc};
+use crate::process;
 use crate::suite::program;
 
 /// How long dockerd may take until it answers. Without overlay it looks at every storage driver first.
@@ -40,7 +41,8 @@ impl Daemon {
         let log = File::create(folder.join("log"))?;
         // The system's configuration is for the system's engine.
         fs::write(folder.join("daemon.json"), "{}\n")?;
-        let mut command = Command::new(program);
+        // What containers run inherits what dockerd does with signals.
+        let mut command = process::with_default_signals(program);
         command.args(ground.arguments()).arg("--host").arg(host(folder));
         for (option, file) in [
             ("--config-file", "daemon.json"),

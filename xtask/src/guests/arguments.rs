@@ -116,7 +116,7 @@ fn provide(recipe: &'static Recipe, cache: &Cache, toolchain: &Toolchain, force:
         "language": recipe.language,
         "key": key,
         "interpreter": recipe.interpreter,
-        "package": component::PACKAGE,
+        "package": job.contract()?,
         "sha256": key::sha256(&bytes),
         "size": bytes.len(),
         "built_seconds": seconds,

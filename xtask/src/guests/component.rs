@@ -13,10 +13,7 @@ use wit_parser::{Resolve, WorldId};
 
 use super::job::Job;
 
-/// The contract that every guest implements.
-pub(crate) const PACKAGE: &str = "dormouse:sandbox@0.2.0";
-
-/// The world of a guest.
+/// The world of a guest, in the contract of all interpreters and in a guest's own.
 const WORLD: &str = "guest";
 
 /// The generated C side of the contract.
@@ -30,9 +27,26 @@ pub(crate) struct Bindings {
 }
 
 impl Job<'_> {
+    /// Name and version of the package that the guest's contract is.
+    pub(crate) fn contract(&self) -> Result<String> {
+        let (resolve, world) = self.world()?;
+        let package = resolve.worlds[world].package.context("the world belongs to no package")?;
+        Ok(resolve.packages[package].name.to_string())
+    }
+
+    /// The world that the guest is of: that of all interpreters, unless its folder has a contract of its own.
+    fn world(&self) -> Result<(Resolve, WorldId)> {
+        let own = self.guest.join("wit");
+        let folder = if own.is_dir() { own } else { self.workspace.join("wit") };
+        let mut resolve = Resolve::default();
+        let (package, _) = resolve.push_dir(folder)?;
+        let world = resolve.select_world(&[package], Some(WORLD))?;
+        Ok((resolve, world))
+    }
+
     /// Generates the C side of the contract.
     pub(crate) fn bindings(&self) -> Result<Bindings> {
-        let (mut resolve, world) = contract(&self.workspace)?;
+        let (mut resolve, world) = self.world()?;
         let mut files = Files::default();
         wit_bindgen_c::Opts::default().build().generate(&mut resolve, world, &mut files)?;
         let folder = self.scratch.join("bindings");
@@ -57,11 +71,4 @@ pub(crate) fn encode(job: &Job<'_>, core: &Path) -> Result<Vec<u8>> {
         .module(&module)?
         .adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)?;
     encoder.encode().context("the module does not fit the contract")
-}
-
-fn contract(workspace: &Path) -> Result<(Resolve, WorldId)> {
-    let mut resolve = Resolve::default();
-    let (package, _) = resolve.push_dir(workspace.join("wit"))?;
-    let world = resolve.select_world(&[package], Some(WORLD))?;
-    Ok((resolve, world))
 }

@@ -16,6 +16,7 @@ mod shell;
 mod source;
 mod toolchain;
 mod tree;
+mod typescript;
 mod wizer;
 
 pub(crate) use arguments::{Arguments, run};
@@ -26,8 +27,8 @@ pub(crate) use source::{DebianFile, crate_sources, debian};
 pub(crate) use toolchain::on_path;
 
 /// Every guest that can be built.
-const RECIPES: [&recipe::Recipe; 5] =
-    [&python::RECIPE, &javascript::RECIPE, &php::RECIPE, &shell::RECIPE, &git::RECIPE];
+const RECIPES: [&recipe::Recipe; 6] =
+    [&python::RECIPE, &javascript::RECIPE, &typescript::RECIPE, &php::RECIPE, &shell::RECIPE, &git::RECIPE];
 
 /// The pinned source archives of a guest's interpreter, for suites that run the interpreter's own tests.
 pub(crate) fn debian_sources(package: &str) -> &'static [DebianFile] {

@@ -16,19 +16,37 @@ pub(crate) struct StateArgs {
     #[arg(long = "json", global = true)]
     pub(crate) json: bool,
     #[command(flatten)]
+    pub(crate) given: GivenArgs,
+    #[command(flatten)]
     pub(crate) git: GitArgs,
     #[command(flatten)]
     pub(crate) docker: DockerArgs,
 }
 
-/// Skills that new sandboxes see.
+/// What sandboxes are given of the host, by this command: nothing is remembered from the one before.
+#[derive(Args, Debug, Default)]
+pub(crate) struct GivenArgs {
+    /// Show a folder of the host, in a sandbox that is made or was made with a mount there; can be repeated
+    #[arg(long = "mount", global = true, value_name = "HOST:GUEST[:rw]")]
+    pub(crate) mounts: Vec<String>,
+    /// Allow writes to mounts that end in `:rw`
+    #[arg(long, global = true)]
+    pub(crate) allow_writes: bool,
+    #[command(flatten)]
+    pub(crate) skills: SkillArgs,
+    /// The most memory of an interpreter [default: 512MiB]
+    #[arg(long, global = true, value_name = "SIZE")]
+    pub(crate) memory_max: Option<String>,
+}
+
+/// Skills that sandboxes see which are made with them.
 #[derive(Args, Debug, Default)]
 pub(crate) struct SkillArgs {
     /// Show a skill, a folder with a SKILL.md, read-only at /skills/NAME and /workspace/skills/NAME; can be repeated
-    #[arg(long = "skill", value_name = "DIR")]
+    #[arg(long = "skill", global = true, value_name = "DIR")]
     pub(crate) skill: Vec<PathBuf>,
     /// Show every skill in a folder; can be repeated
-    #[arg(long = "skills", value_name = "DIR")]
+    #[arg(long = "skills", global = true, value_name = "DIR")]
     pub(crate) skills: Vec<PathBuf>,
 }
 
@@ -42,8 +60,6 @@ pub(crate) enum SandboxCommand {
         /// A key of your own: the same key gives the same sandbox
         #[arg(long, value_name = "KEY")]
         session_key: Option<String>,
-        #[command(flatten)]
-        skills: SkillArgs,
         /// A git repository to clone into /workspace
         #[arg(long, value_name = "URL")]
         repo: Option<String>,

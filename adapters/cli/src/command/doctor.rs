@@ -8,7 +8,7 @@ use dormouse::wasm::{Allocation, CONTRACT, WasmProvider};
 use dormouse::{Dormouse, Error, GuestInfo, Outcome, Provider as _, Result, Status};
 use serde_json::json;
 
-use super::{guests::runs_on, once};
+use super::{guests::needed, once};
 use crate::args::{DockerArgs, PlaceArgs};
 use crate::exit::Failure;
 use crate::print::{self, Row};
@@ -85,9 +85,9 @@ fn language(guest: &GuestInfo, provider: &WasmProvider, dormouse: &Dormouse) -> 
         found: error.message().into(),
         hint: error.hint().map(Into::into),
     };
-    let own = runs_on(&guest.language);
-    let compiled = match provider.component(&own).and_then(|_| provider.is_compiled(&own).or(Ok(false))) {
-        Ok(compiled) => compiled,
+    let compiled = |guest| provider.component(guest).and_then(|_| provider.is_compiled(guest).or(Ok(false)));
+    let compiled = match needed(&guest.language).iter().map(compiled).collect::<Result<Vec<_>, _>>() {
+        Ok(compiled) => compiled.iter().all(|compiled| *compiled),
         Err(error) => return failed(&error),
     };
     // The first run maps the machine code, the second shows what a run costs.
@@ -103,7 +103,10 @@ fn language(guest: &GuestInfo, provider: &WasmProvider, dormouse: &Dormouse) -> 
                 good: Some(false),
                 name,
                 found,
-                hint: Some(format!("build it again with `dormouse guests build {own}` in a source checkout")),
+                hint: Some(format!(
+                    "build it again with `dormouse guests build {}` in a source checkout",
+                    guest.language
+                )),
             },
             None => {
                 let ms = wall.as_secs_f64() * 1e3;

@@ -43,14 +43,16 @@ fn list(place: &PlaceArgs, as_json: bool) -> Result<u8, Failure> {
 
 fn path(place: &PlaceArgs, language: &str) -> Result<u8, Failure> {
     let provider = WasmProvider::new(settings::provider(place)?)?;
-    let component = provider.component(&runs_on(&Language::parse(language)?))?;
+    let component = provider.component(&Language::parse(language)?)?;
     print::out(&format!("{}\n", component.display()))?;
     Ok(0)
 }
 
-/// The language whose guest runs a language: TypeScript has none of its own.
-pub(super) fn runs_on(language: &Language) -> Language {
-    if *language == Language::typescript() { Language::javascript() } else { language.clone() }
+/// The guests that a language takes: its own, and for TypeScript the one that runs what was made of it.
+pub(super) fn needed(language: &Language) -> Vec<Language> {
+    let mut guests = vec![language.clone(), language.runs_as()];
+    guests.dedup();
+    guests
 }
 
 /// Hands over to `cargo xtask guests` in a source checkout.
@@ -58,9 +60,10 @@ pub(super) fn runs_on(language: &Language) -> Language {
 fn build(place: &PlaceArgs, languages: &[String], source: Option<&Path>) -> Result<u8, Failure> {
     let mut wanted: Vec<Language> = Vec::new();
     for name in languages {
-        let language = runs_on(&Language::parse(name)?);
-        if !wanted.contains(&language) {
-            wanted.push(language);
+        for guest in needed(&Language::parse(name)?) {
+            if !wanted.contains(&guest) {
+                wanted.push(guest);
+            }
         }
     }
     let checkout = checkout(source)?;

@@ -216,7 +216,7 @@ impl Repl {
                     .into());
             }
         };
-        sandbox::call(&self.dormouse, command, false)?;
+        sandbox::call(&self.dormouse, command, None, false)?;
         Ok(Next::Go)
     }
 }

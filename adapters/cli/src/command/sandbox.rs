@@ -15,10 +15,10 @@ use dormouse_tools::{CallContext, HostFolders, Reply, Skills, Surface, Toolset, 
 use serde_json::{Map, Value as Json, json};
 
 use super::once::{self, Form};
-use crate::args::{ExecArgs, PlaceArgs, SandboxCommand, StateArgs};
+use crate::args::{ExecArgs, GivenArgs, PlaceArgs, SandboxCommand, StateArgs};
 use crate::exit::Failure;
 use crate::print;
-use crate::settings;
+use crate::settings::{self, Given};
 
 /// Largest file that is copied, in bytes.
 const MAX_COPY: u64 = 256 << 20;
@@ -40,7 +40,7 @@ pub(crate) fn run(
         }
         SandboxCommand::Exec(arguments) => exec::run(&dormouse, place, &arguments, form),
         SandboxCommand::Cp { from, to } => copy(&dormouse, &from, &to).map(|()| 0).map_err(Failure::from),
-        other => call(&dormouse, other, state.json),
+        other => call(&dormouse, other, Some(&state.given), state.json),
     };
     // Whatever came of it, what has changed is saved.
     let closed = once::wait(async { dormouse.sandboxes()?.close().await });
@@ -79,11 +79,12 @@ fn eval(
 }
 
 /// The tool of a command, and its arguments.
-fn meant(command: SandboxCommand) -> (&'static str, Json) {
+fn meant(command: SandboxCommand, given: Option<&GivenArgs>) -> (&'static str, Json) {
     match command {
-        SandboxCommand::Create { name, session_key, repo, branch, image, .. } => {
+        SandboxCommand::Create { name, session_key, repo, branch, image } => {
             let arguments = json!({
                 "name": name, "session_key": session_key, "repo": repo, "branch": branch, "image": image,
+                "allow_writes": given.is_some_and(|given| given.allow_writes).then_some(true),
             });
             ("sandbox_create", arguments)
         }
@@ -115,23 +116,24 @@ fn meant(command: SandboxCommand) -> (&'static str, Json) {
     }
 }
 
-/// One call of a tool, and its answer on standard output.
+/// One call of a tool, and its answer on standard output. What it makes is given what `given` says.
 pub(super) fn call(
     dormouse: &Dormouse,
     command: SandboxCommand,
+    given: Option<&GivenArgs>,
     as_json: bool,
 ) -> std::result::Result<u8, Failure> {
-    let skills = match &command {
-        SandboxCommand::Create { skills, .. } => settings::skills(skills)?,
-        _ => Skills::default(),
+    let (grants, skills) = match given.map(settings::given).transpose()? {
+        Some(Given { grants, skills, .. }) => (grants, skills),
+        None => (Grants::default(), Skills::default()),
     };
     let surface = Surface::new(dormouse.manager().clone())
-        .with_grants(&skills.granted(&Grants::default())?)
+        .with_grants(&grants)
         .with_skills(skills)
         .with_sandboxes(dormouse.sandboxes()?.clone(), HostFolders::default())
         .with_tools(Toolset::All)?;
     let whole = matches!(command, SandboxCommand::Show { .. });
-    let (tool, arguments) = meant(command);
+    let (tool, arguments) = meant(command, given);
     // What was not said is not sent.
     let arguments: Map<String, Json> = match arguments {
         Json::Object(all) => all.into_iter().filter(|(_, value)| !value.is_null()).collect(),

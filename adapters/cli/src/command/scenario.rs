@@ -7,6 +7,7 @@ mod progress;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use dormouse::sandboxes::MountRule;
 use dormouse::{Access, Error, Result};
 use dormouse_scenario::{Options, Plan, Report, Status, config};
 use dormouse_sources::{DockerSource, Registry, WasmSource};
@@ -54,6 +55,8 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
     let mut meant = settings::tools(&arguments.tools, further(&plan, arguments, &folders, &passing)?)?;
     meant.state = meant.state.or_else(|| passing.state());
     meant.docker_roots.extend(folders.iter().cloned());
+    // The source looks at each mount that a file names, and its sandboxes end with the run.
+    meant.mounts = MountRule::AsAsked;
     let serving = Serving::new(place, meant)?;
     let registry = registry(&serving, &folders)?;
     let done = serving.run(async {

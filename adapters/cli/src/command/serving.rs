@@ -41,6 +41,7 @@ impl Serving {
         let packages = settings::packages::indexes(&meant.packages, place, meant.confined.resolver())?;
         let wall = confine(place, &meant.confined, meant.state.as_deref())?;
         let rules = settings::docker::rules(&meant.docker);
+        let rules = settings::given::rules(rules, &meant.policy, meant.mounts.clone());
         let mut builder =
             settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
         if let Some(folder) = &meant.state {

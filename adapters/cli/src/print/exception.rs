@@ -31,8 +31,8 @@ fn one(exception: &Exception, source: Source<'_>, paint: Paint) -> String {
         "" => format!("{class}\n"),
         message => format!("{class}: {}\n", escape::text(message)),
     };
-    if !exception.code.is_null() {
-        let code = escape::line(&exception.code.to_string());
+    if let Some(code) = &exception.code {
+        let code = escape::line(&serde_json::to_string(code).unwrap_or_default());
         text += &format!("{}\n", paint.style(DIM, &format!("  code: {code}")));
     }
     if let Some(place) = place(exception) {
@@ -71,6 +71,8 @@ fn place(exception: &Exception) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use dormouse::Bounds;
+
     use super::*;
 
     #[test]
@@ -78,7 +80,7 @@ mod tests {
         let json = r#"{"class":"ValueError","message":"no\u001b[0m","file":"<s>","line":2,"column":3,
             "stack_trace":["f (<s>:2)","<module> (<s>:3)"],
             "previous":[{"class":"KeyError","message":"","code":"E","file":"other.py","line":7}]}"#;
-        let raised = Exception::from_guest(json).unwrap();
+        let raised = Exception::from_guest(json, &Bounds::MAX).unwrap();
         let source = Source { name: "<s>", text: "def f():\n  raise X\nf()" };
         let expected = "ValueError: no␛[0m\n  at <s>:2:3\n  |\n1 | def f():\n2 |   raise X\n  |   ^\n3 | f()\n  \
             in f (<s>:2)\n  in <module> (<s>:3)\ncaused by: KeyError\n  code: \"E\"\n  at other.py:7\n";
@@ -88,7 +90,7 @@ mod tests {
     #[test]
     fn a_line_of_another_file_comes_from_the_exception() {
         let json = r#"{"class":"E","message":"m","file":"x.py","line":12,"column":1,"excerpt":"boom()"}"#;
-        let raised = Exception::from_guest(json).unwrap();
+        let raised = Exception::from_guest(json, &Bounds::MAX).unwrap();
         let source = Source { name: "<s>", text: "1" };
         let expected = "E: m\n  at x.py:12:1\n   |\n12 | boom()\n   | ^\n";
         assert_eq!(exception(&raised, source, Paint::default()), expected);

@@ -1,5 +1,7 @@
 //! What people see of values, failures and numbers.
 
+use dormouse::Bounds;
+
 use super::*;
 
 const TERMINAL: Paint = Paint { color: false, terminal: true };
@@ -20,7 +22,7 @@ fn a_terminal_shows_the_type_and_a_pipe_the_value_alone() {
         ),
         (r#"{"type":"bytes","value":"AA==","length":1}"#, "= base64:AA==  1 byte", "base64:AA=="),
     ] {
-        let value = Value::from_guest(json).unwrap();
+        let value = Value::from_guest(json, &Bounds::MAX).unwrap();
         assert_eq!(shown(&value, &view(), TERMINAL), terminal);
         assert_eq!(shown(&value, &view(), Paint::default()), pipe);
     }
@@ -28,7 +30,7 @@ fn a_terminal_shows_the_type_and_a_pipe_the_value_alone() {
 
 #[test]
 fn colours_appear_only_where_they_are_wanted() {
-    let value = Value::from_guest(r#"{"type":"int","value":2}"#).unwrap();
+    let value = Value::from_guest(r#"{"type":"int","value":2}"#, &Bounds::MAX).unwrap();
     let coloured = shown(&value, &view(), Paint { color: true, terminal: true });
     assert!(coloured.contains("\x1b[36m2\x1b[0m"), "{coloured:?}");
 }
@@ -52,7 +54,9 @@ fn times_and_sizes_have_a_unit_that_fits() {
 
 #[test]
 fn text_that_was_cut_is_said_so_beside_the_pipe() {
-    let value = Value::from_guest(r#"{"type":"string","value":"abc","truncated":true,"length":9}"#).unwrap();
+    let value =
+        Value::from_guest(r#"{"type":"string","value":"abc","truncated":true,"length":9}"#, &Bounds::MAX)
+            .unwrap();
     assert!(cut_text(&value, Paint::default()).starts_with("note: the value was cut after 3 of 9 bytes"));
     assert_eq!(cut_text(&value, TERMINAL), "");
 }

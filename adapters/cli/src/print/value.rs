@@ -1,8 +1,7 @@
 //! A typed value as people read it: JSON notation, with names and marks for what JSON cannot say.
 
 use dormouse::Value;
-use dormouse::value::Items;
-use serde_json::Value as Json;
+use dormouse::value::{Items, Numeral};
 
 use super::escape::{line, quoted};
 use super::layout::{Item, Node};
@@ -70,12 +69,8 @@ pub(crate) fn summary(value: &Value) -> String {
     }
 }
 
-fn number(value: &Json, truncated: bool) -> Node {
-    let text = match value {
-        Json::String(digits) => line(digits),
-        other => other.to_string(),
-    };
-    Node::leaf(NUMBER, cut(text, truncated))
+fn number(value: &Numeral, truncated: bool) -> Node {
+    Node::leaf(NUMBER, cut(line(&value.to_string()), truncated))
 }
 
 fn cut(mut text: String, truncated: bool) -> String {
@@ -100,11 +95,9 @@ fn items(value: Option<&Items>, entries: Option<&[(Value, Value)]>) -> Option<Ve
     })
 }
 
-/// A named value; those of dictionaries and objects are kept as JSON.
-fn property(name: &str, value: &Json) -> Item {
-    let value = serde_json::from_value::<Value>(value.clone());
-    let value = value.map_or_else(|_| Node::leaf(DIM, "<unreadable>"), |value| tree(&value, 0));
-    Item { key: Some(Node::leaf(PLAIN, name)), value }
+/// A named value.
+fn property(name: &str, value: &Value) -> Item {
+    Item { key: Some(Node::leaf(PLAIN, name)), value: tree(value, 0) }
 }
 
 /// A container, with what stands before and after the items that are shown. Without items it was too deep.
@@ -131,11 +124,13 @@ fn group(
 
 #[cfg(test)]
 mod tests {
+    use dormouse::Bounds;
+
     use super::super::paint::Paint;
     use super::*;
 
     fn shown(json: &str, offset: u64) -> String {
-        tree(&Value::from_guest(json).unwrap(), offset).inline(Paint::default())
+        tree(&Value::from_guest(json, &Bounds::MAX).unwrap(), offset).inline(Paint::default())
     }
 
     #[test]

@@ -9,6 +9,7 @@ use bollard::Docker;
 use dormouse_core::program::AllPrograms;
 use dormouse_core::{ErrorCode, Provider as _};
 use dormouse_docker::DockerProvider;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
 use crate::support::{busybox, left_of, line, settings, skip, spec};
@@ -17,6 +18,8 @@ use crate::support::{busybox, left_of, line, settings, skip, spec};
 /// `docker0` of the network it runs in, which is another engine's.
 async fn started(folder: &Path) -> Result<(Child, Docker, String), String> {
     let address = format!("unix://{}", folder.join("docker.sock").display());
+    // Where administrators' programs lie, which are not on every user's path.
+    let path = format!("{}:/usr/local/sbin:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
     #[allow(clippy::disallowed_methods, reason = "the engine is to be stopped, so it cannot be everybody's")]
     let mut command = Command::new("unshare");
     let at = |name: &str| folder.join(name);
@@ -29,6 +32,7 @@ async fn started(folder: &Path) -> Result<(Child, Docker, String), String> {
         .arg("-p")
         .arg(at("pid"));
     command.args(["-H", &address, "--bridge=none", "--iptables=false", "--ip-forward=false"]);
+    command.env("PATH", path);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
     let child = command.spawn().map_err(|error| format!("dockerd does not start: {error}"))?;
     let mut child = child;
@@ -48,13 +52,10 @@ async fn started(folder: &Path) -> Result<(Child, Docker, String), String> {
     Err("dockerd did not come up".into())
 }
 
+/// dockerd takes its containers down with it when it is asked to end.
 async fn stop(mut engine: Child) {
-    let id = engine.id().unwrap().to_string();
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "dockerd takes its containers down with it when it is asked to end"
-    )]
-    Command::new("kill").args(["-TERM", &id]).status().await.unwrap();
+    let id = engine.id().and_then(|id| Pid::from_raw(id.try_into().ok()?)).unwrap();
+    kill_process(id, Signal::TERM).unwrap();
     tokio::time::timeout(Duration::from_secs(40), engine.wait()).await.unwrap().unwrap();
 }
 
@@ -66,7 +67,10 @@ async fn con_06_an_engine_that_stops_in_mid_run_is_named_and_cleaned_when_it_is_
         Ok(started) => started,
         Err(why) => return skip("con_06_stopped", &why),
     };
-    busybox(&docker).await;
+    if let Err(why) = busybox(&docker).await {
+        stop(engine).await;
+        return skip("con_06_stopped", &why);
+    }
     let settings = || {
         let mut settings = settings(state.path());
         (settings.address, settings.answer_within) = (Some(address.clone()), Duration::from_secs(5));

@@ -1,6 +1,7 @@
 //! [MCP-05] Calls in progress: cancelled, watched, too many.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -124,6 +125,44 @@ async fn a_slow_reader_is_not_read_from() {
     }
     ids.sort_unstable();
     assert_eq!(ids, (1..=REQUESTS).collect::<Vec<_>>());
+    client.input = Some(sender.await.expect("no panic"));
+    assert!(client.end().await.is_empty());
+}
+
+/// Requests are read quicker than they are worked on: what has been begun counts, not only what waits to be written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mcp_05_no_more_calls_are_begun_than_can_be_answered() {
+    const CALLS: u64 = 2_000;
+    let mut client = Client::ready().await;
+    let mut input = client.input.take().expect("open");
+    let sent = Arc::new(AtomicU64::new(0));
+    let count = sent.clone();
+    let sender = tokio::spawn(async move {
+        for id in 1..=CALLS {
+            let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": {"name": "sandbox_eval", "arguments": {"code": "work"}}});
+            tokio::io::AsyncWriteExt::write_all(&mut input, format!("{call}\n").as_bytes())
+                .await
+                .expect("sent");
+            count.store(id, Ordering::Relaxed);
+        }
+        input
+    });
+    // Until no more is taken.
+    let mut seen = 0;
+    loop {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let now = sent.load(Ordering::Relaxed);
+        if now == seen {
+            break;
+        }
+        seen = now;
+    }
+    // 256 in work, those whose answers wait to be written (4 MiB), and what lies between client and server.
+    assert!(seen < 1_000, "{seen} calls of a client that reads nothing were taken");
+    for _ in 1..=CALLS {
+        client.next().await;
+    }
     client.input = Some(sender.await.expect("no panic"));
     assert!(client.end().await.is_empty());
 }

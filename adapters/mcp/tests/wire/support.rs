@@ -20,7 +20,8 @@ pub(crate) const LEGACY: &str = "2025-11-25";
 /// The revision without one.
 pub(crate) const MODERN: &str = "2026-07-28";
 
-/// Counts runs. The source `sleep` takes until its time limit and writes a byte every 10 ms; any other is printed.
+/// Counts runs. The source `sleep` takes until its time limit and writes a byte every 10 ms; `work` computes for 2 ms and prints
+/// 16 KiB; any other is printed.
 #[derive(Default)]
 pub(crate) struct Fake {
     /// Runs that began.
@@ -62,8 +63,14 @@ impl Provider for Fake {
                 }
             }
         }
+        let mut printed = request.code.to_string();
+        if printed == "work" {
+            // As a guest does that computes: its thread does nothing else meanwhile.
+            std::thread::sleep(Duration::from_millis(2));
+            printed = "x".repeat(16 << 10);
+        }
         guard.1 = true;
-        let stdout = Captured::from_bytes(request.code.as_bytes(), request.code.len() as u64);
+        let stdout = Captured::from_bytes(printed.as_bytes(), printed.len() as u64);
         let (stderr, usage) = (Captured::default(), Usage::default());
         Ok(Outcome {
             status: Status::Returned(Value::null()),

@@ -14,6 +14,9 @@ use crate::digest::Digest;
 const SYSTEMS: [&str; 2] = ["wasi", "linux"];
 const PROCESSORS: [&str; 1] = ["wasm32"];
 
+/// Most packages that one version needs, of all kinds together.
+const MAX_NEEDS: usize = 2_000;
+
 /// A package's document.
 #[derive(Debug)]
 pub(crate) struct Document {
@@ -57,7 +60,8 @@ impl Document {
     /// deprecated.
     ///
     /// # Errors
-    /// `unsatisfiable` when none fits, `not_found` for an unknown tag, `capability_unavailable` for another system.
+    /// `unsatisfiable` when none fits, `not_found` for an unknown tag, `capability_unavailable` for another system, `too_large`
+    /// for one that needs more than 2,000 packages.
     pub(crate) fn pick(&self, spec: &Spec) -> Result<Manifest> {
         let tagged = |tag: &str| self.tags.get(tag).and_then(|version| Version::parse(version).ok());
         let latest = tagged("latest").filter(|version| self.versions.contains_key(version));
@@ -81,6 +85,12 @@ impl Document {
         let about = self.versions.get(&version).ok_or_else(|| {
             Error::new(ErrorCode::NotFound, format!("`{}` has no version {version}", self.name))
         })?;
+        let needs = ["dependencies", "optionalDependencies", "peerDependencies"];
+        if needs.iter().filter_map(|field| about[*field].as_object()).map(Map::len).sum::<usize>() > MAX_NEEDS
+        {
+            let message = format!("`{}` {version} needs more than {MAX_NEEDS} packages", self.name);
+            return Err(Error::new(ErrorCode::TooLarge, message).with_hint("nothing was installed"));
+        }
         let manifest = self.manifest(version, about);
         for (field, own) in [("os", &SYSTEMS[..]), ("cpu", &PROCESSORS[..])] {
             if !runs(&about[field], own) {

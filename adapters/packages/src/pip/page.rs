@@ -10,6 +10,10 @@ use crate::source::Page;
 
 /// Longest name of a file, in bytes.
 const MAX_NAME: usize = 255;
+/// Longest address of a file, in bytes. A page's `<base>` stands in front of each of its addresses.
+const MAX_URL: usize = 2 << 10;
+/// Most files of a project.
+const MAX_FILES: usize = 50_000;
 
 /// A file of a project.
 #[derive(Debug)]
@@ -23,13 +27,16 @@ pub(crate) struct File {
     pub(crate) yanked: bool,
 }
 
-/// Reads a page; none when it has another form.
+/// Reads a page; none when it has another form, or names more files than a project has.
 pub(crate) fn read(page: &Page) -> Option<Vec<File>> {
+    if page.url.as_str().len() > MAX_URL {
+        return None;
+    }
     let kind = page.kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let mut files = if kind.ends_with("json") {
         json(page)?
     } else if kind.ends_with("html") || kind.is_empty() {
-        html(page)
+        html(page)?
     } else {
         return None;
     };
@@ -61,10 +68,13 @@ struct ListedFile {
 
 fn json(page: &Page) -> Option<Vec<File>> {
     let listed: Listed = serde_json::from_slice(&page.body).ok()?;
+    if listed.files.len() > MAX_FILES {
+        return None;
+    }
     let digest = |hashes: &Json| hashes["sha256"].as_str().and_then(Digest::sha256);
     let files = listed.files.into_iter().filter_map(|file| {
         Some(File {
-            url: page.url.join(&file.url).ok()?,
+            url: address(&page.url, &file.url)?,
             digest: digest(&file.hashes),
             metadata: digest(&file.core_metadata).or_else(|| digest(&file.dist_info_metadata)),
             yanked: match &file.yanked {
@@ -78,7 +88,15 @@ fn json(page: &Page) -> Option<Vec<File>> {
     Some(files.collect())
 }
 
-fn html(page: &Page) -> Vec<File> {
+/// An address as a page names it.
+fn address(base: &Url, named: &str) -> Option<Url> {
+    (named.len() <= MAX_URL)
+        .then(|| base.join(named).ok())
+        .flatten()
+        .filter(|url| url.as_str().len() <= MAX_URL)
+}
+
+fn html(page: &Page) -> Option<Vec<File>> {
     let text = String::from_utf8_lossy(&page.body);
     let mut base = page.url.clone();
     let mut files = Vec::new();
@@ -88,7 +106,7 @@ fn html(page: &Page) -> Vec<File> {
             let mut found = tag.attributes.iter().filter(|(name, _)| name.as_slice() == wanted.as_bytes());
             found.next().map(|(_, value)| String::from_utf8_lossy(value).into_owned())
         };
-        let Some(mut url) = attribute("href").and_then(|href| base.join(&href).ok()) else { continue };
+        let Some(mut url) = attribute("href").and_then(|href| address(&base, &href)) else { continue };
         if tag.name.as_slice() == b"base" {
             base = url;
             continue;
@@ -97,6 +115,9 @@ fn html(page: &Page) -> Vec<File> {
         url.set_fragment(None);
         let metadata = attribute("data-core-metadata").or_else(|| attribute("data-dist-info-metadata"));
         let Some(filename) = url.path_segments().and_then(|mut parts| parts.next_back()) else { continue };
+        if files.len() >= MAX_FILES {
+            return None;
+        }
         files.push(File {
             filename: filename.replace("%2B", "+").replace("%2b", "+"),
             digest,
@@ -106,7 +127,7 @@ fn html(page: &Page) -> Vec<File> {
             url,
         });
     }
-    files
+    Some(files)
 }
 
 #[cfg(test)]
@@ -128,5 +149,21 @@ mod tests {
         assert_eq!(files[0].requires_python.as_deref(), Some(">=3.9"));
         assert!(files[0].digest.is_some() && files[0].metadata.is_some() && !files[0].yanked);
         assert!(files[1].yanked && files[1].digest.is_none());
+    }
+
+    #[test]
+    fn an_address_is_not_made_long_by_the_page() {
+        let url = Url::parse("http://h/simple/a/").unwrap();
+        let page = |body: String| Page { kind: "text/html".into(), url: url.clone(), body: body.into() };
+        let long = "b".repeat(MAX_URL);
+        let files =
+            read(&page(format!("<base href='/{long}/'><a href='x-1.tar.gz'>x</a><a href='/{long}'>y</a>")))
+                .unwrap();
+        assert_eq!(
+            files.iter().map(|file| file.url.as_str()).collect::<Vec<_>>(),
+            ["http://h/simple/a/x-1.tar.gz"]
+        );
+        assert!(read(&page("<a href=x>".repeat(MAX_FILES))).is_some());
+        assert!(read(&page("<a href=x>".repeat(MAX_FILES + 1))).is_none());
     }
 }

@@ -217,3 +217,14 @@ async fn pkg_06_an_endless_chain_of_packages_ends() {
     assert_eq!(npm(&server, &["p0"]).await.unwrap_err().code(), ErrorCode::TooLarge);
     assert!(pip(&server, &["p0"]).await.is_err());
 }
+
+#[tokio::test]
+async fn pkg_06_a_package_that_needs_thousands_is_refused() {
+    let server = Server::start().await;
+    let needs: serde_json::Map<_, _> = (0..2_001).map(|index| (format!("n{index}"), json!("1"))).collect();
+    let tarball = Tarball::new("lib", "1.0.0").needs(needs.into());
+    registered(&server, &[(tarball.about.clone(), tarball.build())]);
+    let error = npm(&server, &["lib"]).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::TooLarge);
+    assert!(error.message().contains("2000"), "{error}");
+}

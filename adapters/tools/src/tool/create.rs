@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dormouse_core::sandbox::{Name, Owner, ProviderName, SandboxSpec, SessionKey, SpecMount, WarmPool};
 use dormouse_core::sandboxes::{Asked, Rules};
-use dormouse_core::{Access, Error, ErrorCode, Grants, Limits, Result};
+use dormouse_core::{Access, Error, ErrorCode, Grants, Limits, Result, Sandboxes};
 
 use super::clone::{self, Repository};
 use super::shown;
@@ -17,7 +17,7 @@ use crate::skills;
 /// Bytes of a name or key that are read before it is judged.
 const MAX_WORD: usize = 4 << 10;
 
-pub(crate) fn create(rules: &Rules) -> Verb {
+pub(crate) fn create(sandboxes: &Sandboxes) -> Verb {
     Verb {
         name: "sandbox_create",
         title: "Create a sandbox",
@@ -25,7 +25,7 @@ pub(crate) fn create(rules: &Rules) -> Verb {
             until it is destroyed or its time is over. Use it when work takes several steps; sandbox_eval without a \
             sandbox is enough for one. Its files begin in `/workspace`. It costs nothing while nobody calls it: it sleeps \
             and wakes by itself. With a `session_key` the same key always gives the same sandbox.",
-        fields: fields(rules),
+        fields: fields(sandboxes.rules(), sandboxes.has_provider(ProviderName::Docker)),
         output: shown::sandbox_fields()
             .optional(
                 "created",
@@ -39,12 +39,23 @@ pub(crate) fn create(rules: &Rules) -> Verb {
     }
 }
 
-fn fields(rules: &Rules) -> Vec<Field> {
+fn fields(rules: &Rules, containers: bool) -> Vec<Field> {
     let (defaults, ceiling) = (&rules.defaults, &rules.ceiling);
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let number = |name, min: u64, default: u64, max: u64, what: &str| {
         let text = format!("{what}. Default {default}, from {min} to {max}.");
         Field::integer(name, (min.min(max), max), Absent::Default(default.clamp(min.min(max), max)), text)
+    };
+    let memory_text = format!(
+        "Memory of each interpreter in bytes. Default {}, at most {}",
+        defaults.memory, ceiling.memory
+    );
+    let (most_memory, memory_text) = match containers {
+        true => (
+            ceiling.memory.max(rules.container_memory),
+            format!("{memory_text}; of a container {} in all.", rules.container_memory),
+        ),
+        false => (ceiling.memory, format!("{memory_text}.")),
     };
     vec![
         Field::text(
@@ -78,32 +89,29 @@ fn fields(rules: &Rules) -> Vec<Field> {
         ),
         Field::integer(
             "memory_bytes",
-            (Limits::MIN_MEMORY.min(ceiling.memory), ceiling.memory.max(rules.container_memory)),
+            (Limits::MIN_MEMORY.min(ceiling.memory), most_memory),
             Absent::None,
-            format!(
-                "Memory of each interpreter in bytes. Default {}, at most {}; of a container {} in all.",
-                defaults.memory, ceiling.memory, rules.container_memory
-            ),
+            memory_text,
         ),
         number(
             "cpu_millis",
             10,
             defaults.cpu_millis.into(),
             ceiling.cpu_millis.into(),
-            "Thousandths of a core of a container",
+            "Thousandths of a core that it computes on; without a container one core is the most that there is",
         ),
         number(
             "processes",
             8,
             defaults.processes.into(),
             ceiling.processes.into(),
-            "Processes and threads of a container",
+            "Processes and threads of a container; without one, command lines and programs at one time",
         ),
         Field::choice(
             "warm_pool",
             &["prefer", "require", "none"],
             "Whether a container that is running already is taken: `prefer` (default), `require` (`busy` when there is \
-             none) or `none`.",
+             none; only with docker) or `none`.",
         ),
         number("disk_bytes", 1 << 20, defaults.disk, ceiling.disk, "Bytes of all its files"),
         number(
@@ -187,7 +195,7 @@ async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
     }
     let mut answer = shown::sandbox(&view);
     answer["created"] = created.into();
-    answer["skills"] = kept.skills.shown_of(&view.sandbox.spec.mounts).into();
+    answer["skills"] = kept.skills.shown_of(&view.effective.spec.mounts).into();
     Ok(answer.into())
 }
 

@@ -97,6 +97,6 @@ async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<A
 
 /// Runs a command line and makes its output short enough to be shown.
 pub(crate) async fn run_line(kept: &Kept, owner: &Owner, id: &SandboxId, line: CommandLine) -> Result<Shown> {
-    let (id, executed) = kept.sandboxes.exec(owner, &by_id(id), line).await?;
-    shape::shorten(kept, owner, &id, executed).await
+    let (_, executed, outputs) = kept.sandboxes.exec_keeping(owner, &by_id(id), line, shape::WHOLE).await?;
+    Ok(shape::shorten(executed, &outputs))
 }

@@ -1,7 +1,10 @@
 //! Looking at sandboxes, stopping, resuming, resetting and destroying them: `sandbox_get`, `sandbox_list`, `sandbox_stop`,
 //! `sandbox_resume`, `sandbox_reset`, `sandbox_destroy`.
 
+use std::time::Duration;
+
 use dormouse_core::sandbox::{Owner, Phase, SandboxId, StopReason, Timestamp};
+use dormouse_core::sandboxes::Rules;
 use dormouse_core::{Error, Result};
 use serde_json::{Value as Json, json};
 
@@ -13,12 +16,15 @@ use crate::schema::{self, Object};
 
 /// Most sandboxes of one page.
 const PAGE: u64 = 200;
+/// Longest wait for calls that run, in milliseconds: the longest of a call.
+const MAX_GRACE: u64 = 600_000;
 
 pub(crate) fn get() -> Verb {
     Verb {
         name: "sandbox_get",
         title: "Show a sandbox",
-        description: "Shows one sandbox: its phase and status, when it was last called, and its limits. Use it to see \
+        description: "Shows one sandbox: its phase and status, when it was last called, its limits, the folders of the host \
+            that it sees, and in `withdrawn` what it was made with and is not given any more. Use it to see \
             whether a sandbox is still there and why it was stopped. It does not wake it and does not count as a call.",
         fields: naming([]),
         output: shown::sandbox_fields(),
@@ -70,7 +76,7 @@ fn page(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> 
     let after = arguments.take_text("cursor").map(|text| cursor(&text)).transpose()?;
     let after = after.as_ref().map(|(at, id)| (*at, id));
     let views = kept.sandboxes.list(owner, phase, after, most)?;
-    let mut answer = json!({"sandboxes": views.iter().map(shown::sandbox).collect::<Vec<_>>()});
+    let mut answer = json!({"sandboxes": views.iter().map(shown::listed).collect::<Vec<_>>()});
     if let Some(last) = views.last().filter(|_| views.len() == most) {
         answer["next_cursor"] = format!("{}:{}", last.sandbox.created_at.0, last.sandbox.id).into();
     }
@@ -88,21 +94,33 @@ fn cursor(text: &str) -> Result<(Timestamp, SandboxId)> {
     })
 }
 
-pub(crate) fn stop() -> Verb {
+pub(crate) fn stop(rules: &Rules) -> Verb {
     Verb {
         name: "sandbox_stop",
         title: "Stop a sandbox",
         description: "Puts a sandbox away: its variables and files are saved, and nothing of it stays in memory. Use it \
             when the work rests for long; sandboxes that nobody calls are stopped by themselves. It waits for the calls \
-            before it. Any later call wakes it; it is destroyed when its retention is over.",
-        fields: naming([]),
+            before it, at most `grace_ms`; then it ends them, and they answer `cancelled`. Jobs in the background are ended. \
+            Any later call wakes it; it is destroyed when its retention is over.",
+        fields: naming([Field::integer(
+            "grace_ms",
+            (0, MAX_GRACE),
+            Absent::Default(u64::try_from(rules.stop_grace.as_millis()).unwrap_or(MAX_GRACE).min(MAX_GRACE)),
+            format!(
+                "Milliseconds to wait for calls that run. Default {}, at most {MAX_GRACE}.",
+                rules.stop_grace.as_millis()
+            ),
+        )]),
         output: shown::sandbox_fields(),
         annotations: SETTLES,
         run: |kept, mut arguments, caller| {
             Box::pin(async move {
                 let owner = &caller.owner;
                 let id = kept.there(&mut arguments, owner)?;
-                let view = kept.sandboxes.stop(owner, &by_id(&id), StopReason::User).await?;
+                let grace = arguments.integer("grace_ms").map(Duration::from_millis);
+                let grace = grace.unwrap_or(kept.sandboxes.rules().stop_grace);
+                let handle = by_id(&id);
+                let view = kept.sandboxes.stop_within(owner, &handle, StopReason::User, grace).await?;
                 Ok(shown::sandbox(&view).into())
             })
         },

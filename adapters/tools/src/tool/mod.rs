@@ -9,6 +9,7 @@ mod eval;
 mod exec;
 mod files;
 mod framework_eval;
+mod given;
 mod install;
 mod life;
 mod read;
@@ -115,10 +116,10 @@ pub(crate) fn all(
 /// The canonical tools over sandboxes that last.
 fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
     let all = [
-        create::create(kept.sandboxes.rules()),
+        create::create(&kept.sandboxes),
         life::get(),
         life::list(),
-        life::stop(),
+        life::stop(kept.sandboxes.rules()),
         life::resume(),
         life::reset(),
         life::destroy(),

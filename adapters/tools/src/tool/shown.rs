@@ -4,12 +4,13 @@ use dormouse_core::sandbox::{Checkpoint, Include, ProviderName};
 use dormouse_core::sandboxes::View;
 use serde_json::{Value as Json, json};
 
+use super::given;
 use crate::schema::{self, Object};
 use crate::time::iso8601;
 
 /// A sandbox.
 pub(crate) fn sandbox(view: &View) -> Json {
-    let (sandbox, spec) = (&view.sandbox, &view.sandbox.spec);
+    let (sandbox, spec) = (&view.sandbox, &view.effective.spec);
     let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let mut shown = json!({
         "id": sandbox.id.as_str(),
@@ -21,17 +22,23 @@ pub(crate) fn sandbox(view: &View) -> Json {
         "awake": view.awake.iter().map(|language| language.as_str()).collect::<Vec<_>>(),
         "persistence": if spec.keeps_memory { "session" } else { "files" },
         "provider": spec.provider.as_str(),
-        "limits": {"memory_bytes": spec.memory, "disk_bytes": spec.disk, "files": spec.files},
+        "limits": {
+            "memory_bytes": spec.memory,
+            "disk_bytes": spec.disk,
+            "files": spec.files,
+            "cpu_millis": spec.cpu_millis,
+            "processes": spec.processes,
+        },
         "idle_timeout_ms": ms(spec.idle),
         "retention_ms": ms(spec.retention),
+        "mounts": given::mounts(&spec.mounts),
+        "withdrawn": given::withdrawn(&view.effective),
     });
     if let Some(wanted) = spec.fallback_from {
         shown["fallback_from"] = wanted.as_str().into();
     }
     if spec.provider == ProviderName::Docker {
         shown["image"] = spec.image.clone().into();
-        shown["limits"]["cpu_millis"] = spec.cpu_millis.into();
-        shown["limits"]["processes"] = spec.processes.into();
     }
     if let Some(key) = &sandbox.session_key {
         shown["session_key"] = key.as_str().into();
@@ -45,6 +52,18 @@ pub(crate) fn sandbox(view: &View) -> Json {
     shown
 }
 
+/// The same in a list: without what makes many of them long.
+pub(crate) fn listed(view: &View) -> Json {
+    let mut shown = sandbox(view);
+    if let Some(fields) = shown.as_object_mut() {
+        fields.remove("mounts");
+        if view.effective.withdrawn.is_empty() {
+            fields.remove("withdrawn");
+        }
+    }
+    shown
+}
+
 /// The schema of [`sandbox`] as an answer of its own, where a refusal has none of it.
 pub(crate) fn sandbox_fields() -> Object {
     let limits = Object::new()
@@ -52,8 +71,8 @@ pub(crate) fn sandbox_fields() -> Object {
         .required("memory_bytes", schema::integer(0, "Memory of each interpreter."))
         .required("disk_bytes", schema::integer(0, "Bytes of all its files."))
         .required("files", schema::integer(0, "Files, folders and links."))
-        .optional("cpu_millis", schema::integer(0, "Thousandths of a core; only in a container."))
-        .optional("processes", schema::integer(0, "Processes and threads; only in a container."))
+        .required("cpu_millis", schema::integer(0, "Thousandths of a core."))
+        .required("processes", schema::integer(0, "Processes at one time."))
         .build();
     Object::new()
         .optional("id", schema::text("Its id."))
@@ -87,6 +106,8 @@ pub(crate) fn sandbox_fields() -> Object {
         .optional("limits", limits)
         .optional("idle_timeout_ms", schema::integer(0, "Without calls for this long it is stopped."))
         .optional("retention_ms", schema::integer(0, "Stopped for this long it is destroyed."))
+        .optional("mounts", given::mounts_schema())
+        .optional("withdrawn", given::withdrawn_schema())
 }
 
 /// A checkpoint.

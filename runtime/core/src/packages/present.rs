@@ -14,11 +14,15 @@ const MAX_ENTRIES: usize = 20_000;
 const MAX_DEPTH: usize = 16;
 /// Largest description of a package, in bytes (1 MiB).
 const MAX_TEXT: u64 = 1 << 20;
+/// Bytes that are kept of all descriptions (32 MiB). One file can have many names, so the tree's quota is no bound.
+const MAX_KEPT: usize = 32 << 20;
+/// Bytes that a kept text takes beside itself.
+const SLOT: usize = 48;
 
 /// The packages below `root`, sorted by path. What cannot be read as a package is none.
 ///
 /// # Errors
-/// `too_large` past 2,000 packages; what the files say.
+/// `too_large` past 2,000 packages, or 32 MiB of what they say of themselves; what the files say.
 pub async fn present(
     files: &mut dyn Files,
     manager: PackageManager,
@@ -34,7 +38,7 @@ pub async fn present(
 }
 
 async fn dists(files: &mut dyn Files, root: &GuestPath, site: &str) -> Result<Vec<Present>> {
-    let mut found = Vec::new();
+    let mut found = Kept::default();
     for name in folders(files, root, site).await? {
         if !name.ends_with(".dist-info") {
             continue;
@@ -50,13 +54,13 @@ async fn dists(files: &mut dyn Files, root: &GuestPath, site: &str) -> Result<Ve
                 _ => {}
             }
         }
-        keep(&mut found, present)?;
+        found.keep(present)?;
     }
-    Ok(found)
+    Ok(found.packages)
 }
 
 async fn modules(files: &mut dyn Files, root: &GuestPath) -> Result<Vec<Present>> {
-    let mut found = Vec::new();
+    let mut found = Kept::default();
     let mut left = vec![("node_modules".to_owned(), 1)];
     while let Some((folder, depth)) = left.pop() {
         let mut names = Vec::new();
@@ -80,20 +84,37 @@ async fn modules(files: &mut dyn Files, root: &GuestPath) -> Result<Vec<Present>
             let requires = needs.map(|(name, range)| format!("{name}@{}", range.as_str().unwrap_or("*")));
             let requires = requires.collect();
             // Under the name that it is found by: an alias is another than its own.
-            keep(&mut found, Present { name, version, path, requires })?;
+            found.keep(Present { name, version, path, requires })?;
         }
     }
-    Ok(found)
+    Ok(found.packages)
 }
 
-fn keep(found: &mut Vec<Present>, present: Present) -> Result<()> {
-    if !present.name.is_empty() && !present.version.is_empty() {
-        found.push(present);
+/// What was found so far.
+#[derive(Default)]
+struct Kept {
+    packages: Vec<Present>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn keep(&mut self, present: Present) -> Result<()> {
+        if present.name.is_empty() || present.version.is_empty() {
+            return Ok(());
+        }
+        let Present { name, version, path, requires } = &present;
+        let texts = [name, version, path].into_iter().chain(requires);
+        self.bytes += texts.map(|text| text.len() + SLOT).sum::<usize>();
+        self.packages.push(present);
+        let too_large = |what: String| Err(Error::new(ErrorCode::TooLarge, what));
+        if self.packages.len() > MAX {
+            return too_large(format!("the sandbox has more than {MAX} packages"));
+        }
+        if self.bytes > MAX_KEPT {
+            return too_large(format!("the sandbox's packages say more than {MAX_KEPT} bytes of themselves"));
+        }
+        Ok(())
     }
-    if found.len() <= MAX {
-        return Ok(());
-    }
-    Err(Error::new(ErrorCode::TooLarge, format!("the sandbox has more than {MAX} packages")))
 }
 
 /// The folders in a folder; none when there is no such folder.
@@ -139,4 +160,28 @@ pub(super) async fn whole(files: &mut dyn Files, path: &GuestPath, most: u64) ->
 /// Whether an error says that there is no such thing, or one of another kind.
 pub(super) fn missing(error: &Error) -> bool {
     matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidState | ErrorCode::ArgsInvalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_packages_say_of_themselves_is_bounded_together() {
+        let package = |requires: Vec<String>| Present {
+            name: "a".into(),
+            version: "1".into(),
+            path: "p".into(),
+            requires,
+        };
+        let mut kept = Kept::default();
+        let says = || package(vec!["x".repeat(1 << 20)]);
+        let count = (0..100).take_while(|_| kept.keep(says()).is_ok()).count();
+        assert_eq!(count, 31);
+        let mut kept = Kept::default();
+        assert!(kept.keep(package(vec![String::new(); MAX_KEPT / SLOT])).is_err());
+        let mut kept = Kept::default();
+        assert!((0..MAX).all(|_| kept.keep(package(Vec::new())).is_ok()));
+        assert_eq!(kept.keep(package(Vec::new())).map_err(|error| error.code()), Err(ErrorCode::TooLarge));
+    }
 }

@@ -101,11 +101,12 @@ pub struct SandboxSpec {
     pub fallback_from: Option<ProviderName>,
     /// The image of a container, as the operator allows it. None: the operator's default. Only for docker.
     pub image: Option<String>,
-    /// Processor time in thousandths of a core. Default 1 000, at most the operator's ceiling. Only for docker.
+    /// Processor time in thousandths of a core. Default 1 000, at most the operator's ceiling. With wasm nothing computes on
+    /// more than one core, so that less than 1 000 is a limit and more is none.
     pub cpu_millis: u32,
-    /// Processes and threads. Default 256. Only for docker.
+    /// Processes and threads. Default 256. With wasm: command lines and the programs that they start, at one time.
     pub processes: u32,
-    /// Whether it begins with a container that is running already. Default prefer. Only for docker.
+    /// Whether it begins with a container that is running already. Default prefer; `require` only for docker.
     pub warm_pool: WarmPool,
 }
 

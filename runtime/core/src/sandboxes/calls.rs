@@ -21,9 +21,11 @@ impl Sandboxes {
         handle: &Handle<'_>,
         mut request: EvalRequest,
     ) -> Result<(SandboxId, Outcome)> {
+        // Memory is the sandbox's own, whatever the request says.
+        request.limits.memory = request.limits.memory.min(self.inner.rules.ceiling.memory);
         self.inner.manager.admit(&mut request)?;
         let mut visit = self.visit(owner, handle).await?;
-        let _place = self.inner.manager.place().await?;
+        let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
         let begun = Begun::new(&mut visit, &request).await?;
         let outcome = noted(visit.run(|machine| machine.eval(request)).await?, &visit.record.spec);
         if let Some(begun) = begun {
@@ -48,7 +50,7 @@ impl Sandboxes {
         let limits = self.limits();
         let bounds = bounds.clamped();
         let mut visit = self.visit(owner, handle).await?;
-        let _place = self.inner.manager.place().await?;
+        let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
         let outcome = visit
             .run(|machine| {
                 Box::pin(
@@ -73,7 +75,7 @@ impl Sandboxes {
     ) -> Result<()> {
         let limits = self.limits();
         let mut visit = self.visit(owner, handle).await?;
-        let _place = self.inner.manager.place().await?;
+        let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
         visit
             .run(|machine| Box::pin(async move { machine.set(&language, &name, &json, &limits).await }))
             .await
@@ -91,6 +93,7 @@ impl Sandboxes {
     ) -> Result<Vec<Variable>> {
         let limits = self.limits();
         let mut visit = self.visit(owner, handle).await?;
+        let _place = self.inner.manager.place().await?;
         visit.run(|machine| Box::pin(async move { machine.variables(&language, &limits).await })).await
     }
 
@@ -176,18 +179,14 @@ impl Sandboxes {
         files: Vec<(GuestPath, Vec<u8>)>,
     ) -> Result<()> {
         let mut visit = self.visit(owner, handle).await?;
-        visit
-            .run(|machine| {
-                Box::pin(async move {
-                    let before = machine.snapshot(Include::Files).await?;
-                    let done = write_all(machine.files(), &folders, &files).await;
-                    if done.is_err() {
-                        machine.restore(before.as_ref()).await?;
-                    }
-                    done
-                })
-            })
-            .await
+        let before = visit.run(|machine| machine.snapshot(Include::Files)).await?;
+        let done = visit
+            .run(|machine| Box::pin(async move { write_all(machine.files(), &folders, &files).await }))
+            .await;
+        if done.is_err() {
+            visit.machine().await?.restore(before.as_ref()).await?;
+        }
+        done
     }
 
     /// Replaces text in a file; answers in how many places.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Sandboxes;
 use super::history::Begun;
 use super::jobs::{Job, JobId};
+use super::outputs::Outputs;
 use super::providers::noted;
 use super::seat::Visit;
 use crate::program::{AllPrograms, Programs};
@@ -64,17 +65,46 @@ impl Sandboxes {
         handle: &Handle<'_>,
         line: CommandLine,
     ) -> Result<(SandboxId, Executed)> {
+        self.line(owner, handle, line, None).await.map(|(id, executed, _)| (id, executed))
+    }
+
+    /// The same; the whole of each stream that is longer than `past` bytes, or was cut, is put into a file of the sandbox, in
+    /// the same turn. The last 8 such files are kept, 32 MiB together; the oldest goes first.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::exec`]. A file that cannot be written is no error: see [`Whole::Lost`](super::Whole::Lost).
+    pub async fn exec_keeping(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        line: CommandLine,
+        past: usize,
+    ) -> Result<(SandboxId, Executed, Outputs)> {
+        self.line(owner, handle, line, Some(past)).await
+    }
+
+    async fn line(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        line: CommandLine,
+        past: Option<usize>,
+    ) -> Result<(SandboxId, Executed, Outputs)> {
         let request = self.request(line)?;
         let programs = self.programs();
         let mut visit = self.visit(owner, handle).await?;
-        let _place = self.inner.manager.place().await?;
+        let _place = visit.seat.endings.unless(self.inner.manager.place()).await?;
         let begun = Begun::new(&mut visit, &request).await?;
         let mut executed = visit.run(|machine| machine.exec(request, programs)).await?;
         executed.outcome = noted(executed.outcome, &visit.record.spec);
         if let Some(begun) = begun {
             visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
         }
-        Ok((visit.record.id.clone(), executed))
+        let outputs = match past {
+            Some(past) => Outputs::keep(&mut visit, &executed, past).await,
+            None => Outputs::default(),
+        };
+        Ok((visit.record.id.clone(), executed, outputs))
     }
 
     /// Starts a command line that runs beside the sandbox's calls, on the same files. It begins with the shell's working

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::seat::Visit;
 use super::{Rules, Sandboxes};
 use crate::sandbox::{Handle, Include, Owner, Sandbox, Snapshot, Timestamp};
-use crate::{Error, ErrorCode, EvalRequest, Language, Outcome, Result, Status};
+use crate::{Error, ErrorCode, EvalRequest, Language, Limits, Outcome, Result, Status};
 
 /// Letters kept of a step's code.
 const CODE: usize = 200;
@@ -54,7 +54,7 @@ impl Begun {
     /// to be closed.
     ///
     /// # Errors
-    /// What keeps the sandbox from waking.
+    /// What keeps the sandbox from waking; `limit_time` when taking the state takes longer than the run may.
     pub(super) async fn new(visit: &mut Visit, request: &EvalRequest) -> Result<Option<Self>> {
         if visit.inner.rules.history == 0 || !visit.record.spec.rolls_back {
             return Ok(None);
@@ -65,10 +65,22 @@ impl Begun {
         if machine.open_files() > 0 || machine.forgets() {
             return Ok(None);
         }
-        let before = machine.snapshot(include).await?;
+        // Who gives up in the middle loses nothing: the next call waits for the rest.
+        let taken = tokio::time::timeout(request.limits.wall, machine.snapshot(include)).await;
+        let before = taken.map_err(|_| not_taken(&request.limits))??;
         let code = request.code.chars().take(CODE).collect();
         Ok(Some(Self { language: request.language.clone(), code, at, before }))
     }
+}
+
+fn not_taken(limits: &Limits) -> Error {
+    let time = limits.wall.as_millis();
+    let message = format!(
+        "the wall-clock limit of {time} ms was reached before the run began: the interpreter does not come to rest"
+    );
+    Error::new(ErrorCode::LimitTime, message).with_hint(
+        "code of an earlier run is called when its state is taken; try again in 10 s, or reset the sandbox",
+    )
 }
 
 impl History {

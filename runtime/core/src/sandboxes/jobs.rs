@@ -16,6 +16,8 @@ const REMEMBERED: usize = 32;
 const IN_ALL: usize = 1_024;
 /// The last bytes that are kept of each stream of a job (64 KiB).
 const KEPT: usize = 64 << 10;
+/// How long jobs may take to end when their sandbox is stopped.
+const ENDING: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// The id of a job: `job-` and its number in its process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -228,25 +230,50 @@ impl Jobs {
 /// The jobs that run on the machine that is in memory.
 #[derive(Default)]
 pub(super) struct Running {
-    count: Arc<AtomicUsize>,
+    count: Arc<Count>,
     end: CancellationToken,
+}
+
+#[derive(Default)]
+struct Count {
+    running: AtomicUsize,
+    /// Told of each one that ends.
+    ended: tokio::sync::Notify,
 }
 
 impl Running {
     /// Whether any runs.
     pub(super) fn any(&self) -> bool {
-        self.count.load(Ordering::Acquire) > 0
+        self.count.running.load(Ordering::Acquire) > 0
     }
 
     /// One more, for as long as the answer lives.
     pub(super) fn enter(&self) -> Stay {
-        self.count.fetch_add(1, Ordering::AcqRel);
+        self.count.running.fetch_add(1, Ordering::AcqRel);
         Stay { count: self.count.clone(), end: self.end.clone() }
     }
 
     /// Ends them all: the machine is about to go.
     pub(super) fn end(&mut self) {
         self.end.cancel();
+        *self = Self::default();
+    }
+
+    /// The same, and waits until none of them does anything any more, for at most [`ENDING`].
+    pub(super) async fn end_and_wait(&mut self) {
+        self.end.cancel();
+        let all = async {
+            loop {
+                let ended = self.count.ended.notified();
+                if !self.any() {
+                    return;
+                }
+                ended.await;
+            }
+        };
+        if tokio::time::timeout(ENDING, all).await.is_err() {
+            tracing::warn!("jobs of a sandbox that is being stopped have not ended");
+        }
         *self = Self::default();
     }
 }
@@ -259,7 +286,7 @@ impl Drop for Running {
 
 /// A job's time on a machine.
 pub(super) struct Stay {
-    count: Arc<AtomicUsize>,
+    count: Arc<Count>,
     end: CancellationToken,
 }
 
@@ -271,6 +298,7 @@ impl Stay {
 
 impl Drop for Stay {
     fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::AcqRel);
+        self.count.running.fetch_sub(1, Ordering::AcqRel);
+        self.count.ended.notify_waiters();
     }
 }

@@ -1,13 +1,17 @@
 //! Making, looking at, stopping, resuming and destroying.
 
+use std::time::Duration;
+
 use super::Sandboxes;
-use super::seat::unknown;
+use super::effective::{Effective, Withdrawn};
+use super::ending::Why;
+use super::seat::{Visit, unknown};
 use crate::sandbox::lifecycle::status;
 use crate::sandbox::{
     Created, Event, Handle, Name, Owner, Phase, ProviderName, Sandbox, SandboxId, SandboxSpec, SessionKey,
-    StopReason, Timestamp,
+    StopReason, Timestamp, WarmPool,
 };
-use crate::{Error, Language, Result};
+use crate::{Error, ErrorCode, Language, Result};
 
 /// Sandboxes that a listing gives at most.
 const PAGE: usize = 1_000;
@@ -34,6 +38,8 @@ pub struct View {
     pub awake: Vec<Language>,
     /// The status word of S4-14.
     pub status: &'static str,
+    /// What it has now of what it was made with. In listings no folder was looked at.
+    pub effective: Effective,
 }
 
 impl Sandboxes {
@@ -90,7 +96,8 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`.
     pub fn get(&self, owner: &Owner, handle: &Handle<'_>) -> Result<View> {
-        Ok(self.view(self.find(owner, handle)?))
+        let view = self.view(self.find(owner, handle)?);
+        Ok(View { effective: view.effective.without_missing(), ..view })
     }
 
     /// The owner's sandboxes, oldest first, stopped ones as well; at most `most` (1 000) after the one that was made then
@@ -109,13 +116,39 @@ impl Sandboxes {
         Ok(found.into_iter().map(|sandbox| self.view(sandbox)).collect())
     }
 
-    /// Puts a sandbox away: saved, nothing in memory. Waits for the calls before it. Twice is as once.
+    /// Puts a sandbox away: saved, nothing in memory. Waits for the calls before it, for [`Rules::stop_grace`](super::Rules::stop_grace)
+    /// in all; then they are ended. Twice is as once.
     ///
     /// # Errors
     /// `unknown_sandbox`, `invalid_state`, and what keeps it from being saved.
     pub async fn stop(&self, owner: &Owner, handle: &Handle<'_>, reason: StopReason) -> Result<View> {
+        self.stop_within(owner, handle, reason, self.inner.rules.stop_grace).await
+    }
+
+    /// The same with another time for the calls before it. They answer `cancelled` when it is over, as after a cancel of
+    /// their own: interpreters are as they were before, and what was written to files is kept.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::stop`].
+    pub async fn stop_within(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        reason: StopReason,
+        grace: Duration,
+    ) -> Result<View> {
         let record = self.find(owner, handle)?;
-        self.put_away(record, reason, |_| true).await?.ok_or_else(|| unknown(handle))
+        let seat = self.inner.seat(&record.owner, &record.id);
+        let mut coming = std::pin::pin!(self.visit_record(record, Event::Stop(reason)));
+        let visit = match tokio::time::timeout(grace, coming.as_mut()).await {
+            Ok(visit) => visit?,
+            Err(_) => {
+                // Whoever comes after this stop wakes the sandbox: the end is over as soon as the turn is ours.
+                let _ending = seat.endings.begin(Why::Stopped);
+                coming.await?
+            }
+        };
+        self.set_aside(visit, reason, |_| true).await?.ok_or_else(|| unknown(handle))
     }
 
     /// Stops a sandbox, if `due` says so of its record when no call is in the way any more.
@@ -126,11 +159,22 @@ impl Sandboxes {
         due: impl FnOnce(&Sandbox) -> bool,
     ) -> Result<Option<View>> {
         let visit = self.visit_record(record, Event::Stop(reason)).await?;
+        self.set_aside(visit, reason, due).await
+    }
+
+    async fn set_aside(
+        &self,
+        mut visit: Visit,
+        reason: StopReason,
+        due: impl FnOnce(&Sandbox) -> bool,
+    ) -> Result<Option<View>> {
         let before = visit.now();
         if !due(&before) {
             return Ok(None);
         }
         let phase = before.phase.after(Event::Stop(reason))?;
+        // What they have written is to be saved.
+        visit.live.jobs.end_and_wait().await;
         let now = self.inner.clock.now();
         let mut visit = visit
             .save(move |record| {
@@ -168,9 +212,9 @@ impl Sandboxes {
     /// `unknown_sandbox`, also the second time; `busy` when another process has it.
     pub async fn destroy(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox> {
         let record = self.find(owner, handle)?;
-        let seat = self.inner.seats().entry(record.id.clone()).or_default().clone();
+        let seat = self.inner.seat(&record.owner, &record.id);
         // Until it is destroyed, or until that failed, no call goes on.
-        let _ending = seat.end();
+        let _ending = seat.endings.begin(Why::Destroyed);
         self.end(record, |_| true).await?.ok_or_else(|| unknown(handle))
     }
 
@@ -212,7 +256,25 @@ impl Sandboxes {
             Err(_) => true,
         });
         let status = status(sandbox.phase, sandbox.stop_reason, busy || !awake.is_empty());
-        View { sandbox, awake, status }
+        let effective = self.inner.effective(&sandbox.spec);
+        View { sandbox, awake, status, effective }
+    }
+
+    /// Refuses what would be withdrawn at once.
+    fn check_mounts(&self, spec: &SandboxSpec) -> Result<()> {
+        let is_mount =
+            |withdrawn: &Withdrawn| matches!(withdrawn, Withdrawn::Mount(_) | Withdrawn::Writes(_));
+        match self.inner.effective(spec).withdrawn.iter().find(|withdrawn| is_mount(withdrawn)) {
+            Some(Withdrawn::Writes(target)) => {
+                Err(Error::new(ErrorCode::WriteDenied, format!("`{target}` can only be mounted read-only")))
+            }
+            Some(Withdrawn::Mount(target)) => Err(Error::new(
+                ErrorCode::PathDenied,
+                format!("nothing is offered to be mounted at `{target}`"),
+            )
+            .with_hint("the operator says which folders sandboxes see")),
+            _ => Ok(()),
+        }
     }
 
     /// What a caller asks, if the operator allows it.
@@ -223,19 +285,20 @@ impl Sandboxes {
             asked => Err(Error::args_invalid(format!("{what} of {asked} is outside 1 to {most}"))
                 .with_hint("the ceiling is the operator's")),
         };
-        let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let memory = match spec.provider {
-            ProviderName::Wasm => ceiling.memory.min(self.inner.manager.policy().ceiling.memory),
-            ProviderName::Docker => self.inner.rules.container_memory,
-        };
-        most("a memory limit (bytes)", spec.memory, memory)?;
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        most("a memory limit (bytes)", spec.memory, self.inner.rules.most_memory(spec.provider))?;
         most("room for files (bytes)", spec.disk, ceiling.disk)?;
         most("a number of files", spec.files.into(), ceiling.files.into())?;
         most("processor time (thousandths of a core)", spec.cpu_millis.into(), ceiling.cpu_millis.into())?;
         most("a number of processes", spec.processes.into(), ceiling.processes.into())?;
         most("an idle time (ms)", ms(spec.idle), ms(ceiling.idle))?;
         most("a retention (ms)", ms(spec.retention), ms(ceiling.retention))?;
+        if spec.provider == ProviderName::Wasm && spec.warm_pool == WarmPool::Require {
+            return Err(Error::args_invalid("`warm_pool: require` is of containers, and the sandbox is none")
+                .with_hint("leave it out: without a container there is nothing to wait for, or ask for `provider: docker`"));
+        }
         self.inner.manager.check_grants(&spec.grants()?)?;
+        self.check_mounts(&spec)?;
         Ok(spec)
     }
 }

@@ -32,6 +32,7 @@ impl Sandboxes {
                 .with_hint("have the operator turn them on with `--packages`"));
         };
         let mut visit = self.visit(owner, handle).await?;
+        let endings = visit.seat.endings.clone();
         let machine = visit.machine().await?;
         let python = match manager {
             PackageManager::Pip if machine.forgets() => own_python(machine.as_mut()).await?,
@@ -39,7 +40,7 @@ impl Sandboxes {
         };
         let adding = Adding { manager, requirements, upgrade, folder: None, saves: true, python };
         let before = machine.snapshot(Include::Files).await?;
-        let done = add(machine.files(), packages.as_ref(), &adding, progress).await;
+        let done = endings.unless(add(machine.files(), packages.as_ref(), &adding, progress)).await;
         if done.is_err() {
             machine.restore(before.as_ref()).await?;
         }

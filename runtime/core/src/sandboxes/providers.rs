@@ -29,6 +29,12 @@ impl Sandboxes {
         self.inner.providers.write().unwrap_or_else(PoisonError::into_inner).push(provider);
     }
 
+    /// Whether there is a provider of that name, whether it can serve now or not.
+    pub fn has_provider(&self, name: ProviderName) -> bool {
+        name == ProviderName::default()
+            || self.inner.all_providers().iter().any(|provider| provider.name() == name.as_str())
+    }
+
     /// The providers, the first one first, and whether each can serve now.
     pub async fn providers(&self) -> Vec<ProviderState> {
         let mut states = Vec::new();
@@ -78,7 +84,7 @@ impl Sandboxes {
                 tracing::warn!(%error, provider = spec.provider.as_str(), "the sandbox is made without its provider");
                 (spec.fallback_from, spec.provider) = (Some(spec.provider), ProviderName::default());
                 spec.image = None;
-                spec.memory = spec.memory.min(self.inner.rules.defaults.memory);
+                spec.memory = spec.memory.min(self.inner.rules.most_memory(ProviderName::Wasm));
                 Ok(())
             }
             ready => ready,
@@ -92,7 +98,7 @@ impl Inner {
         std::iter::once(&self.provider).chain(others.iter()).cloned().collect()
     }
 
-    fn provider_of(&self, spec: &SandboxSpec) -> Result<Arc<dyn Provider>> {
+    pub(super) fn provider_of(&self, spec: &SandboxSpec) -> Result<Arc<dyn Provider>> {
         if spec.provider == ProviderName::default() {
             return Ok(self.provider.clone());
         }
@@ -110,7 +116,7 @@ impl Inner {
             && error.code() == ErrorCode::ProviderUnavailable
     }
 
-    /// A sandbox, awake, by its own provider or by the first one in its place.
+    /// A sandbox, awake, with what it is given now, by its own provider or by the first one in its place.
     ///
     /// # Errors
     /// What keeps the providers from waking it.
@@ -119,18 +125,23 @@ impl Inner {
         spec: &SandboxSpec,
         state: Option<Arc<dyn Snapshot>>,
     ) -> Result<Box<dyn Machine>> {
+        let now = self.effective(spec).without_missing();
+        now.tell();
+        let spec = &now.spec;
         let woken = match self.provider_of(spec) {
             Ok(provider) => provider.machine(spec, state.clone()).await,
             Err(error) => Err(error),
         };
-        match woken {
+        let mut machine = match woken {
             Err(error) if self.falls_back(spec, &error) => {
                 tracing::warn!(%error, provider = spec.provider.as_str(), "the sandbox wakes without its provider");
-                let memory = spec.memory.min(self.rules.defaults.memory);
+                let memory = spec.memory.min(self.rules.most_memory(ProviderName::Wasm));
                 self.provider.machine(&SandboxSpec { memory, ..spec.clone() }, state).await
             }
             woken => woken,
-        }
+        }?;
+        now.tidy(machine.as_mut()).await;
+        Ok(machine)
     }
 
     /// Reads saved state, whichever provider saved it.

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::sandbox::{Quota, SandboxSpec, Timestamp};
+use super::effective::MountRule;
+use crate::Policy;
+use crate::sandbox::{ProviderName, Quota, SandboxSpec, Timestamp};
 
 /// How many sandboxes there may be, and how long they are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,14 +14,21 @@ pub struct Rules {
     /// What a sandbox is that nothing is asked of.
     pub defaults: SandboxSpec,
     /// The most that can be asked: memory, disk, files, idle time, retention, processor time and processes. Default 512 MiB,
-    /// 4 GiB, 200 000, 24 hours, 30 days, 4 cores, 1 024.
+    /// 4 GiB, 200 000, 24 hours, 30 days, 4 cores, 1 024. Memory is never more than the [`Policy`]'s ceiling, and binds
+    /// sandboxes that were made under another as well.
     pub ceiling: SandboxSpec,
     /// Memory of a container in bytes: what one has that nothing is asked of, and the most that can be asked. Default 2 GiB.
     pub container_memory: u64,
+    /// Which folders of the host sandboxes see, looked at whenever one wakes. Default: those that their specs name.
+    pub mounts: MountRule,
     /// Calls that may wait for one sandbox; more are refused with `busy`. Default 32.
     pub waiting: usize,
     /// How long a call waits for a sandbox that another process is using. Default 5 s.
     pub patience: Duration,
+    /// How long a server that ends goes on saving; what is not saved by then is lost. Default 30 s.
+    pub closing: Duration,
+    /// How long a caller's stop waits for the calls before it; then it ends them. Default 5 s.
+    pub stop_grace: Duration,
     /// Without calls for this long a sandbox is saved and its lease given back; one that is called all the time is saved
     /// between two calls after ten times as long. What a process that is killed can lose is what came after. Default 1 s.
     pub save_after: Duration,
@@ -60,8 +69,11 @@ impl Default for Rules {
                 ..SandboxSpec::default()
             },
             container_memory: 2 << 30,
+            mounts: MountRule::AsAsked,
             waiting: 32,
             patience: Duration::from_secs(5),
+            closing: Duration::from_secs(30),
+            stop_grace: Duration::from_secs(5),
             save_after: Duration::from_secs(1),
             hibernate_after: Duration::from_secs(60),
             awake: 64,
@@ -71,6 +83,25 @@ impl Default for Rules {
             command: HOUR / 6,
             jobs: 4,
             fallback: true,
+        }
+    }
+}
+
+impl Rules {
+    /// The same under a policy: nobody gets more memory than its ceiling, asked for or not.
+    pub(super) fn under(mut self, policy: &Policy) -> Self {
+        self.ceiling.memory = self.ceiling.memory.min(policy.ceiling.memory);
+        if self.defaults.provider == ProviderName::Wasm {
+            self.defaults.memory = self.defaults.memory.min(self.ceiling.memory);
+        }
+        self
+    }
+
+    /// The most memory of a sandbox, in bytes.
+    pub fn most_memory(&self, provider: ProviderName) -> u64 {
+        match provider {
+            ProviderName::Wasm => self.ceiling.memory,
+            ProviderName::Docker => self.container_memory,
         }
     }
 }

@@ -1,19 +1,19 @@
 //! A call's way to a sandbox: its record, its queue, its lease, its machine.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::sync::OwnedMutexGuard;
-use tokio_util::sync::CancellationToken;
 
+use super::ending::Endings;
 use super::history::History;
 use super::jobs::Running;
 use super::{Inner, Sandboxes};
 use crate::sandbox::{
     Event, Handle, Include, Lease, Machine, Name, Owner, Phase, Sandbox, SandboxId, SessionKey, Snapshot,
-    Timestamp,
+    StopReason, Timestamp,
 };
 use crate::{Error, ErrorCode, Result};
 
@@ -22,9 +22,10 @@ const ASK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What this process holds of one sandbox.
 pub(super) struct Seat {
+    owner: Owner,
     waiting: AtomicUsize,
-    /// Ends the calls that are under way when the sandbox is being destroyed.
-    ended: Mutex<CancellationToken>,
+    /// Ends the calls that are under way when the sandbox is being destroyed or stopped.
+    pub(super) endings: Arc<Endings>,
     pub(super) live: Arc<tokio::sync::Mutex<Live>>,
 }
 
@@ -49,32 +50,18 @@ pub(super) struct Live {
     pub(super) called_at: Timestamp,
     /// Since when there is something to save.
     pub(super) changed_at: Timestamp,
-}
-
-impl Default for Seat {
-    fn default() -> Self {
-        Self { waiting: AtomicUsize::new(0), ended: Mutex::default(), live: Arc::default() }
-    }
+    /// How often saving it has failed since it last did not, and when it did so last.
+    pub(super) failed: (u32, Timestamp),
 }
 
 impl Seat {
-    fn ended(&self) -> MutexGuard<'_, CancellationToken> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn of(owner: Owner) -> Self {
+        Self { owner, waiting: AtomicUsize::new(0), endings: Arc::default(), live: Arc::default() }
     }
 
-    /// Ends the call that runs and those that wait, for as long as the answer lives.
-    pub(super) fn end(self: &Arc<Self>) -> Ending {
-        self.ended().cancel();
-        Ending(self.clone())
-    }
-}
-
-/// The time in which a sandbox is being destroyed. If it was not, calls go on afterwards.
-pub(super) struct Ending(Arc<Seat>);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        *self.0.ended() = CancellationToken::new();
+    /// Whose sandbox it is.
+    pub(super) fn owner(&self) -> &Owner {
+        &self.owner
     }
 }
 
@@ -138,18 +125,29 @@ impl Sandboxes {
     pub(super) async fn visit_record(&self, record: Sandbox, event: Event) -> Result<Visit> {
         record.phase.after(event)?;
         let (owner, id) = (record.owner, record.id);
-        let seat = self.inner.seats().entry(id.clone()).or_default().clone();
+        let seat = self.inner.seat(&owner, &id);
         let live = self.wait(&seat, event).await?;
+        self.enter(seat, live, (&owner, &id), event).await
+    }
+
+    /// The same for whoever has the sandbox for itself already.
+    pub(super) async fn enter(
+        &self,
+        seat: Arc<Seat>,
+        live: OwnedMutexGuard<Live>,
+        (owner, id): (&Owner, &SandboxId),
+        event: Event,
+    ) -> Result<Visit> {
         let mut visit = Visit {
             inner: self.inner.clone(),
-            record: self.inner.ledger.find(&owner, &Handle::IdOrName(id.as_str()))?,
+            record: self.inner.ledger.find(owner, &Handle::IdOrName(id.as_str()))?,
             seat,
             live,
         };
         if visit.live.lease.is_none() {
-            visit.live.lease = Some(self.lease(&id).await?);
+            visit.live.lease = Some(self.lease(id).await?);
             // Another process may have had it meanwhile.
-            visit.record = self.inner.ledger.find(&owner, &Handle::IdOrName(id.as_str()))?;
+            visit.record = self.inner.ledger.find(owner, &Handle::IdOrName(id.as_str()))?;
         }
         visit.record.phase.after(event)?;
         if visit.live.generation != visit.record.generation {
@@ -159,12 +157,12 @@ impl Sandboxes {
         Ok(visit)
     }
 
-    /// The end of a sandbox comes however many wait.
+    /// The end of a sandbox comes however many wait, and so does a caller's stop.
     async fn wait(&self, seat: &Arc<Seat>, event: Event) -> Result<OwnedMutexGuard<Live>> {
         if let Ok(live) = seat.live.clone().try_lock_owned() {
             return Ok(live);
         }
-        if event == Event::Destroy {
+        if matches!(event, Event::Destroy | Event::Stop(StopReason::User)) {
             return Ok(seat.live.clone().lock_owned().await);
         }
         let _waiting = Waiting::enter(&seat.waiting, self.inner.rules.waiting)?;
@@ -208,24 +206,18 @@ impl Visit {
         self.live.machine.as_mut().ok_or_else(|| Error::new(ErrorCode::Internal, "the sandbox fell asleep"))
     }
 
-    /// Does something with the sandbox, awake, unless it is destroyed meanwhile.
+    /// Does something with the sandbox, awake, unless its calls are ended meanwhile.
     ///
     /// # Errors
-    /// As [`Visit::machine`] and of `work`; `cancelled` when it was destroyed.
+    /// As [`Visit::machine`] and of `work`; `cancelled` when they were.
     pub(super) async fn run<T>(
         &mut self,
         work: impl for<'a> FnOnce(&'a mut dyn Machine) -> BoxFuture<'a, Result<T>> + Send,
     ) -> Result<T> {
-        let ended = self.seat.ended().clone();
-        if ended.is_cancelled() {
-            return Err(being_destroyed());
-        }
+        let endings = self.seat.endings.clone();
+        endings.check()?;
         let machine = self.machine().await?;
-        tokio::select! {
-            biased;
-            () = ended.cancelled() => Err(being_destroyed()),
-            done = work(machine.as_mut()) => done,
-        }
+        endings.unless(work(machine.as_mut())).await
     }
 
     /// The record with what has happened since it was saved.
@@ -256,9 +248,7 @@ impl Visit {
     /// `state_damaged`, `guest_mismatch`, `cancelled` when it is being destroyed, and what keeps it from being saved.
     pub(super) async fn restore(mut self, state: Arc<dyn Snapshot>, include: Include) -> Result<Self> {
         let restoring = tokio::spawn(async move {
-            if self.seat.ended().is_cancelled() {
-                return Err(being_destroyed());
-            }
+            self.seat.endings.check()?;
             let rest = match include {
                 Include::Both => None,
                 _ if self.machine().await?.forgets() => None,
@@ -287,7 +277,10 @@ impl Visit {
         self.live.bury();
         let wanted = self.live.changed && !gone;
         let state = match self.live.machine.as_mut() {
-            Some(machine) if wanted => Some(machine.snapshot(include).await?),
+            // Who destroys it does not wait for what it does while it is saved.
+            Some(machine) if wanted => {
+                Some(self.seat.endings.unless_destroyed(machine.snapshot(include)).await?)
+            }
             _ => None,
         };
         let ledger = self.inner.ledger.clone();
@@ -314,10 +307,6 @@ impl Drop for Visit {
             self.live.lease = None;
         }
     }
-}
-
-fn being_destroyed() -> Error {
-    Error::new(ErrorCode::Cancelled, "the sandbox is being destroyed")
 }
 
 /// The error for a sandbox that the owner has not.

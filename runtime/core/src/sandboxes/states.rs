@@ -137,7 +137,7 @@ impl Sandboxes {
             .await
             .map_err(|error| Error::internal("the forks were not made", error))??;
         for fork in &forks {
-            let seat = self.inner.seats().entry(fork.id.clone()).or_default().clone();
+            let seat = self.inner.seat(&fork.owner, &fork.id);
             if let Ok(mut live) = seat.live.try_lock() {
                 (live.asleep, live.generation) = (Some(state.clone()), fork.generation);
                 live.called_at = self.inner.clock.now();

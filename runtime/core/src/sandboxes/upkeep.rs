@@ -3,6 +3,10 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream;
+use tokio::task::JoinSet;
+
 use super::seat::Seat;
 use super::{Inner, Sandboxes};
 use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason, Swept};
@@ -14,43 +18,83 @@ const TICK: Duration = Duration::from_millis(250);
 const LATEST: u32 = 10;
 /// Ticks between two looks at all records.
 const LIFECYCLE: u32 = 40;
+/// Sandboxes that are saved, stopped or destroyed by time at one time.
+const SAVES: usize = 128;
+/// Sandboxes of one owner that are saved at one time, so that those which take their time leave room for others'.
+const SAVES_OF_ONE: usize = 32;
+/// What cannot be saved is tried again after a time that doubles so often: a minute.
+const LONGEST_WAIT: u32 = 6;
 /// Ticks between two sweeps: an hour.
 const SWEEP: u32 = 4 * 3600;
 
 impl Sandboxes {
     /// Looks after the sandboxes until the last handle to them is dropped. For servers; a command line calls
-    /// [`Sandboxes::close`] at its end and no more.
+    /// [`Sandboxes::close`] at its end and no more. Each sandbox is saved by a task of its own: what one does while it is saved
+    /// keeps no other waiting.
     pub fn keep_up(&self) -> tokio::task::JoinHandle<()> {
         let weak = Arc::downgrade(&self.inner);
         tokio::spawn(async move {
             let mut ticks = 0u32;
+            let (mut saves, mut lives, mut sweeps) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
             loop {
                 tokio::time::sleep(TICK).await;
                 let Some(sandboxes) = upgrade(&weak) else { return };
-                sandboxes.rest().await;
-                if ticks.is_multiple_of(LIFECYCLE)
-                    && let Err(error) = sandboxes.live().await
-                {
-                    tracing::warn!(%error, "the life of the sandboxes cannot go on");
+                while saves.try_join_next().is_some() {}
+                sandboxes.start_saving(&mut saves);
+                lives.try_join_next();
+                if ticks.is_multiple_of(LIFECYCLE) && lives.is_empty() {
+                    lives.spawn(sandboxes.clone().look_at_all());
                 }
-                if ticks.is_multiple_of(SWEEP) {
-                    match sandboxes.sweep().await {
-                        Ok(swept) => tracing::debug!(?swept, "swept"),
-                        Err(error) => tracing::warn!(%error, "the state folder cannot be swept"),
-                    }
+                sweeps.try_join_next();
+                if ticks.is_multiple_of(SWEEP) && sweeps.is_empty() {
+                    sweeps.spawn(sandboxes.sweep_and_tell());
                 }
                 ticks = ticks.wrapping_add(1);
             }
         })
     }
 
-    /// Saves what nobody has called for a moment, drops interpreters that nobody has called for a while.
-    pub async fn rest(&self) {
-        for (id, seat, entirely) in self.resting() {
-            if let Err(error) = self.put_down(&id, seat, entirely).await {
-                tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved");
-            }
+    async fn look_at_all(self) {
+        if let Err(error) = self.live().await {
+            tracing::warn!(%error, "the life of the sandboxes cannot go on");
         }
+    }
+
+    async fn sweep_and_tell(self) {
+        match self.sweep().await {
+            Ok(swept) => tracing::debug!(?swept, "swept"),
+            Err(error) => tracing::warn!(%error, "the state folder cannot be swept"),
+        }
+    }
+
+    /// Begins to put down what is due, as far as its owner does not keep too many tasks busy.
+    fn start_saving(&self, saves: &mut JoinSet<()>) {
+        for (id, seat, entirely) in self.resting() {
+            if saves.len() >= SAVES {
+                return;
+            }
+            let Some(lane) = self.inner.saving.enter(seat.owner().clone(), SAVES_OF_ONE) else { continue };
+            let sandboxes = self.clone();
+            saves.spawn(async move {
+                sandboxes.rest_one(id, seat, entirely).await;
+                drop(lane);
+            });
+        }
+    }
+
+    /// Saves what nobody has called for a moment, drops interpreters that nobody has called for a while. Comes back when that
+    /// is done.
+    pub async fn rest(&self) {
+        let due = self.resting().into_iter().map(|(id, seat, entirely)| self.rest_one(id, seat, entirely));
+        stream::iter(due).buffer_unordered(SAVES).collect::<()>().await;
+    }
+
+    async fn rest_one(&self, id: SandboxId, seat: Arc<Seat>, entirely: bool) {
+        let Err(error) = self.put_down(&id, &seat, entirely).await else { return };
+        tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved");
+        if let Ok(mut live) = seat.live.try_lock() {
+            live.failed = (live.failed.0.saturating_add(1), self.inner.clock.now());
+        };
     }
 
     /// The sandboxes that are to be put down, and whether nothing of them is to stay in memory.
@@ -77,9 +121,15 @@ impl Sandboxes {
             // Saving closes open files: who has some keeps them until it hibernates.
             let open = live.machine.as_ref().is_some_and(|machine| machine.open_files() > 0);
             let unsaved = live.changed_at.after(rules.save_after * LATEST) <= now;
+            // A disk that is full is not asked four times a second whether it still is.
+            let (failed, failed_at) = live.failed;
+            let waits =
+                failed > 0 && failed_at.after(rules.save_after * (1 << failed.min(LONGEST_WAIT))) > now;
             // Its files are not at rest, and it must stay this process's own.
             let works = live.jobs.any();
-            let due = !works && (entirely || (live.changed && !open && (unsaved || quiet(rules.save_after))));
+            let due = !works
+                && !waits
+                && (entirely || (live.changed && !open && (unsaved || quiet(rules.save_after))));
             awake += usize::from(live.machine.is_some() && (works || !entirely));
             drop(live);
             if due {
@@ -89,32 +139,52 @@ impl Sandboxes {
         resting
     }
 
-    /// Saves everything and lets go of it. Waits for calls that are under way, for [`Rules::patience`](super::Rules::patience)
-    /// in all: end them before.
+    /// Saves everything and lets go of it, all at once. Waits for calls that are under way, for
+    /// [`Rules::patience`](super::Rules::patience) in all: end them before. What cannot be saved within
+    /// [`Rules::closing`](super::Rules::closing) is given up.
     ///
     /// # Errors
     /// The last failure; all are in the log. What could not be saved is lost with the process.
     pub async fn close(&self) -> Result<()> {
-        let until = tokio::time::Instant::now() + self.inner.rules.patience;
+        let now = tokio::time::Instant::now();
+        let (patience, end) = (now + self.inner.rules.patience, now + self.inner.rules.closing);
+        let mut seats = self.seats();
+        // What takes longest to save, an interpreter that forgets, comes last.
+        seats.sort_by_cached_key(|(_, seat)| {
+            let live = seat.live.try_lock();
+            live.is_ok_and(|live| live.machine.as_ref().is_some_and(|machine| machine.forgets()))
+        });
         let mut failed = Ok(());
-        for (id, seat) in self.seats() {
-            let free = match tokio::time::timeout_at(until, seat.live.lock()).await {
-                Ok(mut live) => {
-                    live.jobs.end();
-                    true
-                }
-                Err(_) => false,
+        let closing = seats.into_iter().map(|(id, seat)| async move {
+            let done = match tokio::time::timeout_at(end, self.close_one(&id, &seat, patience)).await {
+                Ok(done) => done,
+                Err(_) => Err(not_saved_in_time()),
             };
-            let done = if free { self.put_down(&id, seat, true).await } else { Err(still_called()) };
-            if let Err(error) = done {
-                tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved");
-                failed = Err(error);
+            done.inspect_err(|error| tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved"))
+        });
+        let mut closing = stream::iter(closing).buffer_unordered(SAVES);
+        while let Some(done) = closing.next().await {
+            if done.is_err() {
+                failed = done;
             }
         }
         for provider in self.inner.all_providers() {
             provider.close().await;
         }
         failed
+    }
+
+    async fn close_one(
+        &self,
+        id: &SandboxId,
+        seat: &Arc<Seat>,
+        patience: tokio::time::Instant,
+    ) -> Result<()> {
+        match tokio::time::timeout_at(patience, seat.live.lock()).await {
+            Ok(mut live) => live.jobs.end(),
+            Err(_) => return Err(still_called()),
+        }
+        self.put_down(id, seat, true).await
     }
 
     /// Stops and destroys what is due by the clock.
@@ -129,13 +199,14 @@ impl Sandboxes {
             self.is_unused(record) || stopped_at.is_some_and(|at| at.after(record.spec.retention) <= now)
         };
         let running = self.inner.ledger.in_phase(Phase::Running)?;
-        for sandbox in running.into_iter().chain(self.inner.ledger.in_phase(Phase::Stopped)?) {
+        let all = running.into_iter().chain(self.inner.ledger.in_phase(Phase::Stopped)?);
+        let looks = all.map(|sandbox| async move {
             let id = sandbox.id.clone();
             // With what has not been saved yet: a call may just have woken it.
             let record = self.view(sandbox).sandbox;
             let (ends, rests) = (over(&record), record.phase == Phase::Running && idle(&record));
             if !(ends || rests) || self.is_taken(&id) {
-                continue;
+                return;
             }
             let done = if ends {
                 self.end(record, over).await.map(drop)
@@ -143,7 +214,8 @@ impl Sandboxes {
                 self.put_away(record, StopReason::Idle, idle).await.map(drop)
             };
             self.note(&id, done);
-        }
+        });
+        stream::iter(looks).buffer_unordered(SAVES).collect::<()>().await;
         Ok(())
     }
 
@@ -188,33 +260,34 @@ impl Sandboxes {
         self.inner.seats().iter().map(|(id, seat)| (id.clone(), seat.clone())).collect()
     }
 
-    /// Saves a sandbox that rests and gives its lease back; `entirely`: nothing of it stays in memory.
-    async fn put_down(&self, id: &SandboxId, seat: Arc<Seat>, entirely: bool) -> Result<()> {
-        let Ok(live) = seat.live.clone().try_lock_owned() else { return Ok(()) };
-        let (changed, generation) = (live.changed, live.generation);
-        drop(live);
-        if changed {
+    /// Saves a sandbox that rests and gives its lease back; `entirely`: nothing of it stays in memory. One that is called just now
+    /// is left alone.
+    async fn put_down(&self, id: &SandboxId, seat: &Arc<Seat>, entirely: bool) -> Result<()> {
+        let Ok(mut live) = seat.live.clone().try_lock_owned() else { return Ok(()) };
+        if live.changed {
             let Some(record) = self.record(id)? else {
                 self.inner.seats().remove(id);
                 return Ok(());
             };
-            let visit = self.visit_record(record, Event::Call).await?;
+            let generation = live.generation;
+            let mut visit = self.enter(seat.clone(), live, (&record.owner, id), Event::Call).await?;
             if visit.live.changed && visit.live.generation == generation {
-                visit.save(|_| {}).await?;
+                visit = visit.save(|_| {}).await?;
+                visit.live.failed = Default::default();
             }
-            if !entirely {
+            if entirely && !visit.live.changed {
+                visit.live.forget();
+            }
+            if !entirely || visit.live.changed {
                 return Ok(());
             }
+        } else {
+            live.forget();
+            live.lease = None;
         }
-        let Ok(mut live) = seat.live.clone().try_lock_owned() else { return Ok(()) };
-        if live.changed {
-            return Ok(());
-        }
-        live.forget();
-        live.lease = None;
         let mut seats = self.inner.seats();
-        // Ours, the table's and the lock's: nobody else waits for it.
-        if Arc::strong_count(&seat) <= 2 {
+        // Ours and the table's: nobody else waits for it.
+        if Arc::strong_count(seat) <= 2 {
             seats.remove(id);
         }
         Ok(())
@@ -227,6 +300,10 @@ impl Sandboxes {
 
 fn still_called() -> Error {
     Error::new(ErrorCode::Busy, "a call that does not end keeps the sandbox from being saved")
+}
+
+fn not_saved_in_time() -> Error {
+    Error::new(ErrorCode::LimitTime, "the sandbox was not saved before the end of the server")
 }
 
 fn upgrade(weak: &Weak<Inner>) -> Option<Sandboxes> {

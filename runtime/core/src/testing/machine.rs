@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::provider::{FakeProvider, Shared};
 use crate::sandbox::{
     ChunkId, ChunkSink, Entry, EntryKind, Executed, Files, Include, Job, Machine, SandboxSpec, SavedState,
-    Snapshot, Variable,
+    Snapshot, SpecMount, Variable,
 };
 use crate::{
-    Bounds, Captured, Error, ErrorCode, EvalRequest, GuestPath, Language, Limits, Outcome, Programs,
+    Access, Bounds, Captured, Error, ErrorCode, EvalRequest, GuestPath, Language, Limits, Outcome, Programs,
     Recovery, Result, Status, Usage, Value,
 };
 
@@ -115,6 +115,15 @@ impl FakeMachine {
                 self.write(&GuestPath::parse(path)?, content.as_bytes()).await?;
                 Ok(outcome(Status::Returned(Value::null()), ""))
             }
+            ["spec"] => {
+                let SandboxSpec { memory, mounts, .. } = &self.spec;
+                let mount = |mount: &SpecMount| {
+                    let writes = if mount.access == Access::ReadWrite { "rw" } else { "ro" };
+                    format!(" {}:{}:{writes}", mount.source.display(), mount.target)
+                };
+                let mounts: String = mounts.iter().map(mount).collect();
+                Ok(outcome(text(&format!("{memory}{mounts}")), ""))
+            }
             ["wait"] => {
                 self.shared.waiting.fetch_add(1, Ordering::SeqCst);
                 let _waiting = Waiting(&self.shared);
@@ -151,7 +160,7 @@ impl Machine for FakeMachine {
         let provider = self.provider;
         self.words(request).await.map(|outcome| Outcome { provider, ..outcome })
     }
-    /// `echo TEXT`, `exit STATUS`, `python3 - JOB < SCRIPT`, and the words of [`FakeMachine::eval`].
+    /// `echo TEXT`, `flood BYTES`, `exit STATUS`, `python3 - JOB < SCRIPT`, and the words of [`FakeMachine::eval`].
     async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
         let line = request.code.clone();
         let outcome = match line.split_once(' ') {
@@ -166,6 +175,7 @@ impl Machine for FakeMachine {
                 self.checked(job.split(' ').nth(1).unwrap_or_default()).await?;
                 outcome(Status::Exited(0), "noise\n")
             }
+            Some(("flood", bytes)) => outcome(Status::Exited(0), &"x".repeat(bytes.parse().unwrap_or(0))),
             Some(("exit", status)) => outcome(Status::Exited(status.parse().unwrap_or(2)), ""),
             _ => self.eval(request).await?,
         };

@@ -12,7 +12,8 @@ use crate::sandbox::{ChunkId, ChunkSource, Machine, SandboxSpec, SavedState, Sna
 use crate::{Error, ErrorCode, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
 
 /// Runs the words of [`Machine::eval`] of its machines: `set NAME TEXT`, `get NAME`, `write PATH TEXT`, `wait` (until
-/// [`FakeProvider::let_go`]), `stop` (as a time limit does); whatever else is printed.
+/// [`FakeProvider::let_go`]), `stop` (as a time limit does), `spec` (the memory and the mounts that it was woken with); whatever
+/// else is printed.
 #[derive(Clone, Default)]
 pub struct FakeProvider {
     pub(super) shared: Arc<Shared>,

@@ -15,6 +15,7 @@ use dormouse_core::{Access, GuestPath, Result};
 use dormouse_files::{Errno, Files, Handle, Quota, Tree};
 
 use super::DiskLimits;
+use crate::grants::Missing;
 
 pub(super) use self::stream::{Reads, Writes};
 pub(super) use self::words::{
@@ -35,6 +36,21 @@ pub(crate) enum OwnFiles {
     Fresh,
     /// A sandbox's: there before the instance, and after it, with a quota of their own.
     Kept(Files),
+}
+
+impl OwnFiles {
+    /// What becomes of mounts that are not there: a sandbox goes on without them.
+    pub(crate) fn missing_mounts(&self) -> Missing {
+        match self {
+            Self::Fresh => Missing::Refused,
+            Self::Kept(_) => Missing::LeftOut,
+        }
+    }
+
+    /// Whether they outlive their instance.
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(self, Self::Kept(_))
+    }
 }
 
 /// An instance's own files, made when the guest first asks which folders there are: most runs never do.

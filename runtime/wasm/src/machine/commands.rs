@@ -21,16 +21,17 @@ impl WasmMachine {
         operators: Arc<dyn Operators>,
     ) -> Result<Executed> {
         let begin = Instant::now();
+        let _process = self.share.process()?;
         let (request, programs) = self.line(request, operators);
         let shell = Language::shell();
         if !self.spec.keeps_memory {
             self.interpreters.remove(&shell);
         }
         let mut run = self.begin(&shell).await.map_err(no_shell)?;
-        let _running = run.ready.loaded().slot.ticker.running();
-        run.instance.offer(Some(programs.clone()));
-        let done = run.instance.run(&request, begin, &self.own()).await;
-        run.instance.offer(None);
+        run.instance.offer(programs.clone());
+        let own = self.own();
+        let running = run.instance.run(&request, begin, &own);
+        let done = self.share.hold(begin + request.limits.wall, running).await;
         let large = run.instance.memory() > LARGE;
         let recovery = self.end(&shell, run);
         let mut outcome = done?;
@@ -49,18 +50,21 @@ impl WasmMachine {
         request: EvalRequest,
         operators: Arc<dyn Operators>,
     ) -> Result<Job> {
+        let process = self.share.process()?;
         let (request, programs) = self.line(request, operators);
         let shell = Language::shell();
         self.interpreters.entry(shell.clone()).or_default().settle().await?;
         let kept = self.interpreters.get(&shell).and_then(Interpreter::kept);
         let mut copy = kept.map(Interpreter::of).unwrap_or_default();
         copy.wake(&self.provider, &shell).await.map_err(no_shell)?;
-        let (ready, mut instance) = copy.take()?;
-        let own = self.own();
+        let (_, mut instance) = copy.take()?;
+        let (own, share) = (self.own(), self.share.clone());
         Ok(Box::pin(async move {
-            let _running = ready.loaded().slot.ticker.running();
-            instance.offer(Some(programs.clone()));
-            let outcome = instance.run(&request, Instant::now(), &own).await?;
+            let _process = process;
+            instance.offer(programs.clone());
+            let begin = Instant::now();
+            let running = instance.run(&request, begin, &own);
+            let outcome = share.hold(begin + request.limits.wall, running).await?;
             Ok(programs.executed(outcome))
         }))
     }
@@ -72,7 +76,8 @@ impl WasmMachine {
         let directory = request.grants.directory;
         let grants = Grants { stdin: request.grants.stdin, directory, ..self.grants.clone() };
         let request = EvalRequest { limits, grants, ..request };
-        let programs = Programs::new(self.provider.clone(), self.files.0.clone(), &request, operators);
+        let files = self.files.0.clone();
+        let programs = Programs::new(self.provider.clone(), files, &request, operators, self.share.clone());
         (request, programs)
     }
 }

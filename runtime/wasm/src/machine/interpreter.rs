@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dormouse_core::{Error, ErrorCode, Language, Result};
+use dormouse_core::{Error, ErrorCode, Language, Recovery, Result};
 use tokio::task::JoinHandle;
 
 use crate::engine::Metering;
@@ -30,6 +30,8 @@ pub(super) struct Interpreter {
     kept: Option<Arc<Kept>>,
     /// Whether what is in memory may differ from `kept`.
     changed: bool,
+    /// What the next run begins with, if what came later was lost and no answer has said so yet.
+    lost: Option<Recovery>,
 }
 
 impl Interpreter {
@@ -89,7 +91,8 @@ impl Interpreter {
     /// Takes the state of what is in memory, if it has changed. Its open files are closed then.
     ///
     /// # Errors
-    /// `guest_trap` when the guest crashes over it; it is as it was when its state was last taken then.
+    /// `limit_time`, `guest_trap` when the guest does not come to rest; it is as it was when its state was last taken then, and the
+    /// next run says so. `busy` when there is no place to do it in; it is as it was then.
     pub(super) async fn settle(&mut self) -> Result<()> {
         if self.taking.is_none() {
             if !self.changed {
@@ -105,11 +108,27 @@ impl Interpreter {
         let Some(taking) = &mut self.taking else { return Ok(()) };
         let taken = taking.await;
         (self.taking, self.changed) = (None, false);
-        let (ready, instance, saved) =
-            taken.map_err(|error| Error::internal("the state was not taken", error))?;
+        let Ok((ready, instance, saved)) = taken else {
+            self.note_lost(Recovery::Earlier);
+            return Err(Error::new(ErrorCode::Internal, "the state was not taken"));
+        };
+        if !instance.is_whole() {
+            self.note_lost(Recovery::Earlier);
+        } else {
+            (self.live, self.changed) = (Some((ready, instance)), saved.is_err());
+        }
         self.kept = Some(Arc::new(Kept::new(saved?)));
-        self.live = Some((ready, instance));
         Ok(())
+    }
+
+    /// Remembers that what came after its last state was lost, for the next answer.
+    pub(super) fn note_lost(&mut self, recovery: Recovery) {
+        self.lost = Some(if self.kept.is_none() { Recovery::Fresh } else { recovery });
+    }
+
+    /// What the next run begins with, if no answer has said so yet.
+    pub(super) fn take_lost(&mut self) -> Option<Recovery> {
+        self.lost.take()
     }
 
     /// Takes it out of its place for a run.

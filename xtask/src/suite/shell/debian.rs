@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -11,6 +10,7 @@ use anyhow::{Context as _, Result};
 use super::super::program;
 use super::cases::Case;
 use super::outcome::{Entry, Outcome};
+use crate::process;
 
 /// What a case may take here.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -28,7 +28,7 @@ pub(crate) fn run(case: &Case, inputs: &Path) -> Result<Outcome> {
         into.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::copy(inputs.join(file), into).with_context(|| format!("`{}`: `{file}`", case.name))?;
     }
-    let mut bash = Command::new("bash");
+    let mut bash = process::with_default_signals("bash");
     bash.args(["--norc", "--noprofile", "-c", &case.script]).current_dir(&folder).env_clear();
     for (name, value) in environment() {
         bash.env(name, value);
@@ -47,15 +47,17 @@ pub(crate) fn run(case: &Case, inputs: &Path) -> Result<Outcome> {
     })
 }
 
+/// Where programs are looked for.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Whether the scripts would find a program.
+pub(crate) fn has(program: &str) -> bool {
+    std::env::split_paths(PATH).any(|folder| folder.join(program).is_file())
+}
+
 /// What is the same on every machine.
 pub(crate) fn environment() -> [(&'static str, &'static str); 5] {
-    [
-        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-        ("LC_ALL", "C.UTF-8"),
-        ("TZ", "UTC"),
-        ("USER", "user"),
-        ("PYTHONDONTWRITEBYTECODE", "1"),
-    ]
+    [("PATH", PATH), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("USER", "user"), ("PYTHONDONTWRITEBYTECODE", "1")]
 }
 
 /// Everything below a folder.

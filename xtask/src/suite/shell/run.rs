@@ -12,7 +12,7 @@ use super::cases::{self, Case};
 use super::client::Client;
 use super::{debian, sandbox};
 use crate::apt;
-use crate::guests::{on_path, workspace};
+use crate::guests::workspace;
 use crate::process::Totals;
 use crate::progress::Progress;
 
@@ -59,9 +59,8 @@ pub(crate) fn run(extent: &Extent) -> Result<Totals> {
 }
 
 fn require() -> Result<()> {
-    let absent = |program: &str| on_path(program).is_none();
     let wanted: Vec<_> =
-        PROGRAMS.iter().filter(|(program, _)| absent(program)).map(|(_, package)| *package).collect();
+        PROGRAMS.iter().filter(|(program, _)| !debian::has(program)).map(|(_, package)| *package).collect();
     if wanted.is_empty() {
         return Ok(());
     }

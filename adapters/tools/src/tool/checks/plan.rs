@@ -148,7 +148,7 @@ fn language(check: Check, found: &Found, asked: Option<&str>, has_script: bool) 
 fn counts(check: Check, found: &Found, path: &str) -> bool {
     match check {
         Check::Tests => is_test(path) || found.chosen,
-        // The host strips types when a snippet runs; nothing parses TypeScript in the sandbox.
+        // Types are taken off when a snippet runs; nothing parses files of TypeScript in the sandbox.
         Check::Lint => language_of(path).is_some_and(|language| language != "typescript"),
         Check::Types => matches!(language_of(path), Some("python" | "javascript" | "typescript")),
     }

@@ -1,16 +1,16 @@
-//! What came of a command line, short enough for every client: the middle of long output goes, the whole of it into a file.
+//! What came of a command line, short enough for every client: the middle of long output goes, the whole of it is in a file.
 
-use dormouse_core::sandbox::{Executed, Owner, SandboxId};
-use dormouse_core::{Captured, Error, ErrorCode, GuestPath, Result, Status};
+use dormouse_core::sandbox::{Executed, SandboxId};
+use dormouse_core::sandboxes::{Outputs, Whole};
+use dormouse_core::{Captured, Error, ErrorCode, Status};
 use serde_json::{Map, Value as Json, json};
 
 use crate::encode;
 use crate::schema::{self, Object};
 use crate::tool::error_schema;
-use crate::tool::verb::{Kept, by_id};
 
 /// Bytes of each stream that are shown whole (16 KiB).
-const WHOLE: usize = 16 << 10;
+pub(super) const WHOLE: usize = 16 << 10;
 /// Bytes of the beginning, and again of the end, that are shown of a longer one (6 KiB).
 const PART: usize = 6 << 10;
 
@@ -28,8 +28,21 @@ pub(crate) fn fields() -> Object {
         .optional("timed_out", schema::flag("Whether the time limit ended it."))
         .optional("stdout_bytes", schema::integer(0, "Bytes written to standard output."))
         .optional("stderr_bytes", schema::integer(0, "Bytes written to standard error."))
-        .optional("stdout_file", schema::text("Where the whole of standard output is; only when it was cut."))
+        .optional(
+            "stdout_file",
+            schema::text(
+                "Where the whole of standard output is; only when it was cut. The last 8 such files are kept.",
+            ),
+        )
         .optional("stderr_file", schema::text("Where the whole of standard error is; only when it was cut."))
+        .optional(
+            "stdout_lost",
+            schema::text("Why the whole of standard output could not be kept; only when it could not."),
+        )
+        .optional(
+            "stderr_lost",
+            schema::text("Why the whole of standard error could not be kept; only when it could not."),
+        )
         .optional(
             "missing",
             schema::list(
@@ -67,38 +80,34 @@ struct Stream {
     text: String,
     total: u64,
     file: Option<String>,
+    /// Why there is no file, where there should be one.
+    lost: Option<String>,
 }
 
-/// Cuts what is long, and puts the whole of it into files of the sandbox.
-pub(super) async fn shorten(kept: &Kept, owner: &Owner, id: &SandboxId, executed: Executed) -> Result<Shown> {
-    let mut streams = Vec::with_capacity(2);
-    for (name, stream) in [("stdout", &executed.outcome.stdout), ("stderr", &executed.outcome.stderr)] {
-        streams.push(cut(kept, owner, id, name, stream).await?);
-    }
-    let (stderr, stdout) = (streams.pop(), streams.pop());
-    match (stdout, stderr) {
-        (Some(stdout), Some(stderr)) => Ok(Shown { executed, stdout, stderr }),
-        _ => Err(Error::new(ErrorCode::Internal, "a stream is gone")),
-    }
+/// Cuts what is long, and says where the whole of it is.
+pub(super) fn shorten(executed: Executed, outputs: &Outputs) -> Shown {
+    let stdout = cut(&executed.outcome.stdout, &outputs.stdout);
+    let stderr = cut(&executed.outcome.stderr, &outputs.stderr);
+    Shown { executed, stdout, stderr }
 }
 
-async fn cut(kept: &Kept, owner: &Owner, id: &SandboxId, name: &str, stream: &Captured) -> Result<Stream> {
+fn cut(stream: &Captured, whole: &Whole) -> Stream {
     let (text, total) = (&stream.text, stream.total_bytes);
-    if text.len() <= WHOLE && !stream.is_truncated() {
-        return Ok(Stream { text: text.clone(), total, file: None });
-    }
+    let (file, lost, place) = match whole {
+        Whole::Here => return Stream { text: text.clone(), total, file: None, lost: None },
+        Whole::File(path) if stream.is_truncated() => {
+            (Some(path.to_string()), None, format!("the first {} bytes are in {path}", text.len()))
+        }
+        Whole::File(path) => (Some(path.to_string()), None, format!("all of it is in {path}")),
+        Whole::Lost(error) => {
+            (None, Some(error.to_string()), format!("it could not be kept in the sandbox: {error}"))
+        }
+    };
     let head = &text[..text.floor_char_boundary(PART.min(text.len()))];
     let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(PART)).max(head.len())..];
-    let path = GuestPath::parse(&format!("/tmp/output-{}.{name}", serial()))?;
-    let saved = kept.sandboxes.write(owner, &by_id(id), path.clone(), text.clone().into_bytes()).await;
-    let file = saved.is_ok().then(|| path.to_string());
-    let place = match &file {
-        Some(path) if stream.is_truncated() => format!("the first {} bytes are in {path}", text.len()),
-        Some(path) => format!("all of it is in {path}"),
-        None => "there is no room for all of it in the sandbox".into(),
-    };
     let left_out = total.saturating_sub((head.len() + tail.len()) as u64);
-    Ok(Stream { text: format!("{head}\n[... {left_out} bytes left out; {place} ...]\n{tail}"), total, file })
+    let text = format!("{head}\n[... {left_out} bytes left out; {place} ...]\n{tail}");
+    Stream { text, total, file, lost }
 }
 
 /// A number that no other output of this process has.
@@ -147,6 +156,9 @@ impl Shown {
             fields.insert(format!("{name}_bytes"), stream.total.into());
             if let Some(file) = &stream.file {
                 fields.insert(format!("{name}_file"), file.as_str().into());
+            }
+            if let Some(why) = &stream.lost {
+                fields.insert(format!("{name}_lost"), why.as_str().into());
             }
         }
         Json::Object(fields)

@@ -29,8 +29,12 @@ impl World {
     }
 
     fn over(ledger: FaultyLedger, clock: Arc<ManualClock>, rules: Rules) -> Self {
+        Self::under(Policy::default(), ledger, clock, rules)
+    }
+
+    fn under(policy: Policy, ledger: FaultyLedger, clock: Arc<ManualClock>, rules: Rules) -> Self {
         let provider = FakeProvider::default();
-        let manager = Manager::new(Policy::default(), Arc::new(provider.clone()));
+        let manager = Manager::new(policy, Arc::new(provider.clone()));
         let sandboxes = Sandboxes::new(manager, Arc::new(ledger.clone()), rules.clone(), clock.clone());
         Self { sandboxes, provider, ledger, clock, owner: Owner::local(), rules }
     }
@@ -38,6 +42,11 @@ impl World {
     /// Another process on the same state folder.
     pub(super) fn neighbour(&self) -> Self {
         Self::over(self.ledger.clone(), self.clock.clone(), self.rules.clone())
+    }
+
+    /// Another process on the same state folder, whose operator allows something else.
+    pub(super) fn neighbour_with(&self, policy: Policy, rules: Rules) -> Self {
+        Self::under(policy, self.ledger.clone(), self.clock.clone(), rules)
     }
 
     pub(super) async fn create(&self, name: &str) -> View {
