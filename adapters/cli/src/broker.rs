@@ -148,7 +148,10 @@ impl Helper {
         variables: Vec<(&'static str, std::ffi::OsString)>,
     ) -> Result<Self> {
         use std::os::unix::process::CommandExt as _;
-        let failed = |error| Error::internal("a helper of the server cannot be started", error);
+        let failed = |error| {
+            Error::internal("a helper of the server cannot be started", error)
+                .with_hint("a server that is not confined (`--no-confine`) needs none")
+        };
         let (ours, theirs) = wire::pair().map_err(failed)?;
         // The file of this process, even if another lies in its place by now.
         let mut command = Command::new("/proc/self/exe");

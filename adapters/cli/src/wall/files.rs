@@ -18,14 +18,16 @@ use super::Reach;
 
 /// The kernel's rules that we know how to ask for.
 const KNOWN: ABI = ABI::V6;
-/// What any process reads: the time zone, control groups, the processors, randomness.
-const READ: [&str; 9] = [
+/// What any process reads: the time zone, control groups, the processors, randomness, and which boot of the machine this is,
+/// without which each start would hash every artifact anew.
+const READ: [&str; 10] = [
     "/etc/localtime",
     "/usr/share/zoneinfo",
     "/sys/fs/cgroup",
     "/sys/devices/system/cpu",
     "/proc/cpuinfo",
     "/proc/meminfo",
+    "/proc/sys/kernel/random/boot_id",
     "/dev/random",
     "/dev/urandom",
     "/dev/zero",
