@@ -247,7 +247,7 @@ fn osw_04_models_packages_and_repositories_are_reached_by_name_through_a_helper_
     wire.call(1, "sandbox_create", json!({"name": "box"}));
     let asked = wire.call(2, "sandbox_eval", json!({"sandbox": "box", "code": "llm_query('?')"}));
     assert_eq!(asked["structuredContent"]["result"]["value"], "a word", "{asked}");
-    let line = format!("pip install nothing-there; git ls-remote http://localhost:{port}/r.git");
+    let line = format!("pip install nothing-there; git clone -q http://localhost:{port}/r.git");
     wire.call(3, "sandbox_exec", json!({"sandbox": "box", "command": line}));
     let seen = seen.lock().unwrap().join("\n");
     for wanted in ["POST /v1/chat/completions", "GET /simple/nothing-there", "GET /r.git/info/refs"] {
