@@ -7,6 +7,7 @@
 
 mod bounds;
 mod command_line;
+mod confined;
 mod fallback;
 mod lazy;
 mod same;

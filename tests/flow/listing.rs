@@ -51,18 +51,30 @@ fn s3_02_listing_tools_and_capabilities_starts_nothing() {
 #[test]
 fn s3_02_listing_needs_no_guest_and_writes_nothing() {
     let empty = tempfile::tempdir().unwrap();
-    let cache = empty.path().join("cache");
-    let mut wire = Wire::start_with(&[], &[("DORMOUSE_CACHE_DIR", cache.to_str().unwrap())]);
-    wire.greet();
-    assert_eq!(wire.ask(1, "tools/list", json!({}))["result"]["tools"].as_array().map(Vec::len), Some(2));
-    let capabilities = wire.call(2, "sandbox_capabilities", json!({}));
-    let languages = capabilities["structuredContent"]["languages"].as_array().unwrap().clone();
-    assert!(languages.iter().all(|language| language["available"] == false), "{languages:?}");
-    assert!(!cache.exists(), "listing made the cache folder");
-    let refused = wire.call(3, "sandbox_eval", json!({"code": "1"}));
-    assert_eq!(refused["structuredContent"]["error"]["code"], "guest_missing");
-    let hint = refused["structuredContent"]["error"]["hint"].as_str().unwrap();
-    assert!(hint.contains("guests build python"), "{hint}");
+    for (arguments, name) in [(&["--no-confine"][..], "cache"), (&[], "confined")] {
+        let cache = empty.path().join(name);
+        let mut wire = Wire::start_with(arguments, &[("DORMOUSE_CACHE_DIR", cache.to_str().unwrap())]);
+        wire.greet();
+        assert_eq!(wire.ask(1, "tools/list", json!({}))["result"]["tools"].as_array().map(Vec::len), Some(2));
+        let capabilities = wire.call(2, "sandbox_capabilities", json!({}));
+        let languages = capabilities["structuredContent"]["languages"].as_array().unwrap().clone();
+        assert!(languages.iter().all(|language| language["available"] == false), "{languages:?}");
+        match arguments {
+            // The folder is made before the process confines itself, as it could not be afterwards. Nothing is in it.
+            [] => {
+                assert_eq!(
+                    std::fs::read_dir(&cache).unwrap().count(),
+                    0,
+                    "listing wrote to the cache folder"
+                );
+            }
+            _ => assert!(!cache.exists(), "listing made the cache folder"),
+        }
+        let refused = wire.call(3, "sandbox_eval", json!({"code": "1"}));
+        assert_eq!(refused["structuredContent"]["error"]["code"], "guest_missing");
+        let hint = refused["structuredContent"]["error"]["hint"].as_str().unwrap();
+        assert!(hint.contains("guests build python"), "{hint}");
+    }
 }
 
 #[test]

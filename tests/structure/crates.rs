@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 18] = [
+const OURS: [(&str, &[&str]); 19] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -18,12 +18,13 @@ const OURS: [(&str, &[&str]); 18] = [
     ("dormouse-tools", &["dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
     ("dormouse-docker", &["dormouse-core", "dormouse-files"]),
-    ("dormouse-git", &["dormouse-core"]),
-    ("dormouse-models", &["dormouse-core"]),
-    ("dormouse-packages", &["dormouse-core"]),
+    ("dormouse-http", &["dormouse-core"]),
+    ("dormouse-git", &["dormouse-core", "dormouse-http"]),
+    ("dormouse-models", &["dormouse-core", "dormouse-http"]),
+    ("dormouse-packages", &["dormouse-core", "dormouse-http"]),
     ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
     ("dormouse-scenario", &["dormouse-core", "dormouse-models", "dormouse-sources"]),
-    ("dormouse-sources", &["dormouse-core", "dormouse-tools"]),
+    ("dormouse-sources", &["dormouse-core", "dormouse-http", "dormouse-tools"]),
     (
         "dormouse-cli",
         &[
@@ -45,7 +46,7 @@ const OURS: [(&str, &[&str]); 18] = [
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 23] = [
+const THEIRS: [(&str, &[&str]); 24] = [
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),
@@ -59,7 +60,11 @@ const THEIRS: [(&str, &[&str]); 23] = [
     ("zstd", &["dormouse-store"]),
     ("tar", &["dormouse-docker", "dormouse-packages", "dormouse-tools"]),
     ("zip", &["dormouse-packages", "dormouse-tools"]),
-    ("reqwest", &["dormouse-git", "dormouse-models", "dormouse-packages", "dormouse-sources"]),
+    (
+        "reqwest",
+        &["dormouse-git", "dormouse-http", "dormouse-models", "dormouse-packages", "dormouse-sources"],
+    ),
+    ("rustls", &["dormouse-http"]),
     ("nodejs-semver", &["dormouse-packages"]),
     ("pep508_rs", &["dormouse-packages"]),
     ("pubgrub", &["dormouse-packages"]),

@@ -15,6 +15,8 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::broker::Task;
+
 pub(crate) use self::capacity::CapacityArgs;
 pub(crate) use self::docker::DockerArgs;
 pub(crate) use self::git::GitArgs;
@@ -159,6 +161,12 @@ pub(crate) enum Command {
         json: bool,
         #[command(flatten)]
         docker: DockerArgs,
+    },
+    /// A helper of a server that confines itself; started by it, and by nobody else
+    #[command(hide = true)]
+    Broker {
+        #[command(subcommand)]
+        task: Task,
     },
     /// Print a completion script for a shell
     Completions {
@@ -364,9 +372,13 @@ pub(crate) struct McpArgs {
     /// Let tools write downloads of sandboxes below this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) downloads: Option<PathBuf>,
-    /// Have the kernel refuse this process what it does not need: files that were not named, connections, other programs
+    /// Do not start unless the kernel can refuse this process all that it does not need: files that were not named,
+    /// connections, other programs [default: `mcp` and `serve` have of it what the kernel has, `scenario` nothing]
     #[arg(long)]
     pub(crate) confine: bool,
+    /// Leave this process what this user can do: whatever gets out of a sandbox can do it too
+    #[arg(long, conflicts_with = "confine")]
+    pub(crate) no_confine: bool,
     #[command(flatten)]
     pub(crate) capacity: CapacityArgs,
     #[command(flatten)]

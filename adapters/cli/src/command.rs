@@ -14,7 +14,7 @@ mod serve;
 mod serving;
 
 use crate::args::{Arguments, Command};
-use crate::{exit, log};
+use crate::{broker, exit, log};
 
 /// Does what the command line says; the exit status.
 pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
@@ -32,6 +32,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
         Command::Scenario { command } => scenario::run(&place, command),
         Command::Guests { command } => guests::run(&place, &command),
         Command::Doctor { json, docker } => doctor::run(&place, json, &docker),
+        Command::Broker { task } => return broker::run(task),
         Command::Completions { shell } => completions::run(shell),
     };
     done.unwrap_or_else(|failure| exit::report(&failure))

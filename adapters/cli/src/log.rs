@@ -14,6 +14,9 @@ use crate::print;
 /// The variable that says what to log.
 const VARIABLE: &str = "DORMOUSE_LOG";
 
+/// What a server logs unless something else is said: what is wrong, and whether it is confined.
+const USUAL: &str = "warn,dormouse::wall=info";
+
 /// For a command that ends: what `DORMOUSE_LOG` says, else warnings as notes. Costs nothing until there is one.
 pub(crate) fn start() {
     if std::env::var_os(VARIABLE).is_some() {
@@ -23,9 +26,9 @@ pub(crate) fn start() {
     }
 }
 
-/// For a server: whole records, warnings and worse unless `DORMOUSE_LOG` says otherwise.
+/// For a server: whole records; warnings, and one line about its confinement, unless `DORMOUSE_LOG` says otherwise.
 pub(crate) fn full() {
-    let chosen = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let chosen = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new(USUAL));
     // The protocol library writes whole requests, snippets included, and calls every cancelled request a failure.
     let filter = match "rmcp=error".parse() {
         Ok(quiet) => chosen.add_directive(quiet),

@@ -5,7 +5,8 @@
 //! | words → raw arguments | [`args`] |
 //! | raw arguments → checked meaning, defaults | [`settings`] |
 //! | the work of each subcommand | `command/<name>.rs` |
-//! | the second wall of servers | [`confine`](mod@confine) |
+//! | the second wall of servers | [`wall`] |
+//! | what is done for them beyond it | [`broker`] |
 //! | open files and connections of servers | [`descriptors`] |
 //! | the record of runs without guards | [`audit`] |
 //! | what the reader sees | [`print`](mod@print) |
@@ -14,13 +15,14 @@
 
 mod args;
 mod audit;
+mod broker;
 mod command;
-mod confine;
 mod descriptors;
 mod exit;
 mod log;
 mod print;
 mod settings;
+mod wall;
 
 use clap::Parser as _;
 

@@ -10,13 +10,14 @@ pub(crate) mod quota;
 mod serve;
 pub(crate) mod source;
 mod units;
+pub(crate) mod wall;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dormouse::wasm::Allocation;
 use dormouse::{
-    Access, Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
+    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
     ModelBudget, OfferedPrograms, Policy, Result,
 };
 
@@ -27,11 +28,11 @@ use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 pub(crate) use given::{Given, given};
 pub(crate) use serve::{Serve, serve};
 
+use self::wall::{Confined, Further};
 use crate::args::{
     BoundArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs, SkillArgs,
     StateArgs,
 };
-use crate::confine::Reach;
 
 /// What `eval` shall do.
 pub(crate) struct Eval {
@@ -89,8 +90,8 @@ pub(crate) struct Mcp {
     pub(crate) docker: DockerArgs,
     /// Folders of the host below which containers may be given folders.
     pub(crate) docker_roots: Vec<PathBuf>,
-    /// What the process is to reach, if it is to be confined.
-    pub(crate) confined: Option<Reach>,
+    /// Whether and how the process confines itself, and who helps it then.
+    pub(crate) confined: Confined,
 }
 
 /// A runtime builder for this cache folder and these languages.
@@ -114,11 +115,11 @@ pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
         .state(&folder)
         .rules(rules)
         .build()?;
-    if let Some(remotes) = git::remotes(&state.git)? {
+    if let Some(remotes) = git::remotes(&state.git, None)? {
         dormouse.sandboxes()?.offer(remotes);
     }
     let roots: Vec<PathBuf> = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
-    docker::offer(&dormouse, &state.docker, &folder, &roots)?;
+    docker::offer(&dormouse, &state.docker, &folder, &roots, None)?;
     Ok(dormouse)
 }
 
@@ -204,8 +205,13 @@ pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
     Ok(Run { request: CommandRequest { limits, grants, ..CommandRequest::new(name, wasm) }, policy })
 }
 
-/// What the arguments of `mcp` mean.
+/// What the arguments of `mcp` mean. A helper is started where names will have to be looked up.
 pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
+    tools(arguments, Further::server())
+}
+
+/// The same for another command, with what it needs besides.
+pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     let mut policy =
         Policy { allow_writes: arguments.allow_writes, allow_eval: !arguments.no_eval, ..Policy::default() };
     let capacity = arguments.capacity;
@@ -241,22 +247,16 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
     if let Some(folder) = &arguments.downloads {
         host = host.downloads(folder, quota::downloads(&arguments.quota)?)?;
     }
-    let mut confined = arguments.confine.then(|| reach(arguments, &grants));
     let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));
-    let model = model::model(&arguments.model)?;
+    let confined = wall::confined(arguments, &grants, further)?;
+    let names = confined.resolver();
+    let model = model::model(&arguments.model, names.as_ref())?;
     let packages = arguments.packages.clone();
-    let remotes = git::remotes(&arguments.git)?;
+    let remotes = git::remotes(&arguments.git, names.as_ref())?;
     let docker = arguments.docker.clone();
     let mut rules = quota::rules(docker::rules(&docker), &arguments.quota)?;
     if let Some(most) = capacity.awake_max {
         rules.awake = usize::from(most);
-    }
-    if let Some(reach) = &mut confined {
-        let engine = docker.docker_host.clone().or_else(|| std::env::var("DOCKER_HOST").ok());
-        let local = engine.is_none_or(|address| address.starts_with("unix:"));
-        let containers = !docker.no_docker && !docker.docker_images.is_empty();
-        reach.connects =
-            model.0.is_some() || remotes.is_some() || packages.packages != "off" || (containers && !local);
     }
     let docker_roots = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     Ok(Mcp {
@@ -278,21 +278,6 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
         docker_roots,
         confined,
     })
-}
-
-/// The folders that the tools read and write.
-fn reach(arguments: &McpArgs, grants: &Grants) -> Reach {
-    let mut reach = Reach { read: arguments.roots.clone(), ..Reach::default() };
-    let project = grants.project.as_ref().map(|project| (&project.source, project.access));
-    let mounts = grants.mounts.iter().map(|mount| (&mount.source, mount.access));
-    for (folder, access) in mounts.chain(project) {
-        match access {
-            Access::ReadOnly => reach.read.push(folder.clone()),
-            Access::ReadWrite => reach.write.push(folder.clone()),
-        }
-    }
-    reach.write.extend(arguments.downloads.clone());
-    reach
 }
 
 /// The skills of `--skill` and `--skills`. Reads the beginning of each.

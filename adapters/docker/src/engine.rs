@@ -3,6 +3,7 @@
 //! Owns: the connection, the version both sides speak, the words for what goes wrong. Does not own: what is asked.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bollard::Docker;
@@ -10,6 +11,8 @@ use bollard::errors::Error as Fault;
 use dormouse_core::{Error, ErrorCode, Result};
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
+
+use crate::dial::{self, Address, Dial};
 
 /// How long the engine may take to say that it is there.
 const PING_WITHIN: Duration = Duration::from_secs(2);
@@ -19,6 +22,7 @@ const REMEMBERED: Duration = Duration::from_secs(2);
 /// The way to the engine; connected on first use.
 pub(crate) struct Engine {
     address: Option<String>,
+    dial: Option<Arc<dyn Dial>>,
     answer_within: Duration,
     client: OnceCell<Docker>,
     /// When it was asked last, and what is wrong with it.
@@ -26,8 +30,8 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(address: Option<String>, answer_within: Duration) -> Self {
-        Self { address, answer_within, client: OnceCell::new(), last: Mutex::new(None) }
+    pub(crate) fn new(address: Option<String>, dial: Option<Arc<dyn Dial>>, answer_within: Duration) -> Self {
+        Self { address, dial, answer_within, client: OnceCell::new(), last: Mutex::new(None) }
     }
 
     /// The client, connected and checked.
@@ -88,9 +92,11 @@ impl Engine {
     }
 
     async fn connect(&self) -> Result<Docker> {
-        let connected = match &self.address {
-            Some(address) => Docker::connect_with_host(address),
-            None => Docker::connect_with_defaults(),
+        let through = self.dial.clone().zip(Address::of(self.address.as_deref()));
+        let connected = match (through, &self.address) {
+            (Some((dial, address)), _) => dial::client(&address, dial, self.answer_within),
+            (None, Some(address)) => Docker::connect_with_host(address),
+            (None, None) => Docker::connect_with_defaults(),
         };
         let docker = connected.map_err(|fault| wrong("connect to the container engine", fault))?;
         let docker = docker.with_timeout(self.answer_within);
@@ -169,7 +175,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_engine_that_is_not_there_is_named_with_what_to_do() {
-        let engine = Engine::new(Some("unix:///nowhere/docker.sock".into()), Duration::from_secs(1));
+        let engine = Engine::new(Some("unix:///nowhere/docker.sock".into()), None, Duration::from_secs(1));
         let error = engine.ready().await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
         assert!(error.hint().is_some_and(|hint| hint.contains("DOCKER_HOST")));

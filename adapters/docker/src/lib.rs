@@ -7,7 +7,7 @@
 //! | step | room |
 //! | --- | --- |
 //! | what the operator allows | [`settings`], [`image`] (which images), [`mount`] (which folders of the host) |
-//! | the engine | [`engine`] (is it there, how long it may take), [`reap`] (what is ours), [`leftovers`] (what is to be removed yet), [`watch`] (what ended by itself) |
+//! | the engine | [`engine`] (is it there, how long it may take), [`dial`] (a way to it through somebody else), [`reap`] (what is ours), [`leftovers`] (what is to be removed yet), [`watch`] (what ended by itself) |
 //! | a container | [`container`] (what is created), [`room`] (one that runs), [`memory`] (its limit), [`pool`] (those that wait) |
 //! | in a container | [`exec`] (programs), [`mod@line`] (command lines), [`running`] and [`sweep`] (their end), [`files`] (single files) |
 //! | interpreters | [`interpreters`] (which are kept), [`kernel`] (one of them) |
@@ -18,6 +18,7 @@
 mod archive;
 mod commands;
 mod container;
+mod dial;
 mod engine;
 mod exec;
 mod files;
@@ -41,6 +42,7 @@ mod snapshot;
 mod sweep;
 mod watch;
 
+pub use crate::dial::{Address, Dial};
 pub use crate::programs::DockerPrograms;
 pub use crate::provider::DockerProvider;
 pub use crate::published::{Ended, Published, PublishedSpec};

@@ -67,7 +67,7 @@ impl DockerProvider {
         for image in &settings.images {
             allowed(&settings, Some(image))?;
         }
-        let engine = Engine::new(settings.address.clone(), settings.answer_within);
+        let engine = Engine::new(settings.address.clone(), settings.dial.clone(), settings.answer_within);
         let identity = Identity::claim(settings.state.as_deref())?;
         let inner = Inner {
             settings,

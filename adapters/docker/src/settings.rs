@@ -1,15 +1,20 @@
 //! What the operator allows and chooses. Read once, when the provider is made.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_core::limits::MIB;
+
+use crate::Dial;
 
 /// The operator's settings. By default no image is allowed, nothing is pulled and no folder of the host can be mounted.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The engine's address, such as `unix:///var/run/docker.sock`. None: `DOCKER_HOST`, else the system's own socket.
     pub address: Option<String>,
+    /// Who connects to it in this process's place, at an address that is a socket or TCP. None: this process does.
+    pub dial: Option<Arc<dyn Dial>>,
     /// The folder in which this installation keeps its state. It tells apart what several installations made on one engine.
     /// None: what a process leaves behind when it is killed is removed by nobody.
     pub state: Option<PathBuf>,
@@ -43,6 +48,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             address: None,
+            dial: None,
             state: None,
             images: Vec::new(),
             pull: false,

@@ -1,13 +1,14 @@
 //! The program `git-remote-http`: one request of git's protocol over HTTP.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{Files, Owner};
 use dormouse_core::shares::{Share, Shares};
-use dormouse_core::{Error, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Result};
+use dormouse_core::{Error, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Resolve, Result};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use reqwest::{Response, StatusCode, Url, redirect};
+use reqwest::{Response, StatusCode, Url};
 
 use crate::Allowed;
 use crate::address::{MAX_URL, repository};
@@ -57,14 +58,18 @@ impl Remotes {
     /// # Errors
     /// `internal` when the system's certificates cannot be used.
     pub fn new(allowed: Vec<Allowed>) -> Result<Self> {
-        // Another part of the program may have chosen already; its choice holds.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        Self::with_names(allowed, None)
+    }
+
+    /// The same; names are looked up by somebody else than the system's resolver in this process.
+    ///
+    /// # Errors
+    /// As [`Remotes::new`].
+    pub fn with_names(allowed: Vec<Allowed>, names: Option<&Arc<dyn Resolve>>) -> Result<Self> {
         if allowed.iter().any(Allowed::is_open) {
             tracing::warn!("a credential for git repositories goes over the network unencrypted");
         }
-        let client = reqwest::Client::builder()
-            .redirect(redirect::Policy::none())
-            .referer(false)
+        let client = dormouse_http::client(names)
             .connect_timeout(CONNECT)
             .read_timeout(SILENCE)
             // Servers know clients that call themselves git.

@@ -1,12 +1,13 @@
 //! Sends a prompt to an endpoint: bounded in time and size, with few retries, without redirects.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use dormouse_core::model::{Completion, Model, Prompt};
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_core::{Error, ErrorCode, Resolve, Result};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Response, StatusCode, redirect};
+use reqwest::{Response, StatusCode};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
@@ -52,11 +53,15 @@ impl HttpModel {
     /// # Errors
     /// `internal` when the system's certificates cannot be used.
     pub fn new(endpoint: Endpoint) -> Result<Self> {
-        // Another part of the program may have chosen already; its choice holds.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .redirect(redirect::Policy::none())
-            .referer(false)
+        Self::with_names(endpoint, None)
+    }
+
+    /// The same; names are looked up by somebody else than the system's resolver in this process.
+    ///
+    /// # Errors
+    /// As [`HttpModel::new`].
+    pub fn with_names(endpoint: Endpoint, names: Option<&Arc<dyn Resolve>>) -> Result<Self> {
+        let mut builder = dormouse_http::client(names)
             .connect_timeout(CONNECT)
             .default_headers(headers(&endpoint)?)
             .user_agent(concat!("dormouse/", env!("CARGO_PKG_VERSION")));

@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use dormouse_core::{Error, Result};
+use dormouse_core::{Error, Resolve, Result};
 use reqwest::Url;
 
 use crate::AllowList;
@@ -86,6 +87,8 @@ pub struct Settings {
     pub time: Duration,
     /// Longest silence of an index. Default 20 s.
     pub stall: Duration,
+    /// Who looks up names. None: the system's resolver, in this process.
+    pub names: Option<Arc<dyn Resolve>>,
 }
 
 impl Default for Settings {
@@ -101,6 +104,7 @@ impl Default for Settings {
             page_life: Duration::from_secs(600),
             time: Duration::from_secs(300),
             stall: Duration::from_secs(20),
+            names: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use dormouse_core::packages::{PackageEvent, PackageProgress};
 use dormouse_core::{Error, ErrorCode, Result};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
-use reqwest::{Response, StatusCode, Url, redirect};
+use reqwest::{Response, StatusCode, Url};
 use tokio::time::timeout;
 
 use crate::cache::Cache;
@@ -77,11 +77,7 @@ struct Ask<'a> {
 
 impl Source {
     pub(crate) fn new(settings: &Settings) -> Result<Self> {
-        // Another part of the program may have chosen already; its choice holds.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = reqwest::Client::builder()
-            .redirect(redirect::Policy::none())
-            .referer(false)
+        let builder = dormouse_http::client(settings.names.as_ref())
             .connect_timeout(settings.stall)
             .user_agent(concat!("dormouse/", env!("CARGO_PKG_VERSION")));
         let local =

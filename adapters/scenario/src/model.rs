@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_models::{Api, Endpoint, HttpModel, Key};
-use dormouse_sources::Tool;
+use dormouse_sources::{Outside, Tool};
 use serde_json::Value as Json;
 
 pub(crate) use form::{Answer, Wanted, can_carry};
@@ -43,13 +43,14 @@ impl Client {
     ///
     /// # Errors
     /// `args_invalid` for an address that is none, or a key that is not there.
-    pub(crate) fn new(spec: &ModelSpec) -> Result<Self> {
+    pub(crate) fn new(spec: &ModelSpec, outside: &Outside) -> Result<Self> {
         let time = Duration::from_secs(spec.budget.call_seconds);
         let mut endpoint = Endpoint::new(&spec.url, Api::OpenAi, &spec.name)?.with_time(time);
         if let Some(variable) = &spec.api_key_env {
             endpoint = endpoint.with_key(Key::from_env(variable)?);
         }
-        Ok(Self { model: Arc::new(HttpModel::new(endpoint)?), spec: Arc::new(spec.clone()) })
+        let model = HttpModel::with_names(endpoint, outside.names.as_ref())?;
+        Ok(Self { model: Arc::new(model), spec: Arc::new(spec.clone()) })
     }
 
     /// A conversation in which nothing was said, with the whole budget.

@@ -7,6 +7,7 @@ use dormouse_core::{Error, ErrorCode, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use crate::outside::Program;
 use crate::{Registry, template};
 
 /// Longest name of an entry, in bytes.
@@ -156,6 +157,12 @@ impl Entry {
         Ok(transport)
     }
 
+    /// The program of this machine that it names, if it names one.
+    pub fn program(&self) -> Option<Program> {
+        let program = self.command.clone()?;
+        Some(Program { program, args: self.args.clone(), env: self.env.clone() })
+    }
+
     /// Checks it against the sources that there are, without opening anything.
     ///
     /// # Errors
@@ -193,7 +200,7 @@ impl Entry {
         named.with_source(error)
     }
 
-    fn wrong(&self, what: &str) -> Error {
+    pub(crate) fn wrong(&self, what: &str) -> Error {
         Error::new(ErrorCode::ArgsInvalid, format!("mcp server `{}` {what}", self.name))
     }
 

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | a configuration's entry: source, address or program | [`Entry`] |
 //! | which sources there are, and what one is | `port`: [`Registry`], [`Source`], [`Endpoint`] |
+//! | who looks up names and starts programs | [`Outside`] |
 //! | skills as mounts, before the entries are checked | [`skills`] |
 //! | `{{scenario.KEY}}` in a source's arguments | [`template`] |
 //! | run, scenario, session: opened, and closed inner before outer | [`Scopes`], [`OpenScope`] |
@@ -49,6 +50,7 @@ pub mod docker;
 mod entry;
 mod health;
 mod index;
+mod outside;
 mod port;
 mod scopes;
 pub mod skills;
@@ -61,6 +63,7 @@ pub use args::ContainerMount;
 pub use docker::{ContainerAsk, Containers, DockerSource, Running};
 pub use entry::{Entry, MAX_ENTRIES, Scope, Transport, check_all};
 pub use index::{Tool, Tools};
+pub use outside::{Outside, Process, Program, Started, Starter};
 pub use port::{Call, Endpoint, Listed, Opened, Progress, Registry, Source, ToolAnswer};
 pub use scopes::{Connection, OpenScope, Scopes};
 pub use wasm::{MakeSurface, WasmSource};

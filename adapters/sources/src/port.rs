@@ -7,6 +7,8 @@ use async_trait::async_trait;
 use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::{Map, Value as Json};
 
+use crate::Outside;
+
 /// A tool as an endpoint lists it, bounded and checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
@@ -110,14 +112,29 @@ pub trait Source: Send + Sync {
     }
 }
 
-/// The sources of a process, by name.
+/// The sources of a process, by name, and who does for them what they need of this machine.
 #[derive(Clone, Default)]
-pub struct Registry(BTreeMap<String, Arc<dyn Source>>);
+pub struct Registry {
+    sources: BTreeMap<String, Arc<dyn Source>>,
+    outside: Outside,
+}
 
 impl Registry {
+    /// Names are looked up and programs started by these.
+    #[must_use]
+    pub fn with_outside(mut self, outside: Outside) -> Self {
+        self.outside = outside;
+        self
+    }
+
+    /// Who looks up names and starts programs.
+    pub fn outside(&self) -> &Outside {
+        &self.outside
+    }
+
     /// Adds a source; one of the same name is replaced.
     pub fn register(&mut self, name: &str, source: Arc<dyn Source>) {
-        self.0.insert(name.to_owned(), source);
+        self.sources.insert(name.to_owned(), source);
     }
 
     /// The source of that name.
@@ -125,8 +142,8 @@ impl Registry {
     /// # Errors
     /// `unknown_source`, which lists those that there are (S0-05).
     pub fn find(&self, name: &str) -> Result<&Arc<dyn Source>> {
-        self.0.get(name).ok_or_else(|| {
-            let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
+        self.sources.get(name).ok_or_else(|| {
+            let names: Vec<&str> = self.sources.keys().map(String::as_str).collect();
             let shown: String = name.escape_debug().take(64).collect();
             Error::new(ErrorCode::UnknownSource, format!("unknown source \"{shown}\""))
                 .with_hint(format!("registered sources: {}", names.join(", ")))

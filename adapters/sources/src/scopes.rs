@@ -260,15 +260,20 @@ impl Node {
 
     /// Opens one entry. It is held from the moment it is open, so that whatever happens next closes it.
     async fn open_entry(&self, at: usize, entry: &Entry) -> Result<Vec<Listed>> {
+        let outside = self.configured.registry.outside();
         let (opened, naming) = match entry.transport()? {
             Transport::Source { source, .. } => {
                 let args = template::fill(&entry.source_args, &self.variables)?;
                 let source = self.configured.registry.find(source)?;
                 (source.open(args).await?, Naming::Raw)
             }
-            Transport::Url(url) => (client::open_url(url, &entry.headers).await?, Naming::Namespaced),
-            Transport::Command(command) => {
-                (client::open_command(command, &entry.args, &entry.env).await?, Naming::Namespaced)
+            Transport::Url(url) => {
+                let names = outside.names.as_ref();
+                (client::open_url(url, &entry.headers, names).await?, Naming::Namespaced)
+            }
+            Transport::Command(_) => {
+                let Some(program) = entry.program() else { return Err(entry.wrong("names no program")) };
+                (client::open_command(&program, outside.programs.as_ref()).await?, Naming::Namespaced)
             }
         };
         let endpoint = opened.endpoint.clone();

@@ -110,6 +110,7 @@ pub struct Surface {
     kept: Option<Kept>,
     skills: Skills,
     models: Models,
+    confinement: &'static str,
     toolset: Toolset,
     tools: Vec<Box<dyn Tool>>,
 }
@@ -119,7 +120,9 @@ impl Surface {
     pub fn new(manager: Manager) -> Self {
         let (profile, grants, toolset) = (Profile::default(), Grants::default(), Toolset::default());
         let (skills, models) = (Skills::default(), Models::default());
-        Self { manager, profile, grants, kept: None, skills, models, toolset, tools: Vec::new() }.remade()
+        let confinement = "off";
+        Self { manager, profile, grants, kept: None, skills, models, confinement, toolset, tools: Vec::new() }
+            .remade()
     }
 
     /// The tools of another profile.
@@ -174,6 +177,14 @@ impl Surface {
         self.remade()
     }
 
+    /// The same, telling callers how much of what it does not need the kernel refuses this process: `full`, `partial` or
+    /// `off`, which is the default.
+    #[must_use]
+    pub fn with_confinement(mut self, word: &'static str) -> Self {
+        self.confinement = word;
+        self.remade()
+    }
+
     /// The same with a choice of its profile's tools.
     ///
     /// # Errors
@@ -187,7 +198,8 @@ impl Surface {
     }
 
     fn remade(mut self) -> Self {
-        let given = tool::Given { grants: &self.grants, skills: &self.skills, models: &self.models };
+        let (grants, skills, models) = (&self.grants, &self.skills, &self.models);
+        let given = tool::Given { grants, skills, models, confinement: self.confinement };
         let mut tools = tool::all(&self.manager, self.profile, self.kept.as_ref(), &given);
         tools.retain(|tool| self.toolset.has(self.profile, tool.spec().name));
         self.tools = tools;

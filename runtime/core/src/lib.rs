@@ -12,6 +12,7 @@
 //! | whose turn it is: places, and time at the processor | [`fair`], [`places`], [`turns`] |
 //! | a language model, and what it may cost | [`model`] |
 //! | packages for a sandbox | [`packages`] |
+//! | the names of other machines | [`resolve`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`capabilities`] |
 //! | doubles for tests (feature `testing`) | `testing` |
@@ -37,6 +38,7 @@ pub mod program;
 pub mod project;
 pub mod provider;
 pub mod request;
+pub mod resolve;
 pub mod sandbox;
 pub mod sandboxes;
 pub mod shares;
@@ -62,5 +64,6 @@ pub use program::{OfferedPrograms, ProgramCall, ProgramEnd, Programs};
 pub use project::Project;
 pub use provider::Provider;
 pub use request::{CommandRequest, EvalRequest};
+pub use resolve::Resolve;
 pub use sandboxes::Sandboxes;
 pub use value::Value;

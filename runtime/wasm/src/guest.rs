@@ -73,6 +73,14 @@ impl Guests {
         Self { built: cache.join("guests"), manifests }
     }
 
+    /// The folders in which manifests, and the components that they name, lie. What cannot be read is left out.
+    pub(crate) fn folders(manifests: &[PathBuf]) -> Vec<PathBuf> {
+        let components =
+            manifests.iter().filter_map(|file| read_manifest(file).ok()).map(|(guest, _)| guest.wasm);
+        let files = manifests.iter().cloned().chain(components);
+        files.filter_map(|file| Some(file.canonicalize().ok()?.parent()?.to_owned())).collect()
+    }
+
     /// The guest of a language.
     ///
     /// # Errors

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use dormouse_core::{Error, ErrorCode, Result};
 
+use crate::guest::Guests;
+
 /// Where instances take their memory from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocation {
@@ -41,6 +43,12 @@ impl Settings {
             ready: 0,
             manifests: Vec::new(),
         })
+    }
+
+    /// The folders outside the cache folder in which guests lie: those of the manifests, and of the components that they
+    /// name. What cannot be read is left out.
+    pub fn guest_folders(&self) -> Vec<PathBuf> {
+        Guests::folders(&self.manifests)
     }
 
     /// `$DORMOUSE_CACHE_DIR`, else `$XDG_CACHE_HOME/dormouse`, else `~/.cache/dormouse`.

@@ -1,5 +1,6 @@
 //! `dormouse scenario`: scenarios over the sources of this process.
 
+mod confined;
 mod containers;
 mod progress;
 
@@ -13,6 +14,7 @@ use dormouse_sources::{DockerSource, Registry, WasmSource};
 use dormouse_tools::{HostFolders, Surface};
 use tokio_util::sync::CancellationToken;
 
+use self::confined::{Passing, further};
 use self::containers::EngineContainers;
 use self::progress::Lines;
 use super::serving::{Serving, asked_to_end};
@@ -48,11 +50,10 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
         .into_iter()
         .chain(plan.skills.iter().map(|(_, path)| path.clone()))
         .collect();
-    let mut meant = settings::mcp(&arguments.tools)?;
     // What sandboxes hold is gone with the run, unless it is to stay.
-    let failed = |error| Error::internal("there is no folder for the sandboxes", error);
-    let passing = if meant.state.is_none() { Some(tempfile::tempdir().map_err(failed)?) } else { None };
-    meant.state = meant.state.or_else(|| passing.as_ref().map(|folder| folder.path().join("state")));
+    let passing = Passing::new(&arguments.tools)?;
+    let mut meant = settings::tools(&arguments.tools, further(&plan, arguments, &folders, &passing)?)?;
+    meant.state = meant.state.or_else(|| passing.state());
     meant.docker_roots.extend(folders.iter().cloned());
     // The source looks at each mount that a file names, and its sandboxes end with the run.
     meant.mounts = MountRule::AsAsked;
@@ -74,6 +75,7 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
         watching.abort();
         report
     })?;
+    drop(passing);
     told(&done?, arguments)
 }
 
@@ -109,7 +111,7 @@ fn folders(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
 
 /// The sources of this process: `wasm`, and `docker` where images are allowed.
 fn registry(serving: &Serving, folders: &[PathBuf]) -> Result<Registry> {
-    let mut registry = Registry::default();
+    let mut registry = Registry::default().with_outside(serving.meant().confined.outside());
     if let Some(sandboxes) = serving.sandboxes().cloned() {
         let manager = sandboxes.manager().clone();
         let (owned, skills) = (sandboxes.clone(), serving.meant().skills.clone());

@@ -1,5 +1,6 @@
 //! `dormouse serve`: the tools over HTTP, as MCP and as REST.
 
+use std::net::TcpListener as Listening;
 use std::sync::Arc;
 
 use dormouse::Error;
@@ -18,16 +19,16 @@ use crate::settings::{self, Serve};
 /// Serves until the process is asked to end.
 pub(crate) fn run(place: &PlaceArgs, arguments: &ServeArgs) -> Result<u8, Failure> {
     let Serve { mut tools, listen, tokens, hosts, origins } = settings::serve(arguments)?;
-    if let Some(reach) = &mut tools.confined {
-        reach.listens = Some(listen.port());
-    }
+    let unreachable = |error| Error::internal(format!("`--listen`: `{listen}` cannot be listened on"), error);
+    // Before the process is confined: after that it makes no sockets that listen.
+    let listening = Listening::bind(listen).map_err(unreachable)?;
+    listening.set_nonblocking(true).map_err(unreachable)?;
+    tools.confined.reach.listens = true;
     let serving = Serving::new(place, tools)?;
     let (surface, behind_routes) = (serving.surface()?, serving.routes()?);
     let served = async {
         let ended = asked_to_end();
-        let unreachable =
-            |error| Error::internal(format!("`--listen`: `{listen}` cannot be listened on"), error);
-        let listener = TcpListener::bind(listen).await.map_err(unreachable)?;
+        let listener = TcpListener::from_std(listening).map_err(unreachable)?;
         let address = listener.local_addr().map_err(unreachable)?;
         let (owners, closing) = (Arc::<Owners>::default(), CancellationToken::new());
         let routes = dormouse_rest::router(behind_routes, owners.clone(), tokens.is_some())

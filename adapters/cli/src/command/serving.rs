@@ -15,10 +15,11 @@ use dormouse_tools::{Profile, Surface, Toolset};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::PlaceArgs;
-use crate::confine::{Reach, confine};
 use crate::descriptors;
 use crate::exit;
+use crate::settings::wall::Confined;
 use crate::settings::{self, Mcp};
+use crate::wall::{self, Confine, Wall};
 
 /// How long the end waits for what cannot be cancelled.
 const SHUTDOWN: Duration = Duration::from_millis(100);
@@ -29,6 +30,7 @@ pub(super) struct Serving {
     sandboxes: Option<Sandboxes>,
     docker: Option<DockerProvider>,
     meant: Mcp,
+    wall: Wall,
 }
 
 impl Serving {
@@ -37,23 +39,22 @@ impl Serving {
     /// # Errors
     /// As [`dormouse::Builder::build`].
     pub(super) fn new(place: &PlaceArgs, mut meant: Mcp) -> Result<Self> {
+        // Before the wall: it reads this machine's own settings and certificates, and what its disk and its limits are.
+        let packages = settings::packages::indexes(&meant.packages, place, meant.confined.resolver())?;
         if let Some(folder) = &meant.state {
-            // Before a process that is to be confined cannot look any more.
             meant.rules.quota = dormouse::fitted(meant.rules.quota, folder, meant.policy.owners_share);
         }
-        if let Some(reach) = meant.confined.take() {
-            confined(place, reach, meant.state.as_deref())?;
-        }
         let rules = settings::given::rules(meant.rules.clone(), &meant.policy, meant.mounts.clone());
+        let lasting = meant.state.is_some().then_some(&rules);
+        descriptors::raise(&dormouse::Capacity::of(&meant.policy, lasting, 0, meant.ready));
+        let wall = confine(place, &meant.confined, meant.state.as_deref())?;
         let mut builder =
             settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
         if let Some(folder) = &meant.state {
             builder = builder.state(folder);
         }
         let dormouse = builder.build()?;
-        descriptors::raise(dormouse.capacity());
         let sandboxes = meant.state.is_some().then(|| dormouse.sandboxes().cloned()).transpose()?;
-        let packages = settings::packages::indexes(&meant.packages, place)?;
         if sandboxes.is_some() {
             settings::packages::offer(&dormouse, packages)?;
         }
@@ -62,10 +63,13 @@ impl Serving {
         }
         // Last: what somebody here has needs no container.
         let docker = match &meant.state {
-            Some(folder) => settings::docker::offer(&dormouse, &meant.docker, folder, &meant.docker_roots)?,
+            Some(folder) => {
+                let dial = meant.confined.dial();
+                settings::docker::offer(&dormouse, &meant.docker, folder, &meant.docker_roots, dial)?
+            }
             None => None,
         };
-        Ok(Self { dormouse, sandboxes, docker, meant })
+        Ok(Self { dormouse, sandboxes, docker, meant, wall })
     }
 
     /// The tools that were chosen.
@@ -94,7 +98,8 @@ impl Serving {
             .with_profile(profile)
             .with_grants(&self.meant.grants)
             .with_skills(self.meant.skills.clone())
-            .with_model(model, budget);
+            .with_model(model, budget)
+            .with_confinement(self.wall.word());
         let surface = match &self.sandboxes {
             Some(sandboxes) => surface.with_sandboxes(sandboxes.clone(), self.meant.host.clone()),
             None => surface,
@@ -164,10 +169,14 @@ impl Serving {
     }
 }
 
-/// Confines the process, before it has a second thread. The folders that it keeps things in are made before.
-fn confined(place: &PlaceArgs, mut reach: Reach, state: Option<&Path>) -> Result<()> {
-    let cache = settings::provider(place)?.cache;
-    for folder in state.into_iter().chain([cache.as_path()]) {
+/// Confines the process, before it has a second thread, and says so. The folders that it keeps things in are made before.
+fn confine(place: &PlaceArgs, confined: &Confined, state: Option<&Path>) -> Result<Wall> {
+    if confined.confine == Confine::Off {
+        return wall::raise(Confine::Off, &confined.reach);
+    }
+    let mut reach = confined.reach.clone();
+    let provider = settings::provider(place)?;
+    for folder in state.into_iter().chain([provider.cache.as_path()]) {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         // What is kept in it is to be found after a loss of power; later the folder around it is out of reach.
         let made = made.and_then(|()| File::open(folder.join(".."))?.sync_all());
@@ -177,8 +186,8 @@ fn confined(place: &PlaceArgs, mut reach: Reach, state: Option<&Path>) -> Result
         })?;
         reach.write.push(folder.to_owned());
     }
-    reach.read.extend(place.manifests.iter().filter_map(|file| file.parent().map(Path::to_owned)));
-    confine(&reach)
+    reach.read.extend(provider.guest_folders());
+    wall::raise(confined.confine, &reach)
 }
 
 /// From now on SIGTERM and SIGINT do not end the process; the future is over when one came. When one more comes the process

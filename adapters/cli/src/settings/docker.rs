@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dormouse::sandbox::{ProviderName, SandboxSpec};
 use dormouse::sandboxes::Rules;
 use dormouse::{Dormouse, Result};
-use dormouse_docker::{DockerProvider, Settings};
+use dormouse_docker::{Dial, DockerProvider, Settings};
 
 use crate::args::DockerArgs;
 
@@ -23,6 +23,11 @@ pub(crate) fn rules(arguments: &DockerArgs) -> Rules {
     Rules { defaults, fallback: !arguments.no_fallback, ..rules }
 }
 
+/// Whether images are allowed.
+pub(crate) fn is_on(arguments: &DockerArgs) -> bool {
+    !arguments.no_docker && !arguments.docker_images.is_empty()
+}
+
 /// The provider, if images are allowed. Reaches nothing.
 ///
 /// # Errors
@@ -31,12 +36,14 @@ pub(crate) fn provider(
     arguments: &DockerArgs,
     state: Option<&Path>,
     roots: &[PathBuf],
+    dial: Option<Arc<dyn Dial>>,
 ) -> Result<Option<DockerProvider>> {
-    if arguments.no_docker || arguments.docker_images.is_empty() {
+    if !is_on(arguments) {
         return Ok(None);
     }
     let settings = Settings {
         address: arguments.docker_host.clone(),
+        dial,
         state: state.map(Path::to_owned),
         images: arguments.docker_images.clone(),
         pull: arguments.docker_pull,
@@ -58,11 +65,11 @@ pub(crate) fn container(rules: &Rules) -> SandboxSpec {
 /// # Errors
 /// As [`provider`].
 pub(crate) fn engine(arguments: &DockerArgs) -> Result<Option<DockerProvider>> {
-    provider(arguments, None, &[])
+    provider(arguments, None, &[], None)
 }
 
 /// Lets sandboxes have containers, as far as these options say. Of the host they see mounts below these
-/// folders.
+/// folders. `dial` connects to the engine, if this process does not.
 ///
 /// # Errors
 /// As [`provider`].
@@ -71,8 +78,9 @@ pub(crate) fn offer(
     arguments: &DockerArgs,
     state: &Path,
     roots: &[PathBuf],
+    dial: Option<Arc<dyn Dial>>,
 ) -> Result<Option<DockerProvider>> {
-    let Some(provider) = provider(arguments, Some(state), roots)? else { return Ok(None) };
+    let Some(provider) = provider(arguments, Some(state), roots, dial)? else { return Ok(None) };
     let sandboxes = dormouse.sandboxes()?;
     sandboxes.add_provider(Arc::new(provider.clone()));
     if arguments.docker_commands {

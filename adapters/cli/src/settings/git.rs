@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use dormouse::{OfferedPrograms, Result};
+use dormouse::{OfferedPrograms, Resolve, Result};
 use dormouse_git::{Allowed, Credential, Remotes};
 
 use crate::args::GitArgs;
 
 /// What reaches them, if any is allowed. Reads the credentials.
-pub(super) fn remotes(arguments: &GitArgs) -> Result<Option<Arc<dyn OfferedPrograms>>> {
+pub(super) fn remotes(
+    arguments: &GitArgs,
+    names: Option<&Arc<dyn Resolve>>,
+) -> Result<Option<Arc<dyn OfferedPrograms>>> {
     if arguments.allow_git.is_empty() {
         return Ok(None);
     }
     let allowed = arguments.allow_git.iter().map(|text| allowed(text)).collect::<Result<_>>()?;
-    Ok(Some(Arc::new(Remotes::new(allowed)?)))
+    Ok(Some(Arc::new(Remotes::with_names(allowed, names)?)))
 }
 
 fn allowed(text: &str) -> Result<Allowed> {

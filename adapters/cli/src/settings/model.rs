@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dormouse::{Error, Model, ModelBudget, Result};
+use dormouse::{Error, Model, ModelBudget, Resolve, Result};
 use dormouse_models::{Api, Endpoint, HttpModel, Key};
 
 use super::units;
@@ -13,7 +13,10 @@ use crate::args::ModelArgs;
 const LONGEST: Duration = Duration::from_secs(3_600);
 
 /// The model, if one is named, and what each call of a tool may spend. Reads the key.
-pub(crate) fn model(arguments: &ModelArgs) -> Result<(Option<Arc<dyn Model>>, ModelBudget)> {
+pub(crate) fn model(
+    arguments: &ModelArgs,
+    names: Option<&Arc<dyn Resolve>>,
+) -> Result<(Option<Arc<dyn Model>>, ModelBudget)> {
     let mut budget = ModelBudget::default();
     budget.calls = arguments.llm_max_calls.unwrap_or(budget.calls);
     budget.tokens = arguments.llm_max_tokens.unwrap_or(budget.tokens);
@@ -42,6 +45,6 @@ pub(crate) fn model(arguments: &ModelArgs) -> Result<(Option<Arc<dyn Model>>, Mo
     if let Some(key) = key {
         endpoint = endpoint.with_key(key);
     }
-    let model: Arc<dyn Model> = Arc::new(HttpModel::new(endpoint)?);
+    let model: Arc<dyn Model> = Arc::new(HttpModel::with_names(endpoint, names)?);
     Ok((Some(model), budget))
 }

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use dormouse::packages::Packages;
-use dormouse::{Dormouse, Language, Result};
+use dormouse::{Dormouse, Language, Resolve, Result};
 use dormouse_packages::{AllowList, Index, Indexes, Mode, PackagePrograms, Settings};
 
 use crate::args::{PackageArgs, PlaceArgs};
 
 /// The indexes that are named. Connects to nothing.
-pub(crate) fn indexes(arguments: &PackageArgs, place: &PlaceArgs) -> Result<Arc<dyn Packages>> {
+pub(crate) fn indexes(
+    arguments: &PackageArgs,
+    place: &PlaceArgs,
+    names: Option<Arc<dyn Resolve>>,
+) -> Result<Arc<dyn Packages>> {
     let index = |url: &Option<String>| url.as_deref().map(Index::parse).transpose();
     let mode = Mode::parse(&arguments.packages)?;
     // Where nothing can be fetched no folder is made.
@@ -20,6 +24,7 @@ pub(crate) fn indexes(arguments: &PackageArgs, place: &PlaceArgs) -> Result<Arc<
         npm: index(&arguments.npm_registry)?,
         allow: AllowList::parse(arguments.package_allow.iter().map(String::as_str))?,
         cache,
+        names,
         ..Settings::default()
     };
     Ok(Arc::new(Indexes::new(settings)?))

@@ -38,22 +38,23 @@ impl Report {
 }
 
 fn replace(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = tempfile::Builder::new().prefix(".report-").tempfile_in(folder)?;
+    let mut form = tempfile::Builder::new();
+    let mut file = readable(&mut form).prefix(".report-").tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
-    readable(file.as_file())?;
     file.persist(folder.join(name)).map_err(|error| error.error)?;
     Ok(())
 }
 
-/// As a file that one writes oneself, not as a secret one: readers are others, such as a CI.
+/// As a file that one writes oneself, not as a secret one: readers are others, such as a CI. Made so, for a process that has
+/// confined itself changes no modes.
 #[cfg(unix)]
-fn readable(file: &fs::File) -> std::io::Result<()> {
+fn readable<'a, 'b>(form: &'a mut tempfile::Builder<'b, 'b>) -> &'a mut tempfile::Builder<'b, 'b> {
     use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
+    form.permissions(fs::Permissions::from_mode(0o644))
 }
 
 #[cfg(not(unix))]
-fn readable(_: &fs::File) -> std::io::Result<()> {
-    Ok(())
+fn readable<'a, 'b>(form: &'a mut tempfile::Builder<'b, 'b>) -> &'a mut tempfile::Builder<'b, 'b> {
+    form
 }

@@ -66,7 +66,7 @@ pub(super) struct Arena<'a> {
 /// Errors of configuration: what [`Plan::check`] says, and `args_invalid` for a key of the model that is not there.
 pub async fn run(plan: &Plan, registry: &Registry, options: &Options) -> Result<Report> {
     plan.check(registry)?;
-    let model = plan.model.as_ref().map(Client::new).transpose()?;
+    let model = plan.model.as_ref().map(|spec| Client::new(spec, registry.outside())).transpose()?;
     let warnings = Warnings::new(options.observer.clone());
     let scopes = Scopes::new(watched(plan, registry, &warnings)?, plan.staged(registry)?)?;
     let arena = Arena { plan, options, model: model.as_ref(), warnings, stop: AtomicBool::new(false) };

@@ -64,7 +64,7 @@ impl Warnings {
 
 /// The sources that a plan uses, each so that a warning is kept when what it opened cannot be closed.
 pub(super) fn watched(plan: &Plan, registry: &Registry, warnings: &Warnings) -> Result<Registry> {
-    let mut watched = Registry::default();
+    let mut watched = Registry::default().with_outside(registry.outside().clone());
     for name in plan.entries.iter().filter_map(|entry| entry.source.as_deref()) {
         let source =
             Watched { source: registry.find(name)?.clone(), name: name.into(), warnings: warnings.clone() };

@@ -1,11 +1,12 @@
 //! What both HTTP transports share: a client that follows nothing, and bodies that are read up to a bound.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_core::{Error, ErrorCode, Resolve, Result};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response, Url, redirect};
+use reqwest::{Client, Response, Url};
 
 use super::wire::{self, Failed, too_long, unavailable};
 
@@ -31,14 +32,14 @@ pub(super) struct Place {
 
 impl Place {
     /// A client for an address. Connects to nothing yet. Proxies are those of the environment, none for this machine.
-    pub(super) fn new(url: &str, headers: &BTreeMap<String, String>) -> Result<Self> {
+    pub(super) fn new(
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        names: Option<&Arc<dyn Resolve>>,
+    ) -> Result<Self> {
         let url = address(url)?;
         let headers = checked(headers)?;
-        // Another part of the program may have chosen already; its choice holds.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = Client::builder()
-            .redirect(redirect::Policy::none())
-            .referer(false)
+        let mut builder = dormouse_http::client(names)
             .connect_timeout(CONNECT)
             .user_agent(concat!("dormouse/", env!("CARGO_PKG_VERSION")));
         if is_local(&url) {

@@ -8,6 +8,7 @@
 //! | Streamable HTTP | `streamable` |
 //! | HTTP+SSE, the first revision's | `legacy` |
 //! | a program's standard input and output | `program` |
+//! | programs as children of this process | `local` |
 //! | who waits for which answer on a stream | `duplex` |
 //! | addresses, headers, bodies | `http` |
 //! | events | `sse` |
@@ -20,6 +21,7 @@ mod duplex;
 mod http;
 mod legacy;
 mod listing;
+mod local;
 mod mirror;
 mod program;
 mod remote;
@@ -34,15 +36,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse_core::Result;
+use dormouse_core::{Error, Resolve, Result};
 use serde_json::Value as Json;
 
 use self::http::Place;
 use self::legacy::Legacy;
-use self::program::Program;
+pub(crate) use self::local::Local;
+use self::program::Serving;
 use self::remote::Remote;
 use self::streamable::Streamable;
 use self::wire::{Answered, Failed, Request};
+use crate::outside::{Program, Starter};
 use crate::{Endpoint, Opened};
 
 /// Which words both sides use.
@@ -111,25 +115,28 @@ pub(crate) fn check_url(url: &str, headers: &BTreeMap<String, String>) -> Result
 }
 
 /// Connects to a server at an address: Streamable HTTP in both eras, else HTTP+SSE.
-pub(crate) async fn open_url(url: &str, headers: &BTreeMap<String, String>) -> Result<Opened> {
-    let place = Place::new(url, headers)?;
+pub(crate) async fn open_url(
+    url: &str,
+    headers: &BTreeMap<String, String>,
+    names: Option<&Arc<dyn Resolve>>,
+) -> Result<Opened> {
+    let place = Place::new(url, headers, names)?;
     let endpoint = connect(place.clone(), place, Patience::default()).await?;
     Ok(Opened { url: url.to_owned(), endpoint })
 }
 
 /// Starts a program and greets it. Old programs may end when they are asked what they do not know: they are started again.
-pub(crate) async fn open_command(
-    program: &str,
-    args: &[String],
-    env: &BTreeMap<String, String>,
-) -> Result<Opened> {
+pub(crate) async fn open_command(program: &Program, programs: &dyn Starter) -> Result<Opened> {
     let patience = Patience::default();
-    let start = || Program::start(program, args, env).map(|program| Arc::new(program) as Arc<dyn Link>);
-    let endpoint = match remote::discover(start()?, patience).await {
+    let start = || async {
+        let serving = Serving::start(program, programs).await?;
+        Ok::<_, Error>(Arc::new(serving) as Arc<dyn Link>)
+    };
+    let endpoint = match remote::discover(start().await?, patience).await {
         Ok(remote) => remote,
         Err((link, Failed::Broken(_))) => {
             link.close().await?;
-            remote::initialize(start()?, patience).await.map_err(Failed::into_error)?
+            remote::initialize(start().await?, patience).await.map_err(Failed::into_error)?
         }
         Err((link, _)) => remote::initialize(link, patience).await.map_err(Failed::into_error)?,
     };
@@ -138,7 +145,7 @@ pub(crate) async fn open_command(
 
 /// Connects to a server in a container, whose `/sse` or `/mcp` answers.
 pub(crate) async fn open_container(base: &str, has_sse: bool) -> Result<Arc<dyn Endpoint>> {
-    let place = Place::new(base, &BTreeMap::new())?;
+    let place = Place::new(base, &BTreeMap::new(), None)?;
     match has_sse {
         true => events(place.at("/sse"), Patience::default()).await.map_err(Failed::into_error),
         false => connect(place.at("/mcp"), place.at("/sse"), Patience::default()).await,
@@ -172,7 +179,7 @@ pub(crate) struct Probe(Place);
 
 impl Probe {
     pub(crate) fn new(base: &str) -> Result<Self> {
-        Place::new(base, &BTreeMap::new()).map(Self)
+        Place::new(base, &BTreeMap::new(), None).map(Self)
     }
 
     /// The status of a path; none when nobody answers. What would follow is not read.

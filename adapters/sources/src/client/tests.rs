@@ -35,6 +35,11 @@ fn call(tool: &str) -> Call {
     Call { tool: tool.into(), arguments, progress: None }
 }
 
+fn named(program: &str, args: &[&str]) -> Program {
+    let args = args.iter().map(ToString::to_string).collect();
+    Program { program: program.into(), args, env: BTreeMap::new() }
+}
+
 async fn code(endpoint: &dyn Endpoint, tool: &str) -> (ErrorCode, String) {
     let error = endpoint.call(call(tool)).await.unwrap_err();
     (error.code(), error.message().to_owned())
@@ -93,7 +98,7 @@ async fn a_legacy_server_is_reached_at_its_stream_and_by_an_entry_s_address() {
         let server = Server::start(legacy(heard.clone())).await;
         let endpoint = match container {
             true => open_container(&server.url(""), true).await.unwrap(),
-            false => open_url(&server.url("/sse"), &BTreeMap::new()).await.unwrap().endpoint,
+            false => open_url(&server.url("/sse"), &BTreeMap::new(), None).await.unwrap().endpoint,
         };
         heard.until("notifications/initialized").await;
         let asked = heard.methods().into_iter().filter(|method| method != "server/discover");
@@ -110,7 +115,7 @@ async fn a_streamable_server_of_the_older_era_has_its_session() {
     let heard = Heard::default();
     let server = Server::start(streamable(heard.clone())).await;
     let headers = BTreeMap::from([("x-key".to_owned(), "secret".to_owned())]);
-    let opened = open_url(&server.url("/mcp"), &headers).await.unwrap();
+    let opened = open_url(&server.url("/mcp"), &headers, None).await.unwrap();
     assert_eq!(opened.url, server.url("/mcp"));
     assert_eq!(heard.methods(), ["server/discover", "initialize", "notifications/initialized"]);
     check_all(opened.endpoint.as_ref()).await;
@@ -190,10 +195,10 @@ async fn kit(kit: &Kit) -> Server {
 async fn a_server_of_the_official_kit_is_reached_in_both_eras() {
     let of = Kit::default();
     let server = kit(&of).await;
-    let place = Place::new(&server.url("/mcp"), &BTreeMap::new()).unwrap();
+    let place = Place::new(&server.url("/mcp"), &BTreeMap::new(), None).unwrap();
     let old = Arc::new(Streamable::new(place));
     let old: Arc<dyn Endpoint> = Arc::new(remote::initialize(old, Patience::default()).await.unwrap());
-    let new = open_url(&server.url("/mcp"), &BTreeMap::new()).await.unwrap().endpoint;
+    let new = open_url(&server.url("/mcp"), &BTreeMap::new(), None).await.unwrap().endpoint;
     for endpoint in [old, new] {
         assert_eq!(endpoint.list().await.unwrap()[0].name, "echo");
         let steps = Arc::new(Steps::default());
@@ -250,8 +255,8 @@ async fn a_program_is_greeted_called_and_ended_with_all_that_it_started() {
         let pids = folder.path().join("pids");
         let env = [("PIDS", pids.to_str().unwrap()), ("STRICT", strict), ("SECRET", "s")];
         let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let args = ["-c", SCRIPT, "sh", "an argument"].map(str::to_owned);
-        let opened = open_command("sh", &args, &env).await.unwrap();
+        let sh = Program { env, ..named("sh", &["-c", SCRIPT, "sh", "an argument"]) };
+        let opened = open_command(&sh, &Local).await.unwrap();
         assert_eq!(opened.endpoint.list().await.unwrap()[0].name, "env");
         let answer = opened.endpoint.call(call("env")).await.unwrap();
         assert_eq!(answer.text(), "s/an argument/none", "only the environment that was given");
@@ -267,10 +272,9 @@ async fn a_program_is_greeted_called_and_ended_with_all_that_it_started() {
 
 #[tokio::test]
 async fn a_program_that_cannot_be_started_or_ends_at_once_is_an_error() {
-    let none = BTreeMap::new();
-    let error = open_command("/no/such/program", &[], &none).await.err().unwrap();
+    let error = open_command(&named("/no/such/program", &[]), &Local).await.err().unwrap();
     assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
-    let error = open_command("true", &[], &none).await.err().unwrap();
+    let error = open_command(&named("true", &[]), &Local).await.err().unwrap();
     assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
 }
 

@@ -23,6 +23,7 @@ pub(crate) struct Capabilities {
     granted: Grants,
     skills: Skills,
     sandboxes: Option<Sandboxes>,
+    confinement: &'static str,
     spec: ToolSpec,
 }
 
@@ -32,6 +33,7 @@ impl Capabilities {
         granted: Grants,
         skills: Skills,
         sandboxes: Option<Sandboxes>,
+        confinement: &'static str,
     ) -> Self {
         let spec = ToolSpec {
             name: "sandbox_capabilities",
@@ -46,7 +48,7 @@ impl Capabilities {
                 open_world: false,
             },
         };
-        Self { manager, granted, skills, sandboxes, spec }
+        Self { manager, granted, skills, sandboxes, confinement, spec }
     }
 
     /// With what is known of the providers, the first one first.
@@ -98,6 +100,7 @@ impl Capabilities {
             "allow_eval": found.allow_eval,
             "network": found.network,
             "quotas": self.sandboxes.as_ref().map(|sandboxes| quotas(&sandboxes.rules().quota)),
+            "confinement": self.confinement,
             "callbacks": [],
             "error": error,
         })
@@ -200,6 +203,12 @@ fn output() -> Json {
         .required("allow_eval", schema::flag("Whether snippets may make code from text."))
         .required("network", schema::text("Network access that can be granted: `none`."))
         .required("quotas", quotas_schema())
+        .required(
+            "confinement",
+            schema::text(
+                "How much of what it does not need the kernel refuses the server's own process: `full`, `partial` or `off`.",
+            ),
+        )
         .required(
             "callbacks",
             schema::list(&schema::text("Name."), "Functions of the host that a snippet can call."),

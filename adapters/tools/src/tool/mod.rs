@@ -74,6 +74,7 @@ pub(crate) struct Given<'a> {
     pub(crate) grants: &'a Grants,
     pub(crate) skills: &'a Skills,
     pub(crate) models: &'a Models,
+    pub(crate) confinement: &'static str,
 }
 
 /// All tools of a profile, sorted by name. Without sandboxes that last there are only those that need none.
@@ -92,8 +93,13 @@ pub(crate) fn all(
     let mut tools: Vec<Box<dyn Tool>> = match (profile, &kept) {
         (Profile::Sandbox, kept) => {
             let sandboxes = kept.as_ref().map(|kept| kept.sandboxes.clone());
-            let capabilities =
-                capabilities::Capabilities::new(manager.clone(), grants.clone(), skills, sandboxes);
+            let capabilities = capabilities::Capabilities::new(
+                manager.clone(),
+                grants.clone(),
+                skills,
+                sandboxes,
+                given.confinement,
+            );
             let eval = eval::Eval::new(manager, grants, kept.clone(), models.clone());
             let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(capabilities), Box::new(eval)];
             tools.extend(kept.iter().flat_map(verbs));

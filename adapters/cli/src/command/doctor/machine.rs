@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::process::{Resource, geteuid, getrlimit};
 
 use crate::print::Row;
+use crate::wall::{self, Wall};
 
 /// Where the kernel says what it is.
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
@@ -29,7 +30,7 @@ pub(super) fn engine(started: dormouse::Result<()>) -> Row {
 
 /// All other checks.
 pub(super) fn rows(cache: &Path) -> Vec<Row> {
-    vec![address_space(), overcommit(), images(), pagemap_scan(), folder(cache), clock()]
+    vec![address_space(), overcommit(), images(), pagemap_scan(), folder(cache), clock(), second_wall()]
 }
 
 fn good(name: &str, found: impl Into<String>) -> Row {
@@ -129,6 +130,20 @@ fn folder(path: &Path) -> Row {
         );
     }
     good(name, format!("{shown} (mode {:o})", metadata.mode() & 0o777))
+}
+
+/// What the kernel has of the second wall, which servers set up around themselves.
+fn second_wall() -> Row {
+    let name = "second wall";
+    match wall::available() {
+        Ok(wall @ Wall::Whole) => good(name, wall.told()),
+        Ok(wall) => Row {
+            hint: Some("servers run with what there is of it; `--confine` asks for all of it".into()),
+            good: None,
+            ..good(name, wall.told())
+        },
+        Err(error) => Row { good: None, ..good(name, format!("{}{}", error.message(), causes(&error))) },
+    }
 }
 
 /// Time limits need a clock that advances, and certificates and traces one that is about right.

@@ -26,7 +26,7 @@ pub(super) fn run(
     form: Form,
 ) -> Result<u8, Failure> {
     let mut line = line(arguments)?;
-    settings::packages::offer(dormouse, settings::packages::indexes(&arguments.packages, place)?)?;
+    settings::packages::offer(dormouse, settings::packages::indexes(&arguments.packages, place, None)?)?;
     let live = form.live();
     line.sink = live.clone().map(|live| live as Arc<dyn OutputSink>);
     let run = async {

@@ -47,7 +47,7 @@ fn endless(begin: &'static str, piece: Vec<u8>) -> Body {
 }
 
 async fn greeted(server: &Server, patience: Patience) -> Remote {
-    let place = Place::new(&server.url("/mcp"), &BTreeMap::new()).unwrap();
+    let place = Place::new(&server.url("/mcp"), &BTreeMap::new(), None).unwrap();
     remote::initialize(Arc::new(Streamable::new(place)), patience).await.unwrap()
 }
 
@@ -201,7 +201,7 @@ async fn src_05_redirects_are_not_followed() {
             .route("/sse", get(move || async move { (status, sse) }));
         let server = Server::start(router).await;
         for error in [
-            open_url(&server.url("/mcp"), &BTreeMap::new()).await.err().unwrap(),
+            open_url(&server.url("/mcp"), &BTreeMap::new(), None).await.err().unwrap(),
             open_container(&server.url(""), true).await.err().unwrap(),
         ] {
             assert!(error.message().contains(&format!("HTTP status {}", status.as_u16())), "{error}");
@@ -285,7 +285,7 @@ async fn an_unknown_revision_is_refused() {
         (message["method"] == "initialize").then(|| result(message, &told))
     };
     let server = server(greet).await;
-    let error = open_url(&server.url("/mcp"), &BTreeMap::new()).await.err().unwrap();
+    let error = open_url(&server.url("/mcp"), &BTreeMap::new(), None).await.err().unwrap();
     assert_eq!(error.message(), "the MCP server speaks the unknown revision `1999-01-01`");
 }
 
@@ -295,7 +295,7 @@ async fn a_junk_answer_to_the_first_question_does_not_mislead() {
         let server =
             server(move |message| (message["method"] == "server/discover").then(|| result(message, &junk)))
                 .await;
-        let opened = open_url(&server.url("/mcp"), &BTreeMap::new()).await.unwrap();
+        let opened = open_url(&server.url("/mcp"), &BTreeMap::new(), None).await.unwrap();
         assert_eq!(opened.endpoint.list().await.unwrap().len(), 4);
     }
 }
@@ -378,7 +378,7 @@ async fn program(script: &str) -> Result<Opened> {
     let prelude = r#"answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
         greeting='{"protocolVersion":"2025-11-25","capabilities":{}}'
         read -r line; answer 1 '{}'; read -r line; answer 2 "$greeting"; read -r line;"#;
-    open_command("sh", &["-c".into(), format!("{prelude} {script}")], &BTreeMap::new()).await
+    open_command(&named("sh", &["-c", &format!("{prelude} {script}")]), &Local).await
 }
 
 #[tokio::test]
