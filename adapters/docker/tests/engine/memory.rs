@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use dormouse_core::sandbox::{Machine, SandboxSpec};
-use dormouse_core::{ErrorCode, EvalRequest, Language, Limits, ProgramCall, Programs as _, Provider as _};
+use dormouse_core::sandbox::{Machine, Owner, SandboxSpec};
+use dormouse_core::{
+    ErrorCode, EvalRequest, Language, Limits, OfferedPrograms as _, ProgramCall, Provider as _,
+};
 use dormouse_files::{Files, Tree};
 
 use crate::life::TreePort;
