@@ -1,14 +1,18 @@
 //! Calls whose caller gives up: what they started ends, in a sandbox that nobody calls afterwards.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bollard::Docker;
 use dormouse_core::program::AllPrograms;
 use dormouse_core::sandbox::{Machine, SandboxSpec};
 use dormouse_core::{Bounds, EvalRequest, Language, Limits, Provider as _};
+use dormouse_docker::DockerProvider;
+use tokio::net::UnixListener;
 
-use crate::support::{Bench, FULL, line, processes, running, said, spec};
+use crate::leftovers::between;
+use crate::support::{Bench, FULL, line, owner_of, processes, running, said, settings, skip, spec};
 
 fn python(code: &str) -> EvalRequest {
     let mut request = EvalRequest::new(Language::python(), code);
@@ -102,5 +106,37 @@ async fn con_20_a_call_that_is_given_up_while_it_is_started_does_not_begin_after
     }
     assert_eq!(said(&mut machine, "echo still").await.1, "still\n");
     drop(machine);
+    bench.end().await;
+}
+
+/// CON-20: the engine takes its time to start what was given up meanwhile, longer than the sweep needs.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_20_what_a_slow_engine_starts_after_it_was_given_up_is_ended() {
+    let Some(bench) = Bench::new("con_20_slow").await else { return };
+    let engine = std::env::var("DOCKER_HOST").unwrap_or_else(|_| "unix:///var/run/docker.sock".into());
+    let Some(engine) = engine.strip_prefix("unix://").map(str::to_owned) else {
+        skip("con_20_slow", "the engine has no socket");
+        return bench.end().await;
+    };
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let socket = folder.path().join("between.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let held = Arc::new(AtomicBool::new(false));
+    let (request, pause) = ((held.clone(), b"/start".as_slice()), Duration::from_millis(1_500));
+    let proxy = tokio::spawn(async move { between(&engine, listener, request, pause).await });
+    let mut settings = settings(state.path());
+    settings.address = Some(format!("unix://{}", socket.display()));
+    let provider = DockerProvider::new(settings).unwrap();
+    let mut machine = provider.machine(&spec(), None).await.unwrap();
+    let id = running(&bench.docker, &owner_of(state.path())).await.remove(0);
+    held.store(true, Ordering::Release);
+    let call = machine.exec(line("sleep 4714"), Arc::new(AllPrograms::default()));
+    assert!(tokio::time::timeout(Duration::from_millis(300), call).await.is_err());
+    assert!(!held.load(Ordering::Acquire), "its start was held up");
+    tokio::time::sleep(Duration::from_millis(2_000)).await;
+    ended(&bench.docker, &id, &["4714"]).await;
+    drop(machine);
+    provider.close().await;
+    proxy.abort();
     bench.end().await;
 }
