@@ -53,7 +53,7 @@ async fn con_20_a_snippet_that_is_given_up_ends_with_all_it_started() {
         let call = machine.eval(python(busy));
         assert!(tokio::time::timeout(Duration::from_secs(1), call).await.is_err());
         assert!(machine.awake().is_empty());
-        let took = ended(&bench.docker, &id, &["4711", "python3"]).await;
+        let took = ended(&bench.docker, &id, &["sleep 4711", "python3"]).await;
         assert!(took < Duration::from_secs(1), "{took:?}");
         // Nothing writes any more, and the next call has an interpreter of its own.
         let size = said(&mut machine, "stat -c %s t").await.1;
@@ -102,7 +102,7 @@ async fn con_20_a_call_that_is_given_up_while_it_is_started_does_not_begin_after
             let call = machine.eval(python("import time; time.sleep(4713)"));
             assert!(tokio::time::timeout(pause, call).await.is_err());
         }
-        ended(&bench.docker, &id, &["4712", "python3"]).await;
+        ended(&bench.docker, &id, &["sleep 4712", "python3"]).await;
     }
     assert_eq!(said(&mut machine, "echo still").await.1, "still\n");
     drop(machine);
@@ -134,7 +134,7 @@ async fn con_20_what_a_slow_engine_starts_after_it_was_given_up_is_ended() {
     assert!(tokio::time::timeout(Duration::from_millis(300), call).await.is_err());
     assert!(!held.load(Ordering::Acquire), "its start was held up");
     tokio::time::sleep(Duration::from_millis(2_000)).await;
-    ended(&bench.docker, &id, &["4714"]).await;
+    ended(&bench.docker, &id, &["sleep 4714"]).await;
     drop(machine);
     provider.close().await;
     proxy.abort();
