@@ -63,8 +63,13 @@ async fn con_22_a_copied_state_folder_owns_nobodys_containers() {
     bench.end().await;
 }
 
-/// Passes everything on to the engine; while `held`, what it is asked to create only after `pause`.
-async fn between(engine: &str, listener: UnixListener, held: Arc<AtomicBool>, pause: Duration) {
+/// Passes everything on to the engine; once, when `held` is set, a request with `part` in it only after `pause`.
+pub(crate) async fn between(
+    engine: &str,
+    listener: UnixListener,
+    (held, part): (Arc<AtomicBool>, &'static [u8]),
+    pause: Duration,
+) {
     loop {
         let (client, _) = listener.accept().await.unwrap();
         let (engine, held) = (engine.to_owned(), held.clone());
@@ -76,8 +81,8 @@ async fn between(engine: &str, listener: UnixListener, held: Arc<AtomicBool>, pa
             });
             let mut bytes = vec![0; 64 << 10];
             while let Ok(count @ 1..) = from.read(&mut bytes).await {
-                let create = bytes[..count].windows(18).any(|part| part == b"/containers/create");
-                if create && held.load(Ordering::Acquire) {
+                let found = bytes[..count].windows(part.len()).any(|seen| seen == part);
+                if found && held.swap(false, Ordering::AcqRel) {
                     tokio::time::sleep(pause).await;
                 }
                 if out.write_all(&bytes[..count]).await.is_err() {
@@ -105,8 +110,9 @@ async fn con_23_a_container_that_comes_too_late_is_removed() {
     let held = Arc::new(AtomicBool::new(true));
     let listener = UnixListener::bind(&socket).unwrap();
     let engine = engine.to_owned();
-    let (own, pause) = (held.clone(), Duration::from_secs(3));
-    let proxy = tokio::spawn(async move { between(&engine, listener, own, pause).await });
+    let (request, pause): (_, Duration) =
+        ((held.clone(), b"/containers/create".as_slice()), Duration::from_secs(3));
+    let proxy = tokio::spawn(async move { between(&engine, listener, request, pause).await });
     let state = tempfile::tempdir().unwrap();
     let mut settings = settings(state.path());
     settings.address = Some(format!("unix://{}", socket.display()));
@@ -127,7 +133,7 @@ async fn con_23_a_container_that_comes_too_late_is_removed() {
         }
     };
     tokio::time::timeout(Duration::from_secs(30), gone).await.expect("it is removed");
-    held.store(false, Ordering::Release);
+    assert!(!held.load(Ordering::Acquire), "it was held");
     provider.close().await;
     proxy.abort();
     bench.end().await;
