@@ -130,7 +130,7 @@ async fn con_20_what_a_slow_engine_starts_after_it_was_given_up_is_ended() {
     let mut machine = provider.machine(&spec(), None).await.unwrap();
     let id = running(&bench.docker, &owner_of(state.path())).await.remove(0);
     held.store(true, Ordering::Release);
-    let call = machine.exec(line("sleep 4714"), Arc::new(AllPrograms::default()));
+    let call = machine.exec(line("sleep 4714"), Arc::new(NoPrograms));
     assert!(tokio::time::timeout(Duration::from_millis(300), call).await.is_err());
     assert!(!held.load(Ordering::Acquire), "its start was held up");
     tokio::time::sleep(Duration::from_millis(2_000)).await;
