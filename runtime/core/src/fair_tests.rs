@@ -1,3 +1,5 @@
+//! Who gets a place, who waits, and who is next.
+
 use futures::FutureExt as _;
 
 use super::*;

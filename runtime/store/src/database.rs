@@ -137,6 +137,11 @@ impl Database {
         Ok(cut?)
     }
 
+    /// Whether the disk has room for more than removing needs.
+    pub(crate) fn leaves_room(&self) -> bool {
+        self.reserve.leaves_room()
+    }
+
     /// A save begins to write ahead.
     pub(crate) fn begin_ahead(&self) -> Ahead<'_> {
         let began = Instant::now();

@@ -35,6 +35,11 @@ impl From<Fault> for Error {
 }
 
 impl Fault {
+    /// There is no room on the disk.
+    pub(crate) fn full() -> Self {
+        Self::Sql(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None))
+    }
+
     /// Whether there was no room on the disk.
     pub(crate) fn is_full(&self) -> bool {
         matches!(self, Self::Sql(error) if error.sqlite_error().is_some_and(full))

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
-use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+use rustix::fs::{FallocateFlags, fallocate, fstatvfs, statvfs};
 use rustix::io::Errno;
 
 /// Bytes of the reserve: the log of one sandbox's removal and of one step of a sweep, several times.
@@ -44,6 +44,17 @@ impl Reserve {
         done.inspect_err(|_| drop(fs::remove_file(&self.0)))
     }
 
+    /// Whether what adds to the folder may be written: the room is set aside, or as much is free. Once it was given up, it is for
+    /// those who remove.
+    pub(crate) fn leaves_room(&self) -> bool {
+        if fs::metadata(&self.0).is_ok_and(|found| found.len() > 0) {
+            return true;
+        }
+        let folder = self.0.parent().and_then(|folder| statvfs(folder).ok());
+        // A disk that does not say what is free says so when it is written to.
+        folder.is_none_or(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= MOST)
+    }
+
     /// Gives the room up. False: there was none.
     pub(crate) fn give_up(&self) -> bool {
         fs::remove_file(&self.0).is_ok()
@@ -77,6 +88,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let reserve = Reserve(place.path().join("reserve"));
         assert!(!reserve.give_up());
+        assert!(reserve.leaves_room(), "there is much room here");
         reserve.fill();
         let found = fs::metadata(&reserve.0).unwrap();
         assert!(found.len() >= LEAST && found.len() <= MOST);

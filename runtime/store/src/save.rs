@@ -18,7 +18,7 @@ use rusqlite::Transaction;
 
 use crate::chunks;
 use crate::database::{Ahead, Database};
-use crate::fault::Answer;
+use crate::fault::{Answer, Fault};
 use crate::pack::{Packed, Packer};
 
 /// Bytes of packed chunks that wait in memory, about.
@@ -35,6 +35,9 @@ pub(crate) fn with<T>(
     let Some(snapshot) = state else {
         return database.write(|transaction| work(transaction, None));
     };
+    if !database.leaves_room() {
+        return Err(Fault::full());
+    }
     let mut draft = Draft::new(database)?;
     for _ in 0..ROUNDS {
         let state = snapshot.save(&mut draft)?;
