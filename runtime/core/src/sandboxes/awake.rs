@@ -22,7 +22,7 @@ use crate::{Error, Result};
 const MOST: usize = 64;
 
 /// How long a call waits for what is in use, and how often it looks whether it still is.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What is held. Clones share it.
@@ -124,7 +124,7 @@ impl Sandboxes {
     /// Puts down what rests until a call of an owner's has room.
     ///
     /// # Errors
-    /// `quota_exceeded`, naming the quota and what is held, when what is left stays in use for 2 s.
+    /// `quota_exceeded`, naming the quota and what is held, when what is left stays in use for 10 s.
     pub(super) async fn make_room(&self, owner: &Owner, called: &SandboxId) -> Result<()> {
         let share = self.inner.rules.quota.awake;
         if share == Share::default() {

@@ -39,7 +39,7 @@ async fn mem_07_what_rests_longest_is_put_down_and_wakes_as_it_was() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn mem_07_what_is_in_use_stays_and_further_calls_are_refused_by_name() {
     let world = bounded(100, 1_000);
     for name in ["a", "b", "c"] {
