@@ -251,7 +251,8 @@ fn lif_02_a_server_without_descriptors_refuses_by_name_and_recovers() {
         std::thread::sleep(Duration::from_millis(200));
     };
     taken(&name(59), "x = 59");
-    assert_eq!(taken(&name(first), "x")["structuredContent"]["result"]["value"], first);
+    let shown = taken(&name(first), "x");
+    assert_eq!(shown["structuredContent"]["result"]["value"], first, "{shown}");
     wire.end(Duration::from_secs(30));
     let shown = binary::dormouse(&["sandbox", "eval", &name(59), "x", "--state-dir", state, "--json"], b"");
     assert!(shown.text().contains("\"value\":59"), "{}", shown.text());

@@ -44,7 +44,7 @@ impl Reserve {
         done.inspect_err(|_| drop(fs::remove_file(&self.0)))
     }
 
-    /// Whether what adds to the folder may be written: the room is set aside, or as much is free. Once it was given up, it is for
+    /// Whether what adds to the folder may be written: the room is set aside, or twice as much is free. Once it was given up, it is for
     /// those who remove.
     pub(crate) fn leaves_room(&self) -> bool {
         if fs::metadata(&self.0).is_ok_and(|found| found.len() > 0) {
@@ -52,7 +52,7 @@ impl Reserve {
         }
         let folder = self.0.parent().and_then(|folder| statvfs(folder).ok());
         // A disk that does not say what is free says so when it is written to.
-        folder.is_none_or(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= MOST)
+        folder.is_none_or(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= 2 * MOST)
     }
 
     /// Gives the room up. False: there was none.

@@ -22,7 +22,7 @@ use crate::project::Projects;
 use crate::ready::Ready;
 use crate::snapshot::WasmSnapshot;
 use crate::typescript::{Prepared, Spent, Transpiler};
-use crate::{Settings, command};
+use crate::{Settings, command, written};
 
 /// Runs snippets on WebAssembly guests. Engines are set up and guests loaded on first use, once. Cheap to clone.
 #[derive(Clone)]
@@ -48,6 +48,7 @@ impl WasmProvider {
     /// # Errors
     /// None yet: what it needs is looked for on first use.
     pub fn new(settings: Settings) -> Result<Self> {
+        written::prepare();
         let parts = Parts {
             guests: Guests::new(&settings.cache, settings.manifests.clone()),
             artifacts: Arc::new(Artifacts::guests(&settings.cache)),

@@ -24,6 +24,11 @@ static PAGEMAP: LazyLock<Option<File>> = LazyLock::new(|| {
     same.then(|| File::open("/proc/self/pagemap").ok()).flatten()
 });
 
+/// Gets ready what needs a descriptor, while there are some: without it all pages count as written.
+pub(crate) fn prepare() {
+    LazyLock::force(&PAGEMAP);
+}
+
 /// The numbers of the pages of `memory` that may have been written, ascending. All of them, where the kernel does not say.
 pub(crate) fn pages(memory: &[u8]) -> Vec<u32> {
     let count = u32::try_from(memory.len() / PAGE).unwrap_or(u32::MAX);
