@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A running server.
 pub struct Served {
     child: Child,
-    stderr: JoinHandle<Vec<u8>>,
+    stderr: Option<JoinHandle<Vec<u8>>>,
     authority: String,
 }
 
@@ -63,7 +63,7 @@ impl Served {
             let _ = child.kill();
             panic!("no address: {}", String::from_utf8_lossy(&stderr.join().unwrap_or_default()));
         };
-        Self { child, stderr, authority }
+        Self { child, stderr: Some(stderr), authority }
     }
 
     /// The server's process.
@@ -139,9 +139,8 @@ impl Served {
     }
 
     /// Ends the server at once, as a loss of power does.
-    pub fn kill(mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    pub fn kill(self) {
+        drop(self);
     }
 
     /// Asks the server to end as a service manager does, and waits for it.
@@ -149,7 +148,16 @@ impl Served {
         terminate(self.process());
         let status = binary::wait(&mut self.child, PATIENCE);
         let read = |thread: JoinHandle<Vec<u8>>| thread.join().expect("a reader does not panic");
-        Ran { status, stdout: Vec::new(), stderr: read(self.stderr) }
+        let stderr = self.stderr.take().map(read).unwrap_or_default();
+        Ran { status, stdout: Vec::new(), stderr }
+    }
+}
+
+/// A server ends with its test, however that ends.
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
