@@ -68,7 +68,13 @@ pub(crate) fn listed(view: &View) -> Json {
 pub(crate) fn sandbox_fields() -> Object {
     let limits = Object::new()
         .description("What it may use.")
-        .required("memory_bytes", schema::integer(0, "Memory of each interpreter."))
+        .required(
+            "memory_bytes",
+            schema::integer(
+                0,
+                "Memory of each interpreter; of a container, of all its programs and files together.",
+            ),
+        )
         .required("disk_bytes", schema::integer(0, "Bytes of all its files."))
         .required("files", schema::integer(0, "Files, folders and links."))
         .required("cpu_millis", schema::integer(0, "Thousandths of a core."))
