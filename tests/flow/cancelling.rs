@@ -228,3 +228,33 @@ fn mcp_05_a_client_that_does_not_read_is_waited_for_in_bounded_memory() {
     assert!(seen < 16_000, "{seen} calls were taken from a client that does not read");
     assert!(peak < 256 << 10, "{peak} KiB were held for a client that does not read");
 }
+
+/// P2: the protocol lets a client leave standard error unread, and what a snippet can have logged is without end.
+#[test]
+fn mcp_05_a_log_that_nobody_reads_holds_nobody_up() {
+    let mut command = binary::command(&["mcp"]);
+    command.env("DORMOUSE_LOG", "info");
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let (line, lines) = std::sync::mpsc::channel();
+    let output = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let read = BufReader::new(output).lines().map_while(Result::ok);
+        read.for_each(|text| drop(line.send(text)));
+    });
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "w", "version": "0"}});
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}))
+        .unwrap();
+    lines.recv_timeout(Duration::from_secs(60)).expect("a greeting");
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
+    // A line of the log for each, which together are several times what a pipe holds.
+    for id in 1..=2_000 {
+        let call = json!({"name": "sandbox_eval", "arguments": {"code": "1"}});
+        writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call}))
+            .unwrap();
+        lines.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| panic!("no answer to call {id}"));
+    }
+    drop(input);
+    assert_eq!(binary::wait(&mut child, Duration::from_secs(30)), Some(0));
+    reader.join().unwrap();
+}

@@ -168,6 +168,46 @@ fn lif_09_a_full_disk_is_cleared_by_removing_from_a_server_and_from_commands() {
     assert!(fs::metadata(disk.0.join("state/reserve")).unwrap().len() > 0, "room is set aside again");
 }
 
+/// What saving leaves free is enough for removing, whatever the disk's size: nothing but the folder itself fills it here.
+#[test]
+fn lif_09_a_disk_that_its_sandboxes_have_filled_is_cleared_by_removing() {
+    for size in [24, 40] {
+        let Some(disk) = Disk::mount(&format!("size={size}m")) else { return };
+        let mut wire = served(&disk.state());
+        for name in ["a", "b", "c"] {
+            wire.call(1, "sandbox_create", json!({"name": name}));
+        }
+        let (made, refused) = until_refused(|number| {
+            let name = ["a", "b", "c"][usize::try_from(number).unwrap() % 3];
+            let id = 10 + i64::try_from(number).unwrap() * 2;
+            let code = format!(
+                "import os\nwith open('/workspace/{number}', 'wb') as f: _ = f.write(os.urandom(700_000))"
+            );
+            let written = eval(&mut wire, id, name, &code);
+            if written["isError"] == true {
+                return written;
+            }
+            wire.call(id + 1, "sandbox_checkpoint", json!({"sandbox": name}))
+        });
+        assert!(made > 3 && ["state_unavailable", "quota_exceeded"].contains(&refused.as_str()), "{refused}");
+        wire.kill();
+        let state = disk.state();
+        let taken = || fs::metadata(disk.0.join("state/state.db")).unwrap().len();
+        let before = taken();
+        for name in ["a", "b"] {
+            let ran = binary::dormouse(&["sandbox", "rm", name, "--state-dir", &state], b"");
+            assert_eq!(ran.status, Some(0), "{size} MiB, {name}: {}", ran.complaint());
+        }
+        assert!(taken() < before * 2 / 3, "{} of {before}", taken());
+        let mut wire = served(&state);
+        let listed = eval(&mut wire, 1, "c", "import os\nlen(os.listdir('/workspace')) > 0");
+        assert_eq!(listed["structuredContent"]["result"]["value"], true, "{listed}");
+        let gone = wire.call(2, "sandbox_destroy", json!({"sandbox": "c"}));
+        assert_eq!(code(&gone), "none", "{gone}");
+        wire.end(Duration::from_secs(20));
+    }
+}
+
 #[test]
 fn lif_02_a_disk_without_inodes_refuses_by_name_and_recovers() {
     let Some(disk) = Disk::mount("size=40m,nr_inodes=40") else { return };

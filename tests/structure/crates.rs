@@ -72,6 +72,7 @@ const THEIRS: [(&str, &[&str]); 24] = [
     ("axum", &["dormouse-mcp", "dormouse-rest", "dormouse-tests"]),
     ("hyper", &["dormouse-rest"]),
     ("clap", &["dormouse-cli", "xtask", "dormouse-benches"]),
+    ("tracing-appender", &["dormouse-cli"]),
     ("tracing-subscriber", &["dormouse-cli"]),
     ("anyhow", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-benches"]),
 ];

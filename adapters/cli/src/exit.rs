@@ -14,7 +14,7 @@ use std::io::{self, Write as _};
 
 use dormouse::Error;
 
-use crate::print;
+use crate::{log, print};
 
 /// After a broken pipe: what a shell shows for a process that SIGPIPE ended.
 const PIPE: u8 = 141;
@@ -71,5 +71,6 @@ pub(crate) fn usage(error: &clap::Error) -> u8 {
 )]
 pub(crate) fn end(status: u8) -> ! {
     let _ = io::stdout().flush();
+    log::end();
     std::process::exit(i32::from(status))
 }

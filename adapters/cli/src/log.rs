@@ -1,12 +1,15 @@
 //! The log: standard error only, and quiet. Without `DORMOUSE_LOG` a command shows our own warnings as notes.
 
-use std::fmt::{Debug, Write as _};
+use std::fmt::{self, Debug};
+use std::io::{self, Write};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::set_global_default;
 use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 
 use crate::print;
@@ -16,6 +19,13 @@ const VARIABLE: &str = "DORMOUSE_LOG";
 
 /// What a server logs unless something else is said: what is wrong, and whether it is confined.
 const USUAL: &str = "warn,dormouse::wall=info";
+
+/// Lines that wait to be written at most.
+const WAITING: usize = 1_024;
+
+/// Where they wait, and who writes them. That one dropped, the rest has been written.
+static QUEUE: OnceLock<NonBlocking> = OnceLock::new();
+static WRITER: Mutex<Option<WorkerGuard>> = Mutex::new(None);
 
 /// For a command that ends: what `DORMOUSE_LOG` says, else warnings as notes. Costs nothing until there is one.
 pub(crate) fn start() {
@@ -37,9 +47,52 @@ pub(crate) fn full() {
     // Fails only when there is a subscriber already, which then serves.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(Stderr::now)
         .with_ansi(false)
         .try_init();
+}
+
+/// From now on a thread of its own writes the log, and nobody waits for who reads it, or does not: past [`WAITING`] lines
+/// further ones are dropped. Not before the second wall, which is made while there is one thread.
+pub(crate) fn detach() {
+    let builder = NonBlockingBuilder::default().buffered_lines_limit(WAITING).lossy(true);
+    let (queue, guard) = builder.finish(io::stderr());
+    if QUEUE.set(queue).is_ok() {
+        *WRITER.lock().unwrap_or_else(PoisonError::into_inner) = Some(guard);
+    }
+}
+
+/// Writes what waits to be written, for as long as a second.
+pub(crate) fn end() {
+    drop(WRITER.lock().unwrap_or_else(PoisonError::into_inner).take());
+}
+
+/// Standard error, by way of the queue once there is one.
+enum Stderr {
+    Direct(io::Stderr),
+    Queued(NonBlocking),
+}
+
+impl Stderr {
+    fn now() -> Self {
+        QUEUE.get().map_or_else(|| Self::Direct(io::stderr()), |queue| Self::Queued(queue.clone()))
+    }
+}
+
+impl Write for Stderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Direct(stream) => stream.write(bytes),
+            Self::Queued(queue) => queue.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Direct(stream) => stream.flush(),
+            Self::Queued(queue) => queue.flush(),
+        }
+    }
 }
 
 /// Shows warnings of our own rooms, one line each.
@@ -86,7 +139,10 @@ impl Visit for Note {
             self.message = format!("{value:?}");
         } else {
             let separator = if self.fields.is_empty() { "" } else { ", " };
-            let _ = write!(self.fields, "{separator}{}: {value:?}", field.name());
+            let _ = fmt::Write::write_fmt(
+                &mut self.fields,
+                format_args!("{separator}{}: {value:?}", field.name()),
+            );
         }
     }
 }

@@ -23,6 +23,11 @@ pub(crate) fn out(text: &str) -> io::Result<()> {
     stream.flush()
 }
 
+/// A text in which a guest had a part, with visible signs in the place of what steers a terminal (OUT-04).
+pub(crate) fn visible(text: &str) -> String {
+    escape::text(text)
+}
+
 /// Writes to standard error.
 pub(crate) fn err(text: &str) -> io::Result<()> {
     io::stderr().lock().write_all(text.as_bytes())

@@ -109,15 +109,24 @@ impl Database {
     pub(crate) fn clear<T>(&self, work: impl Fn(&Transaction<'_>) -> Answer<T>) -> Answer<T> {
         let full = match self.write(&work) {
             Err(fault) if fault.is_full() => fault,
-            done => return done,
+            done => {
+                self.keep_log_short();
+                return done;
+            }
         };
         tracing::debug!(?full, "removing from a full disk");
         // The log begins anew when all of it is in the database; that it cannot all be is seen at the next try.
-        let _ = self.work_off();
+        let _ = self.cut_log();
         match self.write(&work) {
             Err(fault) if fault.is_full() && self.reserve.give_up() => {
-                let _ = self.work_off();
-                self.write(&work)
+                // What was given up is for this; working off a long log first could take all of it.
+                match self.write(&work) {
+                    Err(fault) if fault.is_full() => {
+                        let _ = self.cut_log();
+                        self.write(&work)
+                    }
+                    done => done,
+                }
             }
             done => done,
         }
@@ -137,9 +146,20 @@ impl Database {
         Ok(cut?)
     }
 
-    /// Whether the disk has room for more than removing needs.
-    pub(crate) fn leaves_room(&self) -> bool {
-        self.reserve.leaves_room()
+    /// Whether so many packed bytes can be added, and brought from the log into the database after that. The log takes them
+    /// first, and is no shorter before all of it is in the database: without room for both nothing could be removed any more.
+    pub(crate) fn leaves_room(&self, bytes: usize) -> bool {
+        let log = std::fs::metadata(self.path.with_extension("db-wal")).map_or(0, |log| log.len());
+        self.reserve.leaves_room((bytes as u64).saturating_mul(2).saturating_add(log))
+    }
+
+    /// After an addition: where little is free, the log is worked off at once, so that it stays short.
+    pub(crate) fn keep_log_short(&self) {
+        if self.reserve.is_low()
+            && let Err(error) = self.cut_log()
+        {
+            tracing::debug!(?error, "the log stays as long as it is");
+        }
     }
 
     /// A save begins to write ahead.

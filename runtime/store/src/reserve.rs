@@ -10,6 +10,8 @@ use rustix::io::Errno;
 
 /// Bytes of the reserve: the log of one sandbox's removal and of one step of a sweep, several times.
 const MOST: u64 = 4 << 20;
+/// Where less is free, the log is kept short (64 MiB).
+const LOW: u64 = 64 << 20;
 /// Less is no help.
 const LEAST: u64 = 128 << 10;
 /// The reserve takes at most this part of what is free.
@@ -44,15 +46,23 @@ impl Reserve {
         done.inspect_err(|_| drop(fs::remove_file(&self.0)))
     }
 
-    /// Whether what adds to the folder may be written: the room is set aside, or twice as much is free. Once it was given up, it is for
-    /// those who remove.
-    pub(crate) fn leaves_room(&self) -> bool {
-        if fs::metadata(&self.0).is_ok_and(|found| found.len() > 0) {
-            return true;
-        }
-        let folder = self.0.parent().and_then(|folder| statvfs(folder).ok());
+    /// Whether so many bytes may be added to the folder: they are free, and what is set aside is left, or twice as much is free.
+    /// Once it was given up, it is for those who remove.
+    pub(crate) fn leaves_room(&self, bytes: u64) -> bool {
+        let set_aside = fs::metadata(&self.0).is_ok_and(|found| found.len() > 0);
+        let needed = if set_aside { bytes } else { bytes.max(2 * MOST) };
         // A disk that does not say what is free says so when it is written to.
-        folder.is_none_or(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= 2 * MOST)
+        self.free().is_none_or(|free| free >= needed)
+    }
+
+    /// Whether so little is free that the log is to be kept short.
+    pub(crate) fn is_low(&self) -> bool {
+        self.free().is_some_and(|free| free < LOW)
+    }
+
+    fn free(&self) -> Option<u64> {
+        let disk = self.0.parent().and_then(|folder| statvfs(folder).ok())?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     /// Gives the room up. False: there was none.
@@ -88,7 +98,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let reserve = Reserve(place.path().join("reserve"));
         assert!(!reserve.give_up());
-        assert!(reserve.leaves_room(), "there is much room here");
+        assert!(reserve.leaves_room(0) && !reserve.leaves_room(u64::MAX), "there is much room here");
         reserve.fill();
         let found = fs::metadata(&reserve.0).unwrap();
         assert!(found.len() >= LEAST && found.len() <= MOST);

@@ -35,12 +35,12 @@ pub(crate) fn with<T>(
     let Some(snapshot) = state else {
         return database.write(|transaction| work(transaction, None));
     };
-    if !database.leaves_room() {
-        return Err(Fault::full());
-    }
     let mut draft = Draft::new(database)?;
     for _ in 0..ROUNDS {
         let state = snapshot.save(&mut draft)?;
+        if !database.leaves_room(draft.bytes) {
+            return Err(Fault::full());
+        }
         let done = database.write(|transaction| {
             let missing = draft.missing(transaction)?;
             if !missing.is_empty() {
@@ -51,7 +51,10 @@ pub(crate) fn with<T>(
             Ok(Ok(work(transaction, Some(state))?))
         })?;
         match done {
-            Ok(answer) => return Ok(answer),
+            Ok(answer) => {
+                database.keep_log_short();
+                return Ok(answer);
+            }
             Err(missing) => draft.ask_again(&missing),
         }
     }
@@ -150,6 +153,9 @@ impl<'a> Draft<'a> {
     /// Writes ahead what waits, unless a sweep has taken what it may name.
     fn spill(&mut self) -> Answer<()> {
         let database = self.database;
+        if !database.leaves_room(self.bytes) {
+            return Err(Fault::full());
+        }
         self.ahead.get_or_insert_with(|| database.begin_ahead());
         let whole = self.database.write(|transaction| {
             let whole = self.missing(transaction)?.is_empty();
@@ -162,6 +168,7 @@ impl<'a> Draft<'a> {
             self.spills = false;
             return Ok(());
         }
+        database.keep_log_short();
         self.found.extend(self.waiting.drain().map(|(id, _)| id));
         self.asked.clear();
         self.order.clear();

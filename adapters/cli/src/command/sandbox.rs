@@ -184,7 +184,7 @@ pub(super) fn call(
             None => error.into(),
         });
     }
-    print::out(&answer::lines(&reply.structured, whole))?;
+    print::out(&print::visible(&answer::lines(&reply.structured, whole)))?;
     Ok(0)
 }
 

@@ -17,6 +17,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::args::PlaceArgs;
 use crate::descriptors;
 use crate::exit;
+use crate::log;
 use crate::settings::wall::Confined;
 use crate::settings::{self, Mcp};
 use crate::wall::{self, Confine, Wall};
@@ -48,6 +49,7 @@ impl Serving {
         let lasting = meant.state.is_some().then_some(&rules);
         descriptors::raise(&dormouse::Capacity::of(&meant.policy, lasting, 0, meant.ready));
         let wall = confine(place, &meant.confined, meant.state.as_deref())?;
+        log::detach();
         let mut builder =
             settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
         if let Some(folder) = &meant.state {

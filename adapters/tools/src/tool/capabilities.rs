@@ -117,18 +117,24 @@ fn limits(limits: &Limits) -> Json {
     })
 }
 
-/// How much there may be of what is kept, with the words of `--quota`; 0 means that there is no bound.
+/// How much there may be of what is kept, with the words of `--quota`; of bytes without a bound there is no field.
 fn quotas(quota: &Quota) -> Json {
-    let shown = |bytes: Option<u64>| bytes.unwrap_or(0);
-    json!({
+    let mut shown = json!({
         "sandboxes": quota.per_owner,
         "sandboxes_in_all": quota.in_all,
         "checkpoints": quota.checkpoints,
-        "saved_bytes": shown(quota.saved.of_owner),
-        "saved_bytes_in_all": shown(quota.saved.in_all),
-        "awake_bytes": shown(quota.awake.of_owner),
-        "awake_bytes_in_all": shown(quota.awake.in_all),
-    })
+    });
+    for (field, bytes) in [
+        ("saved_bytes", quota.saved.of_owner),
+        ("saved_bytes_in_all", quota.saved.in_all),
+        ("awake_bytes", quota.awake.of_owner),
+        ("awake_bytes_in_all", quota.awake.in_all),
+    ] {
+        if let Some(bytes) = bytes {
+            shown[field] = bytes.into();
+        }
+    }
+    shown
 }
 
 #[async_trait]
@@ -219,14 +225,14 @@ fn output() -> Json {
 
 fn quotas_schema() -> Json {
     Object::new()
-        .description("How much there may be of sandboxes that last; null where there are none. 0: no bound.")
+        .description("How much there may be of sandboxes that last; null where there are none. Bytes that are not named have no bound.")
         .required("sandboxes", schema::integer(0, "Sandboxes of one owner."))
         .required("sandboxes_in_all", schema::integer(0, "Sandboxes of all owners."))
         .required("checkpoints", schema::integer(0, "Checkpoints of one sandbox."))
-        .required("saved_bytes", schema::integer(0, "What the saved states of one owner may hold."))
-        .required("saved_bytes_in_all", schema::integer(0, "What all saved states may take of the disk."))
-        .required("awake_bytes", schema::integer(0, "Memory of one owner's sandboxes that are awake."))
-        .required("awake_bytes_in_all", schema::integer(0, "Memory of all sandboxes that are awake."))
+        .optional("saved_bytes", schema::integer(0, "What the saved states of one owner may hold."))
+        .optional("saved_bytes_in_all", schema::integer(0, "What all saved states may take of the disk."))
+        .optional("awake_bytes", schema::integer(0, "Memory of one owner's sandboxes that are awake."))
+        .optional("awake_bytes_in_all", schema::integer(0, "Memory of all sandboxes that are awake."))
         .or_null()
 }
 
