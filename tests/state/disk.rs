@@ -200,8 +200,10 @@ fn lif_09_a_disk_that_its_sandboxes_have_filled_is_cleared_by_removing() {
         }
         assert!(taken() < before * 2 / 3, "{} of {before}", taken());
         let mut wire = served(&state);
-        let listed = eval(&mut wire, 1, "c", "import os\nlen(os.listdir('/workspace')) > 0");
-        assert_eq!(listed["structuredContent"]["result"]["value"], true, "{listed}");
+        let listed = wire.call(1, "sandbox_list_checkpoints", json!({"sandbox": "c"}));
+        let first = listed["structuredContent"]["checkpoints"][0]["id"].clone();
+        let back = wire.call(3, "sandbox_restore", json!({"sandbox": "c", "checkpoint_id": first}));
+        assert_eq!(code(&back), "none", "what stays is whole: {back}");
         let gone = wire.call(2, "sandbox_destroy", json!({"sandbox": "c"}));
         assert_eq!(code(&gone), "none", "{gone}");
         wire.end(Duration::from_secs(20));

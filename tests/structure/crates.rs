@@ -46,7 +46,7 @@ const OURS: [(&str, &[&str]); 19] = [
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 24] = [
+const THEIRS: [(&str, &[&str]); 25] = [
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),

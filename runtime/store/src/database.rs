@@ -120,13 +120,16 @@ impl Database {
         match self.write(&work) {
             Err(fault) if fault.is_full() && self.reserve.give_up() => {
                 // What was given up is for this; working off a long log first could take all of it.
-                match self.write(&work) {
+                let done = match self.write(&work) {
                     Err(fault) if fault.is_full() => {
                         let _ = self.cut_log();
                         self.write(&work)
                     }
                     done => done,
-                }
+                };
+                // Before somebody else takes it.
+                self.reserve.refill();
+                done
             }
             done => done,
         }

@@ -14,7 +14,7 @@ const MOST: u64 = 4 << 20;
 const LOW: u64 = 64 << 20;
 /// Less is no help.
 const LEAST: u64 = 128 << 10;
-/// The reserve takes at most this part of what is free.
+/// The reserve takes at most this part of what is free, unless it is what was given up before.
 const PART: u64 = 8;
 /// Bytes that are written at once where the system cannot set room aside.
 const PIECE: usize = 64 << 10;
@@ -27,19 +27,28 @@ impl Reserve {
     /// Sets room aside, if there is none yet and enough is free. What keeps it from that is in the log: the folder can be used
     /// all the same.
     pub(crate) fn fill(&self) {
-        if let Err(error) = self.try_fill() {
+        self.fill_with(PART);
+    }
+
+    /// Sets aside again what is left of what was given up.
+    pub(crate) fn refill(&self) {
+        self.fill_with(1);
+    }
+
+    fn fill_with(&self, part: u64) {
+        if let Err(error) = self.try_fill(part) {
             tracing::debug!(%error, "no room is set aside for removing from a full disk");
         }
     }
 
-    fn try_fill(&self) -> io::Result<()> {
+    fn try_fill(&self, part: u64) -> io::Result<()> {
         if fs::metadata(&self.0).is_ok_and(|found| found.len() > 0) {
             return Ok(());
         }
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.0)?;
         let disk = fstatvfs(&file)?;
-        let bytes = MOST.min(disk.f_bavail.saturating_mul(disk.f_frsize) / PART);
+        let bytes = MOST.min(disk.f_bavail.saturating_mul(disk.f_frsize) / part);
         let done =
             if bytes < LEAST { Err(io::ErrorKind::StorageFull.into()) } else { take(&mut file, bytes) };
         // An empty one would look as if it were there.
