@@ -11,11 +11,13 @@ use rustix::fs::statvfs;
 /// # Errors
 /// What keeps the disk from answering.
 pub fn room(folder: &Path) -> io::Result<(u64, u64)> {
-    let taken = match fs::metadata(folder.join("state.db")) {
-        Ok(found) => found.len(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-        Err(error) => return Err(error),
+    let length = |file: &str| match fs::metadata(folder.join(file)) {
+        Ok(found) => Ok(found.len()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(error),
     };
+    // What is in the log will be in the database.
+    let taken = length("state.db")?.saturating_add(length("state.db-wal")?);
     let disk = statvfs(nearest(folder))?;
     Ok((taken, disk.f_bavail.saturating_mul(disk.f_frsize)))
 }
@@ -37,7 +39,8 @@ mod tests {
         assert_eq!(taken, 0);
         assert!(free > 0);
         fs::write(place.path().join("state.db"), [0; 100]).unwrap();
-        assert_eq!(room(place.path()).unwrap().0, 100);
+        fs::write(place.path().join("state.db-wal"), [0; 10]).unwrap();
+        assert_eq!(room(place.path()).unwrap().0, 110);
         assert_eq!(nearest(Path::new("nothing")), Path::new("."));
     }
 }

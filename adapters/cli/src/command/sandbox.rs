@@ -6,7 +6,7 @@ mod answer;
 mod exec;
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -217,9 +217,25 @@ fn inside(text: &str) -> Option<(&str, Result<GuestPath>)> {
     path.starts_with('/').then(|| (name, GuestPath::parse(path)))
 }
 
+/// Why a file of this machine is not copied.
+fn failed(path: &str, error: io::Error) -> Error {
+    let (code, why, hint) = match error.kind() {
+        io::ErrorKind::NotFound => {
+            (ErrorCode::NotFound, "there is no such file or folder", "look at the path")
+        }
+        io::ErrorKind::IsADirectory => {
+            (ErrorCode::ArgsInvalid, "it is a folder", "copy its files one by one")
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            (ErrorCode::PathDenied, "it cannot be reached by this user", "look at its permissions")
+        }
+        _ => return Error::internal(format!("`{path}` cannot be copied"), error),
+    };
+    Error::new(code, format!("`{path}`: {why}")).with_hint(hint).with_source(error)
+}
+
 fn copy(dormouse: &Dormouse, from: &str, to: &str) -> Result<()> {
     let (sandboxes, owner) = (dormouse.sandboxes()?, Owner::local());
-    let failed = |path: &str, error| Error::internal(format!("`{path}` cannot be copied"), error);
     match (inside(from), inside(to)) {
         (Some((name, path)), None) => {
             let (handle, path) = (Handle::IdOrName(name), path?);
