@@ -11,7 +11,7 @@
 //! | sandboxes in memory: leases, and the shell's and jobs' pipes | 8 for each |
 //! | the database, its log, its locks, artifacts, the event loop | 128 |
 //! | connections to models, indexes, repositories, engines and MCP servers | 256 |
-//! | what tools open below mounts and roots for one call | 4 for each of the 512 threads that may wait for a disk |
+//! | what tools open below mounts and roots for one call | 4 for each thread that may wait for a disk |
 //!
 //! Guests' open files are nearly all of it, and few guests have more than a handful. So less is no error: a guest that then opens
 //! one more file gets the language's own error. It is a warning when there are fewer than eight for each instance.
@@ -33,15 +33,15 @@ const OF_SANDBOX: u64 = 8;
 const OWN: u64 = 128;
 /// Connections to others.
 const OUTWARD: u64 = 256;
-/// Threads that may wait for a disk, and what a call holds on one of them.
-const BLOCKING: u64 = 512;
+/// What a call holds on a thread that waits for a disk.
 const OF_CALL: u64 = 4;
 
 /// What a server can hold when each instance has so many files open.
 fn held(capacity: &Capacity, files: u64) -> u64 {
     let (instances, awake) = (capacity.instances() as u64, capacity.awake as u64);
     let guests = instances * (files + FOLDERS) + awake * OF_SANDBOX;
-    MAX_CONNECTIONS as u64 + 1 + guests + OWN + OUTWARD + BLOCKING * OF_CALL
+    let calls = capacity.blocking_threads(MAX_CONNECTIONS) as u64 * OF_CALL;
+    MAX_CONNECTIONS as u64 + 1 + guests + OWN + OUTWARD + calls
 }
 
 /// Raises the soft limit as far as is of use, and says when what remains may be too little.
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn mem_04_what_a_server_can_hold_is_below_what_it_asks_for() {
         let capacity = Capacity::of(&Policy::default(), Some(&Rules::default()), 0, 0);
-        assert_eq!((held(&capacity, FILES), held(&capacity, FEW)), (39_601, 8_161));
+        assert_eq!((held(&capacity, FILES), held(&capacity, FEW)), (40_241, 8_801));
         assert!(held(&capacity, FILES) < MOST);
     }
 }

@@ -9,7 +9,8 @@
 //! | --- | --- |
 //! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`], [`program`] |
 //! | may it run | [`policy`], [`manager`] |
-//! | whose turn it is: places, and time at the processor | [`fair`], [`places`], [`turns`] |
+//! | whose turn it is: places, and time at the processor | [`fair`], [`places`], [`turns`]; of what adapters have, [`shares`] |
+//! | what of the host is never given: keys | [`keys`] |
 //! | a language model, and what it may cost | [`model`] |
 //! | packages for a sandbox | [`packages`] |
 //! | the names of other machines | [`resolve`] |

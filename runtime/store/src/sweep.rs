@@ -246,9 +246,10 @@ fn shrink(database: &Database, until: Until) -> Answer<bool> {
         thread::sleep(PAUSE);
     }
     // The file gets shorter when the log is worked off, as far as no reader needs it.
-    database.work_off()?;
     if whole {
-        database.cut_log()?;
+        database.cut_log()?
+    } else {
+        database.work_off()?
     }
     Ok(whole)
 }

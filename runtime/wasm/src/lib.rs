@@ -14,6 +14,7 @@
 //! | the way in | [`entry`]: the only one, with its deadline and its bounds |
 //! | what a command line starts | [`programs`] |
 //! | what came of it | [`stdio`], [`trap`] |
+//! | memory that goes back to the system | [`trim`] |
 //!
 //! A user's own program takes the same way through [`command`] instead of a guest, a preview1
 //! module by way of [`preview1`]. A kept instance is a [`Session`]; its state goes through the [`doors`] into a [`SavedInterpreter`] and back.
