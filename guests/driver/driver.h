@@ -6,15 +6,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A list of file names that grows by `driver_name`.
-typedef struct driver_names driver_names;
+// Implemented by each guest: what it does before its memory is saved, such as writing out what it has gathered for the
+// standard streams. Files stay open (descriptors.c).
+void driver_rest(void);
 
-// Implemented by each guest: closes every open file of the language and names it, so that no descriptor outlives
-// the instance. It may leave the interpreter's own standard streams open.
-void driver_close_files(driver_names *names);
+// Notes where each open descriptor is, and says its path.
+void driver_rest_descriptors(void (*each)(void *all, const char *path), void *all);
 
-// Adds a copy of a file's name.
-void driver_name(driver_names *names, const char *name, size_t length);
+// In a new instance with the memory of another: opens what was open, under the same numbers, before anything else is opened.
+void driver_open_again(void);
+
+// Forgets all descriptors: at the end of initialisation nothing is open.
+void driver_forget_descriptors(void);
+
+// Whether a descriptor could not be opened again.
+bool driver_is_lost(uint32_t number);
+
+// Whether a path is UTF-8 and so can be given to the host.
+bool driver_is_text(const char *path);
 
 // Drops what libc has cached of the world outside (environment variables and pre-opened folders); it is acquired
 // anew on next use.
@@ -22,7 +31,8 @@ void driver_forget_world(void);
 
 // Asked first in every call that may run a snippet's code: whether the instance goes on from a saved state, from which
 // others may go on as well. True once: what the interpreter has drawn for itself from the host's entropy is then to be
-// drawn anew, so that they do not draw the same random numbers. An instance that was saved and lives on keeps it.
+// drawn anew, so that they do not draw the same random numbers. An instance that was saved and lives on keeps it. The files
+// that were open are open again when it answers.
 bool driver_restored(void);
 
 // The last act of `wizer-initialize`: forgets the world and clears the unused part of the C stack, so that neither

@@ -35,21 +35,35 @@ __asm__(
 // The memory was saved, perhaps, and nothing has run since.
 static bool saved;
 
-struct driver_names {
+// Whether this instance has come to rest before, so that its memory is its own.
+static bool has_rested(void) {
+  uint32_t rested;
+  __asm__ volatile(
+      ".globaltype driver_rested, i32\n"
+      "global.get driver_rested\n"
+      "local.set %0"
+      : "=r"(rested));
+  return rested;
+}
+
+typedef struct {
   guest_string_t *list;
   size_t count, room;
-};
+} names;
 
-void driver_name(driver_names *names, const char *name, size_t length) {
-  if (names->count == names->room) {
-    size_t room = names->room ? names->room * 2 : 8;
-    guest_string_t *list = realloc(names->list, room * sizeof *list);
-    // Without memory the file is closed all the same, only unnamed.
+// Adds a copy of a name to `names`.
+static void add(void *to, const char *name) {
+  names *all = to;
+  if (all->count == all->room) {
+    size_t room = all->room ? all->room * 2 : 8;
+    guest_string_t *list = realloc(all->list, room * sizeof *list);
+    // Without memory the file is open all the same, only unnamed.
     if (!list) return;
-    names->list = list;
-    names->room = room;
+    all->list = list;
+    all->room = room;
   }
-  guest_string_t *slot = &names->list[names->count++];
+  guest_string_t *slot = &all->list[all->count++];
+  size_t length = strlen(name);
   slot->ptr = length ? malloc(length) : NULL;
   slot->len = slot->ptr ? length : 0;
   if (slot->ptr) memcpy(slot->ptr, name, length);
@@ -76,30 +90,30 @@ uint32_t exports_dormouse_sandbox_state_stack_pointer(void) {
 }
 
 void exports_dormouse_sandbox_state_quiesce(guest_list_string_t *ret) {
-  driver_names names = {0};
-  driver_close_files(&names);
-  driver_forget_world();
-  saved = true;
-  __asm__ volatile(
-      ".globaltype driver_rested, i32\n"
-      "i32.const 1\n"
-      "global.set driver_rested");
-  ret->ptr = names.list;
-  ret->len = names.count;
+  names open = {0};
+  // A memory that was restored, and in which nothing has run since, is at rest as it is: nothing is open yet.
+  if (!saved || has_rested()) {
+    driver_rest();
+    driver_rest_descriptors(add, &open);
+    driver_forget_world();
+    saved = true;
+    __asm__ volatile(
+        ".globaltype driver_rested, i32\n"
+        "i32.const 1\n"
+        "global.set driver_rested");
+  }
+  ret->ptr = open.list;
+  ret->len = open.count;
   // An empty list has no storage for the generated post-return to free.
-  if (!names.count) free(names.list);
+  if (!open.count) free(open.list);
 }
 
 bool driver_restored(void) {
   if (!saved) return false;
   saved = false;
-  uint32_t rested;
-  __asm__ volatile(
-      ".globaltype driver_rested, i32\n"
-      "global.get driver_rested\n"
-      "local.set %0"
-      : "=r"(rested));
-  return !rested;
+  if (has_rested()) return false;
+  driver_open_again();
+  return true;
 }
 
 void driver_forget_world(void) {
@@ -116,6 +130,7 @@ __attribute__((noinline)) static void clear_stack(void) {
 }
 
 void driver_end_initialisation(void) {
+  driver_forget_descriptors();
   driver_forget_world();
   // On the heap, because the first chdir may free it. chdir itself cannot serve: no folder is open at build time.
   char *directory = strdup(start_directory);

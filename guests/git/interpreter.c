@@ -48,8 +48,7 @@ void exports_dormouse_sandbox_interpreter_vars(exports_dormouse_sandbox_interpre
 
 void exports_dormouse_sandbox_interpreter_reset(void) {}
 
-// A command opens files for itself alone.
-void driver_close_files(driver_names *names) { (void)names; }
+void driver_rest(void) {}
 
 __attribute__((export_name("wizer-initialize"))) void initialise(void) {
   driver_fill_heap();

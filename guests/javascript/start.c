@@ -216,10 +216,7 @@ __attribute__((export_name("wizer-initialize"))) void initialize(void) {
   driver_end_initialisation();
 }
 
-void driver_close_files(driver_names *names) {
-  // Files are opened and closed within one call of `fs`; none stays open.
-  (void)names;
-}
+void driver_rest(void) {}
 
 void start_wake(void) {
   JS_UpdateStackTop(js.runtime);

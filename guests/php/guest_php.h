@@ -108,7 +108,7 @@ void seeds_install(void);
 // tool.c: what the host offers to a snippet.
 extern zend_module_entry tool_module;
 
-// world.c: environment, arguments, standard streams, open files.
+// world.c: environment, arguments, standard streams.
 void world_refresh(void);
 // Without arguments the program is the snippet, by its name.
 void world_name(const char *name);

@@ -1,8 +1,6 @@
 // The exported `interpreter` interface, and the part of `state` that only this interpreter knows.
 #include "python.h"
 
-#include <wasi/api.h>
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -129,31 +127,4 @@ void exports_dormouse_sandbox_interpreter_reset(void) {
   PyGC_Collect();
 }
 
-// Descriptors that the adapter to WASI 0.2 has at most.
-#define DESCRIPTORS 128
-
-// Whether anything is open but the standard streams and the folders that the instance was given.
-static bool has_open_files(void) {
-  for (__wasi_fd_t descriptor = 3; descriptor < DESCRIPTORS; descriptor++) {
-    __wasi_prestat_t folder;
-    __wasi_fdstat_t status;
-    if (__wasi_fd_prestat_get(descriptor, &folder) && !__wasi_fd_fdstat_get(descriptor, &status)) return true;
-  }
-  return false;
-}
-
-void driver_close_files(driver_names *names) {
-  streams_flush();
-  // Looking through all objects writes to nearly every page of the heap; most often there is nothing to find.
-  if (!has_open_files()) return;
-  PyObject *closed = PyObject_CallNoArgs(python.close_files);
-  PyErr_Clear();
-  for (Py_ssize_t i = 0; closed && i < PyList_GET_SIZE(closed); i++) {
-    Py_ssize_t length;
-    const char *name = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(closed, i), &length);
-    if (name) driver_name(names, name, (size_t)length);
-    else driver_name(names, "?", 1);
-    PyErr_Clear();
-  }
-  Py_XDECREF(closed);
-}
+void driver_rest(void) { streams_flush(); }

@@ -20,7 +20,7 @@ typedef struct {
   PyObject *encode_value;  // boot/_dormouse/values.py
   PyObject *encode_error;  // boot/_dormouse/errors.py
   PyObject *run_loop;      // boot/_dormouse/loop.py
-  PyObject *refresh, *open_streams, *close_files;  // boot/_dormouse/world.py
+  PyObject *refresh, *open_streams;  // boot/_dormouse/world.py
   PyObject *get, *set, *vars, *reset;              // boot/_dormouse/session.py
 } python_t;
 extern python_t python;

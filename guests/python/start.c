@@ -90,7 +90,6 @@ static void find_functions(void) {
       .run_loop = function("_dormouse.loop", "run"),
       .refresh = function("_dormouse.world", "refresh"),
       .open_streams = function("_dormouse.world", "open_streams"),
-      .close_files = function("_dormouse.world", "close_files"),
       .get = function("_dormouse.session", "get"),
       .set = function("_dormouse.session", "set"),
       .vars = function("_dormouse.session", "vars"),

@@ -116,9 +116,7 @@ static void clear_free_memory(void) {
   }
 }
 
-// The shell opens a file for the time of one operation.
-void driver_close_files(driver_names *names) {
-  (void)names;
+void driver_rest(void) {
   if (shell_freed() > ROOM) clear_free_memory();
 }
 

@@ -2,7 +2,7 @@
 
     python_sdk.py legacy|2026-07-28|auto COMMAND [ARGUMENT ...]
 
-Prints `ok STEP` or `not ok STEP: why` for each of twelve steps.
+Prints `ok STEP` or `not ok STEP: why` for each of thirteen steps.
 """
 
 import asyncio
@@ -136,6 +136,30 @@ async def capabilities(client):
     assert {"python", "javascript", "typescript"} <= ready, f"ready are {ready}"
 
 
+async def in_order(folder):
+    """Calls that are begun together, on a server that keeps sandboxes: each finds what the one before it has done."""
+    server = StdioServerParameters(command=SERVER[0], args=[*SERVER[1:], "--state-dir", str(folder)])
+    async with Client(stdio_client(server), mode=MODE) as client:
+
+        async def call(tool, **arguments):
+            told = await client.call_tool(tool, {"session_key": "k", **arguments})
+            expect(told.is_error, False, f"isError of {tool}")
+            return told.structured_content
+
+        for number in range(20):
+            told = await asyncio.gather(
+                call("sandbox_eval", code=f"x = {number}"),
+                call("sandbox_eval", code="x"),
+                call("sandbox_write", path="/workspace/f", content=str(number)),
+                call("sandbox_exec", command="cat f"),
+            )
+            expect((told[1]["result"]["value"], told[3]["stdout"]), (number, str(number)), "what was found")
+        await call("sandbox_eval", code="l = []")
+        await asyncio.gather(*(call("sandbox_eval", code=f"l.append({number})") for number in range(20)))
+        told = await call("sandbox_eval", code="l == list(range(20))")
+        expect(told["result"]["value"], True, "whether they came in order")
+
+
 async def drive(status):
     # A shell in between, since the SDK does not tell how its server ended.
     script = 'code="$1"; shift; "$@"; echo $? > "$code"'
@@ -152,7 +176,8 @@ async def drive(status):
     async def close():
         expect(status.read_text().strip() if status.exists() else None, "0", "the exit code")
 
-    return failed + await run("close", close())
+    failed += await run("close", close())
+    return failed + await run("in_order", in_order(status.parent / "state"))
 
 
 async def run(name, working):

@@ -3,7 +3,7 @@
 //     typescript_sdk.mjs sdk|legacy|2026-07-28|auto FOLDER COMMAND [ARGUMENT ...]
 //
 // `sdk` is @modelcontextprotocol/sdk, the others are modes of @modelcontextprotocol/client; FOLDER holds node_modules.
-// Prints `ok STEP` or `not ok STEP: why` for each of twelve steps.
+// Prints `ok STEP` or `not ok STEP: why` for each of thirteen steps.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -122,6 +122,33 @@ function evaluate(client, fields, options) {
   return client.call({ name: "sandbox_eval", arguments: fields }, options);
 }
 
+// Calls that are begun together, on a server that keeps sandboxes: each finds what the one before it has done.
+async function inOrder() {
+  const [command, ...args] = server;
+  const keeping = new StdioClientTransport({ command, args: [...args, "--state-dir", join(place, "state")] });
+  const client = connectTo(keeping);
+  await client.connect(keeping);
+  const call = async (name, fields) => {
+    const result = await client.call({ name, arguments: { session_key: "k", ...fields } });
+    assert.ok(!result.isError, result.content?.[0]?.text);
+    return result.structuredContent;
+  };
+  for (let number = 0; number < 20; number++) {
+    const told = await Promise.all([
+      call("sandbox_eval", { code: `x = ${number}` }),
+      call("sandbox_eval", { code: "x" }),
+      call("sandbox_write", { path: "/workspace/f", content: String(number) }),
+      call("sandbox_exec", { command: "cat f" }),
+    ]);
+    assert.deepEqual([told[1].result.value, told[3].stdout], [number, String(number)]);
+  }
+  await call("sandbox_eval", { code: "l = []" });
+  const appends = Array.from({ length: 20 }, (_, number) => call("sandbox_eval", { code: `l.append(${number})` }));
+  await Promise.all(appends);
+  assert.equal((await call("sandbox_eval", { code: "l == list(range(20))" })).result.value, true);
+  await client.close();
+}
+
 let failed = 0;
 
 async function run(name, step) {
@@ -151,5 +178,6 @@ await run("close", async () => {
   await sleep(10);
   assert.equal(readFileSync(status, "utf8").trim(), "0");
 });
+await run("in_order", inOrder);
 rmSync(place, { recursive: true });
 process.exitCode = failed ? 1 : 0;

@@ -2,6 +2,7 @@
 
 mod list;
 mod programs;
+mod signals;
 
 use std::time::Duration;
 

@@ -84,3 +84,41 @@ fn files_go_from_wasm_to_a_container_and_back() {
     }
     desk.close();
 }
+
+/// Started without the option that names images, a process has the files of a container, on wasm, and says so.
+#[test]
+fn con_06_a_forgotten_option_is_told_as_what_it_is() {
+    let Some(desk) = Desk::new("a forgotten option") else { return };
+    desk.container("box");
+    desk.exec("box", "echo text > f; chmod 600 f; ln -s /usr/bin/env tool");
+    desk.call("sandbox_stop", json!({"sandbox": "box"}));
+    let state = desk.folder.path().join("state");
+    let without = |fallback: bool| {
+        let rules = Rules { fallback, ..Rules::default() };
+        let builder = dormouse::Dormouse::builder().unwrap().allocation(dormouse::wasm::Allocation::OnDemand);
+        builder.state(&state).rules(rules).build().unwrap()
+    };
+    let (owner, handle) = (Owner::local(), Handle::IdOrName("box"));
+    let line = |text: &str| dormouse::sandboxes::CommandLine::new(text);
+    let strict = without(false);
+    let refused =
+        dormouse_tests::sandbox::wait(lasting::sandboxes(&strict).exec(&owner, &handle, line("cat f")));
+    let refused = refused.err().unwrap();
+    assert_eq!(refused.code(), dormouse::ErrorCode::ProviderUnavailable, "{refused}");
+    assert!(refused.hint().is_some_and(|hint| hint.contains("--docker-image")));
+    dormouse_tests::sandbox::wait(lasting::sandboxes(&strict).close()).unwrap();
+    let open = without(true);
+    let ran = dormouse_tests::sandbox::wait(lasting::sandboxes(&open).exec(&owner, &handle, line("cat f")));
+    let (_, ran) = ran.unwrap();
+    assert_eq!((ran.outcome.stdout.text.as_str(), ran.outcome.provider), ("text\n", "wasm"));
+    assert_eq!(ran.outcome.fallback_from, Some("docker"));
+    dormouse_tests::sandbox::wait(lasting::sandboxes(&open).close()).unwrap();
+    // With the option it is a container again, as it was.
+    let there = desk.exec("box", "stat -c %a f; readlink tool");
+    assert_eq!(
+        (&there["stdout"], &there["provider"]),
+        (&json!("600\n/usr/bin/env\n"), &json!("docker")),
+        "{there}"
+    );
+    desk.close();
+}

@@ -208,6 +208,15 @@ impl Door for Commands<'_> {
     }
 }
 
+/// An answer without the hint of its error, which is in the words of each door.
+fn hintless(answer: &Json) -> Json {
+    let mut answer = answer.clone();
+    if let Some(error) = answer.get_mut("error").and_then(Json::as_object_mut) {
+        error.shift_remove("hint");
+    }
+    answer
+}
+
 #[test]
 fn one_script_gives_the_same_answers_through_every_front_door() {
     let folder = tempfile::tempdir().unwrap();
@@ -231,7 +240,8 @@ fn one_script_gives_the_same_answers_through_every_front_door() {
         let found = play(door);
         for ((step, wanted), (_, found)) in wanted.iter().zip(&found) {
             if let Some(found) = found {
-                assert_eq!(Some(found), wanted.as_ref(), "{name}: {step}");
+                let wanted = wanted.as_ref().map(hintless);
+                assert_eq!(Some(hintless(found)), wanted, "{name}: {step}");
             }
         }
     }

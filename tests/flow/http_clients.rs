@@ -1,5 +1,6 @@
 //! Clients of the HTTP server that leave, dawdle or flood it, and the end of the server: MCP-05, MCP-06, LIF-05.
 
+use std::io::Read as _;
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
@@ -158,4 +159,29 @@ fn s2_25_files_go_in_and_come_out_as_they_are() {
     let out =
         server.send("GET", "/api/sandboxes/work/files/content?path=/workspace/../../etc/passwd", &[], b"");
     assert_eq!((out.status, out.code().as_str()), (400, "args_invalid"), "{}", out.json());
+}
+
+/// A reader gets one file or breaks off; never the beginning of one and the end of another.
+#[test]
+fn r_33_a_file_that_is_replaced_while_it_is_sent_breaks_the_download_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = served(&folder);
+    server.ask("POST", "/api/sandboxes", None, Some(&json!({"name": "work"})));
+    let (path, binary) = (
+        "/api/sandboxes/work/files/content?path=/workspace/f",
+        [("Content-Type", "application/octet-stream")],
+    );
+    // More than what lies in the sockets between them.
+    let (old, new) = (vec![1; 8 << 20], vec![2; 8 << 20]);
+    assert_eq!(server.send("PUT", path, &binary, &old).status, 200);
+    let mut reading = server.begin("GET", path, &[], b"");
+    let mut first = [0; 1024];
+    reading.read_exact(&mut first).unwrap();
+    assert_eq!(server.send("PUT", path, &binary, &new).status, 200);
+    let mut rest = Vec::new();
+    let _ = reading.read_to_end(&mut rest);
+    assert!(rest.len() < old.len(), "{} bytes", rest.len());
+    assert!(!rest.contains(&2), "the two are mixed");
+    let whole = server.send("GET", path, &[], b"");
+    assert!(whole.body == new);
 }

@@ -21,6 +21,7 @@ mod http_guard;
 mod listing;
 mod no_eval;
 mod odd_files;
+mod order;
 mod protocol_only;
 mod repl;
 mod resources;

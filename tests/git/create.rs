@@ -1,6 +1,7 @@
 //! A sandbox that begins with a repository (requirements S0-22, S4-03).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dormouse_git::Remotes;
 use dormouse_tests::{lasting, sandbox};
@@ -63,4 +64,47 @@ fn a_sandbox_begins_with_a_repository_or_is_not_there() {
         assert!(["args_invalid", "capability_unavailable"].contains(&code), "{arguments}: {}", refused.text);
         assert_eq!(lasting::count(&dormouse), 3, "{arguments}");
     }
+}
+
+/// a caller that gives up in the middle of a clone leaves no sandbox under the key, and the next call begins anew.
+#[test]
+fn mcp_05_a_clone_that_is_given_up_leaves_nothing_under_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let dormouse = lasting::open(&folder.path().join("state"));
+    // A server that takes connections and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    lasting::sandboxes(&dormouse).offer(Arc::new(Remotes::new(vec![allowed(&url, None)]).unwrap()));
+    let surface = Surface::new(dormouse.manager().clone())
+        .with_sandboxes(lasting::sandboxes(&dormouse).clone(), HostFolders::default())
+        .with_tools(Toolset::All)
+        .unwrap();
+    let call = |arguments: Json| {
+        let Json::Object(arguments) = arguments else { unreachable!("arguments are an object") };
+        surface.call("sandbox_create", arguments, CallContext::default())
+    };
+    let cloning = json!({"name": "half", "session_key": "k", "repo": format!("{url}/r.git")});
+    let there_come_to_be = |count: usize| {
+        sandbox::wait(async {
+            for _ in 0..3_000 {
+                if lasting::count(&dormouse) == count {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            panic!("there are {} sandboxes, not {count}", lasting::count(&dormouse));
+        });
+    };
+    sandbox::wait(async {
+        let mut making = Box::pin(call(cloning));
+        let given_up = tokio::time::timeout(Duration::from_secs(2), &mut making).await;
+        assert!(given_up.is_err(), "it did not wait for the server");
+        let there =
+            lasting::sandboxes(&dormouse).list(&dormouse::sandbox::Owner::local(), None, None, 9).unwrap();
+        assert_eq!((there.len(), there[0].status), (1, "provisioning"));
+    });
+    there_come_to_be(0);
+    let made = sandbox::wait(call(json!({"name": "half", "session_key": "k"}))).unwrap();
+    assert_eq!(made.structured["created"], true, "{}", made.text);
+    lasting::close(dormouse);
 }

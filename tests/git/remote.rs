@@ -234,10 +234,7 @@ fn git_06_a_server_that_trickles_for_one_owner_keeps_no_other_waiting() {
         sandbox::wait(run("bob", "b", format!("git clone -q {url} && cd r && git log --format=%s -1")));
     assert_eq!(cloned.stdout.text, "number 3\n", "{cloned:?}");
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
-    assert_eq!(
-        asked + server.seen().requests.iter().filter(|one| one.contains("trickle")).count(),
-        2,
-        "of one owner two at a time"
-    );
+    let trickling = asked + server.seen().requests.iter().filter(|one| one.contains("trickle")).count();
+    assert!(trickling <= 4, "of one owner half at a time, and not {trickling}");
     slow.into_iter().for_each(|call| call.abort());
 }

@@ -20,6 +20,25 @@ fn guest_at(bytes: &[u8]) -> usize {
     8 + 1 + usize::from(bytes[8]) + 1
 }
 
+/// The same, with the other guests as they are.
+pub(crate) fn another_build_among_others(language: &str) -> tempfile::TempDir {
+    let folder = another_build(language);
+    let own = Settings::default_cache().expect("a cache");
+    let guests = fs::read_dir(own.join("guests")).expect("guests have been built").flatten();
+    let others = guests.map(|entry| entry.file_name()).filter(|name| name.to_str() != Some(language));
+    let others = others.map(|name| std::path::Path::new("guests").join(name));
+    for part in others.chain([std::path::PathBuf::from("artifacts")]) {
+        let Ok(files) = fs::read_dir(own.join(&part)) else { continue };
+        fs::create_dir_all(folder.path().join(&part)).expect("a folder can be made");
+        for file in files.flatten().filter(|file| file.path().is_file()) {
+            let copy = folder.path().join(&part).join(file.file_name());
+            // Somebody else's draft may be gone again.
+            let _ = fs::copy(file.path(), copy);
+        }
+    }
+    folder
+}
+
 /// A cache in which the guest is another build: the same interpreter with a note at its end.
 pub(crate) fn another_build(language: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");

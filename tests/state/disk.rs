@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dormouse_tests::binary;
+use dormouse_tests::served::Served;
 use dormouse_tests::wire::Wire;
 use serde_json::{Value as Json, json};
 
@@ -214,9 +215,11 @@ fn lif_09_a_disk_that_its_sandboxes_have_filled_is_cleared_by_removing() {
 fn lif_02_a_disk_without_inodes_refuses_by_name_and_recovers() {
     let Some(disk) = Disk::mount("size=40m,nr_inodes=40") else { return };
     let mut wire = served(&disk.state());
-    wire.call(1, "sandbox_create", json!({"name": "box"}));
-    eval(&mut wire, 2, "box", "x = 1");
-    wire.call(3, "sandbox_stop", json!({"sandbox": "box"}));
+    for name in ["other", "box"] {
+        wire.call(1, "sandbox_create", json!({"name": name}));
+        eval(&mut wire, 2, name, "x = 1");
+        wire.call(3, "sandbox_stop", json!({"sandbox": name}));
+    }
     let mut fillers = 0;
     while fs::write(disk.0.join(format!("filler-{fillers}")), "").is_ok() {
         fillers += 1;
@@ -224,6 +227,9 @@ fn lif_02_a_disk_without_inodes_refuses_by_name_and_recovers() {
     // A sandbox that is called needs the name of its lock.
     let refused = eval(&mut wire, 4, "box", "x");
     assert_eq!(code(&refused), "state_unavailable", "{refused}");
+    // Removing is done with what is kept for it.
+    let gone = wire.call(7, "sandbox_destroy", json!({"sandbox": "other"}));
+    assert_ne!(gone["isError"], true, "{gone}");
     for number in 0..fillers {
         fs::remove_file(disk.0.join(format!("filler-{number}"))).unwrap();
     }
@@ -232,12 +238,13 @@ fn lif_02_a_disk_without_inodes_refuses_by_name_and_recovers() {
 }
 
 #[test]
-fn lif_02_a_folder_on_a_disk_that_is_read_only_is_refused_by_name() {
+fn lif_02_a_folder_on_a_disk_that_is_read_only_is_listed_and_copied_from_and_not_changed() {
     let Some(disk) = Disk::mount("size=8m") else { return };
     let state = disk.state();
     let run = |words: &[&str]| binary::dormouse(&[words, &["--state-dir", &state, "--json"]].concat(), b"");
     assert_eq!(run(&["sandbox", "create", "box"]).status, Some(0));
-    assert_eq!(run(&["sandbox", "eval", "box", "x = 1"]).status, Some(0));
+    let code = "x = 1\nopen('/workspace/f', 'w').write('kept')\nNone";
+    assert_eq!(run(&["sandbox", "eval", "box", code]).status, Some(0));
     let remount = |how: &str| {
         let place = disk.0.to_str().unwrap();
         let words = ["-o", how, place];
@@ -245,15 +252,70 @@ fn lif_02_a_folder_on_a_disk_that_is_read_only_is_refused_by_name() {
         assert_eq!(ran.status, Some(0), "{}", ran.complaint());
     };
     remount("remount,ro");
-    for words in [&["sandbox", "create", "other"][..], &["sandbox", "eval", "box", "x"], &["sandbox", "list"]]
-    {
+    for words in [
+        &["sandbox", "create", "other"][..],
+        &["sandbox", "eval", "box", "x"],
+        &["sandbox", "rm", "box"],
+        &["sandbox", "stop", "box"],
+        &["sandbox", "sweep"],
+    ] {
         let ran = run(words);
         let told = format!("{}{}", ran.text(), ran.complaint());
         assert!(ran.status == Some(1) && told.contains("state_unavailable"), "{words:?}: {told}");
+        assert!(told.contains("the state folder is read-only"), "{words:?}: {told}");
     }
+    let listed = run(&["sandbox", "list"]);
+    assert!(listed.status == Some(0) && listed.text().contains("\"box\""), "{}", listed.complaint());
+    assert!(run(&["sandbox", "files", "box"]).text().contains("\"f\""));
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("f");
+    let copied = run(&["sandbox", "cp", "box:/workspace/f", copy.to_str().unwrap()]);
+    assert_eq!(copied.status, Some(0), "{}", copied.complaint());
+    assert_eq!(fs::read_to_string(copy).unwrap(), "kept");
+    let checked = run(&["state", "check"]);
+    assert_eq!(checked.status, Some(0), "{}{}", checked.text(), checked.complaint());
     remount("remount,rw");
     let ran = run(&["sandbox", "eval", "box", "x"]);
     assert!(ran.text().contains("\"value\":1"), "{}{}", ran.text(), ran.complaint());
+}
+
+/// whoever calls is told, whoever watches the server, and whoever waits for its end.
+#[test]
+fn lif_02_what_cannot_be_saved_is_told_by_the_call_the_health_and_the_exit_status() {
+    let Some(disk) = Disk::mount("size=24m") else { return };
+    let server = Served::start(&["--state-dir", &disk.state(), "--tools", "all"]);
+    let health = || server.ask("GET", "/health", None, None).json();
+    assert_eq!(health()["status"], "ok");
+    let made = server.ask("POST", "/api/sandboxes", None, Some(&json!({"name": "box"})));
+    assert!(made.json()["id"].is_string(), "{}", made.json());
+    {
+        use std::io::Write as _;
+        let mut filler = fs::File::create(disk.0.join("filler")).unwrap();
+        for piece in [1 << 20, 4096] {
+            while filler.write_all(&vec![1; piece]).is_ok() {}
+        }
+    }
+    // The first one already, which fills nothing itself.
+    let code = json!({"sandbox": "box", "code": "import os\nx = os.urandom(3_000_000)\nlen(x)"});
+    let told = server.mcp(None, "sandbox_eval", &code).json();
+    let answer = &told["result"]["structuredContent"];
+    assert_eq!((&answer["ok"], &answer["result"]["value"]), (&json!(true), &json!(3_000_000)), "{told}");
+    assert_eq!(answer["unsaved"]["code"], "state_unavailable", "{told}");
+    let message = answer["unsaved"]["message"].as_str().unwrap();
+    assert!(message.contains("the disk is full"), "{message}");
+    for (tool, arguments) in [
+        ("sandbox_exec", json!({"sandbox": "box", "command": "echo 1 > /workspace/a"})),
+        ("sandbox_write", json!({"sandbox": "box", "path": "/workspace/b", "content": "2"})),
+    ] {
+        let told = server.mcp(None, tool, &arguments).json();
+        assert_eq!(told["result"]["structuredContent"]["unsaved"]["code"], "state_unavailable", "{told}");
+    }
+    let degraded = health();
+    assert_eq!(degraded["status"], "degraded", "{degraded}");
+    assert!(!degraded.to_string().contains(disk.0.to_str().unwrap()), "it tells no path: {degraded}");
+    let ran = server.end();
+    assert_eq!(ran.status, Some(1), "{}", ran.complaint());
+    assert!(ran.complaint().contains("the disk is full"), "{}", ran.complaint());
 }
 
 /// Each sandbox that is not saved yet holds a lock, which takes a descriptor.
@@ -298,4 +360,29 @@ fn lif_02_a_server_without_descriptors_refuses_by_name_and_recovers() {
     wire.end(Duration::from_secs(30));
     let shown = binary::dormouse(&["sandbox", "eval", &name(59), "x", "--state-dir", state, "--json"], b"");
     assert!(shown.text().contains("\"value\":59"), "{}", shown.text());
+}
+
+/// Who follows the hint of `unsaved` is helped at once, not with the next sweep in half a minute.
+#[test]
+fn lif_09_what_is_removed_from_a_full_disk_makes_room_at_once() {
+    let Some(disk) = Disk::mount("size=40m") else { return };
+    let mut wire = served(&disk.state());
+    for name in ["large", "box"] {
+        wire.call(1, "sandbox_create", json!({"name": name}));
+    }
+    let fill = "import os\nopen('/workspace/f', 'wb').write(os.urandom(9_000_000))";
+    eval(&mut wire, 2, "large", fill);
+    wire.call(3, "sandbox_stop", json!({"sandbox": "large"}));
+    let mut filler = fs::File::create(disk.0.join("filler")).unwrap();
+    while std::io::Write::write_all(&mut filler, &[0; 4096]).is_ok() {}
+    let unsaved = eval(&mut wire, 4, "box", "x = 1");
+    assert_eq!(unsaved["structuredContent"]["unsaved"]["code"], "state_unavailable", "{unsaved}");
+    let gone = wire.call(5, "sandbox_destroy", json!({"sandbox": "large"}));
+    assert_ne!(gone["isError"], true, "{gone}");
+    let begun = Instant::now();
+    while !eval(&mut wire, 6, "box", "x")["structuredContent"]["unsaved"].is_null() {
+        assert!(begun.elapsed() < Duration::from_secs(15), "it is not saved");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    wire.end(Duration::from_secs(20));
 }

@@ -144,15 +144,15 @@ fn a_run_that_is_stopped_leaves_the_interpreter_as_it_was_before() {
         assert_eq!(stopped.recovery, Some(Recovery::BeforeRun), "{language}");
         assert_eq!(shown(&kept, language, ask), 1, "{language}: as before the run");
     }
-    // With a file open the state cannot be taken: the one before counts, and that is said.
+    // An open file changes nothing of that.
     let kept = named(&dormouse, "open");
     assert!(run(&kept, PYTHON, "x = 1").is_ok());
     assert!(run(&kept, PYTHON, "x = 2; f = open('/workspace/f', 'w'); f.write('a')").is_ok());
     assert_eq!(shown(&kept, PYTHON, "f.write('b')"), 1, "an open file stays open from call to call");
     let mut request = dormouse::EvalRequest::new(dormouse::Language::python(), "while True: pass");
     request.limits.wall = std::time::Duration::from_millis(100);
-    assert_eq!(sandbox::wait(kept.run(request)).unwrap().recovery, Some(Recovery::Earlier));
-    assert_eq!(shown(&kept, PYTHON, "x"), 1);
+    assert_eq!(sandbox::wait(kept.run(request)).unwrap().recovery, Some(Recovery::BeforeRun));
+    assert_eq!(shown(&kept, PYTHON, "x"), 2);
 }
 
 #[test]
@@ -189,4 +189,18 @@ fn what_is_destroyed_is_gone_with_its_checkpoints_and_its_room() {
     let again = named(&dormouse, "short");
     assert_ne!(again.id(), kept.id());
     assert!(!run(&again, PYTHON, "x").is_ok(), "nothing of the old one");
+}
+
+#[test]
+fn the_variables_of_a_language_that_there_is_not_are_an_error_and_no_empty_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let dormouse = open(folder.path());
+    named(&dormouse, "a");
+    let sandboxes = dormouse.sandboxes().unwrap();
+    let variables = |language: &str| {
+        let language = dormouse::Language::parse(language).unwrap();
+        sandbox::wait(sandboxes.variables(&Owner::local(), &Handle::IdOrName("a"), language))
+    };
+    assert_eq!(variables("cobol").unwrap_err().code(), ErrorCode::UnknownLanguage);
+    assert!(variables(PHP).unwrap().0.is_empty(), "one that was never used has none");
 }

@@ -7,8 +7,10 @@
 //! | sandboxes that last | [`kept`], [`stopped`] |
 //! | the seeds' runs from end to end | [`runs`] |
 //! | callers that give up | [`cancelled`] |
-//! | processes that are killed, and two at once | [`kills`], [`shared`] |
-//! | disks that are full, state that was changed | [`disk`], [`altered`] |
+//! | processes that are killed, and two at once | [`kills`], [`unpaused`], [`shared`] |
+//! | files that are open | [`open`] |
+//! | disks that are full, state that was changed | [`disk`], [`altered`], [`mended`] |
+//! | other builds of guests, what was lost, clocks that go on | [`upgraded`], [`lost`], [`clocks`] |
 //! | room that is bounded and comes back | [`room`] |
 
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
@@ -16,17 +18,23 @@
 
 mod altered;
 mod cancelled;
+mod clocks;
 mod damaged;
 mod disk;
 mod elsewhere;
 mod kept;
 mod kills;
+mod lost;
+mod mended;
+mod open;
 mod php;
 mod randomness;
 mod room;
 mod runs;
 mod shared;
 mod stopped;
+mod unpaused;
+mod upgraded;
 
 use dormouse::wasm::{SavedInterpreter, Session, Settings, WasmProvider};
 use dormouse::{EvalRequest, Language, Outcome, Result};

@@ -123,6 +123,10 @@ impl Clock for Hands {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.load(Ordering::SeqCst))
     }
+
+    fn uptime(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::SeqCst))
+    }
 }
 
 /// S2-03 to S2-09: idle, stopped, files kept, resumed, retention, destroyed with all that it held.
@@ -164,6 +168,8 @@ fn s2_04_a_life_by_the_clock_ends_with_its_room_given_back() {
     assert_eq!(phase("box"), Some(Phase::Stopped));
     assert_eq!(lasting::sweep(&dormouse).1, 0);
     pass(2 * day);
+    assert_eq!(phase("box"), Some(Phase::Stopped), "it is marked first");
+    pass(61 * minute);
     assert_eq!(phase("box"), None);
     lasting::sweep(&dormouse);
     drop(kept);

@@ -71,7 +71,7 @@ const THEIRS: [(&str, &[&str]); 25] = [
     ("rmcp", &["dormouse-mcp"]),
     ("axum", &["dormouse-mcp", "dormouse-rest", "dormouse-tests"]),
     ("hyper", &["dormouse-rest"]),
-    ("clap", &["dormouse-cli", "xtask", "dormouse-benches"]),
+    ("clap", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-benches"]),
     ("tracing-appender", &["dormouse-cli"]),
     ("tracing-subscriber", &["dormouse-cli"]),
     ("anyhow", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-benches"]),

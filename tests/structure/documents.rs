@@ -68,14 +68,14 @@ fn the_commands_of_the_documents_exist_with_their_options() {
             let (program, words) =
                 if words[0] == "cargo" { (&xtask, &words[2..]) } else { (&dormouse, &words[1..]) };
             let Some(verb) = words.first().filter(|word| !word.starts_with('-')) else { continue };
-            // The benchmark has options of its own.
+            // The benchmark and the torture have options of their own.
             let mut text = help(program, &[verb]);
             if let Some(below) = words.get(1).filter(|_| text.contains("\nCommands:")) {
                 text = help(program, &[verb, below]);
             }
             let options =
                 words.iter().take_while(|word| **word != "--").filter(|word| word.starts_with("--"));
-            for option in options.filter(|_| *verb != "bench") {
+            for option in options.filter(|_| !["bench", "torture"].contains(verb)) {
                 let option = option.split('=').next().unwrap_or_default();
                 assert!(text.contains(option), "{}: `{command}`: no {option}", name(&file));
             }

@@ -11,19 +11,15 @@ const KEPT: [&str; 6] = ["HOME", "PATH", "TMPDIR", "DORMOUSE_CACHE_DIR", "XDG_CA
 /// How long any one process may take: longer than every limit that a test sets.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Where the binary lies: beside the folder of the test programs.
+/// Where the binary lies: beside this program, or beside the folder of the test programs.
 ///
 /// # Panics
 /// When it has not been built.
 pub fn path() -> PathBuf {
     let own = std::env::current_exe().expect("a test knows its own file");
-    let folder = own.ancestors().nth(2).unwrap_or(Path::new("."));
-    let path = folder.join("dormouse");
-    assert!(
-        path.exists(),
-        "`dormouse` has not been built: run `cargo build --release --workspace --bins` first"
-    );
-    path
+    let found =
+        own.ancestors().skip(1).take(2).map(|folder| folder.join("dormouse")).find(|path| path.is_file());
+    found.expect("`dormouse` has not been built: run `cargo build --release --workspace --bins` first")
 }
 
 /// What a process came to.

@@ -45,6 +45,13 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Kill a server again and again while it is called, fill its disk, set its clock; then hold what is there to what it
+    /// answered. Arguments go to the program (try --help)
+    Torture {
+        /// Arguments of the program
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Check licences, minimum versions and names that must not be committed
     Check,
 }
@@ -60,6 +67,10 @@ fn main() -> ExitCode {
         }),
         Chore::Engine(arguments) => engine::run(&arguments),
         Chore::Bench { arguments } => process::bench(&arguments).map(drop),
+        Chore::Torture { arguments } => process::torture(&arguments).and_then(|(_, ok)| match ok {
+            true => Ok(()),
+            false => Err(anyhow::anyhow!("a promise was broken")),
+        }),
         Chore::Check => check::run().and_then(|totals| match totals.failed {
             0 => Ok(()),
             count => Err(anyhow::anyhow!("{count} checks failed")),

@@ -46,12 +46,14 @@ pub(crate) enum Phase {
     McpConformance,
     /// Packages of three registries, used inside a project
     Packages,
+    /// Five minutes of torture: servers that are killed, full disks, clocks that are set
+    Torture,
     /// A short run of the benchmarks, so that they do not rot
     Bench,
 }
 
 /// What runs when no phase is named: all of them; the abuse cases are among the Rust tests.
-const DEFAULT: [Phase; 16] = [
+const DEFAULT: [Phase; 17] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
@@ -67,6 +69,7 @@ const DEFAULT: [Phase; 16] = [
     Phase::Test262,
     Phase::Phpt,
     Phase::Shell,
+    Phase::Torture,
     Phase::Bench,
 ];
 
@@ -174,6 +177,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
         Phase::Inspector => suite("inspector"),
         Phase::McpConformance => suite("mcp-conformance"),
         Phase::Packages => suite("packages"),
+        Phase::Torture => process::torture(&[]),
         Phase::Bench => {
             let smoke = ["--rounds", "2", "--no-peers"].map(String::from);
             single(process::bench(&smoke))

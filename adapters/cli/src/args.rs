@@ -8,6 +8,7 @@ mod packages;
 mod quota;
 mod sandbox;
 mod scenario;
+mod state;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -25,6 +26,7 @@ pub(crate) use self::packages::PackageArgs;
 pub(crate) use self::quota::QuotaArgs;
 pub(crate) use self::sandbox::{ExecArgs, GivenArgs, SandboxCommand, SkillArgs, StateArgs};
 pub(crate) use self::scenario::{ScenarioArgs, ScenarioCommand, ScenarioFile};
+pub(crate) use self::state::StateCommand;
 
 /// `0.1.0 (engine, contract)`.
 fn version() -> &'static str {
@@ -133,6 +135,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: SandboxCommand,
     },
+    /// Look after the folder in which sandboxes are kept
+    State {
+        #[command(subcommand)]
+        command: StateCommand,
+    },
     /// Type code line by line; variables stay
     #[command(after_help = REPL_EXAMPLES)]
     Repl(ReplArgs),
@@ -229,6 +236,8 @@ pub(crate) struct ReplArgs {
     /// Folder in which sandboxes are kept [default: ~/.local/share/dormouse]
     #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) docker: DockerArgs,
 }
 
 #[derive(Args, Debug)]

@@ -12,6 +12,7 @@ mod sandbox;
 mod scenario;
 mod serve;
 mod serving;
+mod state;
 
 use crate::args::{Arguments, Command};
 use crate::{broker, exit, log};
@@ -25,6 +26,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
     let done = match command {
         Command::Eval(arguments) => eval::run(&place, arguments),
         Command::Sandbox { state, command } => sandbox::run(&place, &state, command),
+        Command::State { command } => state::run(&place, command),
         Command::Repl(arguments) => repl::run(&place, arguments),
         Command::Run(arguments) => run::run(&place, arguments),
         Command::Mcp(arguments) => mcp::run(&place, &arguments),

@@ -6,6 +6,7 @@
 //! | 1 | an exception, or a failure of Dormouse |
 //! | 2 | wrong usage |
 //! | 124 | the time limit ended the run |
+//! | 129, 130, 143 | SIGHUP, SIGINT (Ctrl-C) or SIGTERM came; what had changed was saved |
 //! | 137 | another limit ended the run |
 //! | 141 | the reader of our output went away |
 //! | other | the exit status that the run chose |

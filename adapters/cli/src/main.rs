@@ -9,7 +9,8 @@
 //! | what is done for them beyond it | [`broker`] |
 //! | open files and connections of servers | [`descriptors`] |
 //! | the record of runs without guards | [`audit`] |
-//! | what the reader sees | [`print`](mod@print) |
+//! | what the reader sees; hints in the words of commands | [`print`](mod@print), [`words`] |
+//! | what asks a command to end | [`signals`] |
 //! | the exit status | [`exit`] |
 //! | what goes wrong beside it | [`log`] |
 
@@ -22,13 +23,15 @@ mod exit;
 mod log;
 mod print;
 mod settings;
+mod signals;
 mod wall;
+mod words;
 
 use clap::Parser as _;
 
 fn main() {
     let status = match args::Arguments::try_parse() {
-        Ok(arguments) => command::run(arguments),
+        Ok(arguments) => signals::status(command::run(arguments)),
         Err(error) => exit::usage(&error),
     };
     exit::end(status)

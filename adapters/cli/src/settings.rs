@@ -258,6 +258,9 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     if let Some(most) = capacity.awake_max {
         rules.awake = usize::from(most);
     }
+    if let Some(seconds) = capacity.closing {
+        rules.closing = std::time::Duration::from_secs(seconds.into());
+    }
     let docker_roots = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     Ok(Mcp {
         mounts: given::offered(&grants),

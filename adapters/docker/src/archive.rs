@@ -1,16 +1,18 @@
 //! Files as a whole: a tree into a container, and out of it again, as tar.
 //!
-//! A tree knows no permissions. A file that begins as a script or as a program does is executable in the container; all
-//! belong to the sandbox's user. On the way back, what a tree cannot hold is left out and counted: sockets and devices, names
-//! that are not UTF-8, and links to absolute paths outside the sandbox's own folders.
+//! A tree knows no permissions, FIFOs and absolute links: they are its [`Extras`]. Where a tree has none, or a file is newer than
+//! they are, what begins as a script or as a program does is executable in the container. All belongs to the sandbox's user.
+//! On the way back, what cannot be kept is left out and noted: names that are not UTF-8. What lies on other file systems is
+//! neither put there nor taken. Owns: moving all of it. Does not own: moving what has changed alone ([`crate::saving`]).
 
 use std::io::{self, Read, Write};
 use std::path::{Component, Path};
+use std::sync::Arc;
 
 use bollard::query_parameters::{DownloadFromContainerOptionsBuilder, UploadToContainerOptionsBuilder};
 use bytes::Bytes;
 use dormouse_core::{Access, Error, ErrorCode, GuestPath, Result};
-use dormouse_files::{Files, Kind, Listed, NewTime, Tree};
+use dormouse_files::{Extras, Files, Kind, Listed, NewTime, Tree};
 use futures::{StreamExt as _, TryStreamExt as _};
 use tar::{Archive, Builder, EntryType, Header};
 use tokio::sync::mpsc;
@@ -19,7 +21,9 @@ use tokio_util::io::{StreamReader, SyncIoBridge};
 use tokio_util::sync::CancellationToken;
 
 use crate::container::{TMP, WORKSPACE};
+use crate::dress::{Dress, Late};
 use crate::engine::{slow, wrong};
+use crate::listing::is_below;
 use crate::room::Room;
 
 /// The folders that are moved.
@@ -34,24 +38,29 @@ const NAMES: usize = 4_000_000;
 /// The sandbox's user and group.
 const USER: u64 = 65_534;
 
-/// Puts the files of a tree into a container.
+/// Puts the files of a tree into a container. `without` are the places of other file systems.
 ///
 /// # Errors
 /// `limit_disk` when they do not fit; `provider_unavailable`.
-pub(crate) async fn upload(room: &Room, tree: &Tree) -> Result<()> {
+pub(crate) async fn upload(room: &Room, tree: &Tree, without: &[String]) -> Result<()> {
+    let files = Files::new(tree.clone());
+    let mut late = Late::default();
     for folder in MOVED {
-        let files = Files::new(tree.clone());
+        let dress = Arc::new(Dress { folder, extras: Extras::of(tree) });
         let path = GuestPath::parse(folder)?;
-        let listed = match files.list(&path, DEEP, NAMES) {
+        let mut listed = match files.list(&path, DEEP, NAMES) {
             Ok(listed) => listed.entries,
-            Err(error) if error.code() == ErrorCode::NotFound => continue,
+            Err(error) if error.code() == ErrorCode::NotFound => Vec::new(),
             Err(error) => return Err(error),
         };
-        if !listed.is_empty() {
-            send(room, folder, move |out| write_tar(&files, folder, listed, out)).await?;
+        listed.retain(|one| !is_below(&dress.full(&one.path), without));
+        let links = dress.sort_links(&mut listed, &mut late);
+        if !(listed.is_empty() && links.is_empty()) {
+            let files = files.clone();
+            send(room, folder, move |out| write_tar(&files, &dress, listed, links, out)).await?;
         }
     }
-    Ok(())
+    late.make(room).await
 }
 
 /// Sends what `write` writes as an archive into a folder.
@@ -104,20 +113,24 @@ impl Write for Pieces<'_> {
     }
 }
 
-/// Writes what lies below a folder as an archive.
-fn write_tar(files: &Files, folder: &str, listed: Vec<Listed>, out: &mut dyn Write) -> io::Result<()> {
+/// Writes what lies below a folder as an archive, and links besides, by their paths below it.
+fn write_tar(
+    files: &Files,
+    dress: &Dress,
+    listed: Vec<Listed>,
+    links: Vec<(String, String)>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let folder = dress.folder;
     let mut archive = Builder::new(out);
     let mut names = std::collections::HashMap::new();
     for Listed { path, stat, target } in listed {
-        let mut header = Header::new_gnu();
-        header.set_uid(USER);
-        header.set_gid(USER);
+        let mut header = header();
         header.set_mtime(stat.times.modified / 1_000_000_000);
-        header.set_size(0);
-        header.set_mode(0o755);
         match stat.kind {
             Kind::Folder => {
                 header.set_entry_type(EntryType::Directory);
+                header.set_mode(dress.mode(&path, &stat).unwrap_or(0o755));
                 archive.append_data(&mut header, &path, io::empty())?;
             }
             Kind::Link => {
@@ -133,17 +146,34 @@ fn write_tar(files: &Files, folder: &str, listed: Vec<Listed>, out: &mut dyn Wri
                     continue;
                 }
                 let full = GuestPath::parse(&format!("{folder}/{path}")).map_err(io::Error::other)?;
-                let begin = files.read(&full, 0, 4).map_err(io::Error::other)?;
                 header.set_entry_type(EntryType::Regular);
                 header.set_size(stat.size);
-                header.set_mode(if is_program(&begin) { 0o755 } else { 0o644 });
+                header.set_mode(match dress.mode(&path, &stat) {
+                    Some(mode) => mode,
+                    None if is_program(&files.read(&full, 0, 4).map_err(io::Error::other)?) => 0o755,
+                    None => 0o644,
+                });
                 let content = Content { files, path: full, at: 0, piece: Vec::new(), taken: 0 };
                 archive.append_data(&mut header, &path, content.take(stat.size))?;
                 names.insert(stat.inode, path);
             }
         }
     }
+    for (path, target) in links {
+        let mut header = header();
+        header.set_entry_type(EntryType::Symlink);
+        archive.append_link(&mut header, &path, target)?;
+    }
     archive.finish()
+}
+
+fn header() -> Header {
+    let mut header = Header::new_gnu();
+    header.set_uid(USER);
+    header.set_gid(USER);
+    header.set_size(0);
+    header.set_mode(0o755);
+    header
 }
 
 /// Whether a file begins as a script or as a program of Linux.
@@ -175,24 +205,27 @@ impl Read for Content<'_> {
     }
 }
 
-/// Takes the files out of a container, in the place of those that `base` has in the same folders.
+/// Takes the files out of a container, in the place of those that `base` has in the same folders: all of them, whatever has
+/// changed.
 ///
 /// # Errors
 /// `limit_disk` when they are more than the quota of `base` allows, holes counted; `provider_unavailable`.
-pub(crate) async fn download(room: &Room, base: &Tree) -> Result<Tree> {
+pub(crate) async fn download(room: &Room, base: &Tree, without: &[String]) -> Result<(Tree, Extras)> {
     let files = Files::new(base.clone());
+    let mut found = Found::default();
     for folder in MOVED {
         let path = GuestPath::parse(folder)?;
         match files.remove(&path, true) {
             Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
             _ => files.make_folder(&path)?,
         }
-        receive(room, folder, files.clone()).await?;
+        found.without = without.to_vec();
+        found = receive(room, folder, files.clone(), found).await?;
     }
-    Ok(files.snapshot())
+    Ok((files.snapshot(), found.end()))
 }
 
-async fn receive(room: &Room, folder: &'static str, files: Files) -> Result<()> {
+async fn receive(room: &Room, folder: &'static str, files: Files, found: Found) -> Result<Found> {
     let within = room.inner.settings.transfer_within;
     let docker = room.inner.engine.docker().await?.clone().with_timeout(within);
     let options = DownloadFromContainerOptionsBuilder::default().path(folder).build();
@@ -203,39 +236,50 @@ async fn receive(room: &Room, folder: &'static str, files: Files) -> Result<()> 
     let stream = stream.take_until(given_up.clone().cancelled_owned());
     let _given_up = given_up.drop_guard();
     let reader = SyncIoBridge::new(StreamReader::new(Box::pin(stream)));
-    let reading = tokio::task::spawn_blocking(move || read_tar(reader, folder, &files));
+    let reading = tokio::task::spawn_blocking(move || read_tar(reader, folder, &files, found));
     let read = timeout(within, reading).await.map_err(|_| slow(what, within))?;
-    let left_out = read.map_err(|error| Error::internal("an archive was not read to its end", error))??;
-    if left_out > 0 {
-        tracing::warn!(container = room.id, left_out, "files of a kind that cannot be saved were left out");
-    }
-    Ok(())
+    read.map_err(|error| Error::internal("an archive was not read to its end", error))?
 }
 
-/// Reads an archive into a folder. Answers how many entries were left out.
-fn read_tar(reader: impl Read, folder: &str, files: &Files) -> Result<usize> {
+/// What an archive tells beside files.
+#[derive(Default)]
+struct Found {
+    extras: Extras,
+    modes: Vec<(String, u16, bool)>,
+    /// Places that are not looked at.
+    without: Vec<String>,
+}
+
+impl Found {
+    fn end(mut self) -> Extras {
+        self.extras.set_modes(self.modes.into_iter());
+        self.extras
+    }
+}
+
+/// Reads an archive into a folder.
+fn read_tar(reader: impl Read, folder: &str, files: &Files, mut found: Found) -> Result<Found> {
     let root = files.open_folder(&GuestPath::parse("/")?, Access::ReadWrite)?;
     let mut archive = Archive::new(reader);
-    let mut left_out = 0;
     let mut folders = Vec::new();
     for entry in archive.entries().map_err(broken)? {
         let mut entry = entry.map_err(broken)?;
         let modified = entry.header().mtime().unwrap_or_default().saturating_mul(1_000_000_000);
-        let Some(below) = entry.path().ok().and_then(|path| below(&path)) else {
-            left_out += 1;
-            continue;
-        };
-        if below.is_empty() {
-            continue;
-        }
-        let Ok(path) = GuestPath::parse(&format!("{folder}/{below}")) else {
-            left_out += 1;
+        let below = entry.path().ok().and_then(|path| below(&path));
+        let path = below.as_ref().map(|below| GuestPath::parse(&format!("{folder}/{below}")));
+        let Some(Ok(path)) = path else {
+            found.extras.leave_out(&entry.path_bytes());
             continue;
         };
         let name = path.as_str().trim_start_matches('/').to_owned();
+        if below.is_some_and(|below| below.is_empty()) || is_below(&name, &found.without) {
+            continue;
+        }
+        let mode = u16::try_from(entry.header().mode().unwrap_or(0o644) & 0o1777).unwrap_or(0o644);
         match entry.header().entry_type() {
             EntryType::Directory => {
                 files.make_folder(&path)?;
+                found.modes.push((name.clone(), mode, true));
                 folders.push((name, modified));
                 continue;
             }
@@ -244,13 +288,20 @@ fn read_tar(reader: impl Read, folder: &str, files: &Files) -> Result<usize> {
                     return Err(dormouse_files::Errno::NoSpace.at(&path));
                 }
                 files.write_from(&path, &mut entry)?;
+                found.modes.push((name.clone(), mode, false));
             }
             EntryType::Symlink => {
                 let target = entry.link_name().ok().flatten();
-                let target =
-                    target.as_deref().and_then(Path::to_str).and_then(|target| relative(&name, target));
-                let linked = target.is_some_and(|target| root.symlink_at(&target, &name).is_ok());
-                left_out += usize::from(!linked);
+                let Some(target) = target.as_deref().and_then(Path::to_str).map(str::to_owned) else {
+                    found.extras.leave_out(name.as_bytes());
+                    continue;
+                };
+                let inside = relative(&name, &target);
+                if inside.is_some_and(|inside| root.symlink_at(&inside, &name).is_err()) {
+                    found.extras.leave_out(name.as_bytes());
+                } else if target.starts_with('/') {
+                    found.extras.links.insert(name.clone(), target);
+                }
             }
             EntryType::Link => {
                 let first = entry.link_name().ok().flatten().and_then(|first| self::below(&first));
@@ -258,20 +309,25 @@ fn read_tar(reader: impl Read, folder: &str, files: &Files) -> Result<usize> {
                 let linked = first.is_some_and(|first| {
                     root.link_at(&format!("{folder}/{first}"), false, &root, &name).is_ok()
                 });
-                left_out += usize::from(!linked);
+                match linked {
+                    true => found.modes.push((name, mode, false)),
+                    false => found.extras.leave_out(name.as_bytes()),
+                }
                 continue;
             }
-            _ => {
-                left_out += 1;
+            EntryType::Fifo => {
+                found.extras.fifos.insert(name, mode);
                 continue;
             }
+            // A socket or a device is of no use to whoever comes later.
+            _ => continue,
         }
         let _kept = root.set_times_at(&name, false, NewTime::Keep, NewTime::At(modified));
     }
     for (name, modified) in folders {
         let _kept = root.set_times_at(&name, false, NewTime::Keep, NewTime::At(modified));
     }
-    Ok(left_out)
+    Ok(found)
 }
 
 /// A path of an archive without its first name, which is that of the folder itself.
@@ -288,7 +344,7 @@ fn below(path: &Path) -> Option<String> {
 }
 
 /// The target of a link at `name`, relative: absolute ones only if they lead into a folder that is moved.
-fn relative(name: &str, target: &str) -> Option<String> {
+pub(crate) fn relative(name: &str, target: &str) -> Option<String> {
     let Some(absolute) = target.strip_prefix('/') else { return Some(target.to_owned()) };
     let first = absolute.split('/').next().unwrap_or_default();
     if !MOVED.iter().any(|folder| folder.trim_start_matches('/') == first) {
@@ -334,7 +390,8 @@ mod tests {
         // The engine puts the folder's own name before each.
         let mut archive = Builder::new(&mut bytes);
         let mut plain = Vec::new();
-        write_tar(&before, "/workspace", listed.clone(), &mut plain).unwrap();
+        let dress = Dress { folder: "/workspace", extras: None };
+        write_tar(&before, &dress, listed.clone(), Vec::new(), &mut plain).unwrap();
         for entry in Archive::new(&plain[..]).entries().unwrap() {
             let mut entry = entry.unwrap();
             let name = format!("workspace/{}", entry.path().unwrap().display());
@@ -355,7 +412,8 @@ mod tests {
         drop(archive);
         let after = Files::new(Tree::new(Quota { bytes: 10 << 20, ..Quota::default() }));
         after.make_folder(&path("/workspace")).unwrap();
-        assert_eq!(read_tar(&bytes[..], "/workspace", &after).unwrap(), 0);
+        let found = read_tar(&bytes[..], "/workspace", &after, Found::default()).unwrap().end();
+        assert_eq!((found.left_out, found.mode("workspace/run", false)), (0, 0o755));
         let again = after.list(&path("/workspace"), DEEP, NAMES).unwrap().entries;
         let shown = |listed: &[Listed]| -> Vec<_> {
             listed.iter().map(|l| (l.path.clone(), l.stat.kind, l.stat.size, l.target.clone())).collect()
@@ -365,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tree_cannot_hold_is_left_out_and_too_much_is_refused() {
+    fn what_a_tree_cannot_hold_is_noted_and_too_much_is_refused() {
         let entry = |name: &str, kind, size: u64, link: Option<&str>| {
             let mut header = Header::new_gnu();
             header.set_entry_type(kind);
@@ -380,12 +438,21 @@ mod tests {
         let read = |bytes: Vec<u8>| {
             let files = Files::new(Tree::new(Quota { bytes: 100, ..Quota::default() }));
             files.make_folder(&path("/workspace")).unwrap();
-            read_tar(&bytes[..], "/workspace", &files).map_err(|error| error.code())
+            let found = read_tar(&bytes[..], "/workspace", &files, Found::default());
+            found.map(Found::end).map_err(|error| error.code())
         };
-        assert_eq!(read(entry("workspace/fifo", EntryType::Fifo, 0, None)), Ok(1));
-        assert_eq!(read(entry("workspace/l", EntryType::Symlink, 0, Some("/etc/passwd"))), Ok(1));
-        assert_eq!(read(entry("workspace/l", EntryType::Symlink, 0, Some("/workspace/x"))), Ok(0));
-        assert_eq!(read(entry("workspace/full", EntryType::Regular, 100, None)), Ok(0));
+        let link = |target: &str| {
+            read(entry("workspace/l", EntryType::Symlink, 0, Some(target)))
+                .unwrap()
+                .links
+                .remove("workspace/l")
+        };
+        let fifo = read(entry("workspace/fifo", EntryType::Fifo, 0, None)).unwrap();
+        assert_eq!((fifo.fifos.len(), fifo.left_out), (1, 0));
+        assert_eq!(link("/etc/passwd").as_deref(), Some("/etc/passwd"));
+        assert_eq!(link("/workspace/x").as_deref(), Some("/workspace/x"));
+        assert_eq!(link("../../x"), None);
+        assert!(read(entry("workspace/full", EntryType::Regular, 100, None)).is_ok());
         assert_eq!(read(entry("workspace/full", EntryType::Regular, 101, None)), Err(ErrorCode::LimitDisk));
     }
 

@@ -8,14 +8,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
 use dormouse_core::sandbox::{Executed, Job};
-use dormouse_core::{Error, ErrorCode, EvalRequest, Outcome, Result, Status, Usage};
+use dormouse_core::{Error, ErrorCode, EvalRequest, Outcome, Recovery, Result, Status, Usage};
 use tokio::time::timeout;
 
+use crate::ended;
 use crate::exec::{self, Exec, Written};
 use crate::line::{self, Marks, STATE};
 use crate::machine::DockerMachine;
 use crate::reap::random;
-use crate::room::{KILLED, Room};
+use crate::room::{KILLED, NOT_STARTED, Room};
 use crate::running::{Running, Sessions, Sweeping};
 
 /// Longest line, in bytes: Linux takes no longer argument.
@@ -113,12 +114,19 @@ impl Line {
             {
                 Status::Stopped(out_of_memory(&room))
             }
+            // It was under way: what it wrote since the last save may be gone with the container.
+            Ok(Err(error)) if begun(&written) => Status::Stopped(ended::with_engine(&room, error).await),
             Ok(Err(error)) => return Err(error),
             Ok(Ok(())) => {
                 let _session = running.done();
-                ended(&room, &written, &known).await?
+                match ended_with(&room, &written).await {
+                    Some(error) => Status::Stopped(error),
+                    None => ended(&room, &written, &known).await?,
+                }
             }
         };
+        let lost =
+            matches!(&status, Status::Stopped(error) if error.code() == ErrorCode::ProviderUnavailable);
         let usage = Usage { wall: begin.elapsed(), ..Usage::default() };
         let outcome = Outcome {
             status,
@@ -127,10 +135,24 @@ impl Line {
             usage,
             provider: "docker",
             fallback_from: None,
-            recovery: None,
+            recovery: lost.then_some(Recovery::Earlier),
+            warning: None,
+            closed_files: Vec::new(),
+            recovery_reason: None,
         };
         Ok(Executed { outcome, missing: Vec::new(), elsewhere: Vec::new() })
     }
+}
+
+fn begun(written: &Written) -> bool {
+    written.marks.as_ref().is_some_and(|marks| marks.begin.is_some())
+}
+
+/// The error, if a line that did not say that it ended was ended with its container.
+async fn ended_with(room: &Room, written: &Written) -> Option<Error> {
+    let said = written.marks.as_ref().is_some_and(|marks| marks.end.is_some());
+    let killed = written.code.is_none_or(|code| code == KILLED || code == NOT_STARTED);
+    if said || !killed { None } else { ended::with_container(room).await }
 }
 
 /// How a line ended that was not cut off.

@@ -70,6 +70,11 @@ impl Size {
         Volumes { workspace: self.disk.min(rest), tmp, shared }
     }
 
+    /// Names that its volumes take.
+    pub(crate) fn names(&self, settings: &Settings) -> u64 {
+        inodes(u64::from(self.files)).saturating_add(inodes(tmp_files(self.volumes(settings).tmp)))
+    }
+
     /// The same as a change of a container that runs.
     pub(crate) fn update(&self) -> ContainerUpdateBody {
         ContainerUpdateBody {
@@ -129,7 +134,7 @@ pub(crate) fn body(
     let volumes = size.volumes(settings);
     let mut mounts = vec![
         volume(WORKSPACE, volumes.workspace, u64::from(size.files), labels),
-        volume(TMP, volumes.tmp, TMP_FILES.min(volumes.tmp / BYTES_A_NAME), labels),
+        volume(TMP, volumes.tmp, tmp_files(volumes.tmp), labels),
     ];
     mounts.extend(binds.iter().map(bind));
     let covered = |path: &&String| mounts.iter().all(|mount| mount.target.as_deref() != Some(path.as_str()));
@@ -178,15 +183,24 @@ pub(crate) fn hardened(settings: &Settings) -> HostConfig {
     }
 }
 
+fn tmp_files(bytes: u64) -> u64 {
+    TMP_FILES.min(bytes / BYTES_A_NAME)
+}
+
+/// What a volume is given for so many names: its root is one, and a few more do no harm.
+fn inodes(files: u64) -> u64 {
+    files.saturating_add(16)
+}
+
 /// A volume without a name goes with its container.
 fn volume(target: &str, bytes: u64, files: u64, labels: &HashMap<String, String>) -> Mount {
-    // A page more than asked: tmpfs rounds down, and the root folder is a name as well.
+    // A page more than asked: tmpfs rounds down.
     let pages = bytes.div_ceil(4096);
     let mode = if target == TMP { "1777" } else { "0755" };
     let o = format!(
         "size={},nr_inodes={},uid=65534,gid=65534,mode={mode},nosuid,nodev",
         pages * 4096,
-        files.saturating_add(16)
+        inodes(files)
     );
     let options = [("type", "tmpfs".to_owned()), ("device", "tmpfs".to_owned()), ("o", o)];
     let options = options.map(|(name, value)| (name.to_owned(), value));

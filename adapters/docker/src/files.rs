@@ -5,7 +5,7 @@
 //! follows a path that the sandbox made, and a full volume leaves a file as it was.
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{Entry, EntryKind, Files as Port};
+use dormouse_core::sandbox::{Entry, EntryKind, Files as Port, Piece};
 use dormouse_core::{Error, ErrorCode, GuestPath, Result};
 use dormouse_files::{Files, Quota, Tree};
 
@@ -21,7 +21,7 @@ const MAX_LIST: u64 = 32 << 20;
 
 /// `$1` the file, `$2` from which byte (1 is the first), `$3` how many. Says the size of the whole on standard error.
 const READ: &str = r#"[ -e "$1" ] || exit 44; [ -f "$1" ] || exit 45
-stat -L -c '%s' -- "$1" >&2 || exit 1
+stat -L -c '%s %Y' -- "$1" >&2 || exit 1
 [ "$3" = 0 ] || tail -c "+$2" -- "$1" | head -c "$3""#;
 /// `$1` the file, `$2` a number for a name of its own, `$3` the bytes that have to come.
 const WRITE: &str = r#"file=$1
@@ -125,13 +125,18 @@ fn refused(path: &GuestPath, code: i64, said: &str) -> Error {
 
 #[async_trait]
 impl Port for DockerMachine {
-    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)> {
+    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<Piece> {
         let most = most.min(MAX_READ);
         let (from, count) = (offset.saturating_add(1).to_string(), most.to_string());
         let written = self.ask(READ, path, &[&from, &count], (Vec::new(), most.max(4096))).await?;
-        let size = written.stderr.text().trim().parse();
-        let size = size.map_err(|error| Error::internal("a file's size was not told", error))?;
-        Ok((written.stdout.bytes, size))
+        let told = written.stderr.text();
+        let numbers = told
+            .trim()
+            .split_once(' ')
+            .and_then(|(size, seconds)| Some((size.parse().ok()?, seconds.parse::<u64>().ok()?)));
+        let (size, seconds) =
+            numbers.ok_or_else(|| Error::internal("a file's size and time were not told", told))?;
+        Ok(Piece { bytes: written.stdout.bytes, size, modified_ms: seconds.saturating_mul(1000) })
     }
 
     async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {
@@ -148,7 +153,7 @@ impl Port for DockerMachine {
 
     async fn edit(&mut self, path: &GuestPath, old: &str, new: &str, all: bool) -> Result<usize> {
         let most = Files::MAX_EDIT as u64 + 1;
-        let (before, _) = Port::read(self, path, 0, most).await?;
+        let before = Port::read(self, path, 0, most).await?.bytes;
         // The tree's own rules and words, for this one file.
         let file =
             Files::new(Tree::new(Quota { bytes: 4 * most, files: 10_000, depth: 4_096, name_bytes: 255 }));

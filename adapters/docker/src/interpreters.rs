@@ -12,6 +12,7 @@ use dormouse_core::{
 };
 
 use crate::container::WORKSPACE;
+use crate::ended;
 use crate::exec::{self, Exec};
 use crate::kernel::{self, Kernel, Reply};
 use crate::line::{self, Marks};
@@ -69,7 +70,7 @@ impl DockerMachine {
             tracing::trace!(%language, ?wall, "a snippet ended");
         }
         let recovery = self.give_back(&language, busy);
-        reply.map(|reply| outcome(reply, begin, recovery))
+        reply.map(|reply| outcome(reply, begin, recovery, self.lost.tell(&language)))
     }
 
     /// The value of a global.
@@ -87,7 +88,7 @@ impl DockerMachine {
             self.explain(reply).await?;
         }
         let recovery = self.give_back(language, busy);
-        reply.map(|reply| outcome(reply, begin, recovery))
+        reply.map(|reply| outcome(reply, begin, recovery, self.lost.tell(language)))
     }
 
     /// Binds a global.
@@ -166,17 +167,23 @@ impl DockerMachine {
         None
     }
 
-    /// Says that it was the memory limit, where that is why an interpreter ended.
+    /// Says that it was the memory limit, or the container's end, where that is why an interpreter ended.
     async fn explain(&mut self, reply: &mut Reply) -> Result<()> {
         let ended = matches!(&reply.status, Status::Stopped(error) if error.code() == ErrorCode::GuestTrap);
-        if ended && self.was_out_of_memory().await? {
+        if !ended {
+            return Ok(());
+        }
+        if let Some(error) = ended::with_container(&self.room).await {
+            reply.status = Status::Stopped(error);
+        } else if self.was_out_of_memory().await? {
             reply.status = Status::Stopped(self.out_of_memory());
         }
         Ok(())
     }
 }
 
-fn outcome(reply: Reply, begin: Instant, recovery: Option<Recovery>) -> Outcome {
+/// `lost`: what it began with, if no answer has said so yet.
+fn outcome(reply: Reply, begin: Instant, recovery: Option<Recovery>, lost: Option<Recovery>) -> Outcome {
     let Reply { status, stdout, stderr } = reply;
     let stopped = matches!(status, Status::Stopped(_));
     Outcome {
@@ -186,7 +193,10 @@ fn outcome(reply: Reply, begin: Instant, recovery: Option<Recovery>) -> Outcome 
         usage: Usage { wall: begin.elapsed(), ..Usage::default() },
         provider: "docker",
         fallback_from: None,
-        recovery: recovery.filter(|_| stopped),
+        recovery: recovery.filter(|_| stopped).or(lost),
+        warning: None,
+        closed_files: Vec::new(),
+        recovery_reason: None,
     }
 }
 

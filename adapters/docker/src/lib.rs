@@ -11,7 +11,9 @@
 //! | a container | [`container`] (what is created), [`room`] (one that runs), [`memory`] (its limit), [`pool`] (those that wait) |
 //! | in a container | [`exec`] (programs), [`mod@line`] (command lines), [`running`] and [`sweep`] (their end), [`files`] (single files) |
 //! | interpreters | [`interpreters`] (which are kept), [`kernel`] (one of them) |
-//! | files as a whole | [`archive`] (tar and tree), [`snapshot`] (the saved form) |
+//! | files as a whole | [`archive`] (tar and tree), [`dress`] (modes, links, FIFOs), [`snapshot`] (the saved form) |
+//! | a save | [`saving`] (what is done), [`listing`] (what there is), [`merge`] (what of it is new) |
+//! | what is lost | [`lost`] (variables, and that an answer says so), [`ended`] (a container that ends under a command) |
 //! | the ports | [`provider`], [`machine`], [`commands`], [`programs`] (single commands of another provider) |
 //! | containers of others' servers | [`published`] |
 
@@ -19,6 +21,8 @@ mod archive;
 mod commands;
 mod container;
 mod dial;
+mod dress;
+mod ended;
 mod engine;
 mod exec;
 mod files;
@@ -27,8 +31,11 @@ mod interpreters;
 pub mod kernel;
 mod leftovers;
 mod line;
+mod listing;
+mod lost;
 mod machine;
 mod memory;
+mod merge;
 mod mount;
 mod pool;
 mod programs;
@@ -37,6 +44,7 @@ mod published;
 mod reap;
 mod room;
 mod running;
+mod saving;
 mod settings;
 mod snapshot;
 mod sweep;
@@ -47,3 +55,5 @@ pub use crate::programs::DockerPrograms;
 pub use crate::provider::DockerProvider;
 pub use crate::published::{Ended, Published, PublishedSpec};
 pub use crate::settings::Settings;
+pub use crate::snapshot::reach as reach_state;
+pub use dormouse_files::ALONE as STATE_MARK;

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{Executed, Files, Include, Job, Machine, SandboxSpec, Snapshot, Variable};
+use dormouse_core::sandbox::{Executed, Files, Include, Job, Lost, Machine, SandboxSpec, Snapshot, Variable};
 use dormouse_core::{Bounds, Error, ErrorCode, EvalRequest, Language, Limits, Outcome, Programs, Result};
-use dormouse_files::{Quota, Tree};
+use dormouse_files::{Extras, Quota, Tree};
 
-use crate::archive;
 use crate::container::Size;
 use crate::engine::unavailable;
 use crate::interpreters::Interpreters;
+use crate::lost::{Losses, left_out, with_note};
+use crate::merge::Known;
 use crate::mount;
 use crate::pool::Pool;
 use crate::provider::{Inner, check_include};
@@ -21,6 +22,9 @@ use crate::snapshot::{self, DockerSnapshot};
 
 /// Folders of a tree, from its root down.
 const DEPTH: u32 = 1_024;
+/// Bytes and names of a tree beside those of a container's volumes: its extras, and what another provider has elsewhere.
+const BESIDES: u64 = 64 << 20;
+const NAMES_BESIDES: u64 = 20_000;
 
 /// A sandbox in a container.
 pub(crate) struct DockerMachine {
@@ -32,8 +36,16 @@ pub(crate) struct DockerMachine {
     pub(crate) interpreters: Interpreters,
     /// How many processes the kernel had killed for want of memory when it was looked at last.
     pub(crate) kills: Arc<AtomicI64>,
-    /// The files outside the folders that a container has, kept for the provider that they came from.
-    base: Tree,
+    /// The files as they were saved or put there last, with those outside the folders that a container has, kept for the
+    /// provider that they came from.
+    pub(crate) base: Tree,
+    /// What is known of the files that `base` was made of; none: nothing.
+    pub(crate) known: Option<Known>,
+    /// Whether processes went on in it that no call waits for, when it was looked at last.
+    pub(crate) works: bool,
+    pub(crate) lost: Losses,
+    /// What the next command says of files that could not be kept.
+    dropped: Option<String>,
     /// Whether nothing was done in it yet.
     fresh: bool,
 }
@@ -45,12 +57,6 @@ impl DockerMachine {
     /// What keeps the engine from it; `path_denied`; `busy` when none waits and one was required.
     pub(crate) async fn start(inner: &Arc<Inner>, spec: &SandboxSpec) -> Result<Self> {
         let room = Arc::new(claim(inner, spec).await?);
-        let quota = Quota {
-            bytes: room_for(inner, spec),
-            files: u64::from(spec.files),
-            depth: DEPTH,
-            name_bytes: 255,
-        };
         Ok(Self {
             inner: inner.clone(),
             spec: spec.clone(),
@@ -59,7 +65,11 @@ impl DockerMachine {
             sweeping: Sweeping::default(),
             interpreters: Interpreters::default(),
             kills: Arc::default(),
-            base: Tree::new(quota),
+            base: Tree::new(quota(inner, spec)),
+            known: None,
+            works: false,
+            lost: Losses::default(),
+            dropped: None,
             fresh: true,
         })
     }
@@ -89,20 +99,18 @@ impl DockerMachine {
 
     /// Takes the files into another container, and leaves this one with what cannot be ended in it.
     async fn move_out(&mut self) -> Result<()> {
-        let tree = {
-            let _still = self.room.pause().await?;
-            archive::download(&self.room, &self.base).await?
-        };
+        let tree = self.take_all().await?;
         self.move_into(&tree).await
     }
 
     /// Goes on in another container, with these files.
     async fn move_into(&mut self, tree: &Tree) -> Result<()> {
         let room = Arc::new(claim(&self.inner, &self.spec).await?);
-        archive::upload(&room, tree).await?;
+        self.put(&room, tree).await?;
         self.room = room;
-        self.interpreters.clear();
+        self.lose_running();
         self.kills = Arc::default();
+        self.works = false;
         (self.sessions, self.sweeping) = (Sessions::default(), Sweeping::default());
         Ok(())
     }
@@ -115,9 +123,15 @@ async fn claim(inner: &Arc<Inner>, spec: &SandboxSpec) -> Result<Room> {
     Pool::claim(inner, &image, Size::of(spec), binds, spec.warm_pool).await
 }
 
-/// Bytes of all files: those of the workspace and those of `/tmp`.
-fn room_for(inner: &Inner, spec: &SandboxSpec) -> u64 {
-    spec.disk.saturating_add(inner.settings.tmp)
+/// What all files may be together: all that a container's volumes take, and what is kept besides.
+fn quota(inner: &Inner, spec: &SandboxSpec) -> Quota {
+    let names = Size::of(spec).names(&inner.settings);
+    Quota {
+        bytes: spec.disk.saturating_add(inner.settings.tmp).saturating_add(BESIDES),
+        files: names.saturating_add(NAMES_BESIDES),
+        depth: DEPTH,
+        name_bytes: 255,
+    }
 }
 
 #[async_trait]
@@ -129,7 +143,11 @@ impl Machine for DockerMachine {
 
     async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
         self.settle().await?;
-        self.run_line(request).await
+        let mut executed = self.run_line(request).await?;
+        if let Some(note) = self.dropped.take() {
+            executed.outcome.stderr = with_note(&note, &executed.outcome.stderr);
+        }
+        Ok(executed)
     }
 
     async fn job(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Job> {
@@ -161,6 +179,7 @@ impl Machine for DockerMachine {
     async fn reset(&mut self) -> Result<()> {
         self.settle().await?;
         self.interpreters.clear();
+        self.lost = Losses::default();
         self.sweeping.begin(&self.room, &self.sessions);
         self.sweeping.end().await?;
         self.forget_shell().await
@@ -175,15 +194,7 @@ impl Machine for DockerMachine {
         let fresh = self.fresh;
         self.settle().await?;
         self.fresh = fresh;
-        let tree = match archive::download(&self.room, &self.base).await {
-            // Files that changed while they were read: once more, with what runs held still.
-            Err(error) if error.code() == ErrorCode::ProviderUnavailable && !self.is_gone() => {
-                tracing::debug!(%error, "files are read once more");
-                let _still = self.room.pause().await?;
-                archive::download(&self.room, &self.base).await?
-            }
-            downloaded => downloaded?,
-        };
+        let tree = self.take().await?;
         Ok(Arc::new(DockerSnapshot(tree)))
     }
 
@@ -201,16 +212,13 @@ impl Machine for DockerMachine {
         if self.fresh && !self.is_gone() {
             // If it fails half-way the next restore takes another one.
             self.fresh = false;
-            archive::upload(&self.room, &tree).await?;
+            self.put(&self.room.clone(), &tree).await?;
         } else {
             self.move_into(&tree).await?;
         }
-        self.base = tree.with_quota(quota);
+        self.lose(&state.languages());
+        self.dropped = Extras::of(&tree).and_then(|(extras, _)| left_out(&extras));
         Ok(())
-    }
-
-    fn open_files(&self) -> usize {
-        0
     }
 
     fn awake(&self) -> Vec<Language> {
@@ -223,5 +231,17 @@ impl Machine for DockerMachine {
 
     fn forgets(&self) -> bool {
         true
+    }
+
+    fn works_on(&self) -> bool {
+        self.works && !self.is_gone()
+    }
+
+    fn lost(&self) -> Vec<Lost> {
+        self.lost.all()
+    }
+
+    fn lose(&mut self, languages: &[Language]) {
+        self.lost.add(languages);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use dormouse_core::program::MAX_STREAM;
-use dormouse_core::sandbox::{EntryKind, Files as Port, Owner, SandboxSpec, WarmPool};
+use dormouse_core::sandbox::{EntryKind, Files as Port, Owner, Piece, SandboxSpec, WarmPool};
 use dormouse_core::{ErrorCode, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Result};
 use dormouse_files::{Files, Kind, Quota, Tree};
 
@@ -71,12 +71,12 @@ impl DockerPrograms {
     async fn run_in(&self, room: &Room, call: &ProgramCall, files: &mut dyn Port) -> Result<ProgramEnd> {
         let quota = Quota {
             bytes: self.spec.disk.saturating_add(self.inner.settings.tmp),
-            files: u64::from(self.spec.files),
+            files: Size::of(&self.spec).names(&self.inner.settings),
             depth: 1_024,
             name_bytes: 255,
         };
         let before = copy(files, quota).await?;
-        archive::upload(room, &before.snapshot()).await?;
+        archive::upload(room, &before.snapshot(), &[]).await?;
         let mut argv = vec![call.name.clone()];
         argv.extend(call.arguments.iter().cloned());
         // The other provider's variables that name its own places mean nothing here.
@@ -100,7 +100,7 @@ impl DockerPrograms {
             let why = format!("{}: {}\n", call.name, out_of_memory(room));
             written.stderr.bytes.extend_from_slice(why.as_bytes());
         }
-        let after = Files::new(archive::download(room, &before.snapshot()).await?);
+        let after = Files::new(archive::download(room, &before.snapshot(), &[]).await?.0);
         bring_back(&before, &after, files).await?;
         Ok(ProgramEnd {
             status: u8::try_from(written.code.unwrap_or(1) & 0xff).unwrap_or(1),
@@ -149,7 +149,8 @@ async fn copy(files: &mut dyn Port, quota: Quota) -> Result<Files> {
                 EntryKind::File => {
                     let mut bytes = Vec::new();
                     loop {
-                        let (piece, size) = files.read(&path, bytes.len() as u64, STEP).await?;
+                        let Piece { bytes: piece, size, .. } =
+                            files.read(&path, bytes.len() as u64, STEP).await?;
                         bytes.extend_from_slice(&piece);
                         if piece.is_empty() || bytes.len() as u64 >= size {
                             break;

@@ -136,6 +136,20 @@ impl Room {
         self.gone.load(Ordering::Acquire)
     }
 
+    /// Asks the engine whether it has ended, before its events say so. An engine that does not answer says nothing.
+    pub(crate) async fn look(&self) {
+        let Ok(docker) = self.inner.engine.docker().await else { return };
+        let looked = self.inner.engine.ask("look at a container", async {
+            match docker.inspect_container(&self.id, None).await {
+                Err(fault) if is_missing(&fault) => Ok(false),
+                looked => looked.map(|found| found.state.and_then(|state| state.running) == Some(true)),
+            }
+        });
+        if let Ok(false) = looked.await {
+            self.gone.store(true, Ordering::Release);
+        }
+    }
+
     /// Runs it once.
     ///
     /// # Errors
@@ -199,7 +213,7 @@ impl Room {
     pub(crate) async fn pause(self: &Arc<Self>) -> Result<Paused> {
         let docker = self.inner.engine.docker().await?;
         self.inner.engine.ask("pause a container", docker.pause_container(&self.id)).await?;
-        Ok(Paused(self.clone()))
+        Ok(Paused(Some(self.clone())))
     }
 
     /// Lets its processes go on, as often as it takes: a container that stays paused answers nobody.
@@ -255,11 +269,24 @@ impl Room {
 }
 
 /// A container whose processes are held still.
-pub(crate) struct Paused(Arc<Room>);
+pub(crate) struct Paused(Option<Arc<Room>>);
+
+impl Paused {
+    /// Lets them go on, and waits until they do: a container that is paused takes no program.
+    pub(crate) async fn end(mut self) {
+        if let Some(room) = self.0.take() {
+            let going_on = room.inner.clone().spawn(async move { room.go_on().await });
+            if let Some(going_on) = going_on {
+                let _done = going_on.await;
+            }
+        }
+    }
+}
 
 impl Drop for Paused {
     fn drop(&mut self) {
-        let room = self.0.clone();
-        let _going_on = self.0.inner.clone().spawn(async move { room.go_on().await });
+        if let Some(room) = self.0.take() {
+            let _going_on = room.inner.clone().spawn(async move { room.go_on().await });
+        }
     }
 }

@@ -42,7 +42,7 @@ impl Sessions {
     }
 
     /// All of them, once they are known or had time enough to be.
-    async fn known(&self) -> Vec<u32> {
+    pub(crate) async fn known(&self) -> Vec<u32> {
         self.starts.settled().await;
         let until = tokio::time::Instant::now() + STARTING;
         loop {

@@ -1,17 +1,15 @@
-//! The saved form: a root chunk of a mark and the root of the file tree.
-//!
-//! There is nothing else: what runs in a container cannot be saved.
+//! The saved form: the file tree alone. What runs in a container cannot be saved; what of its files a tree does not hold
+//! lies in the tree as [`Extras`].
 
 use std::any::Any;
 use std::sync::Arc;
 
 use dormouse_core::sandbox::chunk::{self, damaged};
-use dormouse_core::sandbox::{ChunkId, ChunkSink, ChunkSource, Reached, SavedState, Snapshot};
-use dormouse_core::{Error, ErrorCode, Result};
-use dormouse_files::{Quota, Root, Tree};
+use dormouse_core::sandbox::{ChunkSink, ChunkSource, Reached, SavedState, Snapshot};
+use dormouse_core::{Error, ErrorCode, Language, Result};
+use dormouse_files::{Extras, Quota, Root, Tree};
 
-/// First bytes of a root, with the version of the form.
-pub(crate) const MARK: &[u8; 4] = b"dmd\x01";
+pub(crate) use dormouse_files::ALONE as MARK;
 
 /// The largest tree that is loaded; the sandbox's own quota bounds it when it is put into a container.
 const LARGEST: Quota = Quota { bytes: 1 << 40, files: 4_000_000, depth: 4_096, name_bytes: 255 };
@@ -21,14 +19,7 @@ pub(crate) struct DockerSnapshot(pub(crate) Tree);
 
 impl Snapshot for DockerSnapshot {
     fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState> {
-        let Root(files) = dormouse_files::save(&self.0, sink)?;
-        let mut bytes = MARK.to_vec();
-        bytes.extend_from_slice(files.as_bytes());
-        let root = ChunkId::of(&bytes);
-        if !sink.has(&root)? {
-            sink.put(&root, &bytes)?;
-        }
-        Ok(SavedState { root, bytes: self.bytes() })
+        dormouse_files::save_alone(&self.0, sink)
     }
 
     fn bytes(&self) -> u64 {
@@ -45,6 +36,10 @@ impl Snapshot for DockerSnapshot {
 
     fn files(&self) -> Option<&dyn Any> {
         Some(&self.0)
+    }
+
+    fn languages(&self) -> Vec<Language> {
+        Extras::of(&self.0).map(|(extras, _)| extras.languages()).unwrap_or_default()
     }
 }
 
@@ -73,32 +68,23 @@ pub(crate) fn load(state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<D
 ///
 /// # Errors
 /// `state_damaged`.
-pub(crate) fn reach(state: &SavedState, chunks: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {
+pub fn reach(state: &SavedState, chunks: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {
     if !reached.branch(state.root) {
         return Ok(());
     }
-    dormouse_files::reachable(root(state, chunks)?, chunks, reached)
+    let Some(root) = reached.follow(|| root(state, chunks))? else { return Ok(()) };
+    dormouse_files::reachable(root, chunks, reached)
 }
 
 fn root(state: &SavedState, chunks: &dyn ChunkSource) -> Result<Root> {
-    let bytes = chunk::fetch(chunks, &state.root)?;
-    match bytes.split_first_chunk() {
-        Some((mark, rest)) if mark == MARK => {
-            let id: [u8; 32] = rest.try_into().map_err(|_| damaged("its root has another form"))?;
-            Ok(Root(ChunkId::from_bytes(id)))
-        }
-        Some(([b'd', b'm', b'd', version], _)) => Err(Error::new(
-            ErrorCode::StateUnavailable,
-            format!("the state is of version {version}, this installation reads version {}", MARK[3]),
-        )
-        .with_hint("use the installation that saved it")),
-        _ => Err(damaged("its root is none")),
-    }
+    dormouse_files::root_alone(&chunk::fetch(chunks, &state.root)?)?
+        .ok_or_else(|| damaged("its root is none"))
 }
 
 #[cfg(test)]
 mod tests {
     use dormouse_core::GuestPath;
+    use dormouse_core::sandbox::ChunkId;
     use dormouse_files::{Files, MemoryChunks};
 
     use super::*;

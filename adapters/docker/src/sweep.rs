@@ -6,20 +6,18 @@
 //! that is its parent: no process can choose its parent either. Where nothing is to be kept, `kill -9 -1` does it at once,
 //! which no process outruns by forking.
 
-/// `$1` the sessions to keep, with spaces around each, or nothing.
+/// A shell function that looks at all processes: `table` are those that go on, each as `pid:session:parent` with a space
+/// around, and `kept` the sessions `$keep` with those of the interpreters that relays of them began.
 ///
 /// Only builtins: where the limit of processes is reached, nothing else can be started. The whole of `stat` is read, and what
 /// follows its last `)`, because a process chooses its own name.
-const SWEEP: &str = r#"
-keep=$1
-me=$$
-[ -z "$keep" ] && { kill -9 -1; exit 0; }
-for round in 1 2 3 4 5 6 7 8 9 10; do
+pub(crate) const LOOK: &str = r#"
+look() {
   table=' '
   for file in /proc/[0-9]*/stat; do
     pid=${file#/proc/}
     pid=${pid%/stat}
-    [ "$pid" = "$me" ] && continue
+    [ "$pid" = "$$" ] && continue
     all=
     { while IFS= read -r part || [ -n "$part" ]; do all="$all $part"; done < "$file"; } 2>/dev/null
     [ -z "$all" ] && continue
@@ -34,6 +32,15 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
     rest=${table#*" $parent:"}
     case "$keep" in *" ${rest%%:*} "*) kept="$kept $pid " ;; esac
   done
+}
+"#;
+
+/// `$1` the sessions to keep, with spaces around each, or nothing.
+const SWEEP: &str = r#"
+keep=$1
+[ -z "$keep" ] && { kill -9 -1; exit 0; }
+for round in 1 2 3 4 5 6 7 8 9 10; do
+  look
   found=0
   for entry in $table; do
     session=${entry#*:}
@@ -47,9 +54,10 @@ kill -9 -1
 
 /// The program that kills all but some sessions.
 pub(crate) fn argv(keep: &[u32]) -> Vec<String> {
-    let mut sessions = String::new();
-    for session in keep {
-        sessions.push_str(&format!(" {session} "));
-    }
-    ["sh", "-c", SWEEP, "dormouse", &sessions].map(str::to_owned).into()
+    ["sh", "-c", &format!("{LOOK}{SWEEP}"), "dormouse", &spaced(keep)].map(str::to_owned).into()
+}
+
+/// Sessions with spaces around each, as the programs take them.
+pub(crate) fn spaced(sessions: &[u32]) -> String {
+    sessions.iter().map(|session| format!(" {session} ")).collect()
 }

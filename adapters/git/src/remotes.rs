@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use dormouse_core::fair::{Fair, Held};
 use dormouse_core::sandbox::{Files, Owner};
-use dormouse_core::shares::{Share, Shares};
 use dormouse_core::{Error, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Resolve, Result};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Response, StatusCode, Url};
@@ -23,25 +23,27 @@ const SILENCE: Duration = Duration::from_secs(60);
 const WHOLE: Duration = Duration::from_secs(300);
 /// Largest answer, in bytes: a pack is in memory until the sandbox has it.
 const MAX_ANSWER: usize = 256 << 20;
-/// Requests at one time, of all owners and of one: a server that is slow for one owner keeps no other waiting.
-const AT_ONCE: (usize, usize) = (8, 2);
-/// Mebibytes of answers that are held at one time, of all owners and of one.
-const HELD_MIB: (usize, usize) = (512, 256);
+/// Requests at one time, shared between owners: a server that is slow for one owner keeps no other waiting.
+const AT_ONCE: usize = 8;
+/// Requests that wait.
+const WAITING: usize = 1_024;
+/// Mebibytes of answers that are held at one time, shared between owners.
+const HELD_MIB: usize = 512;
 
 /// The remote repositories that the operator allows.
 #[derive(Debug)]
 pub struct Remotes {
     allowed: Vec<Allowed>,
     client: reqwest::Client,
-    places: Shares,
-    held: Shares,
+    places: Arc<Fair>,
+    held: Arc<Fair>,
 }
 
 /// An answer, and its share of the memory for answers: one for each mebibyte.
 #[derive(Default)]
 struct Answer {
     bytes: Vec<u8>,
-    held: Vec<Share>,
+    held: Vec<Held>,
 }
 
 /// A request as it is understood.
@@ -76,8 +78,8 @@ impl Remotes {
             .user_agent(concat!("git/2.47 (dormouse/", env!("CARGO_PKG_VERSION"), ")"))
             .build()
             .map_err(|error| Error::internal("the HTTP client cannot be set up", error.without_url()))?;
-        let shares = |(all, each)| Shares::new(all, each);
-        Ok(Self { allowed, client, places: shares(AT_ONCE), held: shares(HELD_MIB) })
+        let (places, held) = (Fair::new(AT_ONCE, true, WAITING), Fair::new(HELD_MIB, true, 0));
+        Ok(Self { allowed, client, places, held })
     }
 
     fn wanted(call: &ProgramCall) -> Result<Wanted, String> {
@@ -120,7 +122,9 @@ impl Remotes {
         let allowed = fitting
             .max_by_key(|allowed| allowed.length())
             .ok_or("the operator does not allow this address; --allow-git lists those that are allowed")?;
-        let _place = self.places.take(owner).await.ok_or("the host is ending")?;
+        let line =
+            self.places.line(owner).map_err(|_| "too many requests wait for servers; try again later")?;
+        let _place = line.await;
         match tokio::time::timeout(WHOLE, self.ask(owner, allowed, wanted, input)).await {
             Ok(answer) => answer,
             Err(_) => Err(format!("the server did not end its answer within {} s", WHOLE.as_secs())),
@@ -172,8 +176,8 @@ impl Remotes {
                 ));
             }
             while answer.held.len() << 20 < size {
-                let share = self.held.try_take(owner, 1);
-                answer.held.push(share.ok_or("too much is being received from servers already; try again")?);
+                let held = self.held.take(owner);
+                answer.held.push(held.ok_or("too much is being received from servers already; try again")?);
             }
             answer.bytes.extend_from_slice(&chunk);
         }

@@ -22,6 +22,7 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use crate::long::Apart;
+use crate::order::in_order;
 use crate::progress::{self, Written};
 use crate::sampling;
 
@@ -73,14 +74,15 @@ impl Handler {
         };
         let model = sampling::model(context);
         let Some(token) = context.meta.get_progress_token() else {
-            return self.surface.call(name, arguments, CallContext { owner, output: None, model }).await;
+            let run = self.surface.call(name, arguments, CallContext { owner, output: None, model });
+            return in_order(context, run).await;
         };
         let written = Arc::new(Written::default());
         let total = self.surface.get(name).and_then(|spec| time_limit(spec, &arguments));
         let run =
             self.surface.call(name, arguments, CallContext { owner, output: Some(written.clone()), model });
         tokio::select! {
-            reply = run => reply,
+            reply = in_order(context, run) => reply,
             () = progress::notify(context.peer.clone(), token, total, written) => Err(cancelled()),
         }
     }
@@ -200,7 +202,7 @@ impl ServerHandler for Handler {
         let places = self.owners.of(owner.as_str());
         let read = async {
             let _place = places.enter(&JsonObject::new())?;
-            self.surface.read_resource(&owner, &request.uri).await
+            in_order(&context, self.surface.read_resource(&owner, &request.uri)).await
         };
         let Resource { mime_type, bytes } =
             read.await.map_err(|error| about(&request.uri, refusal(&error)))?;

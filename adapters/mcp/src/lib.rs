@@ -8,6 +8,7 @@
 //! | bytes to lines, lines to messages, both bounded | `line`, `parse` |
 //! | long messages, taken apart before they are read | `long` |
 //! | messages in and out, in order, with back-pressure | `transport`, `outbox` |
+//! | in which order requests begin | `order` |
 //! | requests to the surface, answers back | [`Handler`], `progress` |
 //! | the model that a client offers | `sampling` |
 //! | the life of a connection | [`serve()`] |
@@ -17,6 +18,7 @@ mod handler;
 mod http;
 mod line;
 mod long;
+mod order;
 mod outbox;
 mod parse;
 mod progress;

@@ -4,6 +4,7 @@ use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::Duration;
 
+use dormouse_core::sandbox::Owner;
 use dormouse_tools::Surface;
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
@@ -12,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use crate::Handler;
+use crate::order::Order;
 use crate::outbox::outbox;
 use crate::transport::LineTransport;
 
@@ -76,7 +78,8 @@ where
     let cancel_calls = CancellationToken::new();
     let stop_writing = CancellationToken::new();
     let (outbox, writer) = outbox(writer);
-    let transport = LineTransport::new(reader, outbox, MAX_LINE, ended.clone());
+    let order = Order::new(surface.clone(), Owner::local());
+    let transport = LineTransport::new(reader, outbox, order, MAX_LINE, ended.clone());
     let handler = Handler::new(surface).ending_with(cancel_calls.clone());
     let connection = async {
         // The writer ends once the transport is gone and everything is written.

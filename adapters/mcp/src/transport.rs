@@ -1,8 +1,8 @@
 //! The transport under the protocol: lines of JSON, bounded on both sides.
 //!
 //! It differs from the library's own in what a peer can do to it: a message that cannot come first does not end the
-//! server, a long or malformed one is answered, a reader that does not read stops further requests from being read, and
-//! messages are written in the order in which they were made.
+//! server, a long or malformed one is answered, a reader that does not read stops further requests from being read, requests
+//! get their places in line as they are read, and messages are written in the order in which they were made.
 
 use std::future::Future;
 use std::io;
@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::line::{Line, LineReader};
+use crate::order::Order;
 use crate::outbox::Outbox;
 use crate::parse::{Parsed, parse, too_long};
 
@@ -36,6 +37,7 @@ pub(crate) struct LineTransport<R> {
     reader: LineReader<R>,
     outbox: Outbox,
     requests: Arc<Semaphore>,
+    order: Order,
     most: usize,
     /// A long line that is being read. It is kept here because waiting for it may be given up and begun again.
     reading: Option<JoinHandle<Parsed>>,
@@ -46,10 +48,16 @@ pub(crate) struct LineTransport<R> {
 
 impl<R: AsyncRead + Unpin> LineTransport<R> {
     /// `ended` is cancelled when the input ends; cancelling it from outside ends the input.
-    pub(crate) fn new(reader: R, outbox: Outbox, most: usize, ended: CancellationToken) -> Self {
+    pub(crate) fn new(
+        reader: R,
+        outbox: Outbox,
+        order: Order,
+        most: usize,
+        ended: CancellationToken,
+    ) -> Self {
         let requests = Arc::new(Semaphore::new(MAX_REQUESTS));
         let reader = LineReader::new(reader, most);
-        Self { reader, outbox, requests, most, reading: None, opened: false, ended }
+        Self { reader, outbox, requests, order, most, reading: None, opened: false, ended }
     }
 
     /// The next message, once few enough requests are worked on. Given up half-way, it loses nothing.
@@ -57,6 +65,7 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         let place = self.requests.clone().acquire_owned().await.ok()?;
         let mut message = self.next().await?;
         if let JsonRpcMessage::Request(request) = &mut message {
+            self.order.place(&mut request.request);
             request.request.extensions_mut().insert(InWork { _place: Arc::new(place) });
         }
         Some(message)

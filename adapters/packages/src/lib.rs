@@ -24,9 +24,11 @@ mod settings;
 mod source;
 mod system;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
+use dormouse_core::fair::Fair;
 use dormouse_core::packages::{Fetched, PackageManager, PackageProgress, PackageRequest, Packages};
-use dormouse_core::shares::Shares;
 use dormouse_core::{Error, ErrorCode, Result};
 
 pub use allow::AllowList;
@@ -34,17 +36,17 @@ pub use programs::PackagePrograms;
 pub use settings::{Bounds, Index, Mode, Settings};
 pub use system::system_index;
 
-/// Calls at one time: each may hold all its unpacked files in memory. Others wait, in their own time.
+/// Calls at one time, shared between owners: each may hold all its unpacked files in memory. Others wait, in their own time.
 const CALLS: usize = 4;
-/// Those of them that are one owner's, so that none keeps the others waiting.
-const OF_OWNER: usize = 2;
+/// Calls that wait.
+const WAITING: usize = 1_024;
 
 /// Packages from the operator's indexes. Cheap to share; connections and the cache are kept.
 #[derive(Debug)]
 pub struct Indexes {
     settings: Settings,
     source: source::Source,
-    places: Shares,
+    places: Arc<Fair>,
 }
 
 impl Indexes {
@@ -64,11 +66,15 @@ impl Indexes {
             }
         }
         let source = source::Source::new(&settings)?;
-        Ok(Self { settings, source, places: Shares::new(CALLS, OF_OWNER) })
+        Ok(Self { settings, source, places: Fair::new(CALLS, true, WAITING) })
     }
 
     async fn resolved(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched> {
-        let _place = self.places.take(&request.owner).await;
+        let line = self.places.line(&request.owner).map_err(|_| {
+            Error::new(ErrorCode::Busy, "too many calls wait to install packages")
+                .with_hint("try again later")
+        })?;
+        let _place = line.await;
         // First too: calls that end early leave their downloads.
         self.source.tidy().await;
         let fetched = match request.manager {

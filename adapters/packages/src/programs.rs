@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dormouse_core::packages::Packages;
-use dormouse_core::sandbox::{Files, Owner};
+use dormouse_core::sandbox::{Files, Owner, Piece};
 use dormouse_core::{Error, ErrorCode, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Result};
 
 /// Largest file that is read: a list of requirements, a `package.json` (1 MiB).
@@ -73,7 +73,7 @@ fn seen_from(call: &ProgramCall, path: &str) -> Result<GuestPath> {
 
 /// A small text file.
 async fn text(files: &mut dyn Files, path: &GuestPath) -> Result<String> {
-    let (bytes, size) = files.read(path, 0, MAX_LIST).await?;
+    let Piece { bytes, size, .. } = files.read(path, 0, MAX_LIST).await?;
     if size > MAX_LIST {
         return Err(Error::new(
             ErrorCode::TooLarge,

@@ -32,7 +32,7 @@ pub(crate) async fn answer(shared: &Shared, route: &Route, request: Request) -> 
         Err(error) => return refused(shared, route, &error),
     };
     match call(shared, route.tool, arguments, &owner(&parts)).await {
-        Ok(reply) => status::answer(&reply),
+        Ok(reply) => status::answer(reply),
         Err(error) => status::refusal(&error),
     }
 }
@@ -61,7 +61,7 @@ pub(crate) async fn call(
 /// The answer of a tool that is not even tried, in its own form.
 pub(crate) fn refused(shared: &Shared, route: &Route, error: &Error) -> Response {
     match shared.surface.refuse(route.tool, error) {
-        Ok(reply) => status::answer(&reply),
+        Ok(reply) => status::answer(reply),
         Err(error) => status::refusal(&error),
     }
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use dormouse_core::sandbox::Owner;
@@ -103,7 +103,8 @@ async fn pass(door: &Door, mut request: Request, next: Next) -> Result<Response>
     let announced = usize::try_from(hint.lower()).unwrap_or(MAX_BODY);
     let bytes = match tokio::time::timeout(door.body_time, received(body, announced)).await {
         Ok(received) => received?,
-        Err(_) => return Err(too_slow(door.body_time)),
+        // The only refusal that is about the request's own time.
+        Err(_) => return Ok(status::refusal_as(StatusCode::REQUEST_TIMEOUT, &too_slow(door.body_time))),
     };
     let mut request = Request::from_parts(parts, Body::from(bytes));
     request.extensions_mut().insert(owner);

@@ -10,7 +10,7 @@
 //! | host, origin, token, body: who calls, and may they | [`Door`] |
 //! | which route, which tool | [`route`], `router` |
 //! | path, query and body to arguments; the answer back | `call`, `raw` |
-//! | the status of an answer | [`status`] |
+//! | the status of an answer, and its hints in the words of this door | [`status`], `words` |
 //! | the routes as a document | `openapi` |
 
 mod call;
@@ -20,6 +20,7 @@ mod raw;
 pub mod route;
 mod router;
 pub mod status;
+mod words;
 
 pub use door::{Door, Tokens, serve};
 pub use router::router;

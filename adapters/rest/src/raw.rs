@@ -28,12 +28,13 @@ struct Sending {
     tool: &'static str,
     arguments: Map<String, Json>,
     owner: Owner,
-    size: u64,
+    /// Bytes of the whole, and when they were changed.
+    version: (u64, Json),
     sent: u64,
 }
 
-/// Answers with the bytes of the file. When it changes its size meanwhile, or cannot be read on, the connection breaks off
-/// before the promised length, so that no reader takes a part for the whole.
+/// Answers with the bytes of the file. When it changes meanwhile, or cannot be read on, the connection breaks off before the
+/// promised length, so that no reader takes a part for the whole.
 pub(crate) async fn answer(shared: Arc<Shared>, route: &'static Route, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
     let mut arguments = match in_path(&mut parts).await {
@@ -55,22 +56,24 @@ pub(crate) async fn answer(shared: Arc<Shared>, route: &'static Route, request: 
     arguments.insert("encoding".into(), "base64".into());
     arguments.insert("max_bytes".into(), PIECE.into());
     let owner = call::owner(&parts);
-    let mut sending = Sending { shared, tool: route.tool, arguments, owner, size: 0, sent: 0 };
-    let (first, size) = match sending.read().await {
-        Ok(reply) if reply.is_error => return status::answer(&reply),
+    let mut sending =
+        Sending { shared, tool: route.tool, arguments, owner, version: (0, Json::Null), sent: 0 };
+    let (first, version) = match sending.read().await {
+        Ok(reply) if reply.is_error => return status::answer(reply),
         Ok(reply) => match piece(&reply) {
             Ok(piece) => piece,
             Err(error) => return status::refusal(&error),
         },
         Err(error) => return status::refusal(&error),
     };
-    (sending.size, sending.sent) = (size, first.len() as u64);
-    respond(sending, first, size)
+    (sending.version, sending.sent) = (version, first.len() as u64);
+    respond(sending, first)
 }
 
-fn respond(sending: Sending, first: Bytes, size: u64) -> Response {
+fn respond(sending: Sending, first: Bytes) -> Response {
+    let size = sending.version.0;
     let rest = stream::try_unfold(sending, async |mut sending| {
-        if sending.sent >= sending.size {
+        if sending.sent >= sending.version.0 {
             return Ok(None);
         }
         let next = sending.next().await.map_err(|error| {
@@ -97,21 +100,21 @@ impl Sending {
 
     async fn next(&mut self) -> Result<Bytes> {
         let reply = self.read().await?;
-        let (bytes, size) = piece(&reply)?;
-        if size != self.size || bytes.is_empty() {
-            return Err(Error::internal("the file changed", "its size is another"));
+        let (bytes, version) = piece(&reply)?;
+        if version != self.version || bytes.is_empty() {
+            return Err(Error::internal("the file changed", "its size or its time is another"));
         }
         self.sent += bytes.len() as u64;
         Ok(bytes)
     }
 }
 
-/// The bytes of an answer, and the size of the whole file.
-fn piece(reply: &Reply) -> Result<(Bytes, u64)> {
+/// The bytes of an answer, and of the whole file its size and when it was changed.
+fn piece(reply: &Reply) -> Result<(Bytes, (u64, Json))> {
     let told = &reply.structured;
     let read = || {
         let bytes = BASE64.decode(told["content"].as_str()?.as_bytes()).ok()?;
-        Some((Bytes::from(bytes), told["size_bytes"].as_u64()?))
+        Some((Bytes::from(bytes), (told["size_bytes"].as_u64()?, told["modified_at"].clone())))
     };
     read().ok_or_else(|| Error::internal("a piece of a file cannot be read", told["error"].to_string()))
 }

@@ -27,7 +27,7 @@ pub(crate) struct Shared {
 /// It asks nobody who they are: see [`Door`](crate::Door). Without an owner in a request's extensions it is the local one.
 pub fn router(surface: Arc<Surface>, owners: Arc<Owners>, with_tokens: bool) -> Router {
     let document = Arc::new(openapi::document(&surface, with_tokens));
-    let shared = Arc::new(Shared { surface, owners });
+    let shared = Arc::new(Shared { surface: surface.clone(), owners });
     let mut paths: BTreeMap<&str, MethodRouter> = BTreeMap::new();
     for route in ROUTES.iter().filter(|route| route.tool(&shared.surface).is_some()) {
         let known = paths.remove(route.path).unwrap_or_default();
@@ -39,7 +39,7 @@ pub fn router(surface: Arc<Surface>, owners: Arc<Owners>, with_tokens: bool) -> 
     }
     router
         .route("/openapi.json", get(async move || JsonBody(document.as_ref().clone())))
-        .route("/health", get(async || JsonBody(json!({"status": "ok"}))))
+        .route("/health", get(async move || JsonBody(health(&surface))))
         .route("/", get(async || JsonBody(front())))
         .fallback(async || refuse(StatusCode::NOT_FOUND, "there is nothing at this address"))
         .method_not_allowed_fallback(async || {
@@ -64,6 +64,16 @@ fn method(route: &'static Route, shared: &Arc<Shared>) -> MethodRouter {
             }
         }
     })
+}
+
+/// How it is. Names no folder: whoever looks after servers asks this, and need not be an owner.
+fn health(surface: &Surface) -> serde_json::Value {
+    match surface.trouble() {
+        None => json!({"status": "ok"}),
+        Some(error) => {
+            json!({"status": "degraded", "reason": {"code": error.code().as_str(), "message": error.message()}})
+        }
+    }
 }
 
 /// What a visitor of `/` is told.

@@ -7,6 +7,8 @@ use dormouse_core::{Error, ErrorCode};
 use dormouse_tools::{Reply, encode};
 use serde_json::{Value as Json, json};
 
+use crate::words;
+
 /// Seconds after which one who was refused for want of a place may try again.
 const RETRY: &str = "1";
 
@@ -24,8 +26,8 @@ pub fn of(code: ErrorCode) -> StatusCode {
         ErrorCode::NotFound | ErrorCode::UnknownSandbox | ErrorCode::UnknownCheckpoint => {
             StatusCode::NOT_FOUND
         }
-        ErrorCode::Cancelled => StatusCode::REQUEST_TIMEOUT,
-        ErrorCode::NameTaken
+        ErrorCode::Cancelled
+        | ErrorCode::NameTaken
         | ErrorCode::InvalidState
         | ErrorCode::Conflict
         | ErrorCode::CheckpointOfOtherSandbox
@@ -59,7 +61,7 @@ pub fn of(code: ErrorCode) -> StatusCode {
 
 /// The answer of a tool. A run that a limit or a crash ended is an answer like any other: 200, and its `error` says so. So is a
 /// check that did not pass.
-pub(crate) fn answer(reply: &Reply) -> Response {
+pub(crate) fn answer(reply: Reply) -> Response {
     let told = &reply.structured;
     let ran = match told["provider"].as_str() {
         Some(provider) => provider != "none",
@@ -71,7 +73,7 @@ pub(crate) fn answer(reply: &Reply) -> Response {
         _ if told["created"] == true => StatusCode::CREATED,
         _ => StatusCode::OK,
     };
-    respond(status, told)
+    respond(status, reply.structured)
 }
 
 /// The answer to a request that reached no tool.
@@ -81,14 +83,15 @@ pub(crate) fn refusal(error: &Error) -> Response {
 
 /// The same with a status of its own.
 pub(crate) fn refusal_as(status: StatusCode, error: &Error) -> Response {
-    let mut response = respond(status, &json!({"error": encode::error(error)}));
+    let mut response = respond(status, json!({"error": encode::error(error)}));
     if status == StatusCode::UNAUTHORIZED {
         set(&mut response, header::WWW_AUTHENTICATE, "Bearer");
     }
     response
 }
 
-fn respond(status: StatusCode, body: &Json) -> Response {
+fn respond(status: StatusCode, mut body: Json) -> Response {
+    words::in_routes(&mut body);
     let mut response = (status, JsonBody(body)).into_response();
     if status == StatusCode::TOO_MANY_REQUESTS {
         set(&mut response, header::RETRY_AFTER, RETRY);
@@ -117,7 +120,7 @@ mod tests {
             guest_mismatch 409\nbad_component 422\nlimit_time 422\nlimit_fuel 422\nlimit_memory 422\n\
             limit_stack 422\nlimit_host 422\nguest_trap 422\nproject_failed 422\nnetwork_denied 403\n\
             write_denied 403\npath_denied 403\ncapability_unavailable 501\nprovider_unavailable 503\n\
-            unknown_source 400\ntemplate_missing_key 400\nhealth_timeout 504\nbusy 429\ncancelled 408\n\
+            unknown_source 400\ntemplate_missing_key 400\nhealth_timeout 504\nbusy 429\ncancelled 409\n\
             not_found 404\nunknown_sandbox 404\nunknown_checkpoint 404\ncheckpoint_of_other_sandbox 409\n\
             name_taken 409\ninvalid_state 409\nquota_exceeded 429\nlimit_disk 422\nconflict 409\n\
             state_damaged 500\nstate_unavailable 503\nmodel_unavailable 502\nmodel_rate_limited 429\n\
@@ -132,8 +135,8 @@ mod tests {
             let structured = json!({"provider": provider, "error": {"code": "limit_time"}});
             Reply { structured, text: String::new(), is_error: true }
         };
-        assert_eq!(answer(&reply("wasm")).status(), 200);
-        assert_eq!(answer(&reply("none")).status(), 422);
+        assert_eq!(answer(reply("wasm")).status(), 200);
+        assert_eq!(answer(reply("none")).status(), 422);
         for (structured, status) in [
             (json!({"passed": false, "error": null}), 200),
             (json!({"exit_code": 124, "error": {"code": "limit_time"}}), 200),
@@ -141,7 +144,7 @@ mod tests {
             (json!({"error": null}), 500),
         ] {
             let reply = Reply { structured, text: String::new(), is_error: true };
-            assert_eq!(answer(&reply).status(), status);
+            assert_eq!(answer(reply).status(), status);
         }
     }
 }

@@ -12,8 +12,9 @@ const TAIL: usize = 1_024;
 
 /// The result of a run, in the order of the documentation. Every field is there in every result, except `fuel_used`
 /// (only when fuel was counted), `truncated` (only when output was dropped), `fallback_from` (only when another provider was to
-/// run it) and `recovery` (only when a run of a sandbox that
-/// lasts was stopped, or began with less than the caller can know).
+/// run it), `recovery` (only when a run of a sandbox that
+/// lasts was stopped, or began with less than the caller can know; then `recovery_reason` says why), `closed_files` (only when files could not be opened again) and
+/// `warning` (only when there is one).
 pub fn outcome(outcome: &Outcome) -> Json {
     let mut fields = head(outcome.is_ok(), outcome.value(), outcome.exception());
     fields.insert("stdout".into(), outcome.stdout.text.as_str().into());
@@ -36,6 +37,15 @@ pub fn outcome(outcome: &Outcome) -> Json {
     }
     if let Some(recovery) = outcome.recovery {
         fields.insert("recovery".into(), recovery.as_str().into());
+    }
+    if let Some(warning) = &outcome.warning {
+        fields.insert("warning".into(), error(warning));
+    }
+    if !outcome.closed_files.is_empty() {
+        fields.insert("closed_files".into(), outcome.closed_files.clone().into());
+    }
+    if let Some(reason) = &outcome.recovery_reason {
+        fields.insert("recovery_reason".into(), reason.as_str().into());
     }
     Json::Object(fields)
 }
@@ -91,6 +101,9 @@ pub fn reply_in(of: &Outcome, sandbox: Option<&SandboxId>) -> Reply {
             tail(&mut text, "stderr", &of.stderr);
             if let (Some(id), Some(recovery)) = (sandbox, of.recovery) {
                 text.push_str(&format!("\nsandbox: {id}, recovery: {}", recovery.as_str()));
+                if let Some(reason) = &of.recovery_reason {
+                    text.push_str(&format!(" ({reason})"));
+                }
             }
             Reply { structured, text, is_error: true }
         }

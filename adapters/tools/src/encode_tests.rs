@@ -20,6 +20,9 @@ fn outcome_of(status: Status) -> Outcome {
         provider: "wasm",
         fallback_from: None,
         recovery: None,
+        warning: None,
+        closed_files: Vec::new(),
+        recovery_reason: None,
     }
 }
 

@@ -115,6 +115,9 @@ mod tests {
             provider: "wasm",
             fallback_from: None,
             recovery: None,
+            warning: None,
+            closed_files: Vec::new(),
+            recovery_reason: None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! | step | room |
 //! | --- | --- |
 //! | which tools there are, call one | [`surface`], [`toolset`] |
+//! | what a call touches, so that calls begin in order | `order` |
 //! | one row per argument: type, bounds, default, text | [`field`] |
 //! | that table as a portable JSON Schema | [`schema`] |
 //! | that table as the check of a call, before any work | [`decode`] |
@@ -13,9 +14,11 @@
 //! | which language model a call may use, and how snippets reach it | `models` |
 //! | files of sandboxes as resources | [`resource`] |
 //! | folders of instructions and scripts that sandboxes see | [`skills`] |
+//! | the names of tools in hints, in the words of each door | `words` |
 //! | what a model is told about all of them | `instructions` |
 //! | archives, checked before anything is written | `archive` |
 //! | what one owner may have in progress | [`places`] |
+//! | that a call could not be saved | [`unsaved`] |
 //! | the JSON that callers send, measured before it is read | [`incoming`] |
 //! | each tool | `tool/<verb>.rs` |
 //! | a tool over sandboxes that last: what all of them share | `tool/verb.rs` |
@@ -33,6 +36,7 @@ pub mod host;
 pub mod incoming;
 mod instructions;
 mod models;
+mod order;
 pub mod places;
 pub mod resource;
 pub mod schema;
@@ -41,6 +45,8 @@ pub mod surface;
 pub mod time;
 mod tool;
 pub mod toolset;
+pub mod unsaved;
+mod words;
 
 pub use host::HostFolders;
 pub use places::Owners;
@@ -48,3 +54,4 @@ pub use skills::Skills;
 pub use surface::{Annotations, CallContext, Profile, Reply, Surface, ToolSpec};
 pub use tool::MAX_CONTENT;
 pub use toolset::Toolset;
+pub use words::reworded;

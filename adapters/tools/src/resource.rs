@@ -1,6 +1,6 @@
 //! Files of sandboxes as resources: their addresses, and reading one by its address.
 
-use dormouse_core::sandbox::{Handle, Owner, SandboxId};
+use dormouse_core::sandbox::{Handle, Owner, Piece, SandboxId};
 use dormouse_core::{Error, ErrorCode, GuestPath, Result, Sandboxes};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
@@ -41,12 +41,18 @@ pub(crate) async fn read(sandboxes: &Sandboxes, owner: &Owner, uri: &str) -> Res
         Error::new(ErrorCode::NotFound, format!("`{shown}` is no address of a file"))
             .with_hint("sandbox_download tells the address of a file")
     })?;
-    let (bytes, size) = sandboxes.read(owner, &Handle::IdOrName(&sandbox), path.clone(), 0, MAX).await?;
+    let Piece { bytes, size, .. } =
+        sandboxes.read(owner, &Handle::IdOrName(&sandbox), path.clone(), 0, MAX).await?;
     if size > bytes.len() as u64 {
         return Err(Error::new(ErrorCode::TooLarge, format!("`{path}` has {size} bytes, more than {MAX}"))
             .with_hint("read it in pieces with sandbox_read"));
     }
     Ok(Resource { mime_type: mime(path.as_str()), bytes })
+}
+
+/// The sandbox of an address.
+pub(crate) fn sandbox(uri: &str) -> Option<String> {
+    parse(uri).map(|(sandbox, _)| sandbox)
 }
 
 fn parse(uri: &str) -> Option<(String, GuestPath)> {

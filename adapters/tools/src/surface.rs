@@ -17,6 +17,8 @@ use crate::resource::{self, Resource};
 use crate::skills::Skills;
 use crate::tool::{self, Kept, Tool};
 use crate::toolset::Toolset;
+use crate::unsaved;
+use crate::words;
 
 /// What a client may assume about a tool, decided once at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,6 +233,11 @@ impl Surface {
         self.profile == Profile::Sandbox && self.kept.is_some()
     }
 
+    /// Why what calls do can not be saved just now, if that is known; none where no sandboxes last. Names no folder.
+    pub fn trouble(&self) -> Option<Error> {
+        self.kept.as_ref()?.sandboxes.trouble()
+    }
+
     /// Reads a file by its address.
     ///
     /// # Errors
@@ -256,11 +263,14 @@ impl Surface {
         let begin = Instant::now();
         let owner = context.owner.clone();
         // A panic below must not take the answer with it: the caller would wait for ever.
-        let reply = match AssertUnwindSafe(tool.call(arguments, context)).catch_unwind().await {
-            Ok(reply) => reply,
+        let call = AssertUnwindSafe(tool.call(arguments, context)).catch_unwind();
+        let (called, not_saved) = dormouse_core::sandboxes::telling(call).await;
+        let reply = match called {
+            Ok(reply) => unsaved::told(reply, not_saved),
             Err(_) => tool.refuse(&Error::new(ErrorCode::Internal, format!("the tool `{name}` crashed"))),
         };
         let ms = begin.elapsed().as_millis();
+        let reply = words::in_profile(reply, self.profile);
         tracing::info!(tool = name, owner, is_error = reply.is_error, code = code(&reply), ms, "called");
         Ok(reply)
     }
@@ -270,7 +280,15 @@ impl Surface {
     /// # Errors
     /// `not_found` when there is no such tool.
     pub fn refuse(&self, name: &str, error: &Error) -> Result<Reply> {
-        Ok(self.tool(name)?.refuse(error))
+        Ok(words::in_profile(self.tool(name)?.refuse(error), self.profile))
+    }
+
+    pub(crate) fn kept(&self) -> Option<&Kept> {
+        self.kept.as_ref()
+    }
+
+    pub(crate) fn profile(&self) -> Profile {
+        self.profile
     }
 
     fn tool(&self, name: &str) -> Result<&dyn Tool> {

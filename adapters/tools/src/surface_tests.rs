@@ -54,6 +54,9 @@ impl Provider for Fake {
             provider: "fake",
             fallback_from: None,
             recovery: None,
+            warning: None,
+            closed_files: Vec::new(),
+            recovery_reason: None,
         })
     }
 }
@@ -174,6 +177,9 @@ fn every_answer_fulfils_the_output_schema() {
         provider: "fake",
         fallback_from: None,
         recovery: None,
+        warning: None,
+        closed_files: Vec::new(),
+        recovery_reason: None,
     };
     let schema = &surface.get("sandbox_eval").expect("a tool").output_schema;
     validate("sandbox_eval", schema, &crate::encode::outcome(&run));

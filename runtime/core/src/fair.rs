@@ -16,8 +16,9 @@ use std::task::{Context, Poll, Waker};
 
 use crate::sandbox::Owner;
 
-/// The places.
-pub(crate) struct Fair {
+/// The places. Cheap to ask; shared in an [`Arc`].
+#[derive(Debug)]
+pub struct Fair {
     state: Mutex<State>,
     /// Whether owners share them. Else everybody may have all.
     shared: bool,
@@ -26,9 +27,9 @@ pub(crate) struct Fair {
 
 /// As many wait as may. The number of those that do.
 #[derive(Debug)]
-pub(crate) struct Full(pub(crate) usize);
+pub struct Full(pub usize);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     free: usize,
     waiting: usize,
@@ -40,7 +41,7 @@ struct State {
     given: u64,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Account {
     held: usize,
     /// By the number of who waits, which grows.
@@ -51,13 +52,13 @@ struct Account {
 
 impl Fair {
     /// So many places, of which at least one is there; the most that may wait for one.
-    pub(crate) fn new(places: usize, shared: bool, most_waiting: usize) -> Arc<Self> {
+    pub fn new(places: usize, shared: bool, most_waiting: usize) -> Arc<Self> {
         let state = State { free: places.max(1), ..State::default() };
         Arc::new(Self { state: Mutex::new(state), shared, most_waiting })
     }
 
     /// A place, if one can be had now.
-    pub(crate) fn take(self: &Arc<Self>, owner: &Owner) -> Option<Held> {
+    pub fn take(self: &Arc<Self>, owner: &Owner) -> Option<Held> {
         let mut state = self.state();
         let held = state.accounts.get(owner).map_or(0, |account| account.held);
         // Whoever waits may not have what is free.
@@ -72,7 +73,7 @@ impl Fair {
     ///
     /// # Errors
     /// As many wait as may; where places are shared an owner may have no more waiting than could still come to wait.
-    pub(crate) fn line(self: &Arc<Self>, owner: &Owner) -> Result<Line, Full> {
+    pub fn line(self: &Arc<Self>, owner: &Owner) -> Result<Line, Full> {
         let mut state = self.state();
         let own = state.accounts.get(owner).map_or(0, |account| account.queue.len());
         let left = self.most_waiting.saturating_sub(state.waiting);
@@ -163,7 +164,8 @@ impl State {
 }
 
 /// Some places of one owner. Dropping it gives them back.
-pub(crate) struct Held {
+#[derive(Debug)]
+pub struct Held {
     fair: Arc<Fair>,
     owner: Owner,
     count: usize,
@@ -202,7 +204,8 @@ impl Drop for Held {
 }
 
 /// A place in the line. Comes to a place; dropped before, it is as if it had never been.
-pub(crate) struct Line {
+#[derive(Debug)]
+pub struct Line {
     fair: Arc<Fair>,
     owner: Owner,
     /// None: what it came to has been handed over.

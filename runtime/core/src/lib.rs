@@ -9,7 +9,8 @@
 //! | --- | --- |
 //! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`], [`program`] |
 //! | may it run | [`policy`], [`manager`] |
-//! | whose turn it is: places, and time at the processor | [`fair`], [`places`], [`turns`]; of what adapters have, [`shares`] |
+//! | in which order calls came | [`arrival`] |
+//! | whose turn it is: places, and time at the processor | [`fair`], [`places`], [`turns`] |
 //! | what of the host is never given: keys | [`keys`] |
 //! | a language model, and what it may cost | [`model`] |
 //! | packages for a sandbox | [`packages`] |
@@ -19,11 +20,12 @@
 //! | doubles for tests (feature `testing`) | `testing` |
 //! | what came back | [`outcome`], [`value`], [`exception`], [`output`], [`error`] |
 
+pub mod arrival;
 pub mod callback;
 pub mod capabilities;
 pub mod error;
 pub mod exception;
-mod fair;
+pub mod fair;
 pub mod grants;
 pub mod keys;
 pub mod language;
@@ -42,7 +44,6 @@ pub mod request;
 pub mod resolve;
 pub mod sandbox;
 pub mod sandboxes;
-pub mod shares;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod turns;

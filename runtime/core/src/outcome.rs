@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Captured, Error, Exception, Value};
 
 /// How a run ended.
@@ -31,11 +33,12 @@ pub struct Usage {
 }
 
 /// What a kept interpreter is after a run that was stopped, or was when a run began, if what came before was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Ordered by how much was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Recovery {
     /// As it was before the run.
     BeforeRun,
-    /// As it was before an earlier run: since then it has had open files, which cannot be saved, or saving it failed.
+    /// As it was before an earlier run: since then saving it failed, or what came since belongs to another build of its guest.
     Earlier,
     /// Fresh.
     Fresh,
@@ -70,6 +73,14 @@ pub struct Outcome {
     /// What its interpreter is now, if it is kept and the run was stopped; or what it began with, if what came later was lost
     /// because the interpreter could not be saved.
     pub recovery: Option<Recovery>,
+    /// What the caller is to know besides: more is saved than may be, so that the run could change and remove files, and not add
+    /// to them.
+    pub warning: Option<Error>,
+    /// Files that it had open when it was saved and that could not be opened again, such as one below a mount that is no longer
+    /// granted: their paths. What the program has of them is closed.
+    pub closed_files: Vec<String>,
+    /// Why, in a few words; only beside `recovery`, and not where the run's own end says it.
+    pub recovery_reason: Option<String>,
 }
 
 impl Outcome {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::sandbox::{ChunkSource, Machine, Reached, SandboxSpec, SavedState, Snapshot};
+use crate::sandbox::{ChunkSource, Machine, Notes, Reached, SandboxSpec, SavedState, Snapshot};
 use crate::{CommandRequest, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Result};
 
 /// Runs snippets. Dropping a returned future cancels its work and frees everything it held; that must be enough.
@@ -79,6 +79,16 @@ pub trait Provider: Send + Sync {
     fn load(&self, state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<Arc<dyn Snapshot>> {
         let _ = (state, chunks);
         Err(self.keeps_nothing())
+    }
+
+    /// What there is to say of saved state before it is opened: what was lost, and what belongs to other guests than those that are
+    /// here. Quick: reads one chunk. Default: nothing.
+    ///
+    /// # Errors
+    /// `state_damaged`.
+    fn notes(&self, state: &SavedState, chunks: &dyn ChunkSource) -> Result<Notes> {
+        let _ = (state, chunks);
+        Ok(Notes::default())
     }
 
     /// Notes the chunks that saved state consists of; those that are noted already need not be followed.

@@ -4,33 +4,45 @@
 //! | --- | --- |
 //! | the operator's numbers | [`rules`] |
 //! | a call's way in: record, queue, lease, wake | [`seat`] |
+//! | whose turn it is, and what a call touches | [`turn`], [`lanes`] |
 //! | room in memory, and who makes it | [`room`] |
 //! | who runs it, and who else | [`providers`] |
 //! | what it has now of what it was made with | [`effective`] |
-//! | create, look at, stop, resume, destroy | [`life`] |
+//! | making one: whole, or not at all | [`making`] |
+//! | look at, stop, resume, destroy | [`life`] |
 //! | evaluate, variables, files | [`calls`] |
-//! | packages | [`packages`] |
+//! | packages; several files, all or none | [`packages`], [`whole`] |
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
 //! | the whole of long output | [`outputs`] |
 //! | checkpoint, restore, fork | [`states`] |
 //! | the last steps, and back to before one | [`history`] |
 //! | a call that somebody else ends | [`ending`] |
 //! | may more be kept, may more be in memory | [`growth`], [`awake`] |
+//! | what cannot be opened just now, and what was lost | [`unopened`] |
+//! | by which time things end | [`steady`] |
 //! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`saving`], [`sweeping`] |
+//! | a visit is written: record and state in one step | [`writing`] |
+//! | what is saved while a call runs | [`beside`] |
+//! | what could not be saved, and who is told | [`unsaved`] |
+//! | the end: everything is saved | [`closing`] |
 //!
 //! One sandbox takes one call at a time, in order; across processes a lease in the ledger sees to it. A sandbox that nobody calls
 //! is saved after a moment, its lease given back; its interpreters stay in memory for a while and are then dropped. Whoever
 //! comes next, in this process or another, finds what was saved. Only this room changes phases.
 
 mod awake;
+mod beside;
 mod calls;
+mod closing;
 mod commands;
 mod effective;
 mod ending;
 mod growth;
 mod history;
 mod jobs;
+mod lanes;
 mod life;
+mod making;
 mod outputs;
 mod packages;
 mod providers;
@@ -39,10 +51,16 @@ mod rules;
 mod saving;
 mod seat;
 mod states;
+mod steady;
 mod sweeping;
 #[cfg(test)]
 mod tests;
+mod turn;
+mod unopened;
+mod unsaved;
 mod upkeep;
+mod whole;
+mod writing;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -55,13 +73,18 @@ pub use self::history::Step;
 use self::jobs::Jobs;
 pub use self::jobs::{Job, Part};
 pub use self::life::{Asked, View};
+pub use self::making::Beginning;
+use self::making::Makings;
 pub use self::outputs::{Outputs, Whole};
 pub use self::providers::ProviderState;
 use self::room::Rooms;
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::saving::Saving;
 use self::seat::Seat;
+use self::steady::Steady;
 use self::sweeping::Sweeping;
+use self::unsaved::Saves;
+pub use self::unsaved::telling;
 use crate::packages::Packages;
 use crate::sandbox::{Ledger, Owner, SandboxId};
 use crate::{Manager, OfferedPrograms, Provider};
@@ -80,6 +103,7 @@ struct Inner {
     providers: RwLock<Vec<Arc<dyn Provider>>>,
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
+    steady: Steady,
     rules: Rules,
     /// Where packages come from, and for which Python.
     packages: OnceLock<(Arc<dyn Packages>, String)>,
@@ -88,8 +112,10 @@ struct Inner {
     jobs: Jobs,
     awake: Awake,
     growth: Growth,
+    makings: Makings,
     sweeping: Sweeping,
     saving: Saving,
+    saves: Saves,
     rooms: Rooms,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
@@ -101,20 +127,25 @@ impl Sandboxes {
         let provider = manager.provider().clone();
         let rules = rules.under(manager.policy());
         let rooms = Rooms::new(&rules, manager.policy());
+        let steady = Steady::new(clock.as_ref());
+        let saves = Saves::new(ledger.clone());
         let inner = Inner {
             manager,
             provider,
             providers: RwLock::default(),
             ledger,
             clock,
+            steady,
             rules,
             packages: OnceLock::new(),
             programs: RwLock::default(),
             jobs: Jobs::default(),
             awake: Awake::default(),
             growth: Growth::default(),
+            makings: Makings::default(),
             sweeping: Sweeping::default(),
             saving: Saving::default(),
+            saves,
             rooms,
             seats: Mutex::default(),
         };

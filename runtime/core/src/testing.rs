@@ -17,28 +17,45 @@ use crate::sandboxes::Clock;
 
 /// A clock that stands still until it is told. Begins at 2026-01-25T02:00:00.000Z.
 #[derive(Debug)]
-pub struct ManualClock(AtomicU64);
+pub struct ManualClock {
+    shown: AtomicU64,
+    uptime: AtomicU64,
+}
 
 impl Default for ManualClock {
     fn default() -> Self {
-        Self(AtomicU64::new(1_769_306_400_000))
+        Self { shown: AtomicU64::new(1_769_306_400_000), uptime: AtomicU64::new(0) }
     }
 }
 
 impl ManualClock {
     /// Lets time pass.
     pub fn advance(&self, time: Duration) {
-        self.0.fetch_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
+        self.uptime.fetch_add(millis(time), Ordering::SeqCst);
+        self.jump(time);
+    }
+
+    /// Puts it forward, without time passing.
+    pub fn jump(&self, time: Duration) {
+        self.shown.fetch_add(millis(time), Ordering::SeqCst);
     }
 
     /// Puts it back, as an operator or a time server can.
     pub fn put_back(&self, time: Duration) {
-        self.0.fetch_sub(u64::try_from(time.as_millis()).unwrap_or(0), Ordering::SeqCst);
+        self.shown.fetch_sub(millis(time), Ordering::SeqCst);
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        Timestamp(self.0.load(Ordering::SeqCst))
+        Timestamp(self.shown.load(Ordering::SeqCst))
     }
+
+    fn uptime(&self) -> Duration {
+        Duration::from_millis(self.uptime.load(Ordering::SeqCst))
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -114,7 +114,7 @@ impl KeptSandbox {
     /// As [`Sandboxes::read`].
     pub async fn read(&self, path: &str) -> Result<Vec<u8>> {
         let path = GuestPath::parse(path)?;
-        Ok(self.sandboxes.read(&self.owner, &self.handle(), path, 0, u64::MAX).await?.0)
+        Ok(self.sandboxes.read(&self.owner, &self.handle(), path, 0, u64::MAX).await?.bytes)
     }
 
     /// Replaces a file, or makes it and its folders.

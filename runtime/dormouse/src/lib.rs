@@ -21,6 +21,7 @@ mod snippet;
 pub use builder::{Builder, Dormouse};
 pub use capacity::Capacity;
 pub use dormouse_core::*;
+pub use dormouse_store as store;
 pub use dormouse_wasm as wasm;
 pub use fit::fitted;
 pub use kept::KeptSandbox;

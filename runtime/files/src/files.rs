@@ -3,7 +3,7 @@
 //! Owns: the lock, the clock, the count of open handles, and that a file without a name lives as long as it is open.
 //! Does not own: what handles do (`handle`), what tools do by path (`host`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -13,7 +13,7 @@ use dormouse_core::{Access, GuestPath, Result};
 use crate::handle::Handle;
 use crate::node::{Ino, Kind, ROOT};
 use crate::tree::Tree;
-use crate::{Errno, Quota, Usage};
+use crate::{Errno, Held, Quota, Usage};
 
 /// Bytes that count as in memory without a look (8 MiB).
 const FEW: u64 = 8 << 20;
@@ -63,10 +63,22 @@ impl Files {
     /// The tree as it is now: a checkpoint, or the start of a fork. Takes constant time, and a little for each open handle.
     /// Files that have no name, only handles, are not in it.
     pub fn snapshot(&self) -> Tree {
+        self.snapshot_with(&[])
+    }
+
+    /// The same, with the files that have no name but are held open by one of these; see [`Files::hold`].
+    pub fn snapshot_with(&self, held: &[Held]) -> Tree {
         self.with(|live, _| {
             let mut tree = live.tree.clone();
-            for ino in live.open.keys() {
-                tree.forget(*ino);
+            let open = live.open.keys().copied().filter(|ino| live.tree.is_unnamed(*ino));
+            let unnamed: HashSet<Ino> = open.chain(live.tree.unnamed_nodes()).collect();
+            tree.unnamed = 0;
+            for ino in unnamed {
+                if held.iter().any(|one| one.is(ino)) {
+                    tree.unnamed += 1;
+                } else {
+                    tree.forget(ino);
+                }
             }
             tree
         })
@@ -84,6 +96,16 @@ impl Files {
     /// What the tree may hold.
     pub fn quota(&self) -> Quota {
         self.with(|live, _| live.tree.quota())
+    }
+
+    /// Lets go of the files of a tree just put in place that have no name, unless a handle holds them.
+    pub fn forget_unheld(&self) {
+        self.with(|live, _| {
+            for ino in live.tree.unnamed_nodes() {
+                live.release(Some(ino));
+            }
+            live.tree.unnamed = 0;
+        });
     }
 
     /// Changes what the tree may hold; see [`Tree::with_quota`].

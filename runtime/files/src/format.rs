@@ -1,10 +1,11 @@
-//! The saved form, version 1: what stands in the chunks that are not blocks.
+//! The saved form, versions 1 and 2: what stands in the chunks that are not blocks.
 //!
 //! Owns: the records and their bytes (postcard: numbers of variable length, fields in order). Does not own: the walk over
 //! a tree (`save`), or whether records make a tree (`load`).
 //!
 //! ```text
 //! root chunk = "dmf" 1, Head { next, nodes }          nodes: the pages of all nodes by number
+//!            | "dmf" 2, the same                      some of the files have no name; they were open
 //! page chunk = Page::Leaf [record] | Page::Branch [id] at most 32 of either, in ascending order
 //! map        = empty | its only page's records, if they are few | the id of its root page
 //! ```
@@ -20,6 +21,8 @@ use crate::{ChunkId, Times};
 
 /// The first bytes of a root chunk: a mark and the version.
 const MARK: &[u8; 4] = b"dmf\x01";
+/// The same of a tree in which files have no name, which version 1 does not know.
+const MARK_UNNAMED: &[u8; 4] = b"dmf\x02";
 /// A file of one block up to this many bytes stands in its node's record.
 pub(crate) const SMALL: usize = 512;
 /// A map of one page up to this many entries stands in the record that has it.
@@ -89,20 +92,21 @@ pub(crate) fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// The bytes of a root chunk.
-pub(crate) fn encode_head(head: &Head) -> Result<Vec<u8>, Error> {
-    let mut bytes = MARK.to_vec();
+/// The bytes of a root chunk; `unnamed`: files of the tree have no name.
+pub(crate) fn encode_head(head: &Head, unnamed: bool) -> Result<Vec<u8>, Error> {
+    let mut bytes = if unnamed { MARK_UNNAMED } else { MARK }.to_vec();
     bytes.extend(encode(head)?);
     Ok(bytes)
 }
 
-/// Reads a root chunk.
-pub(crate) fn decode_head(bytes: &[u8], id: &ChunkId) -> Result<Head, Error> {
+/// Reads a root chunk, and whether files of the tree may have no name.
+pub(crate) fn decode_head(bytes: &[u8], id: &ChunkId) -> Result<(Head, bool), Error> {
     match bytes.split_at_checked(MARK.len()) {
-        Some((mark, rest)) if mark == MARK => decode(rest, id),
+        Some((mark, rest)) if mark == MARK => Ok((decode(rest, id)?, false)),
+        Some((mark, rest)) if mark == MARK_UNNAMED => Ok((decode(rest, id)?, true)),
         Some(([b'd', b'm', b'f', version], _)) => Err(damaged(format!(
-            "they are of version {version}, this installation reads version {}",
-            MARK[3]
+            "they are of version {version}, this installation reads up to version {}",
+            MARK_UNNAMED[3]
         ))),
         _ => Err(damaged(format!("chunk {id} is no root"))),
     }

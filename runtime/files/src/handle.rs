@@ -40,14 +40,14 @@ pub enum NewTime {
 /// An open file or folder. A clone is one more handle; the node lives as long as one of them or a name does.
 #[derive(Debug)]
 pub struct Handle {
-    files: Files,
-    ino: Ino,
-    era: u64,
-    kind: Kind,
+    pub(crate) files: Files,
+    pub(crate) ino: Ino,
+    pub(crate) era: u64,
+    pub(crate) kind: Kind,
     /// What the handle is open for.
-    flags: Flags,
+    pub(crate) flags: Flags,
     /// Whether the folder that all began with was granted for writing.
-    granted: bool,
+    pub(crate) granted: bool,
 }
 
 impl Drop for Handle {

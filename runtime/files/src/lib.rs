@@ -34,14 +34,17 @@
 //!
 //! From the inside out: `map` (the persistent map that all is made of), `block` and `content` (a file's bytes), `node`,
 //! `tree` (the table of nodes and the account), `naming` and `resolve` (names and paths), `audit` (is it a tree?);
-//! `files` (the live view), `handle` (the guest's face), `host` (the tools' face); `chunk`, `format`, `save`, `load`,
-//! `reach` (the saved form); `errno` and `quota` (the vocabulary).
+//! `files` (the live view), `handle` (the guest's face), `reopen` (handles that last), `host` (the tools' face); `chunk`, `format`, `save`, `load`,
+//! `reach` (the saved form); `alone` (a state that is files and nothing else), `extras` (what a container has besides); `errno` and
+//! `quota` (the vocabulary).
 
+mod alone;
 mod audit;
 mod block;
 mod chunk;
 mod content;
 mod errno;
+mod extras;
 mod files;
 mod format;
 mod handle;
@@ -52,6 +55,7 @@ mod naming;
 mod node;
 mod quota;
 mod reach;
+mod reopen;
 mod resolve;
 mod save;
 #[cfg(test)]
@@ -60,8 +64,10 @@ mod testing;
 mod tests;
 mod tree;
 
+pub use crate::alone::{ALONE, root_alone, save_alone};
 pub use crate::chunk::MemoryChunks;
 pub use crate::errno::Errno;
+pub use crate::extras::{Age, Extras};
 pub use crate::files::Files;
 pub use crate::handle::{DirEntry, Flags, Handle, Listing, NewTime, OpenFlags};
 pub use crate::host::{FileList, Listed};
@@ -69,6 +75,7 @@ pub use crate::load::load;
 pub use crate::node::{Kind, Stat, Times};
 pub use crate::quota::{Quota, Usage};
 pub use crate::reach::reachable;
+pub use crate::reopen::Held;
 pub use crate::save::{Root, save};
 pub use crate::tree::Tree;
 pub use dormouse_core::sandbox::chunk::{ChunkId, ChunkSink, ChunkSource, MAX_CHUNK};

@@ -31,19 +31,20 @@ const HIGHEST: u64 = u64::MAX / 2;
 /// `internal` naming the damage; `too_large` when the tree holds more than the quota: load it with a larger one, and lower
 /// it by [`Tree::with_quota`] if need be.
 pub fn load(root: Root, source: Arc<dyn ChunkSource>, quota: Quota) -> Result<Tree> {
-    let head = format::decode_head(&format::fetch(&*source, &root.0)?, &root.0)?;
+    let (head, unnamed) = format::decode_head(&format::fetch(&*source, &root.0)?, &root.0)?;
     let mut tree = Tree::new(quota);
     if head.next > HIGHEST {
         return Err(damaged("the next node's number is out of range"));
     }
-    let mut load = Load { source, quota: tree.quota, used: Usage::default(), nodes: 0 };
+    let mut load = Load { source, quota: tree.quota, used: Usage::default(), nodes: 0, unnamed: 0 };
     tree.nodes = load.pages(head.nodes, &mut Load::node)?;
     tree.next = head.next;
     tree.used = load.used;
     if !tree.nodes.get(&ROOT).is_some_and(|node| node.kind() == Kind::Folder) {
         return Err(damaged("there is no root folder"));
     }
-    tree.audit(0).map_err(damaged)?;
+    tree.unnamed = load.unnamed;
+    tree.audit(if unnamed { load.unnamed } else { 0 }).map_err(damaged)?;
     Ok(tree)
 }
 
@@ -52,6 +53,8 @@ struct Load {
     quota: Quota,
     used: Usage,
     nodes: u64,
+    /// Nodes that say that they have no name.
+    unnamed: usize,
 }
 
 /// How a record becomes an entry of a map.
@@ -130,6 +133,10 @@ impl Load {
         if self.nodes > self.quota.files.saturating_add(1) {
             return Err(self.over());
         }
+        if record.links == 0 {
+            self.unnamed += 1;
+            self.count_name()?;
+        }
         let body = match record.body {
             BodyRecord::Folder { parent, names } => {
                 let entries = self.pages(names, &mut Self::name)?;
@@ -165,11 +172,14 @@ impl Load {
         Ok((record.ino, Node { links: record.links, times: record.times, body }))
     }
 
-    fn name(&mut self, record: NameRecord) -> Result<(Arc<str>, Entry)> {
+    /// Counts one name. A node that has none costs as much.
+    fn count_name(&mut self) -> Result<()> {
         self.used.files += 1;
-        if self.used.files > self.quota.files {
-            return Err(self.over());
-        }
+        if self.used.files > self.quota.files { Err(self.over()) } else { Ok(()) }
+    }
+
+    fn name(&mut self, record: NameRecord) -> Result<(Arc<str>, Entry)> {
+        self.count_name()?;
         Ok((record.name.into(), Entry { ino: record.ino, kind: record.kind }))
     }
 

@@ -15,12 +15,14 @@ use crate::{ChunkId, ChunkSource};
 /// as long as what they do not share.
 ///
 /// # Errors
-/// `internal` naming the damage. Blocks are named, not read.
+/// `state_damaged` for a page that was saved in another form. Blocks are named, not read. A page that is missing or changed is left to
+/// [`Reached::damaged`], and the others are followed.
 pub fn reachable(root: Root, source: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {
     if !reached.branch(root.0) {
         return Ok(());
     }
-    let head = format::decode_head(&format::fetch(source, &root.0)?, &root.0)?;
+    let Some(head) = reached.follow(|| format::fetch(source, &root.0))? else { return Ok(()) };
+    let (head, _) = format::decode_head(&head, &root.0)?;
     let mut reach = Reach { source, reached };
     reach.pages(head.nodes, &mut Reach::node)
 }
@@ -46,7 +48,8 @@ impl<'r> Reach<'r> {
         if !self.reached.branch(id) {
             return Ok(());
         }
-        match format::decode(&format::fetch(self.source, &id)?, &id)? {
+        let Some(page) = self.reached.follow(|| format::fetch(self.source, &id))? else { return Ok(()) };
+        match format::decode(&page, &id)? {
             format::Page::Leaf(records) => records.into_iter().try_for_each(|record| each(self, record)),
             format::Page::Branch(ids) => ids.into_iter().try_for_each(|id| self.page(id, levels, each)),
         }

@@ -34,7 +34,7 @@ impl fmt::Display for Root {
 pub fn save(tree: &Tree, sink: &mut dyn ChunkSink) -> Result<Root> {
     let mut save = Save { sink };
     let nodes = save.pages(&tree.nodes, &mut Save::node)?;
-    let bytes = format::encode_head(&Head { next: tree.next, nodes })?;
+    let bytes = format::encode_head(&Head { next: tree.next, nodes }, tree.unnamed > 0)?;
     let id = ChunkId::of(&bytes);
     save.put(&id, &bytes)?;
     Ok(Root(id))
@@ -84,6 +84,7 @@ impl<'s> Save<'s> {
         record: Record<'_, 's, K, V, R>,
     ) -> Result<ChunkId> {
         if let Some(id) = page.saved.get()
+            && !self.sink.mends()
             && self.has(id)?
         {
             return Ok(*id);
@@ -130,7 +131,12 @@ impl<'s> Save<'s> {
     fn block(&mut self, index: &u32, block: &Arc<Block>) -> Result<BlockRecord> {
         let id = block.id().map_err(lost)?;
         if !self.has(&id)? {
-            self.put(&id, &block.bytes().map_err(lost)?)?;
+            match block.bytes() {
+                Ok(bytes) => self.put(&id, &bytes)?,
+                // It was damaged before, and stays so: the error of who reads this file, and of nobody else.
+                Err(_) if self.sink.is_damaged(&id)? => {}
+                Err(errno) => return Err(lost(errno)),
+            }
         }
         Ok(BlockRecord { index: *index, id })
     }

@@ -3,6 +3,7 @@
 mod damage;
 mod linux;
 mod model;
+mod reopen;
 mod saving;
 
 use dormouse_core::{Access, GuestPath};

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use dormouse_core::sandbox::chunk;
+
 use crate::content::Content;
 use crate::map::Map;
 use crate::node::{Body, Entry, Folder, Ino, Node, ROOT};
@@ -21,6 +23,9 @@ pub struct Tree {
     pub(crate) next: Ino,
     pub(crate) used: Usage,
     pub(crate) quota: Quota,
+    /// Nodes without a name that belong to it all the same, because an interpreter that was saved with it has them open.
+    /// True of a snapshot and of a tree that was loaded; who has what open in a live tree, `files` knows.
+    pub(crate) unnamed: usize,
 }
 
 impl Default for Tree {
@@ -35,7 +40,7 @@ impl Tree {
         quota.name_bytes = quota.name_bytes.min(255);
         let mut nodes = Map::default();
         nodes.insert(ROOT, Node::new(Body::Folder(Folder::new(ROOT)), 0));
-        Self { nodes, next: ROOT + 1, used: Usage::default(), quota }
+        Self { nodes, next: ROOT + 1, used: Usage::default(), quota, unnamed: 0 }
     }
 
     /// What it may hold.
@@ -67,6 +72,16 @@ impl Tree {
         self.contents().map(|content| content.let_go(source)).sum()
     }
 
+    /// Reads all bytes of files that are in a store only, and holds them from now on.
+    ///
+    /// # Errors
+    /// `state_damaged`: a block is not there any more, or not what its name says.
+    pub fn hold(&self) -> dormouse_core::Result<()> {
+        let mut blocks = self.contents().flat_map(|content| content.blocks().iter());
+        let lost = |_| chunk::damaged("a block of the files is gone or damaged");
+        blocks.try_for_each(|(_, block)| block.bytes().map(drop).map_err(lost))
+    }
+
     fn contents(&self) -> impl Iterator<Item = &Content> {
         self.nodes.iter().filter_map(|(_, node)| match &node.body {
             Body::File(content) => Some(content),
@@ -80,6 +95,19 @@ impl Tree {
 
     pub(crate) fn node_mut(&mut self, ino: Ino) -> Result<&mut Node, Errno> {
         self.nodes.get_mut(&ino).ok_or(Errno::BadDescriptor)
+    }
+
+    /// Whether a node has lost its last name.
+    pub(crate) fn is_unnamed(&self, ino: Ino) -> bool {
+        self.nodes.get(&ino).is_some_and(|node| node.links == 0)
+    }
+
+    /// The nodes without a name that came with a tree just put in place. Where there are none, nothing is looked through.
+    pub(crate) fn unnamed_nodes(&self) -> Vec<Ino> {
+        if self.unnamed == 0 {
+            return Vec::new();
+        }
+        self.nodes.iter().filter(|(_, node)| node.links == 0).map(|(ino, _)| *ino).collect()
     }
 
     pub(crate) fn stat(&self, ino: Ino) -> Result<Stat, Errno> {

@@ -11,6 +11,14 @@ const TABLE: &str = "checkpoints";
 /// Columns before the seal.
 const COUNT: usize = 7;
 
+/// Every one.
+pub(crate) const EVERY: &str = "SELECT * FROM checkpoints ORDER BY created_at, id";
+
+/// Reads a row of all columns.
+pub(crate) fn read(row: &Row<'_>) -> Answer<Checkpoint> {
+    checkpoint(row)
+}
+
 fn checkpoint(row: &Row<'_>) -> Answer<Checkpoint> {
     let mut fields = Fields::of(TABLE, row, COUNT)?;
     let label = NewCheckpoint {
@@ -54,14 +62,23 @@ pub(crate) fn one(connection: &Connection, owner: &Owner, id: &CheckpointId) -> 
     }
 }
 
-/// Those of a sandbox, oldest first.
+/// Those of a sandbox, oldest first, but for those whose rows are damaged.
 pub(crate) fn all(connection: &Connection, sandbox: &SandboxId) -> Answer<Vec<Checkpoint>> {
     let sql = "SELECT * FROM checkpoints WHERE sandbox = ?1 ORDER BY created_at, id";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([sandbox.as_str()])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(checkpoint(row)?);
+        match checkpoint(row) {
+            Ok(checkpoint) => found.push(checkpoint),
+            Err(fault) => {
+                let error = Error::from(fault);
+                if error.code() != ErrorCode::StateDamaged {
+                    return Err(error.into());
+                }
+                tracing::warn!(%error, "a checkpoint is left out");
+            }
+        }
     }
     Ok(found)
 }

@@ -2,40 +2,45 @@
 
 use std::sync::Arc;
 
-use dormouse_core::Result;
-use dormouse_core::sandbox::chunk::damaged;
+use dormouse_core::sandbox::chunk::{damaged_chunk, is_damaged_chunk};
 use dormouse_core::sandbox::{ChunkId, ChunkSource};
+use dormouse_core::{Error, Result};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::database::{Database, Reader};
-use crate::doomed;
 use crate::fault::Answer;
 use crate::pack::Packed;
+use crate::{damaged, doomed};
 
 /// Gives chunks out of the database.
 pub(crate) struct Chunks(pub(crate) Arc<Database>);
 
 impl ChunkSource for Chunks {
     fn get(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
-        Ok(self.0.read(|reader| one(reader, id))?)
+        let read: Result<_> = self.0.read(|reader| one(reader, id)).map_err(Error::from);
+        if read.as_ref().err().and_then(is_damaged_chunk).is_some() {
+            self.0.found_damaged(*id);
+        }
+        read
     }
 }
 
-fn one(reader: &mut Reader, id: &ChunkId) -> Answer<Option<Vec<u8>>> {
+/// One chunk, unpacked and checked.
+pub(crate) fn one(reader: &mut Reader, id: &ChunkId) -> Answer<Option<Vec<u8>>> {
     let mut statement =
         reader.connection.prepare_cached("SELECT form, size, data FROM chunks WHERE id = ?1")?;
     let mut rows = statement.query([id.as_bytes()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    let data =
-        row.get_ref(2)?.as_blob().map_err(|_| damaged(format_args!("chunk {id} is not what it was")))?;
+    let data = row.get_ref(2)?.as_blob().map_err(|_| damaged_chunk(*id, "is not what it was"))?;
     Ok(Some(reader.unpacker.unpack(id, row.get(0)?, row.get(1)?, data)?))
 }
 
-/// Whether a chunk is there, and not doomed.
+/// Whether a chunk is there, not doomed, and not known to be damaged.
 pub(crate) fn has(connection: &Connection, id: &ChunkId) -> Answer<bool> {
     let sql = "SELECT 1 FROM chunks WHERE id = ?1 AND NOT (\
                EXISTS (SELECT 1 FROM doomed WHERE number = 0) AND \
-               EXISTS (SELECT 1 FROM doomed WHERE number = chunks.number))";
+               EXISTS (SELECT 1 FROM doomed WHERE number = chunks.number)) \
+               AND NOT EXISTS (SELECT 1 FROM doomed WHERE number = -chunks.number)";
     let mut statement = connection.prepare_cached(sql)?;
     Ok(statement.query_row([id.as_bytes()], |_| Ok(())).optional()?.is_some())
 }
@@ -46,6 +51,9 @@ pub(crate) fn insert(connection: &Connection, id: &ChunkId, packed: &Packed) -> 
         // It gets another number: what it names may just have been added too, and has to have a lower one.
         doomed::spare(connection, [number])?;
         connection.prepare_cached("DELETE FROM chunks WHERE number = ?1")?.execute([number])?;
+        connection.prepare_cached("DELETE FROM doomed WHERE number = ?1")?.execute([-number])?;
+    } else if damaged::mend(connection, id, packed)? {
+        return Ok(());
     }
     let sql = "INSERT INTO chunks (number, id, form, size, data) VALUES (1 + max(\
                coalesce((SELECT used FROM numbers), 0), (SELECT coalesce(max(number), 0) FROM chunks)\

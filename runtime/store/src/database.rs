@@ -1,18 +1,23 @@
 //! The connections: one that writes, and as many that read as there are readers at once.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use dormouse_core::sandbox::ChunkId;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::fault::Answer;
+use crate::damaged::{self, Seen};
+use crate::fault::{self, Answer};
 use crate::folder::Folder;
 use crate::pack::Unpacker;
 use crate::reserve::Reserve;
 use crate::schema;
+use crate::still::{self, Why};
 
 /// Readers that are kept when nobody uses them.
 const KEPT: usize = 8;
@@ -41,6 +46,11 @@ pub(crate) struct Database {
     reserve: Reserve,
     /// Since when each save of this process that has written ahead is under way.
     ahead: Mutex<Vec<Instant>>,
+    damaged: Seen,
+    /// Why nothing is written, if nothing is.
+    still: Option<Why>,
+    /// The file that was opened: device and inode.
+    file: (u64, u64),
 }
 
 /// A save that has written ahead. Dropped, it is done.
@@ -58,6 +68,12 @@ impl Drop for Ahead<'_> {
     }
 }
 
+/// The device and the inode of a file, if it is there.
+fn file_of(path: &Path) -> Option<(u64, u64)> {
+    let about = fs::metadata(path).ok()?;
+    Some((about.dev(), about.ino()))
+}
+
 /// What a reader needs: a connection, and the room in which chunks are unpacked.
 pub(crate) struct Reader {
     pub(crate) connection: Connection,
@@ -70,11 +86,52 @@ impl Database {
         let reserve = folder.reserve();
         let database = match Self::open_now(folder, most_bytes) {
             // What is on a full disk can be looked at and removed.
-            Err(fault) if fault.is_full() && reserve.give_up() => Self::open_now(folder, most_bytes)?,
-            opened => opened?,
+            Err(fault) if fault.is_full() && reserve.give_up() => Self::open_now(folder, most_bytes),
+            opened => opened,
         };
-        reserve.fill();
-        Ok(database)
+        match database {
+            Ok(database) => {
+                reserve.fill();
+                Ok(database)
+            }
+            Err(fault) => match Why::of(folder, &fault) {
+                Some(why) => Self::open_still(folder, why),
+                None => Err(fault),
+            },
+        }
+    }
+
+    /// Opens it to be looked at.
+    fn open_still(folder: &Folder, why: Why) -> Answer<Self> {
+        tracing::warn!(?why, "the state folder can only be read");
+        let path = folder.database();
+        let connection = still::connect(&path)?;
+        schema::is_current(&connection)?;
+        schema::check(&connection)?;
+        Ok(Self::of(folder, connection, Some(why)))
+    }
+
+    /// Refuses who wants to write where nothing can be written, or where nobody would find it: what is written to a file that has
+    /// no name any more is gone with the process.
+    ///
+    /// # Errors
+    /// `state_unavailable`.
+    pub(crate) fn check_writable(&self) -> Answer<()> {
+        match self.still {
+            Some(why) => Err(why.error().into()),
+            None if file_of(&self.path) == Some(self.file) => Ok(()),
+            None => Err(fault::gone().into()),
+        }
+    }
+
+    /// Gives up the reserve. False: there is none.
+    pub(crate) fn give_up_reserve(&self) -> bool {
+        self.reserve.give_up()
+    }
+
+    /// Whether nothing is written.
+    pub(crate) fn is_still(&self) -> bool {
+        self.still.is_some()
     }
 
     fn open_now(folder: &Folder, most_bytes: Option<u64>) -> Answer<Self> {
@@ -90,12 +147,26 @@ impl Database {
         schema::migrate(&mut writer)?;
         drop(lock);
         schema::check(&writer)?;
-        let (writer, reserve) = (Mutex::new(writer), folder.reserve());
-        Ok(Self { path, writer, readers: Mutex::default(), reserve, ahead: Mutex::default() })
+        Ok(Self::of(folder, writer, None))
+    }
+
+    fn of(folder: &Folder, connection: Connection, still: Option<Why>) -> Self {
+        let path = folder.database();
+        Self {
+            file: file_of(&path).unwrap_or_default(),
+            path,
+            writer: Mutex::new(connection),
+            readers: Mutex::default(),
+            reserve: folder.reserve(),
+            ahead: Mutex::default(),
+            damaged: Seen::default(),
+            still,
+        }
     }
 
     /// One transaction that no other process writes beside. It is kept when `work` succeeds, else undone.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Answer<T>) -> Answer<T> {
+        self.check_writable()?;
         // A panic inside a transaction rolled it back, so the connection is as good as before.
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -107,6 +178,8 @@ impl Database {
     /// As [`Database::write`], for what makes room. On a disk that is full the log is worked off, and if that does not help the
     /// reserve is given up for it.
     pub(crate) fn clear<T>(&self, work: impl Fn(&Transaction<'_>) -> Answer<T>) -> Answer<T> {
+        // What is kept for removing is no help to who cannot remove.
+        self.check_writable()?;
         let full = match self.write(&work) {
             Err(fault) if fault.is_full() => fault,
             done => {
@@ -152,8 +225,17 @@ impl Database {
     /// Whether so many packed bytes can be added, and brought from the log into the database after that. The log takes them
     /// first, and is no shorter before all of it is in the database: without room for both nothing could be removed any more.
     pub(crate) fn leaves_room(&self, bytes: usize) -> bool {
-        let log = std::fs::metadata(self.path.with_extension("db-wal")).map_or(0, |log| log.len());
-        self.reserve.leaves_room((bytes as u64).saturating_mul(2).saturating_add(log))
+        self.reserve.leaves_room((bytes as u64).saturating_mul(2).saturating_add(self.log()))
+    }
+
+    /// Bytes that must be free beside what is added, so that a state can be saved at all: what the log has, and what is set aside
+    /// for removing.
+    pub(crate) fn needs(&self) -> u64 {
+        self.reserve.needs().saturating_add(self.log())
+    }
+
+    fn log(&self) -> u64 {
+        std::fs::metadata(self.path.with_extension("db-wal")).map_or(0, |log| log.len())
     }
 
     /// After an addition: where little is free, the log is worked off at once, so that it stays short.
@@ -162,6 +244,24 @@ impl Database {
             && let Err(error) = self.cut_log()
         {
             tracing::debug!(?error, "the log stays as long as it is");
+        }
+    }
+
+    /// A chunk was found to be damaged. It is marked now, unless somebody writes; then the next save marks it.
+    pub(crate) fn found_damaged(&self, id: ChunkId) {
+        self.damaged.note(id);
+        if self.writer.try_lock().is_ok() {
+            self.mark_damaged();
+        }
+    }
+
+    /// Marks what was found to be damaged. Where that cannot be written nothing is mended either.
+    pub(crate) fn mark_damaged(&self) {
+        let seen = self.damaged.take();
+        if !seen.is_empty()
+            && let Err(error) = self.write(|transaction| damaged::mark(transaction, &seen))
+        {
+            tracing::debug!(?error, "what is damaged is not marked");
         }
     }
 
@@ -190,7 +290,8 @@ impl Database {
         let mut reader = match kept {
             Some(reader) => reader,
             None => {
-                let connection = connect(&self.path)?;
+                let connection =
+                    if self.is_still() { still::connect(&self.path)? } else { connect(&self.path)? };
                 connection.pragma_update(None, "query_only", true)?;
                 Reader { connection, unpacker: Unpacker::new()? }
             }
@@ -217,7 +318,11 @@ fn naps(tries: i32, most: i32) -> bool {
 
 fn connect(path: &Path) -> Answer<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
+    prepared(Connection::open_with_flags(path, flags)?)
+}
+
+/// The connection as all are.
+pub(crate) fn prepared(mut connection: Connection) -> Answer<Connection> {
     connection.busy_handler(Some(|tries| naps(tries, PATIENCE)))?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_ROW)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;

@@ -4,7 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::statvfs;
+use dormouse_core::Result;
+use rustix::fs::{StatVfsMountFlags, statvfs};
+
+use crate::fault;
+
+/// Less room is none: what the smallest save takes of the log.
+const LEAST: u64 = 64 << 10;
 
 /// Bytes that a folder's database may take without filling its disk up: what it takes, and what is free for this user.
 ///
@@ -20,6 +26,31 @@ pub fn room(folder: &Path) -> io::Result<(u64, u64)> {
     let taken = length("state.db")?.saturating_add(length("state.db-wal")?);
     let disk = statvfs(nearest(folder))?;
     Ok((taken, disk.f_bavail.saturating_mul(disk.f_frsize)))
+}
+
+/// Bytes that can be added to a state folder, of which `needs` must stay free; none where the disk does not say.
+///
+/// # Errors
+/// `state_unavailable` when nothing can be added.
+pub(crate) fn free(folder: &Path, needs: u64) -> Result<Option<u64>> {
+    let Ok(disk) = statvfs(folder) else { return Ok(None) };
+    if disk.f_flag.contains(StatVfsMountFlags::RDONLY) {
+        return Err(fault::read_only());
+    }
+    // A disk that has inodes without a number says that it has none at all.
+    if disk.f_files > 0 && disk.f_favail == 0 {
+        return Err(fault::no_inodes());
+    }
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    match free.checked_sub(needs) {
+        Some(left) if left >= LEAST => Ok(Some(left)),
+        _ => Err(fault::full_disk()),
+    }
+}
+
+/// Whether a disk takes one more file, as far as it says.
+pub(crate) fn has_inodes(folder: &Path) -> bool {
+    statvfs(folder).map_or(true, |disk| disk.f_files == 0 || disk.f_favail > 0)
 }
 
 /// The folder, or the first above it that is there.

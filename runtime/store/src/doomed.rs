@@ -3,7 +3,7 @@
 //! A chunk that is doomed is as if it were not there for a save ([`chunks::has`](crate::chunks::has)). So all of them go at one moment, however long
 //! it takes to remove them. A save that needs one puts it again.
 //!
-//! A row has the number of a chunk that is noted, or 0, which no chunk has: what is noted is doomed. A number that was used before
+//! A row has the number of a chunk that is noted, or 0, which no chunk has: what is noted is doomed. Numbers below zero are `damaged`'s. A number that was used before
 //! something was doomed is not used again, so that what was added since can be told by its number.
 
 use std::time::{Duration, Instant};
@@ -31,7 +31,8 @@ pub(crate) fn unordered(connection: &Connection) -> Answer<i64> {
 
 /// Forgets all notes.
 pub(crate) fn clear(connection: &Connection) -> Answer<()> {
-    connection.prepare_cached("DELETE FROM doomed")?.execute(())?;
+    // Below zero stand the marks of what is damaged.
+    connection.prepare_cached("DELETE FROM doomed WHERE number >= 0")?.execute(())?;
     Ok(())
 }
 

@@ -42,7 +42,34 @@ impl Fault {
 
     /// Whether there was no room on the disk.
     pub(crate) fn is_full(&self) -> bool {
-        matches!(self, Self::Sql(error) if error.sqlite_error().is_some_and(full))
+        match self {
+            Self::Sql(error) => error.sqlite_error().is_some_and(full),
+            Self::Told(error) => error.message() == full_disk().message(),
+        }
+    }
+
+    /// Whether the folder cannot be used as it is, and is not damaged.
+    pub(crate) fn is_unavailable(&self) -> bool {
+        match self {
+            Self::Sql(error) => error.sqlite_error().is_some_and(|cause| {
+                full(cause)
+                    || matches!(
+                        cause.code,
+                        Sql::ReadOnly | Sql::PermissionDenied | Sql::CannotOpen | Sql::SystemIoFailure
+                    )
+            }),
+            Self::Told(error) => error.code() == ErrorCode::StateUnavailable,
+        }
+    }
+
+    /// Whether it may not be written.
+    pub(crate) fn is_denied(&self) -> bool {
+        match self {
+            Self::Sql(error) => error
+                .sqlite_error()
+                .is_some_and(|cause| matches!(cause.code, Sql::ReadOnly | Sql::PermissionDenied)),
+            Self::Told(error) => error.message() == read_only().message(),
+        }
     }
 }
 
@@ -57,11 +84,44 @@ pub(crate) fn broken(what: &str) -> Error {
         .with_hint("keep a copy of the folder for `sqlite3 state.db .recover`, and begin with another folder")
 }
 
+/// The error for a disk without room.
+pub(crate) fn full_disk() -> Error {
+    unavailable(
+        "the disk is full",
+        "remove checkpoints (sandbox_remove_checkpoint) and sandboxes (sandbox_destroy), which works on a full disk too; or \
+         make room on the disk of the state folder, or raise its bound (`--quota saved-in-all=SIZE`)",
+    )
+}
+
+/// The error for a disk that takes no more files.
+pub(crate) fn no_inodes() -> Error {
+    unavailable(
+        "no inodes are left on the disk",
+        "remove files on the disk of the state folder: its number of files is used up",
+    )
+}
+
+/// The error for a folder that can only be read.
+pub(crate) fn read_only() -> Error {
+    unavailable(
+        "the state folder is read-only",
+        "sandboxes can be listed and their files copied; to change them, choose a state folder that you can write, on a local disk",
+    )
+}
+
+/// The error for a folder that somebody has taken away while it was in use.
+pub(crate) fn gone() -> Error {
+    unavailable(
+        "the state folder was removed or replaced while it was in use",
+        "start the server again: it makes the folder anew, or uses what has been put there; what was saved before is gone",
+    )
+}
+
+pub(crate) fn unavailable(what: &str, hint: &str) -> Error {
+    Error::new(ErrorCode::StateUnavailable, what).with_hint(hint)
+}
+
 fn told(error: rusqlite::Error) -> Error {
-    let unavailable = |what: &str, hint: &str| {
-        Error::new(ErrorCode::StateUnavailable, format!("the state folder {what}; nothing was changed"))
-            .with_hint(hint)
-    };
     let Some(cause) = error.sqlite_error().copied() else {
         // A column of another type than the schema's, or text that is not UTF-8.
         return broken("a row is not of the form that was written").with_source(error);
@@ -71,19 +131,17 @@ fn told(error: rusqlite::Error) -> Error {
         Sql::NotADatabase => broken("the file is not a database"),
         Sql::DatabaseCorrupt => broken("its pages do not fit together"),
         Sql::SystemIoFailure if short => broken("it is shorter than it was"),
-        _ if full(&cause) => unavailable(
-            "is full",
-            "remove checkpoints (sandbox_remove_checkpoint) and sandboxes (sandbox_destroy), which works on a full disk \
-             too; or make room on its disk, or raise its bound (`--quota saved-in-all=SIZE`)",
+        _ if full(&cause) => full_disk(),
+        Sql::ReadOnly | Sql::PermissionDenied => read_only(),
+        Sql::CannotOpen => unavailable(
+            "the state folder cannot be opened",
+            "choose a state folder that you can write, on a local disk; look whether the disk has inodes and the process descriptors left",
         ),
-        Sql::ReadOnly | Sql::CannotOpen | Sql::PermissionDenied => {
-            unavailable("cannot be written", "choose a state folder that you can write, on a local disk")
-        }
         Sql::SystemIoFailure | Sql::NoLargeFileSupport | Sql::FileLockingProtocolFailed => {
-            unavailable("cannot be read or written", "look at its disk: room, quotas, faults")
+            unavailable("the state folder cannot be read or written", "look at its disk: room, quotas, faults")
         }
         Sql::DatabaseBusy | Sql::DatabaseLocked => unavailable(
-            "is held by another process",
+            "the state folder is held by another process",
             "try again; look for a process that hangs while it writes",
         ),
         // What fits no table of ours: the schema was checked when it was opened, so it has changed since.

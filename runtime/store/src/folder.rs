@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use dormouse_core::{Error, ErrorCode, Result};
 
-use crate::fault::broken;
+use crate::disk;
+use crate::fault::{self, broken};
 use crate::reserve::Reserve;
 
 /// Held while a process sweeps; its content is the bytes that were used on the disk after the last sweep.
@@ -29,6 +30,11 @@ impl Folder {
         private(root)?;
         private(&folder.locks())?;
         Ok(folder)
+    }
+
+    /// The folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// The database.
@@ -122,16 +128,30 @@ impl Folder {
 
 /// Opens a file that is only ever locked.
 pub(crate) fn lock_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    let open =
+        || OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
+    match (open(), path.parent()) {
+        // Somebody has tidied up.
+        (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
+            DirBuilder::new().mode(0o700).create(folder)?;
+            open()
+        }
+        (opened, _) => opened,
+    }
 }
 
 /// The error for a place that cannot be used.
 pub(crate) fn unavailable(path: &Path, why: &str, error: io::Error) -> Error {
+    let folder = path.parent().unwrap_or(path);
     let hint = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on its disk",
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-            "choose a state folder that you can write"
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            let told = if disk::has_inodes(folder) { fault::full_disk() } else { fault::no_inodes() };
+            return told.with_source(error);
         }
+        io::ErrorKind::ReadOnlyFilesystem => return fault::read_only().with_source(error),
+        // It is there, and this user may only read it.
+        io::ErrorKind::PermissionDenied if folder.is_dir() => return fault::read_only().with_source(error),
+        io::ErrorKind::PermissionDenied => "choose a state folder that you can write",
         _ => "look at the folder, or choose another state folder",
     };
     Error::new(ErrorCode::StateUnavailable, format!("`{}` is not used: {why}", path.display()))

@@ -11,11 +11,11 @@ use dormouse_core::{Error, ErrorCode, Result};
 use rusqlite::{Connection, Transaction};
 
 use crate::chunks::Chunks;
-use crate::fault::Answer;
+use crate::fault::{self, Answer};
 use crate::lease::Held;
 use crate::row::{integer, word};
 use crate::store::Store;
-use crate::{checkpoints, records, save, sweep, usage};
+use crate::{checkpoints, disk, records, save, sweep, usage};
 
 impl Ledger for Store {
     fn create(&self, sandbox: &Sandbox, quota: &Quota) -> Result<Created> {
@@ -63,53 +63,44 @@ impl Ledger for Store {
         most: usize,
     ) -> Result<Vec<Sandbox>> {
         let (time, id) = after.map_or((-1, ""), |(time, id)| (integer(time.0), id.as_str()));
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
         Ok(self.database.read(|reader| {
             let phase = phase.map(word).transpose()?;
-            records::all(&reader.connection, records::PAGE, (owner.as_str(), time, id, phase, most))
+            records::whole(&reader.connection, records::PAGE, (owner.as_str(), time, id, phase), most)
         })?)
     }
 
     fn in_phase(&self, phase: Phase) -> Result<Vec<Sandbox>> {
-        Ok(self
-            .database
-            .read(|reader| records::all(&reader.connection, records::BY_PHASE, [word(phase)?]))?)
+        Ok(self.database.read(|reader| {
+            records::whole(&reader.connection, records::BY_PHASE, [word(phase)?], usize::MAX)
+        })?)
     }
 
     fn update(&self, sandbox: &Sandbox, state: Option<&dyn Snapshot>) -> Result<Sandbox> {
-        let gone = sandbox.phase == Phase::Destroyed;
-        let change = |transaction: &Transaction<'_>, saved: Option<SavedState>| {
-            let there = records::one(transaction, records::BY_ID, &sandbox.owner, sandbox.id.as_str())?
-                .ok_or_else(|| records::unknown(sandbox.id.as_str()))?;
-            if there.generation != sandbox.generation {
-                return Err(conflict().into());
+        Ok(match sandbox.phase {
+            Phase::Destroyed => self.database.clear(|transaction| replace(transaction, sandbox, None))?,
+            _ => {
+                save::with(&self.database, state, |transaction, saved| replace(transaction, sandbox, saved))?
             }
-            let next = Sandbox {
-                state: saved.or(sandbox.state),
-                generation: sandbox.generation.saturating_add(1),
-                ..sandbox.clone()
-            };
-            if gone {
-                records::remove(transaction, &sandbox.id)?;
-                return Ok(next);
-            }
-            if next.name != there.name {
-                free_name(transaction, &next)?;
-            }
-            if next.session_key != there.session_key && with_key(transaction, &next)?.is_some() {
-                return Err(conflict().into());
-            }
-            if let Some(state) = sandbox.state.filter(|state| saved.is_none() && there.state != Some(*state))
-            {
-                records::held(transaction, &state)?;
-            }
-            records::replace(transaction, &next)?;
-            Ok(next)
-        };
-        Ok(match gone {
-            true => self.database.clear(|transaction| change(transaction, None))?,
-            false => save::with(&self.database, state, change)?,
         })
+    }
+
+    fn discard(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Option<SandboxId>> {
+        let (Handle::IdOrName(what) | Handle::SessionKey(what)) = *handle;
+        Ok(self.database.clear(|transaction| records::discard(transaction, owner, what))?)
+    }
+
+    fn update_with_checkpoint(
+        &self,
+        sandbox: &Sandbox,
+        state: &dyn Snapshot,
+        (checkpoint, kept): (&NewCheckpoint, Option<&dyn Snapshot>),
+        quota: &Quota,
+    ) -> Result<(Sandbox, Checkpoint)> {
+        let states: Vec<&dyn Snapshot> = std::iter::once(state).chain(kept).collect();
+        Ok(save::all(&self.database, &states, |transaction, saved| {
+            let next = replace(transaction, sandbox, saved.first().copied())?;
+            Ok((next, keep(transaction, checkpoint, saved.last().copied(), quota)?))
+        })?)
     }
 
     fn add_checkpoint(
@@ -118,17 +109,8 @@ impl Ledger for Store {
         state: &dyn Snapshot,
         quota: &Quota,
     ) -> Result<Checkpoint> {
-        Ok(save::with(&self.database, Some(state), |transaction, saved| {
-            let there = records::by_id(transaction, &checkpoint.sandbox)?
-                .ok_or_else(|| records::unknown(checkpoint.sandbox.as_str()))?;
-            let count = checkpoints::count(transaction, &checkpoint.sandbox)?;
-            Quota::check_count(count, 1, quota.checkpoints, "checkpoints of one sandbox")?;
-            let state = saved.ok_or_else(|| Error::new(ErrorCode::Internal, "a checkpoint without state"))?;
-            let made = Checkpoint { label: checkpoint.clone(), state };
-            checkpoints::insert(transaction, &made)?;
-            usage::check(transaction, &there.owner, quota)?;
-            Ok(made)
-        })?)
+        let keep = |transaction: &Transaction<'_>, saved| keep(transaction, checkpoint, saved, quota);
+        Ok(save::with(&self.database, Some(state), keep)?)
     }
 
     fn checkpoint(&self, owner: &Owner, id: &CheckpointId) -> Result<Checkpoint> {
@@ -151,17 +133,94 @@ impl Ledger for Store {
         Ok(self.database.read(|reader| usage::disk(&reader.connection, &self.folder))?)
     }
 
+    fn writable(&self) -> Result<()> {
+        Ok(self.database.check_writable()?)
+    }
+
+    fn free(&self) -> Result<Option<u64>> {
+        self.database.check_writable()?;
+        disk::free(self.folder.root(), self.database.needs())
+    }
+
     fn chunks(&self) -> Arc<dyn ChunkSource> {
         Arc::new(Chunks(Arc::clone(&self.database)))
     }
 
     fn lease(&self, id: &SandboxId) -> Result<Option<Lease>> {
+        if self.database.is_still() {
+            // Nobody can change anything, so nobody is in another's way.
+            return Ok(Some(Box::new(())));
+        }
+        self.database.check_writable()?;
         Ok(Held::take(&self.folder.locks().join(id.as_str()))?.map(Held::boxed))
     }
 
+    fn lease_to_remove(&self, id: &SandboxId) -> Result<Option<Lease>> {
+        match self.lease(id) {
+            // A lease is a file, and so is the reserve.
+            Err(error)
+                if error.message() == fault::no_inodes().message() && self.database.give_up_reserve() =>
+            {
+                self.lease(id)
+            }
+            leased => leased,
+        }
+    }
+
     fn sweep(&self, reach: Reach<'_>, until: Option<Instant>) -> Result<Swept> {
+        if self.database.is_still() && until.is_some() {
+            return Ok(Swept::default());
+        }
+        self.database.check_writable()?;
         Ok(sweep::run(self, reach, until)?)
     }
+}
+
+/// Puts a record in the place of the one that is a generation older, or removes that.
+fn replace(transaction: &Transaction<'_>, sandbox: &Sandbox, saved: Option<SavedState>) -> Answer<Sandbox> {
+    let there = records::one(transaction, records::BY_ID, &sandbox.owner, sandbox.id.as_str())?
+        .ok_or_else(|| records::unknown(sandbox.id.as_str()))?;
+    if there.generation != sandbox.generation {
+        return Err(conflict().into());
+    }
+    let next = Sandbox {
+        state: saved.or(sandbox.state),
+        generation: sandbox.generation.saturating_add(1),
+        ..sandbox.clone()
+    };
+    if sandbox.phase == Phase::Destroyed {
+        records::remove(transaction, &sandbox.id)?;
+        return Ok(next);
+    }
+    if next.name != there.name {
+        free_name(transaction, &next)?;
+    }
+    if next.session_key != there.session_key && with_key(transaction, &next)?.is_some() {
+        return Err(conflict().into());
+    }
+    if let Some(state) = sandbox.state.filter(|state| saved.is_none() && there.state != Some(*state)) {
+        records::held(transaction, &state)?;
+    }
+    records::replace(transaction, &next)?;
+    Ok(next)
+}
+
+/// Adds a checkpoint of a state, if there may be one more.
+fn keep(
+    transaction: &Transaction<'_>,
+    checkpoint: &NewCheckpoint,
+    saved: Option<SavedState>,
+    quota: &Quota,
+) -> Answer<Checkpoint> {
+    let there = records::by_id(transaction, &checkpoint.sandbox)?
+        .ok_or_else(|| records::unknown(checkpoint.sandbox.as_str()))?;
+    let count = checkpoints::count(transaction, &checkpoint.sandbox)?;
+    Quota::check_count(count, 1, quota.checkpoints, "checkpoints of one sandbox")?;
+    let state = saved.ok_or_else(|| Error::new(ErrorCode::Internal, "a checkpoint without state"))?;
+    let made = Checkpoint { label: checkpoint.clone(), state };
+    checkpoints::insert(transaction, &made)?;
+    usage::check(transaction, &there.owner, quota)?;
+    Ok(made)
 }
 
 /// The owner's sandbox with the session key of this one.

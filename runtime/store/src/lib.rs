@@ -11,15 +11,20 @@
 //! | what do its failures mean | [`fault`] |
 //! | how is a record laid down, and known to be what it was | [`row`], [`records`], [`checkpoints`] |
 //! | how is a chunk laid down and read | [`pack`], [`chunks`] |
+//! | which chunks are damaged, and who mends them | [`damaged`] |
 //! | how does a state come in with its record | [`save`] |
 //! | who may change a sandbox | [`lease`] |
 //! | what goes, and when | [`sweep`], [`doomed`] |
 //! | how much is there, and may there be more | [`usage`], [`disk`] |
 //! | how is room made on a full disk | [`reserve`] |
+//! | what of a folder is whole | [`check`](mod@check) |
+//! | what can be had where nothing can be written | [`still`] |
 //! | the port | [`store`], [`ledger`] |
 
+mod check;
 mod checkpoints;
 mod chunks;
+mod damaged;
 mod database;
 mod disk;
 mod doomed;
@@ -33,10 +38,12 @@ mod reserve;
 mod row;
 mod save;
 mod schema;
+mod still;
 mod store;
 mod sweep;
 mod usage;
 
+pub use check::{Checked, Damaged, Reach, check};
 pub use disk::room;
 pub use schema::VERSION;
 pub use store::{Settings, Store};

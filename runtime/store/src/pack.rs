@@ -1,7 +1,7 @@
 //! A chunk as it lies on the disk: compressed where that helps, and unpacked only as far as it may be.
 
 use dormouse_core::sandbox::ChunkId;
-use dormouse_core::sandbox::chunk::{MAX_CHUNK, damaged};
+use dormouse_core::sandbox::chunk::{MAX_CHUNK, damaged_chunk};
 use dormouse_core::{Error, ErrorCode, Result};
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -64,12 +64,12 @@ impl Unpacker {
     /// # Errors
     /// `state_damaged`, naming the chunk.
     pub(crate) fn unpack(&mut self, id: &ChunkId, form: i64, size: i64, data: &[u8]) -> Result<Vec<u8>> {
-        let not = || damaged(format_args!("chunk {id} is not what it was"));
+        let not = || damaged_chunk(*id, "is not what it was");
         let size = usize::try_from(size).ok().filter(|size| *size <= MAX_CHUNK).ok_or_else(not)?;
         let bytes = match form {
             RAW if data.len() == size => data.to_vec(),
             // The room is of the size that was noted: a frame that holds more does not fit.
-            ZSTD => self.0.decompress(data, size).map_err(|error| not().with_source(error))?,
+            ZSTD => self.0.decompress(data, size).map_err(|_| not())?,
             _ => return Err(not()),
         };
         if ChunkId::of(&bytes) != *id { Err(not()) } else { Ok(bytes) }

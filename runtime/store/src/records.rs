@@ -40,6 +40,11 @@ fn draft(sandbox: &Sandbox) -> Answer<Vec<Value>> {
         .sealed())
 }
 
+/// Reads a row of all columns.
+pub(crate) fn read(row: &Row<'_>) -> Answer<Sandbox> {
+    sandbox(row)
+}
+
 fn sandbox(row: &Row<'_>) -> Answer<Sandbox> {
     let mut fields = Fields::of(TABLE, row, COUNT)?;
     Ok(Sandbox {
@@ -66,6 +71,8 @@ macro_rules! select {
     };
 }
 
+/// Every one.
+pub(crate) const EVERY: &str = select!("TRUE ORDER BY created_at, id");
 /// By id.
 pub(crate) const BY_ID: &str = select!("id = ?2 AND owner = ?1");
 /// By name.
@@ -74,9 +81,9 @@ pub(crate) const BY_NAME: &str = select!("owner = ?1 AND name = ?2");
 pub(crate) const BY_KEY: &str = select!("owner = ?1 AND session_key = ?2");
 /// All in a phase.
 pub(crate) const BY_PHASE: &str = select!("phase = ?1 ORDER BY created_at, id");
-/// A page of a listing.
+/// A listing from some place on.
 pub(crate) const PAGE: &str = select!(
-    "owner = ?1 AND (created_at, id) > (?2, ?3) AND (?4 IS NULL OR phase = ?4) ORDER BY created_at, id LIMIT ?5"
+    "owner = ?1 AND (created_at, id) > (?2, ?3) AND (?4 IS NULL OR phase = ?4) ORDER BY created_at, id"
 );
 
 /// All that a selection gives.
@@ -88,6 +95,52 @@ pub(crate) fn all(connection: &Connection, select: &str, with: impl Params) -> A
         found.push(sandbox(row)?);
     }
     Ok(found)
+}
+
+/// The first `most` that a selection gives, but for those that are damaged, which are nobody else's concern.
+pub(crate) fn whole(
+    connection: &Connection,
+    select: &str,
+    with: impl Params,
+    most: usize,
+) -> Answer<Vec<Sandbox>> {
+    let mut statement = connection.prepare_cached(select)?;
+    let mut rows = statement.query(with)?;
+    let mut found = Vec::new();
+    while found.len() < most
+        && let Some(row) = rows.next()?
+    {
+        match sandbox(row) {
+            Ok(sandbox) => found.push(sandbox),
+            Err(fault) => {
+                let error = Error::from(fault);
+                if error.code() != ErrorCode::StateDamaged {
+                    return Err(error.into());
+                }
+                tracing::warn!(%error, "a sandbox is left out");
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Removes the owner's sandbox of that id or name if its record is damaged. Its id.
+pub(crate) fn discard(connection: &Connection, owner: &Owner, what: &str) -> Answer<Option<SandboxId>> {
+    for select in [BY_ID, BY_NAME, BY_KEY] {
+        let mut statement = connection.prepare_cached(select)?;
+        let mut rows = statement.query((owner.as_str(), what))?;
+        while let Some(row) = rows.next()? {
+            let Err(fault) = sandbox(row) else { continue };
+            if Error::from(fault).code() != ErrorCode::StateDamaged {
+                continue;
+            }
+            let id: String = row.get(0)?;
+            let Some(id) = SandboxId::parse(&id) else { continue };
+            remove(connection, &id)?;
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
 }
 
 /// The one that a selection gives, if any: [`BY_ID`], [`BY_NAME`] or [`BY_KEY`].
@@ -167,14 +220,15 @@ pub(crate) fn states(connection: &Connection) -> Answer<Vec<SavedState>> {
     let sql = "SELECT state_root, state_bytes FROM sandboxes WHERE state_root IS NOT NULL UNION \
                SELECT state_root, state_bytes FROM checkpoints";
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map((), |row| {
-        let bytes: i64 = row.get(1)?;
-        Ok(SavedState {
-            root: dormouse_core::sandbox::ChunkId::from_bytes(row.get(0)?),
-            bytes: u64::try_from(bytes).unwrap_or_default(),
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let mut rows = statement.query(())?;
+    let mut states = Vec::new();
+    while let Some(row) = rows.next()? {
+        // A name of another form is damage: there is nothing to follow.
+        let (Ok(root), Ok(bytes)) = (row.get(0), row.get::<_, i64>(1)) else { continue };
+        let root = dormouse_core::sandbox::ChunkId::from_bytes(root);
+        states.push(SavedState { root, bytes: u64::try_from(bytes).unwrap_or_default() });
+    }
+    Ok(states)
 }
 
 /// The error for a sandbox that the owner has not.

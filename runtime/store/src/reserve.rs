@@ -58,10 +58,15 @@ impl Reserve {
     /// Whether so many bytes may be added to the folder: they are free, and what is set aside is left, or twice as much is free.
     /// Once it was given up, it is for those who remove.
     pub(crate) fn leaves_room(&self, bytes: u64) -> bool {
-        let set_aside = fs::metadata(&self.0).is_ok_and(|found| found.len() > 0);
-        let needed = if set_aside { bytes } else { bytes.max(2 * MOST) };
+        let needed = bytes.max(self.needs());
         // A disk that does not say what is free says so when it is written to.
         self.free().is_none_or(|free| free >= needed)
+    }
+
+    /// Bytes that are to stay free where nothing is set aside.
+    pub(crate) fn needs(&self) -> u64 {
+        let set_aside = fs::metadata(&self.0).is_ok_and(|found| found.len() > 0);
+        if set_aside { 0 } else { 2 * MOST }
     }
 
     /// Whether so little is free that the log is to be kept short.

@@ -139,7 +139,10 @@ impl<'a> Fields<'a> {
     pub(crate) fn bad(&self) -> Error {
         let id = self.row.get_ref(0).ok().and_then(|value| value.as_str().ok()).unwrap_or_default();
         let id: String = id.escape_debug().take(64).collect();
-        broken(&format!("`{id}` of its {} is not what was written", self.table))
+        broken(&format!("`{id}` of its {} is not what was written", self.table)).with_hint(match self.table {
+            "checkpoints" => "the others are whole; sandbox_remove_checkpoint removes this one",
+            _ => "the others are whole; sandbox_destroy removes this one with its checkpoints",
+        })
     }
 }
 

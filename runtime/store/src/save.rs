@@ -16,10 +16,10 @@ use dormouse_core::sandbox::{ChunkId, ChunkSink, SavedState, Snapshot};
 use dormouse_core::{Error, ErrorCode, Result};
 use rusqlite::Transaction;
 
-use crate::chunks;
 use crate::database::{Ahead, Database};
 use crate::fault::{Answer, Fault};
 use crate::pack::{Packed, Packer};
+use crate::{chunks, damaged};
 
 /// Bytes of packed chunks that wait in memory, about.
 const SPILL: usize = 16 << 20;
@@ -32,12 +32,24 @@ pub(crate) fn with<T>(
     state: Option<&dyn Snapshot>,
     work: impl Fn(&Transaction<'_>, Option<SavedState>) -> Answer<T>,
 ) -> Answer<T> {
-    let Some(snapshot) = state else {
-        return database.write(|transaction| work(transaction, None));
-    };
+    match state {
+        Some(state) => {
+            all(database, &[state], |transaction, saved| work(transaction, saved.first().copied()))
+        }
+        None => database.write(|transaction| work(transaction, None)),
+    }
+}
+
+/// Saves several states, which share what is the same in them, and does `work` with them in one transaction.
+pub(crate) fn all<T>(
+    database: &Database,
+    states: &[&dyn Snapshot],
+    work: impl Fn(&Transaction<'_>, &[SavedState]) -> Answer<T>,
+) -> Answer<T> {
+    database.mark_damaged();
     let mut draft = Draft::new(database)?;
     for _ in 0..ROUNDS {
-        let state = snapshot.save(&mut draft)?;
+        let saved = states.iter().map(|state| state.save(&mut draft)).collect::<Result<Vec<_>>>()?;
         if !database.leaves_room(draft.bytes) {
             return Err(Fault::full());
         }
@@ -48,7 +60,7 @@ pub(crate) fn with<T>(
             }
             // First, so that the record's quota sees what they take.
             draft.add(transaction)?;
-            Ok(Ok(work(transaction, Some(state))?))
+            Ok(Ok(work(transaction, &saved)?))
         })?;
         match done {
             Ok(answer) => {
@@ -83,6 +95,8 @@ struct Draft<'a> {
     ahead: Option<Ahead<'a>>,
     /// Whether the packed chunks may be written ahead: not in later rounds, so that each has less to ask for.
     spills: bool,
+    /// Whether a chunk is known to be damaged.
+    mends: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -98,6 +112,7 @@ impl<'a> Draft<'a> {
             absent: HashSet::new(),
             ahead: None,
             spills: true,
+            mends: database.read(|reader| damaged::any(&reader.connection))?,
         })
     }
 
@@ -198,5 +213,13 @@ impl ChunkSink for Draft<'_> {
 
     fn has(&mut self, id: &ChunkId) -> Result<bool> {
         Ok(self.knows(id)?)
+    }
+
+    fn is_damaged(&mut self, id: &ChunkId) -> Result<bool> {
+        Ok(self.database.read(|reader| Ok(damaged::number(&reader.connection, id)?.is_some()))?)
+    }
+
+    fn mends(&self) -> bool {
+        self.mends
     }
 }

@@ -97,6 +97,24 @@ pub(crate) fn migrate(connection: &mut Connection) -> Answer<()> {
     if steps.is_empty() { Ok(()) } else { take(connection, steps) }
 }
 
+/// Refuses a database that would have to be brought to [`VERSION`] first.
+///
+/// # Errors
+/// `state_unavailable`.
+pub(crate) fn is_current(connection: &Connection) -> Answer<()> {
+    if pragma(connection, "application_id")? != APPLICATION {
+        return Err(refuse("`state.db` is another program's database", "choose another state folder").into());
+    }
+    let version = pragma(connection, "user_version")?;
+    if usize::try_from(version).is_ok_and(|version| version == VERSION) {
+        return Ok(());
+    }
+    let what = format!(
+        "the state folder is of version {version} and cannot be written, this Dormouse reads {VERSION}"
+    );
+    Err(refuse(&what, "open it once where it can be written, with the Dormouse that is to use it").into())
+}
+
 /// Takes the last steps, all or none.
 fn take(connection: &mut Connection, steps: &[&str]) -> Answer<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

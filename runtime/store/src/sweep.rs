@@ -32,7 +32,7 @@ use crate::fault::Answer;
 use crate::folder::unavailable;
 use crate::lease::Held;
 use crate::store::Store;
-use crate::{chunks, doomed, records, usage};
+use crate::{chunks, damaged, doomed, records, usage};
 
 /// Chunks that are looked through, or noted, at once.
 const LOOK: usize = 4096;
@@ -118,6 +118,7 @@ impl Needed<'_> {
             }
             if self.roots.insert(state.root) {
                 self.chunks.leaf(state.root);
+                // Of a state that is damaged everything is kept that can be reached.
                 (self.reach)(&state, &mut self.chunks)?;
             }
         }
@@ -153,6 +154,8 @@ fn unneeded(database: &Database, reach: Reach<'_>, until: Until, swept: &mut Swe
         if !database.read(|reader| needed.learn(&reader.connection))? {
             return Ok(false);
         }
+        // What is damaged is known to be so before what only it names is gone.
+        database.mark_damaged();
         match doom(database, &mut needed, latest, &round)? {
             Some(now) => latest = now,
             None => return Ok(false),
@@ -205,7 +208,10 @@ fn doom(
 fn remove(database: &Database, until: Until, swept: &mut Swept) -> Answer<bool> {
     if !database.read(|reader| doomed::is_set(&reader.connection))? {
         // Notes that came to nothing.
-        database.clear(|transaction| doomed::clear(transaction))?;
+        database.clear(|transaction| {
+            doomed::clear(transaction)?;
+            damaged::forget_gone(transaction)
+        })?;
         return Ok(true);
     }
     while let Some((chunks, bytes)) = database.clear(doomed::remove)? {

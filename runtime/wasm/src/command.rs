@@ -51,7 +51,7 @@ pub(crate) async fn run(
     let stdin = Input::default();
     stdin.begin(&request.grants.stdin);
     host.wasi =
-        grants::context(&request.grants, &request.name, &stdin, (&stdout, &stderr), Missing::Refused)?;
+        grants::context(&request.grants, &request.name, &stdin, (&stdout, &stderr), Missing::Refused, None)?;
     host.files.tree = Some(OwnTree::new(&OwnFiles::Fresh, request.grants.clock));
     host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
     let allowance = Allowance::run(begin + limits.wall);
@@ -76,6 +76,9 @@ pub(crate) async fn run(
         provider: crate::PROVIDER,
         fallback_from: None,
         recovery: None,
+        warning: None,
+        closed_files: Vec::new(),
+        recovery_reason: None,
     })
 }
 

@@ -5,6 +5,7 @@
 //! would block a host thread for ever), listing a folder of any size into host memory, and sparse files. Everything else
 //! below a mount is `wasmtime-wasi`'s own implementation. Does not own: which folders are mounted, the tree itself.
 
+mod held;
 mod host;
 mod listing;
 mod mount;
@@ -20,12 +21,14 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use wasmtime::component::{HasData, Linker};
+use dormouse_files::Handle;
+use wasmtime::component::{HasData, Linker, Resource};
 use wasmtime_wasi::filesystem::{Dir, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
+pub(crate) use self::held::Held;
 pub(crate) use self::trace::Trace;
 pub(crate) use self::tree::{OwnFiles, OwnTree};
 
@@ -167,8 +170,8 @@ pub(crate) struct Files {
     pub(crate) folders: Vec<(Dir, String)>,
     /// The instance's own files, shown before all others.
     pub(crate) tree: Option<OwnTree>,
-    /// How many files the guest holds open.
-    open: usize,
+    /// What of it the guest has open, and may open again.
+    pub(crate) held: Held,
     /// Records what is looked at, if anybody wants to know.
     pub(crate) trace: Option<Trace>,
     /// Whether file operations run on the calling thread (microseconds saved on each, but a hung network mount hangs the
@@ -180,7 +183,7 @@ impl Files {
     /// Files of an instance that has none yet.
     pub(crate) fn new(limits: DiskLimits, in_place: bool) -> Self {
         let budget = DiskBudget::new(limits);
-        Self { budget, folders: Vec::new(), tree: None, open: 0, trace: None, in_place }
+        Self { budget, folders: Vec::new(), tree: None, held: Held::default(), trace: None, in_place }
     }
 
     /// Begins a run.
@@ -191,9 +194,20 @@ impl Files {
         }
     }
 
-    /// How many descriptors of files the guest holds now, of its own tree and of mounts. Folders do not count.
-    pub(crate) fn open_files(&self) -> usize {
-        self.open
+    /// Whether the instance's own files outlive it.
+    pub(crate) fn are_kept(&self) -> bool {
+        self.tree.as_ref().is_some_and(OwnTree::is_kept)
+    }
+}
+
+impl FilesView<'_> {
+    /// A handle for each file and folder of the tree that the guest has open, beside the folders that it was given; or may
+    /// still open again, where nothing has run since it was restored.
+    pub(crate) fn held(&self) -> Vec<Handle> {
+        let open = self.files.held.descriptors();
+        let open =
+            open.filter_map(|number| self.wasi.table.get(&Resource::<Handle>::new_borrow(number)).ok());
+        open.chain(self.files.held.waiting()).cloned().collect()
     }
 }
 

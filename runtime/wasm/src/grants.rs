@@ -8,6 +8,7 @@ use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use wasmtime_wasi::{FsPerms, HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder};
 
+use crate::clock::Monotonic;
 use crate::stdio::{Input, Output};
 
 /// Random bytes that a guest may ask for in one call.
@@ -22,13 +23,14 @@ pub(crate) enum Missing {
     LeftOut,
 }
 
-/// The context of one run.
+/// The context of one run; its monotonic clock begins at 0 unless it is given one that goes on.
 pub(crate) fn context(
     grants: &Grants,
     program: &str,
     stdin: &Input,
     (stdout, stderr): (&Output, &Output),
     missing: Missing,
+    monotonic: Option<&Monotonic>,
 ) -> Result<WasiCtx> {
     let mut wasi = WasiCtxBuilder::new();
     wasi.stdin(stdin.clone())
@@ -50,6 +52,9 @@ pub(crate) fn context(
         wasi.secure_random(ChaCha12Rng::seed_from_u64(seed))
             .insecure_random(ChaCha12Rng::seed_from_u64(!seed))
             .insecure_random_seed(u128::from(seed));
+    }
+    if let Some(clock) = monotonic {
+        wasi.monotonic_clock(clock.clone());
     }
     if let WallClock::Fixed(instant) = grants.clock {
         let since = instant.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

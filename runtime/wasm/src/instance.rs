@@ -8,10 +8,11 @@ use std::time::Instant;
 use dormouse_core::{
     Error, ErrorCode, EvalRequest, Exception, Limits, Outcome, Project, Result, Status, Stream, Usage, Value,
 };
-use dormouse_files::Tree;
+use dormouse_files::{Handle, Tree};
 
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
 use crate::calls::{Eval, Exports, Get, Set, Vars, contract_bounds};
+use crate::clock::Monotonic;
 use crate::disk::{DiskLimits, OwnFiles, OwnTree, Trace};
 use crate::doors::{DoorIndices, Doors};
 use crate::entry::{Allowance, Entry, Left};
@@ -28,6 +29,8 @@ pub(crate) struct Instance {
     stderr: Output,
     /// Whether it has its grants: those of its first run.
     granted: bool,
+    /// The clock that it gets with its grants, if it goes on from somewhere.
+    monotonic: Option<Monotonic>,
     /// Callbacks that have their names in the language.
     bound: BTreeSet<String>,
     /// What its next run can start.
@@ -46,6 +49,7 @@ impl Instance {
             stdout: Output::new(Stream::Stdout),
             stderr: Output::new(Stream::Stderr),
             granted: false,
+            monotonic: None,
             bound: BTreeSet::new(),
             programs: None,
             used: None,
@@ -79,6 +83,11 @@ impl Instance {
         Ok(outcome)
     }
 
+    /// Lets its monotonic clock be this one. Must come before its first run.
+    pub(crate) fn keep_time(&mut self, clock: &Monotonic) {
+        self.monotonic = Some(clock.clone());
+    }
+
     /// Counts what was used elsewhere as the next run's own.
     pub(crate) fn charge(&mut self, spent: Spent) {
         self.spent = spent;
@@ -95,6 +104,9 @@ impl Instance {
             provider: crate::PROVIDER,
             fallback_from: None,
             recovery: None,
+            warning: None,
+            closed_files: self.entry.host_mut().files.held.take_lost(),
+            recovery_reason: None,
         }
     }
 
@@ -122,8 +134,14 @@ impl Instance {
         if !self.granted {
             let streams = (&self.stdout, &self.stderr);
             let host = self.entry.host_mut();
-            host.wasi =
-                grants::context(&request.grants, &request.name, &self.stdin, streams, own.missing_mounts())?;
+            host.wasi = grants::context(
+                &request.grants,
+                &request.name,
+                &self.stdin,
+                streams,
+                own.missing_mounts(),
+                self.monotonic.as_ref(),
+            )?;
             host.files.tree.get_or_insert_with(|| OwnTree::new(own, request.grants.clock));
             self.granted = true;
         }
@@ -231,9 +249,19 @@ impl Instance {
         self.entry.host().limiter.held()
     }
 
-    /// Files that the guest has open.
-    pub(crate) fn open_files(&self) -> usize {
-        self.entry.host().files.open_files()
+    /// What the guest has open of its own tree. A handle keeps what it stands for, whatever becomes of the instance.
+    pub(crate) fn held(&mut self) -> Vec<Handle> {
+        self.entry.host_mut().files().held()
+    }
+
+    /// Lets the guest, whose memory is about to be restored, open again what it had open. Must come before its first run.
+    pub(crate) fn offer_files(&mut self, held: Vec<Handle>) {
+        self.entry.host_mut().files.held.offer(held);
+    }
+
+    /// Whether its own files outlive it.
+    pub(crate) fn keeps_files(&self) -> bool {
+        self.entry.host().files.are_kept()
     }
 
     /// The own files that its runs have left, if any.

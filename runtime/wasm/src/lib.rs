@@ -25,6 +25,7 @@
 mod artifact;
 mod bindings;
 mod calls;
+mod clock;
 mod command;
 mod disk;
 mod doors;

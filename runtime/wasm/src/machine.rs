@@ -1,14 +1,16 @@
 //! A sandbox that is awake: its file tree, and one interpreter a language, started when it is first used.
 //!
 //! An interpreter is in memory, or asleep as a saved state, or was never used. Before a run its state is taken, if it has
-//! changed since the last time and has no open files (they would have to be closed); a run that is stopped loses the
-//! instance, and the next run starts from that state.
+//! changed since the last time; a run that is stopped loses the instance, and the next run starts from that state. Files that
+//! were open are open again then.
 
 mod below;
+mod beside;
 mod commands;
 mod files;
 mod interpreter;
 mod reach;
+mod waking;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,23 +18,24 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{
-    Executed, Files as FilesPort, Include, Job, Machine, SandboxSpec, Snapshot, Variable,
+    Beside, Executed, Files as FilesPort, Include, Job, Lost, Machine, OlderMemory, SandboxSpec, Snapshot,
+    Variable,
 };
 use dormouse_core::{
     Bounds, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, Outcome, Programs, Recovery,
     Result, Status,
 };
-use dormouse_files::{Files, Quota, Tree};
+use dormouse_files::{Files, Quota, Tree, Usage};
 
 pub(crate) use self::files::TreeFiles;
 use self::interpreter::Interpreter;
 use self::reach::Reach;
+use crate::clock::Monotonic;
 use crate::disk::OwnFiles;
 use crate::engine::Metering;
 use crate::instance::Instance;
 use crate::provider::WasmProvider;
 use crate::ready::Ready;
-use crate::session;
 use crate::share::Share;
 use crate::snapshot::{Kept, WasmSnapshot};
 use crate::typescript::{Prepared, Spent};
@@ -41,6 +44,15 @@ use crate::typescript::{Prepared, Spent};
 const HOME: &str = "/workspace";
 /// The folders that every sandbox has.
 const FOLDERS: [&str; 2] = [HOME, "/tmp"];
+/// Memory that an interpreter may have in a sandbox that may only shrink, in bytes, unless it has more: enough for each language to run.
+const HELD_MEMORY: u64 = 96 << 20;
+/// What its files may grow by then: who removes rows of a database writes a journal first.
+const HELD_SLACK: Usage = Usage { bytes: 4 << 20, files: 8 };
+
+/// Why something is lost after a call that shows no outcome.
+const STOPPED: &str = "an earlier call was stopped";
+/// Why variables were lost of a sandbox that was a container's.
+const FORGOTTEN: &str = "a container keeps no variables";
 
 /// A sandbox on this provider.
 pub(crate) struct WasmMachine {
@@ -53,6 +65,11 @@ pub(crate) struct WasmMachine {
     /// The same and the mounts, for tools.
     reach: Reach,
     interpreters: BTreeMap<Language, Interpreter>,
+    /// What its files held when they were last held to it, while they are.
+    held: Option<Usage>,
+    /// The monotonic clock of all its guests, and what it showed when the latest of their states was taken.
+    clock: Monotonic,
+    shown: u64,
 }
 
 /// An interpreter during a run.
@@ -63,9 +80,10 @@ struct Run {
     recovery: Recovery,
     /// The last state that was taken.
     before: Option<Arc<Kept>>,
-    /// What it began with, if what came later was lost and no answer has said so yet.
-    lost: Option<Recovery>,
 }
+
+/// What the answer of a run says of the interpreter: what it is now, and why, where the run's end does not say it.
+type Told = (Option<Recovery>, Option<String>);
 
 /// What a sandbox may hold in files.
 pub(crate) fn quota(spec: &SandboxSpec) -> Quota {
@@ -76,7 +94,7 @@ impl WasmMachine {
     /// A sandbox as new, or as a state says.
     ///
     /// # Errors
-    /// `args_invalid` for grants that cannot be; `guest_mismatch` when the state belongs to other guests.
+    /// `args_invalid` for grants that cannot be; what keeps the guests of the state from being loaded.
     pub(crate) async fn new(
         provider: WasmProvider,
         spec: &SandboxSpec,
@@ -86,9 +104,12 @@ impl WasmMachine {
         let files = TreeFiles(Files::new(Tree::new(quota(spec))));
         let reach = Reach::new(files.0.clone(), &spec.mounts);
         let (spec, share, interpreters) = (spec.clone(), Share::of(spec), BTreeMap::new());
-        let mut machine = Self { provider, spec, grants, share, files, reach, interpreters };
+        let (clock, shown, held) = (Monotonic::default(), 0, None);
+        let mut machine =
+            Self { provider, spec, grants, share, files, reach, interpreters, held, clock, shown };
         if let Some(state) = state {
-            machine.enter(state).await?;
+            let interpreters = Self::woken(&machine.provider, state).await?;
+            machine.enter(state, interpreters).await?;
         }
         for folder in FOLDERS {
             machine.files.0.make_folder(&GuestPath::parse(folder)?)?;
@@ -100,36 +121,14 @@ impl WasmMachine {
         Ok(machine)
     }
 
-    /// Becomes what a state says; what it does not include stays. Nothing is changed before all that can fail is done.
-    async fn enter(&mut self, state: &WasmSnapshot) -> Result<()> {
-        for (language, kept) in state.interpreters.iter().flatten() {
-            let ready = self.provider.ready(language, Metering::Epoch).await?;
-            session::check_guest(&ready, kept.guest())?;
-        }
-        if state.tree.is_some() && state.interpreters.is_none() {
-            // Interpreters that stay begin anew from their state: an instance cannot let go of its folders.
-            self.settle().await?;
-            self.interpreters.values_mut().for_each(Interpreter::sleep);
-        }
-        if let Some(interpreters) = &state.interpreters {
-            let asleep =
-                interpreters.iter().map(|(language, kept)| (language.clone(), Interpreter::of(kept)));
-            self.interpreters = asleep.collect();
-        }
-        if let Some(tree) = &state.tree {
-            self.files.0.restore(tree.clone().with_quota(quota(&self.spec)));
-        }
-        Ok(())
-    }
-
-    /// Takes the state of all interpreters in memory that have changed. None of them has open files then.
+    /// Takes the state of all interpreters in memory that have changed.
     ///
     /// # Errors
     /// The first failure; the others' states are taken all the same.
     async fn settle(&mut self) -> Result<()> {
         let mut done = Ok(());
-        for interpreter in self.interpreters.values_mut() {
-            done = done.and(interpreter.settle().await);
+        for (language, interpreter) in &mut self.interpreters {
+            done = done.and(interpreter.settle(language).await);
         }
         done
     }
@@ -139,43 +138,68 @@ impl WasmMachine {
     async fn begin(&mut self, language: &Language) -> Result<Run> {
         let interpreter = self.interpreters.entry(language.clone()).or_default();
         interpreter.wake(&self.provider, language).await?;
-        let recovery = match interpreter.open_files() {
-            _ if !self.spec.rolls_back => Recovery::Fresh,
-            _ if !interpreter.is_changed() => Recovery::BeforeRun,
-            0 => {
-                interpreter.settle().await?;
-                Recovery::BeforeRun
-            }
-            _ => Recovery::Earlier,
+        let recovery = if self.spec.rolls_back {
+            interpreter.settle(language).await?;
+            Recovery::BeforeRun
+        } else {
+            Recovery::Fresh
         };
         let before = interpreter.kept().cloned();
         if recovery == Recovery::Fresh {
             interpreter.forget();
         }
-        let lost = interpreter.take_lost();
-        let (ready, instance) = interpreter.take()?;
-        Ok(Run { ready, instance, recovery, before, lost })
+        let (ready, mut instance) = interpreter.take()?;
+        instance.keep_time(&self.clock);
+        interpreter.run_begins(language, recovery);
+        Ok(Run { ready, instance, recovery, before })
     }
 
     /// Ends a run: an interpreter that can go on stays in memory. The answer for one that cannot: what the next run begins
-    /// with; for one that began with less than the caller can know, what it began with.
-    fn end(&mut self, language: &Language, run: Run) -> Option<Recovery> {
+    /// with; for one that began with less than the caller can know, what it began with, and why.
+    fn end(&mut self, language: &Language, run: Run) -> Told {
         let interpreter = self.interpreters.entry(language.clone()).or_default();
         // What was captured of its streams has been copied out.
         drop(run.instance.streams());
+        let lost = interpreter.run_ends(language);
         if run.instance.is_whole() {
             interpreter.put_back(run.ready, run.instance, run.before);
-            return run.lost;
+            return told_of(lost);
         }
         let fresh = interpreter.kept().is_none() && run.recovery != Recovery::BeforeRun;
-        Some(if fresh { Recovery::Fresh } else { run.recovery })
+        let recovery = if fresh { Recovery::Fresh } else { run.recovery };
+        match lost.filter(|lost| lost.recovery > recovery) {
+            Some(lost) => told_of(Some(lost)),
+            None => (Some(recovery), None),
+        }
     }
 
-    /// Ends a call that has no outcome: the next one that has tells what was lost in this.
-    fn end_quietly(&mut self, language: &Language, run: Run) {
-        if let Some(lost) = self.end(language, run) {
-            self.interpreters.entry(language.clone()).or_default().note_lost(lost);
+    /// The answer of a run that has ended. Where there is none, the next one tells what was lost before.
+    fn answer(&mut self, language: &Language, done: Result<Outcome>, told: Told) -> Result<Outcome> {
+        match done {
+            Ok(outcome) => {
+                let (recovery, recovery_reason) = told;
+                Ok(Outcome { recovery, recovery_reason, ..outcome })
+            }
+            Err(error) => {
+                self.keep(language, told);
+                Err(error)
+            }
         }
+    }
+
+    /// Keeps what was lost before for the next answer.
+    fn keep(&mut self, language: &Language, told: Told) {
+        if let (Some(recovery), Some(reason)) = told {
+            let lost = Lost { language: language.clone(), recovery, reason };
+            self.interpreters.entry(language.clone()).or_default().note(Some(lost));
+        }
+    }
+
+    /// Ends a call that has no outcome: the next answer tells what was lost in this.
+    fn end_quietly(&mut self, language: &Language, run: Run) {
+        let (recovery, reason) = self.end(language, run);
+        let reason = reason.or_else(|| Some(STOPPED.into()));
+        self.keep(language, (recovery, reason));
     }
 
     /// What its interpreters see as their own files.
@@ -191,7 +215,15 @@ impl WasmMachine {
             seed: request.grants.seed,
             ..self.grants.clone()
         };
-        let limits = Limits { memory: self.spec.memory, fuel: None, ..request.limits };
+        let memory = match self.interpreters.get(&request.language.runs_as()) {
+            // What it grows by is saved as well.
+            Some(interpreter) if self.held.is_some() => {
+                self.spec.memory.min(interpreter.size().max(HELD_MEMORY))
+            }
+            None if self.held.is_some() => self.spec.memory.min(HELD_MEMORY),
+            _ => self.spec.memory,
+        };
+        let limits = Limits { memory, fuel: None, ..request.limits };
         EvalRequest { grants, limits, ..request }
     }
 
@@ -223,8 +255,8 @@ impl Machine for WasmMachine {
         let own = self.own();
         let running = run.instance.run(&request, begin, &own);
         let done = self.share.hold(begin + request.limits.wall, running).await;
-        let recovery = self.end(&language, run);
-        done.map(|outcome| Outcome { recovery, ..outcome })
+        let told = self.end(&language, run);
+        self.answer(&language, done, told)
     }
 
     async fn exec(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Executed> {
@@ -249,16 +281,20 @@ impl Machine for WasmMachine {
         let running = run.instance.get(&request, name, query, &own);
         let done = self.share.hold(Instant::now() + request.limits.wall, running).await;
         // A query can change what it looks at.
-        let recovery = self.end(language, run);
-        let outcome = Outcome { recovery, ..done? };
-        let known = match &outcome.status {
-            Status::Raised(_) if query.is_none() => {
-                self.variables(language, limits).await?.iter().any(|variable| variable.name == name)
-            }
-            _ => true,
-        };
-        if known {
+        let told = self.end(language, run);
+        let outcome = self.answer(language, done, told)?;
+        if let Status::Stopped(_) = outcome.status {
+            // Whoever asked gets the error; what it has cost is told by the next run.
+            let reason = outcome.recovery_reason.clone().or_else(|| Some(STOPPED.into()));
+            self.keep(language, (outcome.recovery, reason));
+        }
+        if query.is_some() || !matches!(outcome.status, Status::Raised(_)) {
             return Ok(outcome);
+        }
+        self.keep(language, (outcome.recovery, outcome.recovery_reason.clone()));
+        if self.variables(language, limits).await?.iter().any(|variable| variable.name == name) {
+            let (recovery, recovery_reason) = told_of(self.tell(language));
+            return Ok(Outcome { recovery, recovery_reason, ..outcome });
         }
         let shown: String = name.escape_debug().take(64).collect();
         Err(Error::new(ErrorCode::NotFound, format!("there is no variable `{shown}`"))
@@ -279,6 +315,7 @@ impl Machine for WasmMachine {
     async fn variables(&mut self, language: &Language, limits: &Limits) -> Result<Vec<Variable>> {
         let language = &language.runs_as();
         if !self.interpreters.contains_key(language) {
+            self.provider.speaks(language)?;
             return Ok(Vec::new());
         }
         let request = self.request(language, limits);
@@ -301,29 +338,74 @@ impl Machine for WasmMachine {
         &mut self.reach
     }
 
+    fn hold(&mut self, hold: bool) -> bool {
+        let own = quota(&self.spec);
+        let (used, before) = (self.files.0.usage(), self.held.take());
+        self.held = hold.then(|| match before {
+            // Calls that follow one another do not grow by the slack of each.
+            Some(held) => Usage { bytes: held.bytes.min(used.bytes), files: held.files.min(used.files) },
+            None => used,
+        });
+        match self.held {
+            Some(held) => {
+                let bytes = own.bytes.min(held.bytes + HELD_SLACK.bytes);
+                let files = own.files.min(held.files + HELD_SLACK.files);
+                self.files.0.set_quota(Quota { bytes, files, ..own });
+            }
+            None if before.is_some() => self.files.0.set_quota(own),
+            None => {}
+        }
+        true
+    }
+
     async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>> {
-        let interpreters = if include == Include::Files {
-            None
-        } else {
+        if include != Include::Files {
             self.settle().await?;
-            let kept = self.interpreters.iter();
-            Some(kept.filter_map(|(language, one)| Some((language.clone(), one.kept()?.clone()))).collect())
-        };
-        let tree = (include != Include::Memory).then(|| self.files.0.snapshot());
-        Ok(Arc::new(WasmSnapshot { interpreters, tree }))
+            for interpreter in self.interpreters.values_mut() {
+                if interpreter.is_anew() {
+                    self.shown = self.clock.now();
+                }
+            }
+        }
+        Ok(Arc::new(self.as_before().state(include)))
     }
 
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()> {
         let state = &WasmSnapshot::of(snapshot)?;
-        // Damage is found now, while there is something to stay with, and not when it is first used.
-        for kept in state.interpreters.iter().flat_map(BTreeMap::values) {
-            kept.interpreter()?;
-        }
-        self.enter(state).await
+        let interpreters = Self::woken(&self.provider, state).await?;
+        waking::check(state, &interpreters)?;
+        self.enter(state, interpreters).await
     }
 
-    fn open_files(&self) -> usize {
-        self.interpreters.values().map(Interpreter::open_files).sum()
+    fn lost(&self) -> Vec<Lost> {
+        self.interpreters.iter().filter_map(|(language, one)| one.all_lost(language)).collect()
+    }
+
+    fn tell(&mut self, language: &Language) -> Option<Lost> {
+        self.interpreters.get_mut(&language.runs_as())?.tell(&language.runs_as())
+    }
+
+    fn older_memory(&self) -> Vec<OlderMemory> {
+        let older = self.interpreters.values().flat_map(Interpreter::older);
+        let shown = older.map(|kept| OlderMemory {
+            language: kept.language().clone(),
+            guest: kept.guest().to_owned(),
+            bytes: kept.bytes(),
+        });
+        shown.collect()
+    }
+
+    fn time(&self) -> u64 {
+        self.clock.now()
+    }
+
+    fn reach_time(&mut self, shown: u64) {
+        self.clock.reach(shown);
+        self.shown = self.shown.max(shown);
+    }
+
+    fn beside(&self) -> Option<Arc<dyn Beside>> {
+        Some(Arc::new(self.as_before()))
     }
 
     fn instances(&self, with: Option<&Language>) -> usize {
@@ -338,8 +420,23 @@ impl Machine for WasmMachine {
         self.interpreters.values().map(Interpreter::memory).sum::<u64>() + self.files.0.in_memory()
     }
 
+    fn lose(&mut self, languages: &[Language]) {
+        for language in languages {
+            self.interpreters.entry(language.clone()).or_default().note_lost(
+                language,
+                Recovery::Fresh,
+                FORGOTTEN,
+            );
+        }
+    }
+
     fn awake(&self) -> Vec<Language> {
         let awake = self.interpreters.iter().filter(|(_, interpreter)| interpreter.is_awake());
         awake.map(|(language, _)| language.clone()).collect()
     }
+}
+
+/// What an answer says of what was lost before.
+fn told_of(lost: Option<Lost>) -> Told {
+    lost.map_or((None, None), |lost| (Some(lost.recovery), Some(lost.reason)))
 }

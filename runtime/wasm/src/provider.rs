@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{ChunkSource, Machine, Reached, SandboxSpec, SavedState, Snapshot};
+use dormouse_core::sandbox::{ChunkSource, Machine, Notes, Reached, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::{CommandRequest, Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
 use dormouse_files::Quota;
 use wasmtime::component::Component;
@@ -133,6 +133,14 @@ impl WasmProvider {
         Ok(slot)
     }
 
+    /// Whether there is a guest for a language, without loading it.
+    ///
+    /// # Errors
+    /// `unknown_language`, `guest_missing`, `guest_mismatch`.
+    pub(crate) fn speaks(&self, language: &Language) -> Result<()> {
+        self.parts.guests.find(language).map(drop)
+    }
+
     /// The loaded guest of a language; the first caller loads it, the others wait.
     pub(crate) async fn ready(&self, language: &Language, metering: Metering) -> Result<Arc<Ready>> {
         let load = async {
@@ -222,14 +230,25 @@ impl Provider for WasmProvider {
         spec: &SandboxSpec,
         state: Option<Arc<dyn Snapshot>>,
     ) -> Result<Box<dyn Machine>> {
-        let state = state.as_deref().map(WasmSnapshot::of).transpose()?;
-        Ok(Box::new(WasmMachine::new(self.clone(), spec, state.as_ref()).await?))
+        let own = state.as_deref().map(WasmSnapshot::of).transpose()?;
+        let mut machine = WasmMachine::new(self.clone(), spec, own.as_ref()).await?;
+        if own.is_some_and(|own| own.interpreters.is_none()) {
+            machine.lose(&state.map(|state| state.languages()).unwrap_or_default());
+        }
+        Ok(Box::new(machine))
     }
 
     fn load(&self, state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<Arc<dyn Snapshot>> {
         // What it holds was within a quota when it was saved; the sandbox's own is set when it wakes.
         let quota = Quota { bytes: u64::MAX, files: u64::MAX, ..Quota::default() };
         Ok(Arc::new(WasmSnapshot::load(state, &chunks, quota)?))
+    }
+
+    fn notes(&self, state: &SavedState, chunks: &dyn ChunkSource) -> Result<Notes> {
+        WasmSnapshot::notes(state, chunks, &|language| {
+            let guest = self.parts.guests.find(language).ok()?;
+            guest.sha256.clone().or_else(|| guest.read().ok().map(|(_, hash)| hash))
+        })
     }
 
     fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {

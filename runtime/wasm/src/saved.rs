@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dormouse_core::{Error, ErrorCode, Language, Result};
+use dormouse_files::Held;
 use sha2::{Digest as _, Sha256};
 
 use crate::doors::PAGE;
@@ -31,8 +32,10 @@ pub struct SavedInterpreter {
     pub(crate) memory: u64,
     /// Page number and difference, ascending.
     pub(crate) pages: Vec<(u32, Page)>,
-    /// Files that were open and have been closed.
+    /// Files that are open and cannot be opened again.
     pub(crate) closed: Vec<String>,
+    /// What it has open of a sandbox's files.
+    pub(crate) held: Vec<Held>,
 }
 
 impl SavedInterpreter {
@@ -46,7 +49,8 @@ impl SavedInterpreter {
         &self.language
     }
 
-    /// Names of files that were open and have been closed: file objects do not survive, files do.
+    /// Paths of files that are open and will be closed in an interpreter that goes on from here: those of its own, which are no
+    /// part of this.
     pub fn closed_files(&self) -> &[String] {
         &self.closed
     }
@@ -140,7 +144,7 @@ impl SavedInterpreter {
             .into_iter()
             .map(|number| Ok((number, Arc::new(reader.array()?))))
             .collect::<Result<_>>()?;
-        Ok(Self { language, guest, stack_pointer, memory, pages, closed: Vec::new() })
+        Ok(Self { language, guest, stack_pointer, memory, pages, closed: Vec::new(), held: Vec::new() })
     }
 }
 
@@ -182,6 +186,7 @@ mod tests {
             memory: 1 << 20,
             pages: vec![(1, Arc::new([7; PAGE])), (255, Arc::new([9; PAGE]))],
             closed: Vec::new(),
+            held: Vec::new(),
         }
     }
 

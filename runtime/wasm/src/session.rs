@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dormouse_core::{Error, ErrorCode, EvalRequest, Language, Outcome, Result, Status};
+use dormouse_files::{Handle, Held};
 
 use crate::disk::OwnFiles;
 use crate::doors::DoorIndices;
@@ -55,7 +56,8 @@ impl WasmProvider {
         Ok(outcome)
     }
 
-    /// Saves a session. It can go on afterwards, but for its open files, which are closed.
+    /// Saves a session. It can go on afterwards. Its own files are no part of what is saved: those that it has open are closed in
+    /// a session that goes on from there.
     ///
     /// # Errors
     /// `guest_trap` when an earlier call ended the session; `limit_time`, `guest_trap` when it does not come to rest, which ends it;
@@ -68,8 +70,8 @@ impl WasmProvider {
     }
 }
 
-/// Saves an instance at rest. It can go on afterwards, but for its open files, which are closed. What is the same in
-/// the state `before` is shared with it.
+/// Saves an instance at rest. It can go on afterwards. What is the same in the state `before` is shared with it. Who restores
+/// it keeps what it holds open, and offers that to the new instance ([`Instance::offer_files`]).
 ///
 /// # Errors
 /// `limit_time`, `guest_trap` when the guest does not come to rest: the instance is not whole then. What keeps the guest's image
@@ -80,11 +82,13 @@ pub(crate) async fn save(
     before: Option<&SavedInterpreter>,
 ) -> Result<SavedInterpreter> {
     let indices = indices(ready)?;
-    // First, so that where there is no place for it nothing has been closed. It is not held while the guest may take its time.
+    // First, so that where there is no place for it nothing is begun. It is not held while the guest may take its time.
     drop(ready.base().await?);
-    let closes = instance.may_hold_files();
+    let may_hold = instance.may_hold_files();
+    let keeps = instance.keeps_files();
+    let held: Vec<Held> = instance.held().iter().map(Handle::held).collect();
     let mut doors = instance.doors(indices);
-    let closed = if closes { doors.quiesce().await? } else { Vec::new() };
+    let open = if may_hold { doors.quiesce().await? } else { Vec::new() };
     let stack_pointer = doors.stack_pointer().await?;
     let memory = doors.into_memory().await?;
     let mut base = ready.base().await?;
@@ -96,7 +100,9 @@ pub(crate) async fn save(
         stack_pointer,
         memory: memory.len() as u64,
         pages: SavedInterpreter::diff(memory, image, written::pages(memory), before),
-        closed,
+        // Files that go with their instance cannot be opened again.
+        closed: if keeps { Vec::new() } else { open },
+        held: if keeps { held } else { Vec::new() },
     })
 }
 

@@ -1,26 +1,36 @@
 //! A sandbox's state at one moment: its interpreters and its files, in memory or still in the store.
 //!
-//! The saved form, version 1: a root chunk (a mark, then postcard) names the root of the file tree and each interpreter: its
+//! The saved form, version 2: a root chunk (a mark, then postcard) names the root of the file tree and each interpreter: its
 //! guest, its memory and the chunks that list its regions. A region is the saved pages of 64 KiB of memory, one chunk: for
 //! each page its place in the region (one byte) and its difference from the guest's image ([`crate::saved`]). Regions
-//! that did not change are the same chunk, in this state and in others.
+//! that did not change are the same chunk, in this state and in others. Of a language whose guest was replaced there may be several memories,
+//! each with its guest; the one that was used last comes first. What else there is to say, such as what they have open, stands in
+//! [`parts`] after that. Version 1 is still written where nothing is open.
+
+mod notes;
+mod parts;
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, OnceLock};
 
 use dormouse_core::sandbox::chunk::{self, damaged};
 use dormouse_core::sandbox::{ChunkId, ChunkSink, ChunkSource, Reached, SavedState, Snapshot};
 use dormouse_core::{Error, ErrorCode, Language, Result};
-use dormouse_files::{Quota, Root, Tree};
+use dormouse_files::{Extras, Held, Quota, Root, Tree};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::notes::replaced;
+pub(crate) use self::parts::Parts;
 use crate::doors::PAGE;
 use crate::saved::{MAX_MEMORY, Page, SavedInterpreter};
 use crate::trim;
 
 /// First bytes of a root, with its version.
 const MARK: &[u8; 4] = b"dms\x01";
+/// The same of a state whose interpreters have files open.
+const MARK_OPEN: &[u8; 4] = b"dms\x02";
 /// Pages of one region.
 const REGION: u32 = 16;
 /// Bytes of one page in a region: its place, and its difference.
@@ -33,15 +43,20 @@ const MAX_INTERPRETERS: usize = 64;
 /// The state. What it does not include is none.
 #[derive(Clone)]
 pub(crate) struct WasmSnapshot {
-    /// By language. None: the state is without interpreters, and says nothing about them.
+    /// By language, the memory that was used last. None: the state is without interpreters, and says nothing about them.
     pub(crate) interpreters: Option<BTreeMap<Language, Arc<Kept>>>,
     /// None: the state is without files.
     pub(crate) tree: Option<Tree>,
+    /// Memory of other builds of guests than the ones in `interpreters`; of each language the one that was used last comes first.
+    pub(crate) older: Vec<Arc<Kept>>,
+    pub(crate) parts: Parts,
 }
 
 /// One interpreter of a state: in memory, in the store, or both.
 pub(crate) struct Kept {
     head: Head,
+    /// What it has open of the files that were saved with it.
+    held: Vec<Held>,
     here: OnceLock<Arc<SavedInterpreter>>,
     /// The chunks that list the regions, once they are known.
     index: OnceLock<Vec<ChunkId>>,
@@ -72,7 +87,8 @@ struct Manifest {
 impl Kept {
     /// One that is in memory.
     pub(crate) fn new(interpreter: SavedInterpreter) -> Self {
-        let SavedInterpreter { language, guest, stack_pointer, memory, pages, closed } = &interpreter;
+        let SavedInterpreter { language, guest, stack_pointer, memory, pages, closed, held } = &interpreter;
+        let held = held.clone();
         let head = Head {
             language: language.clone(),
             guest: guest.clone(),
@@ -81,17 +97,38 @@ impl Kept {
             pages: pages.len() as u64,
             closed: closed.clone(),
         };
-        Self { head, here: Arc::new(interpreter).into(), index: OnceLock::new(), source: None }
+        Self { head, held, here: Arc::new(interpreter).into(), index: OnceLock::new(), source: None }
     }
 
     /// Bytes of its pages.
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.head.pages.saturating_mul(PAGE as u64)
     }
 
     /// Bytes of its pages that are in memory.
     pub(crate) fn in_memory(&self) -> u64 {
         self.here.get().map_or(0, |_| self.bytes())
+    }
+
+    /// Bytes of its linear memory.
+    pub(crate) fn size(&self) -> u64 {
+        self.head.memory
+    }
+
+    /// What it has open of the files that were saved with it.
+    pub(crate) fn held(&self) -> &[Held] {
+        &self.held
+    }
+
+    /// The same for other files than those that were saved with it: it has nothing open of them.
+    pub(crate) fn without_files(&self) -> Self {
+        let (here, index) = (self.here.clone(), self.index.clone());
+        Self { head: self.head.clone(), held: Vec::new(), here, index, source: self.source.clone() }
+    }
+
+    /// Its language.
+    pub(crate) fn language(&self) -> &Language {
+        &self.head.language
     }
 
     /// The guest that it belongs to, by SHA-256.
@@ -123,16 +160,19 @@ impl Kept {
         if pages.last().is_some_and(|(page, _)| u64::from(*page) >= memory / PAGE as u64) {
             return Err(damaged("a page lies outside its memory"));
         }
-        let read = SavedInterpreter { language, guest, stack_pointer, memory, pages, closed };
+        let held = self.held.clone();
+        let read = SavedInterpreter { language, guest, stack_pointer, memory, pages, closed, held };
         Ok(self.here.get_or_init(|| Arc::new(read)).clone())
     }
 
     /// Saves it; returns the chunks that list its regions.
     fn save(&self, sink: &mut dyn ChunkSink) -> Result<Vec<ChunkId>> {
-        if let Some(index) = self.index.get() {
+        let mends = sink.mends() && self.here.get().is_some();
+        if let Some(index) = self.index.get().filter(|_| !mends) {
             let mut kept = true;
             for id in index {
-                kept = kept && sink.has(id)?;
+                // What is damaged and not in memory stays as damaged as it is.
+                kept = kept && (sink.has(id)? || (self.here.get().is_none() && sink.is_damaged(id)?));
             }
             if kept {
                 return Ok(index.clone());
@@ -212,20 +252,30 @@ impl WasmSnapshot {
     /// # Errors
     /// `state_damaged`; `too_large` when it holds more files than `quota`.
     pub(crate) fn load(state: &SavedState, source: &Arc<dyn ChunkSource>, quota: Quota) -> Result<Self> {
-        let manifest = manifest(state, source.as_ref())?;
+        let (manifest, mut parts) = manifest(state, source.as_ref())?;
+        let mut open = std::mem::take(&mut parts.open).into_iter();
         let tree = match manifest.files {
             Some(root) => Some(dormouse_files::load(root, source.clone(), quota)?),
             None => None,
         };
+        let mut older = Vec::new();
         let interpreters = manifest.interpreters.map(|list| {
-            let kept = list.into_iter().map(|(head, index)| {
+            let mut latest = BTreeMap::new();
+            for (head, index) in list {
                 let language = head.language.clone();
                 let (here, index) = (OnceLock::new(), OnceLock::from(index));
-                (language, Arc::new(Kept { head, here, index, source: Some(source.clone()) }))
-            });
-            kept.collect()
+                let held = open.next().unwrap_or_default();
+                let kept = Arc::new(Kept { head, held, here, index, source: Some(source.clone()) });
+                match latest.entry(language) {
+                    Entry::Vacant(place) => {
+                        place.insert(kept);
+                    }
+                    Entry::Occupied(_) => older.push(kept),
+                }
+            }
+            latest
         });
-        Ok(Self { interpreters, tree })
+        Ok(Self { interpreters, tree, older, parts })
     }
 
     /// Notes every chunk of a saved state.
@@ -236,11 +286,12 @@ impl WasmSnapshot {
         if !reached.branch(state.root) {
             return Ok(());
         }
-        let manifest = manifest(state, source)?;
+        let Some((manifest, _)) = reached.follow(|| manifest(state, source))? else { return Ok(()) };
         for (_, index) in manifest.interpreters.iter().flatten() {
             for id in index {
                 if reached.branch(*id) {
-                    regions(&[*id], source)?.into_iter().for_each(|(_, id)| reached.leaf(id));
+                    let listed = reached.follow(|| regions(&[*id], source))?;
+                    listed.into_iter().flatten().for_each(|(_, id)| reached.leaf(id));
                 }
             }
         }
@@ -251,20 +302,27 @@ impl WasmSnapshot {
     }
 }
 
-fn manifest(state: &SavedState, source: &dyn ChunkSource) -> Result<Manifest> {
+fn manifest(state: &SavedState, source: &dyn ChunkSource) -> Result<(Manifest, Parts)> {
     let bytes = chunk::fetch(source, &state.root)?;
+    // A container's, where containers cannot be had: its files.
+    if let Some(root) = dormouse_files::root_alone(&bytes)? {
+        return Ok((Manifest { interpreters: None, files: Some(root) }, Parts::default()));
+    }
     let rest = match bytes.split_first_chunk() {
-        Some((mark, rest)) if mark == MARK => rest,
+        Some((mark, rest)) if mark == MARK || mark == MARK_OPEN => rest,
         Some(([b'd', b'm', b's', version], _)) => {
             return Err(Error::new(
                 ErrorCode::StateUnavailable,
-                format!("the state is of version {version}, this installation reads version {}", MARK[3]),
+                format!(
+                    "the state is of version {version}, this installation reads up to version {}",
+                    MARK_OPEN[3]
+                ),
             )
             .with_hint("use the installation that saved it"));
         }
         _ => return Err(damaged("its root is none")),
     };
-    let manifest: Manifest = postcard::from_bytes(rest)
+    let (manifest, rest): (Manifest, _) = postcard::take_from_bytes(rest)
         .map_err(|error| damaged("its root has another form").with_source(error))?;
     for (count, (head, index)) in manifest.interpreters.iter().flatten().enumerate() {
         let fits = head.memory <= MAX_MEMORY && head.memory.is_multiple_of(PAGE as u64);
@@ -273,7 +331,7 @@ fn manifest(state: &SavedState, source: &dyn ChunkSource) -> Result<Manifest> {
             return Err(damaged("an interpreter has impossible sizes"));
         }
     }
-    Ok(manifest)
+    Ok((manifest, Parts::read(rest)?))
 }
 
 impl WasmSnapshot {
@@ -289,7 +347,7 @@ impl WasmSnapshot {
         let tree = tree.ok_or_else(|| {
             Error::new(ErrorCode::InvalidState, "the state belongs to another provider and has no files")
         })?;
-        Ok(Self { interpreters: None, tree: Some(tree.clone()) })
+        Ok(Self { interpreters: None, tree: Some(tree.clone()), older: Vec::new(), parts: Parts::default() })
     }
 }
 
@@ -298,7 +356,7 @@ impl Snapshot for WasmSnapshot {
         let interpreters = match &self.interpreters {
             Some(kept) => {
                 let mut list = Vec::new();
-                for kept in kept.values() {
+                for kept in kept.values().chain(&self.older) {
                     list.push((kept.head.clone(), kept.save(sink)?));
                 }
                 Some(list)
@@ -309,15 +367,22 @@ impl Snapshot for WasmSnapshot {
             Some(tree) => Some(dormouse_files::save(tree, sink)?),
             None => None,
         };
-        let mut root = MARK.to_vec();
+        let latest = self.interpreters.iter().flat_map(BTreeMap::values);
+        let mut open: Vec<Vec<Held>> = latest.chain(&self.older).map(|kept| kept.held().to_vec()).collect();
+        if open.iter().all(Vec::is_empty) {
+            open.clear();
+        }
+        let mut root = if open.is_empty() { MARK } else { MARK_OPEN }.to_vec();
         let manifest = postcard::to_stdvec(&Manifest { interpreters, files })
             .map_err(|error| Error::internal("the state cannot be written down", error))?;
         root.extend_from_slice(&manifest);
+        Parts { open, ..self.parts.clone() }.write(&mut root)?;
         Ok(SavedState { root: put(sink, &root)?, bytes: self.bytes() })
     }
 
     fn bytes(&self) -> u64 {
-        let interpreters = self.interpreters.iter().flat_map(BTreeMap::values).map(|kept| kept.bytes());
+        let latest = self.interpreters.iter().flat_map(BTreeMap::values);
+        let interpreters = latest.chain(&self.older).map(|kept| kept.bytes());
         interpreters.sum::<u64>() + self.tree.as_ref().map_or(0, |tree| tree.usage().bytes)
     }
 
@@ -325,6 +390,10 @@ impl Snapshot for WasmSnapshot {
         let bytes = self.tree.as_ref().map_or(0, |tree| tree.let_go(source));
         trim::after(bytes);
         bytes
+    }
+
+    fn hold(&self) -> Result<()> {
+        self.tree.as_ref().map_or(Ok(()), Tree::hold)
     }
 
     fn closed_files(&self) -> Vec<String> {
@@ -338,6 +407,15 @@ impl Snapshot for WasmSnapshot {
 
     fn files(&self) -> Option<&dyn Any> {
         self.tree.as_ref().map(|tree| tree as &dyn Any)
+    }
+
+    fn languages(&self) -> Vec<Language> {
+        match (&self.interpreters, &self.tree) {
+            (Some(interpreters), _) => interpreters.keys().cloned().collect(),
+            // A container's, which knows what ran in it.
+            (None, Some(tree)) => Extras::of(tree).map(|(extras, _)| extras.languages()).unwrap_or_default(),
+            (None, None) => Vec::new(),
+        }
     }
 }
 

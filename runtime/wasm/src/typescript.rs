@@ -103,6 +103,9 @@ impl WasmProvider {
             provider: crate::PROVIDER,
             fallback_from: None,
             recovery: None,
+            warning: None,
+            closed_files: Vec::new(),
+            recovery_reason: None,
         })))
     }
 }

@@ -101,7 +101,7 @@ fn value_of(outcome: &Outcome) -> Json {
 }
 
 #[test]
-fn lif_08_files_that_hang_when_they_are_closed_are_given_up_by_a_checkpoint() {
+fn lif_08_files_that_hang_when_they_are_closed_are_not_asked_by_a_checkpoint() {
     case(&[PYTHON], || {
         let folder = tempfile::tempdir().unwrap();
         let dormouse = open(folder.path());
@@ -110,16 +110,12 @@ fn lif_08_files_that_hang_when_they_are_closed_are_given_up_by_a_checkpoint() {
                 let kept = named(&dormouse, &format!("{how}-{at}"));
                 assert!(run(&kept, PYTHON, &code).is_ok());
                 arm(&kept);
+                // What is open stays open, so nobody asks what hangs.
                 let begin = Instant::now();
-                let error = sandbox::wait(kept.checkpoint()).unwrap_err();
-                assert_eq!(error.code(), ErrorCode::LimitTime, "{how}: {error}");
-                assert!(begin.elapsed() < SAVE, "{:?}", begin.elapsed());
+                sandbox::wait(kept.checkpoint()).unwrap();
+                assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
                 let outcome = run(&kept, PYTHON, "x");
-                assert_eq!(
-                    (value_of(&outcome), outcome.recovery),
-                    (json!(1), Some(Recovery::Earlier)),
-                    "{how}"
-                );
+                assert_eq!((value_of(&outcome), outcome.recovery), (json!(2), None), "{how}");
             }
         }
         close(dormouse);

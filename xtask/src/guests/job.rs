@@ -25,20 +25,25 @@ pub(crate) const NETWORK_TIMEOUT: Duration = Duration::from_secs(600);
 const SHOWN_LINES: usize = 60;
 
 /// The files of `guests/driver` that [`Job::link`] adds to every guest.
-const SHARED: [&str; 3] = ["files", "paths", "utf8"];
+const SHARED: [&str; 4] = ["descriptors", "files", "paths", "utf8"];
 
-/// The functions of wasi-libc (after `__wasi_path_`) that `guests/driver/paths.c` stands in for.
-const WRAPPED: [&str; 10] = [
-    "create_directory",
-    "filestat_get",
-    "filestat_set_times",
-    "link",
-    "open",
-    "readlink",
-    "remove_directory",
-    "rename",
-    "symlink",
-    "unlink_file",
+/// The functions of wasi-libc (after `__wasi_`) that `descriptors.c`, `files.c` and `paths.c` of `guests/driver` stand in for.
+const WRAPPED: [&str; 15] = [
+    "fd_close",
+    "fd_fdstat_set_flags",
+    "fd_read",
+    "fd_readdir",
+    "fd_renumber",
+    "path_create_directory",
+    "path_filestat_get",
+    "path_filestat_set_times",
+    "path_link",
+    "path_open",
+    "path_readlink",
+    "path_remove_directory",
+    "path_rename",
+    "path_symlink",
+    "path_unlink_file",
 ];
 
 /// A running build.
@@ -170,10 +175,8 @@ impl<'a> Job<'a> {
         let mut clang = Command::new(self.toolchain.clang());
         clang.args(self.toolchain.target_arguments()).arg("-mexec-model=reactor");
         clang.args(["-Wl,--stack-first", "-Wl,--strip-all"]).arg(format!("-Wl,-z,stack-size={stack}"));
-        // For `guests/driver/files.c`.
-        clang.arg("-Wl,--wrap=__wasi_fd_read");
         for function in WRAPPED {
-            clang.arg(format!("-Wl,--wrap=__wasi_path_{function}"));
+            clang.arg(format!("-Wl,--wrap=__wasi_{function}"));
         }
         clang.args(inputs).args(self.shared()?).arg("-o").arg(&module);
         self.run(&format!("link {name}"), &mut clang)?;

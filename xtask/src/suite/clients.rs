@@ -1,4 +1,4 @@
-//! Clients that others wrote: MCP clients, each driving `dormouse mcp` over standard input and output through the same twelve
+//! Clients that others wrote: MCP clients, each driving `dormouse mcp` over standard input and output through the same thirteen
 //! steps (`tests/clients`), and schemathesis, which holds `dormouse serve` to its OpenAPI document.
 
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ const PYTHON: &str = "mcp==2.3.0";
 /// The TypeScript SDKs: the first knows the protocol up to 2025-11-25, the second every revision.
 const TYPESCRIPT: [&str; 2] = ["@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/client@2.4.0"];
 
-const STEPS: usize = 12;
+const STEPS: usize = 13;
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// Drives every client in every mode.

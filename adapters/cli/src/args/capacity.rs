@@ -20,4 +20,7 @@ pub(crate) struct CapacityArgs {
     /// Interpreters of sandboxes in memory at one time; who rested longest is put down for who is called [default: 128]
     #[arg(long, value_name = "N", value_parser = count())]
     pub(crate) awake_max: Option<u16>,
+    /// How long the end goes on saving; what is not saved by then is lost, and told [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = count())]
+    pub(crate) closing: Option<u16>,
 }

@@ -71,6 +71,9 @@ pub(crate) enum SandboxCommand {
         /// Make it a container of this image, which --docker-image allows
         #[arg(long, value_name = "IMAGE")]
         image: Option<String>,
+        /// When servers save what its calls do: `delayed`, a moment after the answer, or `call`, before it
+        #[arg(long, value_name = "WHEN", value_parser = ["delayed", "call"])]
+        durability: Option<String>,
     },
     /// List the sandboxes, stopped ones as well
     List,

@@ -12,6 +12,7 @@ use crate::args::PlaceArgs;
 use crate::exit::Failure;
 use crate::print::{self, Live, View};
 use crate::settings;
+use crate::signals;
 
 /// How the outcome is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,9 +43,20 @@ pub(crate) fn dormouse(place: &PlaceArgs, policy: Policy) -> Result<Dormouse> {
     settings::builder(place)?.policy(policy).allocation(Allocation::OnDemand).build()
 }
 
-/// Waits for a future, on this thread. All of a process wait on one event loop: what a sandbox holds open between two waits,
-/// such as the connection to a container engine, belongs to it.
+/// Waits for a future, on this thread, unless the process is asked to end. All of a process wait on one event loop: what a
+/// sandbox holds open between two waits, such as the connection to a container engine, belongs to it.
+///
+/// # Errors
+/// `cancelled` when it is asked to end, and those of the future.
 pub(crate) fn wait<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    to_end(signals::unless_asked(future))
+}
+
+/// The same to the future's own end, whatever is asked.
+///
+/// # Errors
+/// Those of the future.
+pub(crate) fn to_end<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     let runtime = match RUNTIME.get() {
         Some(runtime) => runtime,
@@ -54,6 +66,7 @@ pub(crate) fn wait<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
             RUNTIME.get_or_init(|| made)
         }
     };
+    signals::watch(runtime.handle(), &signals::ALL);
     runtime.block_on(future)
 }
 

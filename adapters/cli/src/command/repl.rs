@@ -3,23 +3,30 @@
 //! A snippet that the interpreter cannot read because it is not finished has done nothing yet, so more lines are asked
 //! for and the whole is tried again: there is no second grammar here.
 
+use std::fs;
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse::sandbox::{Handle, Owner};
-use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, Language, Outcome, OutputSink, Result, Status};
+use dormouse::{
+    Dormouse, Error, ErrorCode, EvalRequest, Language, Outcome, OutputSink, Result, Sandboxes, Status,
+};
 use rustyline::error::ReadlineError;
 use rustyline::history::MemHistory;
 use rustyline::{Config, Editor};
 use tokio::runtime::Runtime;
+use tokio::signal::unix::SignalKind;
+use tokio::sync::Mutex;
 
 use super::once::{self, Form};
 use super::sandbox;
 use crate::args::{PlaceArgs, ReplArgs, SandboxCommand, StateArgs};
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 use crate::print;
 use crate::settings;
+use crate::signals;
 
 /// The sandbox when none was named; its folder vanishes with it.
 const PASSING: &str = "repl";
@@ -61,7 +68,8 @@ pub(crate) fn run(place: &PlaceArgs, arguments: ReplArgs) -> std::result::Result
         Some(_) => None,
     };
     let state_dir = passing.as_ref().map(|folder| folder.path().to_owned()).or(arguments.state_dir);
-    let dormouse = settings::kept(place, &StateArgs { state_dir, ..StateArgs::default() })?;
+    let asked = StateArgs { state_dir, docker: arguments.docker, ..StateArgs::default() };
+    let dormouse = settings::kept(place, &asked)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -70,13 +78,40 @@ pub(crate) fn run(place: &PlaceArgs, arguments: ReplArgs) -> std::result::Result
     let name = arguments.name.unwrap_or_else(|| PASSING.into());
     runtime.block_on(dormouse.sandbox(&name))?;
     let upkeep = runtime.block_on(async { Ok::<_, Error>(dormouse.sandboxes()?.keep_up()) })?;
+    // At a terminal Ctrl-C gives up a run, and not the session.
+    let at_terminal = [SignalKind::terminate(), SignalKind::hangup()];
+    let kinds = if std::io::stdin().is_terminal() { &at_terminal[..] } else { &signals::ALL };
+    signals::watch(runtime.handle(), kinds);
+    let closing = Arc::new(Mutex::new(()));
+    let folder = passing.as_ref().map(|folder| folder.path().to_owned());
+    runtime.spawn(leave(dormouse.sandboxes()?.clone(), closing.clone(), name.clone(), folder));
     let mut repl = Repl { runtime, dormouse, name, language, wall };
     let read = repl.read();
     upkeep.abort();
-    let closed = repl.runtime.block_on(async { repl.dormouse.sandboxes()?.close().await });
+    let closed = repl.runtime.block_on(async {
+        let _closing = closing.lock().await;
+        repl.dormouse.sandboxes()?.close().await
+    });
     read?;
     closed?;
     Ok(0)
+}
+
+/// When the process is asked to end: saves, says what is kept, and ends it. Somebody else may be waiting for a line.
+async fn leave(sandboxes: Sandboxes, closing: Arc<Mutex<()>>, name: String, passing: Option<PathBuf>) {
+    signals::asked().await;
+    let _closing = closing.lock().await;
+    let closed = sandboxes.close().await;
+    // Where the terminal has gone, nobody reads this.
+    let _ = match (closed, passing) {
+        (Err(error), _) => print::error(&error),
+        (Ok(()), None) => print::note(&format!("the sandbox `{name}` is saved")),
+        (Ok(()), Some(folder)) => {
+            let _ = fs::remove_dir_all(folder);
+            print::note("the sandbox had no name: its variables and files are gone")
+        }
+    };
+    exit::end(signals::status(1))
 }
 
 impl Repl {
@@ -152,6 +187,7 @@ impl Repl {
         let run = async {
             let (owner, handle) = (Owner::local(), Handle::IdOrName(&self.name));
             let run = self.dormouse.sandboxes()?.eval(&owner, &handle, request);
+            let run = signals::unless_asked(run);
             tokio::select! {
                 done = run => Ok(done?.1),
                 _ = tokio::signal::ctrl_c() => Err(Error::new(ErrorCode::Cancelled, "the run was cancelled")),
@@ -216,7 +252,7 @@ impl Repl {
                     .into());
             }
         };
-        sandbox::call(&self.dormouse, command, None, false)?;
+        sandbox::call(&self.dormouse, command, None, false)?.tell()?;
         Ok(Next::Go)
     }
 }

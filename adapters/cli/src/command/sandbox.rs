@@ -10,7 +10,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
-use dormouse::sandbox::{Handle, Owner};
+use dormouse::sandbox::{Handle, Owner, Piece};
 use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Result};
 use dormouse_tools::{CallContext, HostFolders, Reply, Skills, Surface, Toolset, encode};
 use serde_json::{Map, Value as Json, json};
@@ -30,6 +30,30 @@ const TIDYING: Duration = Duration::from_secs(2);
 /// Sandboxes that one call lists; a listing takes as many calls as it needs.
 const PAGE: u32 = 200;
 
+/// What came of a command, to be told when it has been saved; the exit status.
+pub(super) struct Answer(Box<dyn FnOnce() -> std::result::Result<u8, Failure>>);
+
+impl Answer {
+    /// A text for standard output.
+    fn text(text: String, status: u8) -> Self {
+        Self(Box::new(move || {
+            print::out(&text)?;
+            Ok(status)
+        }))
+    }
+
+    /// Tells it.
+    pub(super) fn tell(self) -> std::result::Result<u8, Failure> {
+        (self.0)()
+    }
+}
+
+impl Default for Answer {
+    fn default() -> Self {
+        Self(Box::new(|| Ok(0)))
+    }
+}
+
 /// Does it; the exit status.
 pub(crate) fn run(
     place: &PlaceArgs,
@@ -43,23 +67,29 @@ pub(crate) fn run(
             eval(&dormouse, &name, code, (&language, timeout.as_deref()), form)
         }
         SandboxCommand::Exec(arguments) => exec::run(&dormouse, place, &arguments, form),
-        SandboxCommand::Cp { from, to } => copy(&dormouse, &from, &to).map(|()| 0).map_err(Failure::from),
+        SandboxCommand::Cp { from, to } => {
+            copy(&dormouse, &from, &to).map(|()| Answer::default()).map_err(Failure::from)
+        }
         SandboxCommand::Sweep => return sweep(&dormouse, form),
         other => call(&dormouse, other, Some(&state.given), state.json),
     };
-    // Whatever came of it, what has changed is saved.
-    let closed = once::wait(async {
-        let sandboxes = dormouse.sandboxes()?;
-        let closed = sandboxes.close().await;
-        if let Err(error) = sandboxes.tidy(TIDYING).await {
-            tracing::warn!(%error, "the state folder cannot be swept");
-        }
-        closed
-    });
-    match (done, closed) {
-        (Ok(_), Err(error)) => Err(error.into()),
-        (done, _) => done.or_else(|failure| once::refuse(failure, form)),
+    // Whatever came of it, what has changed is saved before it is told.
+    let closed = once::to_end(async { dormouse.sandboxes()?.close().await });
+    let tidied = once::wait(async { dormouse.sandboxes()?.tidy(TIDYING).await });
+    if let Err(error) = tidied {
+        tracing::warn!(%error, "the state folder cannot be swept");
     }
+    let told = match (done, closed) {
+        (Ok(answer), Ok(())) => answer.tell(),
+        (Ok(answer), Err(error)) => {
+            if form != Form::Json {
+                answer.tell()?;
+            }
+            Err(error.into())
+        }
+        (Err(failure), _) => Err(failure),
+    };
+    told.or_else(|failure| once::refuse(failure, form))
 }
 
 /// Sweeps the state folder, however long it takes.
@@ -82,7 +112,7 @@ fn eval(
     code: String,
     (language, timeout): (&str, Option<&str>),
     form: Form,
-) -> std::result::Result<u8, Failure> {
+) -> std::result::Result<Answer, Failure> {
     let code = if code == "-" { settings::source::standard_input(true)? } else { code };
     let mut request = EvalRequest::new(Language::parse(language)?, code.clone());
     if let Some(text) = timeout {
@@ -96,20 +126,21 @@ fn eval(
     };
     if form == Form::Json {
         let (id, outcome) = once::wait(run)?;
-        print::out(&format!("{}\n", encode::reply_in(&outcome, Some(&id)).structured))?;
-        return Ok(u8::try_from(outcome.exit_code()).unwrap_or(1));
+        let text = format!("{}\n", encode::reply_in(&outcome, Some(&id)).structured);
+        return Ok(Answer::text(text, u8::try_from(outcome.exit_code()).unwrap_or(1)));
     }
     let run = async { Ok(run.await?.1) };
     let outcome = once::wait(once::watch(run, live.as_deref()));
-    once::show(outcome, form, live.as_deref(), ("<snippet>", &code, 0))
+    Ok(Answer(Box::new(move || once::show(outcome, form, live.as_deref(), ("<snippet>", &code, 0)))))
 }
 
 /// The tool of a command, and its arguments.
 fn meant(command: SandboxCommand, given: Option<&GivenArgs>) -> (&'static str, Json) {
     match command {
-        SandboxCommand::Create { name, session_key, repo, branch, image } => {
+        SandboxCommand::Create { name, session_key, repo, branch, image, durability } => {
             let arguments = json!({
                 "name": name, "session_key": session_key, "repo": repo, "branch": branch, "image": image,
+                "durability": durability,
                 "allow_writes": given.is_some_and(|given| given.allow_writes).then_some(true),
             });
             ("sandbox_create", arguments)
@@ -146,13 +177,13 @@ fn meant(command: SandboxCommand, given: Option<&GivenArgs>) -> (&'static str, J
     }
 }
 
-/// One call of a tool, and its answer on standard output. What it makes is given what `given` says.
+/// One call of a tool, and its answer. What it makes is given what `given` says.
 pub(super) fn call(
     dormouse: &Dormouse,
     command: SandboxCommand,
     given: Option<&GivenArgs>,
     as_json: bool,
-) -> std::result::Result<u8, Failure> {
+) -> std::result::Result<Answer, Failure> {
     let (grants, skills) = match given.map(settings::given).transpose()? {
         Some(Given { grants, skills, .. }) => (grants, skills),
         None => (Grants::default(), Skills::default()),
@@ -171,8 +202,7 @@ pub(super) fn call(
     };
     let reply = ask(&surface, tool, arguments)?;
     if as_json {
-        print::out(&format!("{}\n", reply.structured))?;
-        return Ok(u8::from(reply.is_error));
+        return Ok(Answer::text(format!("{}\n", reply.structured), u8::from(reply.is_error)));
     }
     if reply.is_error {
         let text = |field: &str| reply.structured["error"][field].as_str().map(str::to_owned);
@@ -184,8 +214,7 @@ pub(super) fn call(
             None => error.into(),
         });
     }
-    print::out(&print::visible(&answer::lines(&reply.structured, whole)))?;
-    Ok(0)
+    Ok(Answer::text(print::visible(&answer::lines(&reply.structured, whole)), 0))
 }
 
 /// The answer of a tool; of a listing, all its pages as one.
@@ -240,7 +269,7 @@ fn copy(dormouse: &Dormouse, from: &str, to: &str) -> Result<()> {
         (Some((name, path)), None) => {
             let (handle, path) = (Handle::IdOrName(name), path?);
             let file_name = path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
-            let (bytes, size) = once::wait(sandboxes.read(&owner, &handle, path, 0, MAX_COPY))?;
+            let Piece { bytes, size, .. } = once::wait(sandboxes.read(&owner, &handle, path, 0, MAX_COPY))?;
             if size > MAX_COPY {
                 return Err(Error::new(
                     ErrorCode::TooLarge,

@@ -1,7 +1,7 @@
 //! What the servers share: the tools over one runtime, upkeep while they are served, and what is saved at the end.
 
 use std::fs::{DirBuilder, File};
-use std::future::{Future, pending};
+use std::future::Future;
 use std::num::NonZero;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
@@ -12,7 +12,6 @@ use dormouse::{Dormouse, Error, ErrorCode, Result, Sandboxes};
 use dormouse_docker::DockerProvider;
 use dormouse_rest::door::MAX_CONNECTIONS;
 use dormouse_tools::{Profile, Surface, Toolset};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::PlaceArgs;
 use crate::descriptors;
@@ -20,6 +19,7 @@ use crate::exit;
 use crate::log;
 use crate::settings::wall::Confined;
 use crate::settings::{self, Mcp};
+use crate::signals;
 use crate::wall::{self, Confine, Wall};
 
 /// How long the end waits for what cannot be cancelled.
@@ -142,7 +142,7 @@ impl Serving {
     /// Serves to the end, then saves every sandbox.
     ///
     /// # Errors
-    /// `internal` when the event loop cannot be started.
+    /// `internal` when the event loop cannot be started; why not everything could be saved.
     pub(super) fn run<T>(&self, serve: impl Future<Output = T>) -> Result<T> {
         // Runs that compute have at most one core each (`dormouse_core::turns`); one worker more is left for whoever comes.
         let workers = std::thread::available_parallelism().map_or(2, NonZero::get) + 1;
@@ -152,22 +152,21 @@ impl Serving {
             .enable_all()
             .build()
             .map_err(|error| Error::internal("the event loop cannot be started", error))?;
-        let served = runtime.block_on(async {
+        let (served, saved) = runtime.block_on(async {
             let upkeep = self.sandboxes.as_ref().map(Sandboxes::keep_up);
             let warming = self.warm();
             let served = serve.await;
             upkeep.inspect(tokio::task::JoinHandle::abort);
             warming.inspect(tokio::task::JoinHandle::abort);
-            if let Some(sandboxes) = &self.sandboxes
-                && let Err(error) = sandboxes.close().await
-            {
-                tracing::error!(%error, "not everything could be saved");
-            }
-            served
+            let saved = match &self.sandboxes {
+                Some(sandboxes) => sandboxes.close().await,
+                None => Ok(()),
+            };
+            (served, saved)
         });
         // Runs that are in progress end here; a thread that waits for standard input cannot be asked to.
         runtime.shutdown_timeout(SHUTDOWN);
-        Ok(served)
+        saved.map(|()| served).inspect_err(|error| tracing::error!(%error, "not everything could be saved"))
     }
 }
 
@@ -192,37 +191,15 @@ fn confine(place: &PlaceArgs, confined: &Confined, state: Option<&Path>) -> Resu
     wall::raise(confined.confine, &reach)
 }
 
-/// From now on SIGTERM and SIGINT do not end the process; the future is over when one came. When one more comes the process
-/// ends at once. Is to be called within the event loop.
+/// From now on SIGTERM, SIGINT and SIGHUP do not end the process; the future is over when one came. When one more comes the
+/// process ends at once. Is to be called within the event loop.
 pub(super) fn asked_to_end() -> impl Future<Output = ()> {
-    let asked = |kind| {
-        signal(kind)
-            .inspect_err(
-                |error| tracing::warn!(%error, "a signal cannot be waited for; it ends the process at once"),
-            )
-            .ok()
-    };
-    let (mut terminate, mut interrupt) = (asked(SignalKind::terminate()), asked(SignalKind::interrupt()));
+    let mut signals = signals::of_a_server();
     async move {
-        either(&mut terminate, &mut interrupt).await;
+        signals::next(&mut signals).await;
         tokio::spawn(async move {
-            either(&mut terminate, &mut interrupt).await;
+            signals::next(&mut signals).await;
             exit::end(1)
         });
-    }
-}
-
-async fn either(first: &mut Option<Signal>, second: &mut Option<Signal>) {
-    tokio::select! {
-        () = told(first) => {}
-        () = told(second) => {}
-    }
-}
-
-async fn told(signal: &mut Option<Signal>) {
-    if let Some(signal) = signal {
-        signal.recv().await;
-    } else {
-        pending::<()>().await;
     }
 }

@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 use std::io;
 use std::time::Duration;
 
+use anstyle::Style;
 use dormouse::{Captured, Error, Outcome, Status, Usage, Value};
 
 use super::exception::{Source, exception};
 use super::live::Ends;
 use super::paint::{DIM, ERROR, HINT, Paint};
 use super::{err, escape, out, value};
+use crate::words;
 
 /// Bytes shown of one cause.
 const CAUSE: usize = 300;
@@ -45,6 +47,8 @@ pub(crate) fn outcome(outcome: &Outcome, view: &View<'_>, ends: Ends) -> io::Res
     }
     notes += &dropped("stdout", &outcome.stdout);
     notes += &dropped("stderr", &outcome.stderr);
+    notes +=
+        &outcome.warning.as_ref().map(|warning| told("warning", HINT, warning, stderr)).unwrap_or_default();
     if view.verbose || (stdout.terminal && stderr.terminal) {
         let _ = writeln!(notes, "{}", stderr.style(DIM, &usage(&outcome.usage)));
     }
@@ -60,7 +64,11 @@ pub(crate) fn error(error: &Error) -> io::Result<()> {
 }
 
 fn failure(error: &Error, paint: Paint) -> String {
-    let head = paint.style(ERROR, &format!("error[{}]:", error.code()));
+    told("error", ERROR, error, paint)
+}
+
+fn told(what: &str, style: Style, error: &Error, paint: Paint) -> String {
+    let head = paint.style(style, &format!("{what}[{}]:", error.code()));
     let mut text = format!("{head} {}\n", escape::text(error.message()));
     let mut cause = std::error::Error::source(error);
     while let Some(source) = cause {
@@ -69,7 +77,8 @@ fn failure(error: &Error, paint: Paint) -> String {
         cause = source.source();
     }
     if let Some(hint) = error.hint() {
-        let _ = writeln!(text, "{} {}", paint.style(HINT, "hint:"), escape::text(hint));
+        let hint = words::in_commands(hint);
+        let _ = writeln!(text, "{} {}", paint.style(HINT, "hint:"), escape::text(&hint));
     }
     text
 }

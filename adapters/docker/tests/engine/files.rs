@@ -15,10 +15,13 @@ async fn files_are_read_written_listed_and_removed() {
     let files = machine.files();
     let odd = "/workspace/new folder/it's a\nname.txt";
     files.write(&path(odd), b"hello").await.unwrap();
-    assert_eq!(files.read(&path(odd), 1, 3).await.unwrap(), (b"ell".to_vec(), 5));
-    assert_eq!(files.read(&path(odd), 9, 3).await.unwrap(), (Vec::new(), 5));
+    for (from, bytes) in [(1, &b"ell"[..]), (9, b"")] {
+        let read = files.read(&path(odd), from, 3).await.unwrap();
+        assert_eq!((&read.bytes[..], read.size), (bytes, 5));
+        assert!(read.modified_ms > 1_700_000_000_000, "{}", read.modified_ms);
+    }
     assert_eq!(files.edit(&path(odd), "l", "L", true).await.unwrap(), 2);
-    assert_eq!(files.read(&path(odd), 0, 100).await.unwrap().0, b"heLLo");
+    assert_eq!(files.read(&path(odd), 0, 100).await.unwrap().bytes, b"heLLo");
     assert_eq!(files.edit(&path(odd), "x", "y", true).await.unwrap_err().code(), ErrorCode::ArgsInvalid);
     files.make_folder(&path("/workspace/empty/deep")).await.unwrap();
     let (entries, total) = files.list(&path("/workspace"), true, 10).await.unwrap();

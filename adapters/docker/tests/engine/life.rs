@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use bollard::models::ContainerCreateBody;
-use dormouse_core::sandbox::{Entry, EntryKind, Files as Port, Owner};
+use dormouse_core::sandbox::{Entry, EntryKind, Files as Port, Owner, Piece};
 use dormouse_core::{Error, GuestPath, OfferedPrograms as _, ProgramCall, Provider as _, Result};
 use dormouse_docker::DockerProvider;
 use dormouse_files::{Files, Kind, Tree};
@@ -87,8 +87,9 @@ pub(crate) struct TreePort(pub(crate) Files);
 
 #[async_trait]
 impl Port for TreePort {
-    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)> {
-        Ok((self.0.read(path, offset, usize::try_from(most).unwrap())?, self.0.stat(path)?.size))
+    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<Piece> {
+        let bytes = self.0.read(path, offset, usize::try_from(most).unwrap())?;
+        Ok(Piece { bytes, size: self.0.stat(path)?.size, modified_ms: 0 })
     }
 
     async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {

@@ -16,5 +16,6 @@ mod memory;
 mod mounts;
 mod pool;
 mod published;
+mod saved;
 mod stopped;
 mod support;

@@ -80,6 +80,9 @@ impl Provider for Fake {
             provider: "fake",
             fallback_from: None,
             recovery: None,
+            warning: None,
+            closed_files: Vec::new(),
+            recovery_reason: None,
         })
     }
 }

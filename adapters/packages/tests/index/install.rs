@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use dormouse_core::packages::{Installed, PackageManager, Present, install, present, uninstall};
-use dormouse_core::sandbox::{Entry, EntryKind, Files as Port};
+use dormouse_core::sandbox::{Entry, EntryKind, Files as Port, Piece};
 use dormouse_core::{ErrorCode, GuestPath, Result};
 use dormouse_files::{Files, Kind, Quota, Tree};
 use serde_json::json;
@@ -22,10 +22,11 @@ fn path(text: &str) -> GuestPath {
 
 #[async_trait]
 impl Port for Sandbox {
-    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)> {
+    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<Piece> {
         let size = self.0.stat(path)?.size;
         // A bounded piece at a time.
-        Ok((self.0.read(path, offset, usize::try_from(most.min(1000)).unwrap())?, size))
+        let bytes = self.0.read(path, offset, usize::try_from(most.min(1000)).unwrap())?;
+        Ok(Piece { bytes, size, modified_ms: 0 })
     }
 
     async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {

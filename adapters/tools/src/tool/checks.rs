@@ -119,7 +119,7 @@ pub(crate) fn fields() -> Vec<Field> {
 
 async fn named(check: Check, kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<Answer> {
     let id = kept.there(&mut arguments, &caller.owner)?;
-    run(check, kept, arguments, caller, &id).await
+    kept.sandboxes.at_one_turn(run(check, kept, arguments, caller, &id)).await
 }
 
 /// Runs a check in this sandbox.
@@ -189,7 +189,7 @@ impl Job {
                 _ => {}
             }
         }
-        Ok(read.ok().map(|(bytes, _)| bytes))
+        Ok(read.ok().map(|piece| piece.bytes))
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dormouse_core::sandbox::{Handle, SandboxId};
 use dormouse_core::sandboxes::CommandLine;
-use dormouse_core::{Error, GuestPath, Result};
+use dormouse_core::{Error, GuestPath, Result, arrival};
 use serde_json::json;
 
 use super::checks::{self, Check};
@@ -53,18 +53,25 @@ pub(super) fn all(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
 
 /// The sandbox that all of them work in.
 async fn sandbox(kept: &Kept, caller: &Caller) -> Result<SandboxId> {
-    let key = kept.session.as_ref().map_or(SESSION, |key| key.as_str());
+    let key = key(kept);
     if let Ok(view) = kept.sandboxes.get(&caller.owner, &Handle::SessionKey(key)) {
         return Ok(view.sandbox.id);
     }
     let id = kept.with_key(key, &caller.owner).await?;
-    kept.sandboxes.make_folder(&caller.owner, &by_id(&id), GuestPath::parse(OUTPUTS)?).await?;
+    let handle = by_id(&id);
+    let made = kept.sandboxes.make_folder(&caller.owner, &handle, GuestPath::parse(OUTPUTS)?);
+    arrival::beforehand(made).await?;
     Ok(id)
+}
+
+/// The key of that sandbox.
+pub(crate) fn key(kept: &Kept) -> &str {
+    kept.session.as_ref().map_or(SESSION, |key| key.as_str())
 }
 
 async fn checked(check: Check, kept: &Kept, arguments: Arguments, caller: &Caller) -> Result<Answer> {
     let id = sandbox(kept, caller).await?;
-    checks::run(check, kept, arguments, caller, &id).await
+    kept.sandboxes.at_one_turn(checks::run(check, kept, arguments, caller, &id)).await
 }
 
 /// The two names that agents know for the path of a file.
@@ -186,11 +193,16 @@ async fn change(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Resul
     let id = sandbox(kept, caller).await?;
     let (sandboxes, owner) = (&kept.sandboxes, &caller.owner);
     if old.is_empty() {
-        if sandboxes.read(owner, &by_id(&id), path.clone(), 0, 0).await.is_ok() {
-            return Err(Error::args_invalid(format!("`{path}` is there already, and `old_string` is empty"))
+        let made = async {
+            if sandboxes.read(owner, &by_id(&id), path.clone(), 0, 0).await.is_ok() {
+                return Err(Error::args_invalid(format!(
+                    "`{path}` is there already, and `old_string` is empty"
+                ))
                 .with_hint("say in `old_string` what is to be replaced"));
-        }
-        sandboxes.write(owner, &by_id(&id), path.clone(), new.into_bytes()).await?;
+            }
+            sandboxes.write(owner, &by_id(&id), path.clone(), new.into_bytes()).await
+        };
+        sandboxes.at_one_turn(made).await?;
         let text = format!("Made {path}");
         return Ok(Answer::from(json!({"path": path.as_str(), "replaced": 0})).with_text(text));
     }

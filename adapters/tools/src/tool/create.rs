@@ -1,8 +1,12 @@
 //! `sandbox_create`: a sandbox that lasts.
 
+mod ignored;
+
 use std::time::Duration;
 
-use dormouse_core::sandbox::{Name, Owner, ProviderName, SandboxSpec, SessionKey, SpecMount, WarmPool};
+use dormouse_core::sandbox::{
+    Durability, Name, Owner, ProviderName, SandboxSpec, SessionKey, SpecMount, WarmPool,
+};
 use dormouse_core::sandboxes::{Asked, Rules};
 use dormouse_core::{Access, Error, ErrorCode, Grants, Limits, Result, Sandboxes};
 
@@ -33,6 +37,7 @@ pub(crate) fn create(sandboxes: &Sandboxes) -> Verb {
                     "False when the session key had a sandbox already, which is the one that is shown.",
                 ),
             )
+            .optional("ignored", ignored::schema())
             .optional("skills", skills::schema()),
         annotations: CHANGES,
         run: |kept, arguments, caller| Box::pin(run(kept, arguments, &caller.owner)),
@@ -115,6 +120,13 @@ fn fields(rules: &Rules, containers: bool) -> Vec<Field> {
         ),
         number("disk_bytes", 1 << 20, defaults.disk, ceiling.disk, "Bytes of all its files"),
         number(
+            "files",
+            100,
+            defaults.files.into(),
+            ceiling.files.into(),
+            "Files, folders and links that it may have",
+        ),
+        number(
             "idle_timeout_ms",
             1_000,
             ms(defaults.idle),
@@ -127,6 +139,11 @@ fn fields(rules: &Rules, containers: bool) -> Vec<Field> {
             ms(defaults.retention),
             ms(ceiling.retention),
             "Stopped for this many milliseconds it is destroyed",
+        ),
+        Field::choice(
+            "durability",
+            &["delayed", "call"],
+            "`delayed` (default): what a call did is saved about a second after its answer. `call`: before it, which takes a few ms.",
         ),
         Field::new(
             "env",
@@ -185,16 +202,23 @@ async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
     spec.idle = time("idle_timeout_ms", spec.idle);
     spec.retention = time("retention_ms", spec.retention);
     spec.keeps_memory = arguments.take_text("persistence").as_deref() != Some("files");
+    let durability = arguments.take_text("durability");
+    spec.durability = durability.as_deref().and_then(Durability::parse).unwrap_or(spec.durability);
     for pair in arguments.take_texts("env") {
         spec.environment.push(variable(&pair)?);
     }
     Grants { environment: spec.environment.clone(), ..Grants::default() }.check()?;
-    let (view, created) = kept.sandboxes.create(owner, Asked { name, session_key, spec: Some(spec) }).await?;
-    if let Some(repository) = repository.filter(|_| created) {
-        repository.into(kept, owner, &view.sandbox).await?;
-    }
+    let begins = repository.map(|repository| repository.beginning(kept)).transpose()?;
+    let asked = Asked { name: name.clone(), session_key, spec: Some(spec.clone()) };
+    let (view, created) = kept.sandboxes.create_with(owner, asked, begins).await?;
     let mut answer = shown::sandbox(&view);
     answer["created"] = created.into();
+    if !created {
+        let ignored = ignored::options(&arguments, (name.as_ref(), &spec), &view.sandbox);
+        if !ignored.is_empty() {
+            answer["ignored"] = ignored.into();
+        }
+    }
     answer["skills"] = kept.skills.shown_of(&view.effective.spec.mounts).into();
     Ok(answer.into())
 }
@@ -218,6 +242,7 @@ fn place(spec: &mut SandboxSpec, arguments: &mut Arguments, rules: &Rules) {
     };
     spec.cpu_millis = count("cpu_millis", spec.cpu_millis);
     spec.processes = count("processes", spec.processes);
+    spec.files = count("files", spec.files);
     spec.warm_pool = match arguments.take_text("warm_pool").as_deref() {
         Some("require") => WarmPool::Require,
         Some("none") => WarmPool::None,

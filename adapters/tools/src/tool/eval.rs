@@ -4,7 +4,7 @@ mod shape;
 
 #[cfg(test)]
 pub(crate) use shape::fields;
-pub(crate) use shape::{exception, result};
+pub(crate) use shape::{CLOSED_FILES, exception, result};
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::SandboxId;

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use dormouse_core::sandbox::{Owner, Phase, SandboxId, StopReason, Timestamp};
-use dormouse_core::sandboxes::Rules;
+use dormouse_core::sandbox::{Owner, Phase, ProviderName, SandboxId, StopReason, Timestamp};
+use dormouse_core::sandboxes::{Rules, View};
 use dormouse_core::{Error, Result};
 use serde_json::{Value as Json, json};
 
-use super::shown;
 use super::verb::{Answer, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id, naming};
+use super::{lost, shown};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field, Kind};
 use crate::schema::{self, Object};
@@ -27,13 +27,13 @@ pub(crate) fn get() -> Verb {
             that it sees, and in `withdrawn` what it was made with and is not given any more. Use it to see \
             whether a sandbox is still there and why it was stopped. It does not wake it and does not count as a call.",
         fields: naming([]),
-        output: shown::sandbox_fields(),
+        output: lost::noted(shown::sandbox_fields()),
         annotations: LOOKS,
         run: |kept, mut arguments, caller| {
             Box::pin(async move {
                 let owner = &caller.owner;
                 let id = kept.there(&mut arguments, owner)?;
-                Ok(shown::sandbox(&kept.sandboxes.get(owner, &by_id(&id))?).into())
+                Ok(noted(kept, &kept.sandboxes.get(owner, &by_id(&id))?).into())
             })
         },
     }
@@ -111,7 +111,7 @@ pub(crate) fn stop(rules: &Rules) -> Verb {
                 rules.stop_grace.as_millis()
             ),
         )]),
-        output: shown::sandbox_fields(),
+        output: lost::noted(shown::sandbox_fields()).optional("not_held", shown::not_held()),
         annotations: SETTLES,
         run: |kept, mut arguments, caller| {
             Box::pin(async move {
@@ -120,8 +120,13 @@ pub(crate) fn stop(rules: &Rules) -> Verb {
                 let grace = arguments.integer("grace_ms").map(Duration::from_millis);
                 let grace = grace.unwrap_or(kept.sandboxes.rules().stop_grace);
                 let handle = by_id(&id);
+                let before = kept.sandboxes.get(owner, &handle)?;
                 let view = kept.sandboxes.stop_within(owner, &handle, StopReason::User, grace).await?;
-                Ok(shown::sandbox(&view).into())
+                let mut answer = noted(kept, &view);
+                if before.sandbox.spec.provider == ProviderName::Docker {
+                    answer["not_held"] = shown::running(&before);
+                }
+                Ok(answer.into())
             })
         },
     }
@@ -135,13 +140,13 @@ pub(crate) fn resume() -> Verb {
             call does the same, so this is only needed to keep one from being destroyed. Resuming one that runs \
             changes nothing but the time of its last call.",
         fields: naming([]),
-        output: shown::sandbox_fields(),
+        output: lost::noted(shown::sandbox_fields()),
         annotations: SETTLES,
         run: |kept, mut arguments, caller| {
             Box::pin(async move {
                 let owner = &caller.owner;
                 let id = kept.there(&mut arguments, owner)?;
-                Ok(shown::sandbox(&kept.sandboxes.resume(owner, &by_id(&id)).await?).into())
+                Ok(noted(kept, &kept.sandboxes.resume(owner, &by_id(&id)).await?).into())
             })
         },
     }
@@ -180,12 +185,18 @@ pub(crate) fn destroy() -> Verb {
         run: |kept, mut arguments, caller| {
             Box::pin(async move {
                 let owner = &caller.owner;
-                let id = kept.there(&mut arguments, owner)?;
-                let gone = kept.sandboxes.destroy(owner, &by_id(&id)).await?;
-                Ok(told(&id, format!("The sandbox `{}` is destroyed.", gone.name)))
+                let gone = kept.destroy(&mut arguments, owner).await?;
+                Ok(told(&gone.id, format!("The sandbox `{}` is destroyed.", gone.name)))
             })
         },
     }
+}
+
+/// A sandbox, and what it has lost.
+fn noted(kept: &Kept, view: &View) -> Json {
+    let mut shown = shown::sandbox(view);
+    lost::note(&mut shown, &kept.sandboxes.notes(&view.sandbox));
+    shown
 }
 
 /// The schema of [`told`].

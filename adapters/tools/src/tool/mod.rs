@@ -12,6 +12,7 @@ mod framework_eval;
 mod given;
 mod install;
 mod life;
+mod lost;
 mod read;
 mod rlm;
 mod shown;
@@ -24,9 +25,12 @@ mod verb;
 
 use std::sync::Arc;
 
+pub(crate) use codegen::key as codegen_key;
 #[cfg(test)]
 pub(crate) use eval::fields as eval_fields;
 pub use files::MAX_CONTENT;
+pub(crate) use rlm::key as rlm_key;
+pub(crate) use sprites::ours_or_as_is as sprite;
 pub(crate) use verb::Kept;
 
 use async_trait::async_trait;
@@ -147,6 +151,14 @@ fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
     ];
     let all = all.into_iter().chain(checks::Check::ALL.map(checks::Check::verb));
     all.map(|verb| Box::new(verb::KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()
+}
+
+/// The schema of the `warning` of a run.
+fn warning_schema() -> Json {
+    error_schema(
+        "What to know besides; only when there is something: more is saved than may be, so that the run could change and remove \
+         files, and not add to them.",
+    )
 }
 
 /// The schema of an answer's `error`: an object, or null.

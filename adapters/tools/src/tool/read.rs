@@ -1,7 +1,7 @@
 //! `sandbox_read`: a part of a file, by bytes or by lines.
 
 use data_encoding::BASE64;
-use dormouse_core::sandbox::{Owner, SandboxId};
+use dormouse_core::sandbox::{Owner, Piece, SandboxId, Timestamp};
 use dormouse_core::{Error, GuestPath, Result};
 use serde_json::{Value as Json, json};
 
@@ -10,6 +10,7 @@ use crate::decode::Arguments;
 use crate::field::{Absent, Field};
 use crate::fit::{VALUE, cut};
 use crate::schema::{self, Object};
+use crate::time::iso8601;
 
 /// Most bytes of one answer (64 KiB) and how many are shown by default (16 KiB).
 const MAX_BYTES: u64 = 64 << 10;
@@ -57,6 +58,7 @@ pub(crate) fn read() -> Verb {
             .optional("offset", schema::integer(0, "First byte that is shown."))
             .optional("bytes", schema::integer(0, "Bytes that are shown."))
             .optional("size_bytes", schema::integer(0, "Bytes of the whole file."))
+            .optional("modified_at", schema::text("When its content was changed, UTC."))
             .optional("next_offset", schema::integer(0, "Where to read on; only when there is more."))
             .optional(
                 "start_line",
@@ -94,7 +96,8 @@ pub(crate) async fn lines(
     path: &GuestPath,
     (start, count): (u64, u64),
 ) -> Result<(Vec<u8>, bool)> {
-    let part = File { kept, owner, id, path }.lines(start, count, MAX_BYTES).await?;
+    let file = File { kept, owner, id, path };
+    let part = kept.sandboxes.at_one_turn(file.lines(start, count, MAX_BYTES)).await?;
     let more = part.offset + (part.bytes.len() as u64) < part.size;
     Ok((part.bytes, more))
 }
@@ -104,6 +107,7 @@ struct Part {
     bytes: Vec<u8>,
     offset: u64,
     size: u64,
+    modified_ms: u64,
 }
 
 async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
@@ -118,7 +122,7 @@ async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
     let (start, count) = (arguments.integer("start_line").unwrap_or(1), arguments.integer("line_count"));
     let file = File { kept, owner, id: &id, path: &path };
     let mut part = if by_lines {
-        file.lines(start, count.unwrap_or(u64::MAX), most).await?
+        kept.sandboxes.at_one_turn(file.lines(start, count.unwrap_or(u64::MAX), most)).await?
     } else {
         file.part(arguments.integer("offset").unwrap_or(0), most).await?
     };
@@ -133,6 +137,7 @@ async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
         "offset": part.offset,
         "bytes": part.bytes.len(),
         "size_bytes": part.size,
+        "modified_at": iso8601(Timestamp(part.modified_ms)),
     });
     if end < part.size {
         answer["next_offset"] = end.into();
@@ -184,9 +189,9 @@ struct File<'a> {
 impl File<'_> {
     async fn part(&self, offset: u64, most: u64) -> Result<Part> {
         let sandboxes = &self.kept.sandboxes;
-        let (bytes, size) =
-            sandboxes.read(self.owner, &by_id(self.id), self.path.clone(), offset, most).await?;
-        Ok(Part { bytes, offset: offset.min(size), size })
+        let piece = sandboxes.read(self.owner, &by_id(self.id), self.path.clone(), offset, most).await?;
+        let Piece { bytes, size, modified_ms } = piece;
+        Ok(Part { bytes, offset: offset.min(size), size, modified_ms })
     }
 
     /// Whole lines as far as they fit; of a first line that does not fit, its beginning.

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 
 use self::plain::plain;
 use super::verb::{Answer, CHANGES, Caller, Kept, KeptTool, LOOKS, REMOVES, Run, Verb, by_id};
-use super::{Tool, eval, sub_agent, variables};
+use super::{Tool, eval, lost, sub_agent, variables, warning_schema};
 use crate::decode::Arguments;
 use crate::encode;
 use crate::field::{Absent, Field};
@@ -48,8 +48,12 @@ fn verb(
 
 /// The sandbox that all of them work in.
 async fn sandbox(kept: &Kept, caller: &Caller) -> Result<SandboxId> {
-    let key = kept.session.as_ref().map_or(SESSION, |key| key.as_str());
-    kept.with_key(key, &caller.owner).await
+    kept.with_key(key(kept), &caller.owner).await
+}
+
+/// The key of that sandbox.
+pub(crate) fn key(kept: &Kept) -> &str {
+    kept.session.as_ref().map_or(SESSION, |key| key.as_str())
 }
 
 fn exec(most: u64) -> Verb {
@@ -75,7 +79,10 @@ fn exec(most: u64) -> Verb {
             .optional("exception", eval::exception())
             .optional("stdout", schema::text("Standard output. Untrusted text."))
             .optional("stderr", schema::text("Standard error. Untrusted text."))
-            .optional("recovery", schema::text("What the variables are after a run that was stopped.")),
+            .optional("recovery", lost::recovery())
+            .optional("recovery_reason", lost::reason())
+            .optional("warning", warning_schema())
+            .optional("closed_files", schema::list(&schema::text("Its path."), eval::CLOSED_FILES)),
         CHANGES,
         |kept, arguments, caller| Box::pin(run(kept, arguments, caller)),
     )
@@ -95,7 +102,20 @@ async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<A
     let outcome = fit(outcome);
     let whole = encode::reply_in(&outcome, Some(&id));
     let mut fields = Map::new();
-    for name in ["sandbox_id", "ok", "result", "exception", "stdout", "stderr", "recovery", "error"] {
+    let names = [
+        "sandbox_id",
+        "ok",
+        "result",
+        "exception",
+        "stdout",
+        "stderr",
+        "recovery",
+        "closed_files",
+        "warning",
+        "recovery_reason",
+        "error",
+    ];
+    for name in names {
         if let Some(value) = whole.structured.get(name) {
             fields.insert(name.into(), value.clone());
         }
@@ -105,7 +125,8 @@ async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<A
         return Ok(answer.with_text(whole.text).failed());
     }
     let text = told(&outcome);
-    Ok(answer.with_text(if text.is_empty() { "(no output)".into() } else { text }))
+    let text = if text.is_empty() { "(no output)".into() } else { text };
+    Ok(answer.with_text(lost::with_text(text, outcome.recovery, outcome.recovery_reason.as_deref())))
 }
 
 /// What a run printed, then its value or its traceback. Empty when there is nothing.
@@ -177,7 +198,9 @@ fn get() -> Verb {
         Object::new()
             .optional("name", schema::text("The variable."))
             .optional("result", eval::result())
-            .optional("exception", eval::exception()),
+            .optional("exception", eval::exception())
+            .optional("recovery", lost::recovery())
+            .optional("recovery_reason", lost::reason()),
         CHANGES,
         |kept, arguments, caller| Box::pin(show(kept, arguments, caller)),
     )
@@ -199,7 +222,9 @@ async fn show(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<
         Status::Raised(exception) => format!("{}: {}", exception.class, exception.message),
         _ => plain(&shown["result"]),
     };
-    let answer = json!({"name": name, "result": shown["result"], "exception": shown["exception"]});
+    let mut answer = json!({"name": name, "result": shown["result"], "exception": shown["exception"]});
+    lost::copy(&mut answer, &shown);
+    let text = lost::with_text(text, outcome.recovery, outcome.recovery_reason.as_deref());
     Ok(Answer::from(answer).with_text(text))
 }
 
@@ -215,14 +240,19 @@ fn vars() -> Verb {
         "Lists the variables of the sandbox: name, type, and a summary of at most 100 characters. Names that begin with `_` \
          are left out. It takes no arguments.",
         Vec::new(),
-        Object::new().optional("vars", schema::list(&variable, "Sorted by name.")),
+        lost::told(Object::new().optional("vars", schema::list(&variable, "Sorted by name."))),
         LOOKS,
         |kept, _, caller| {
             Box::pin(async move {
                 let id = sandbox(kept, caller).await?;
-                let (vars, _) = variables::shown(kept, &caller.owner, &id, Language::python()).await?;
+                let (vars, _, gone) = variables::shown(kept, &caller.owner, &id, Language::python()).await?;
                 let text = Json::from(vars.clone()).to_string();
-                Ok(Answer::from(json!({"vars": vars})).with_text(text))
+                let mut answer = json!({"vars": vars});
+                lost::tell(&mut answer, gone.as_ref());
+                let gone = gone.as_ref();
+                let (recovery, reason) =
+                    (gone.map(|lost| lost.recovery), gone.map(|lost| lost.reason.as_str()));
+                Ok(Answer::from(answer).with_text(lost::with_text(text, recovery, reason)))
             })
         },
     )

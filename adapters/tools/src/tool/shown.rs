@@ -1,6 +1,6 @@
 //! How sandboxes and checkpoints look in answers.
 
-use dormouse_core::sandbox::{Checkpoint, Include, ProviderName};
+use dormouse_core::sandbox::{Checkpoint, Durability, Include, ProviderName};
 use dormouse_core::sandboxes::View;
 use serde_json::{Value as Json, json};
 
@@ -34,6 +34,9 @@ pub(crate) fn sandbox(view: &View) -> Json {
         "mounts": given::mounts(&spec.mounts),
         "withdrawn": given::withdrawn(&view.effective),
     });
+    if spec.durability != Durability::default() {
+        shown["durability"] = spec.durability.as_str().into();
+    }
     if let Some(wanted) = spec.fallback_from {
         shown["fallback_from"] = wanted.as_str().into();
     }
@@ -98,6 +101,10 @@ pub(crate) fn sandbox_fields() -> Object {
             schema::list(&schema::text("Language."), "Languages whose interpreters are in memory."),
         )
         .optional("persistence", schema::text("session: variables and files last; files: only files."))
+        .optional(
+            "durability",
+            schema::text("call: each call is saved before it is answered. Else it is a moment later."),
+        )
         .optional("provider", schema::text("Who runs it: wasm or docker."))
         .optional(
             "fallback_from",
@@ -141,6 +148,19 @@ pub(crate) fn checkpoint_fields() -> Object {
         .optional("include", schema::text("both, memory or files."))
         .optional("created_at", schema::text("When it was made, UTC."))
         .optional("size_bytes", schema::integer(0, "Bytes of the state, shared ones included."))
+}
+
+/// Languages whose variables a state does not hold.
+pub(super) fn not_held() -> Json {
+    schema::list(
+        &schema::text("Language."),
+        "Languages whose interpreters run in a container: their variables last as long as it runs, and are not in the state.",
+    )
+}
+
+/// The languages that run in a sandbox.
+pub(super) fn running(view: &View) -> Json {
+    view.awake.iter().map(|language| language.as_str()).collect::<Vec<_>>().into()
 }
 
 /// The word for a part of a state.

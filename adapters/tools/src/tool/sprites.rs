@@ -104,7 +104,7 @@ fn said(message: String) -> Answer {
 /// The sandbox that is named, and how the caller named it.
 fn named(kept: &Kept, arguments: &mut Arguments, owner: &Owner) -> Result<(SandboxId, String)> {
     let name = arguments.take_text("name").unwrap_or_default();
-    let ours = ours(&name).unwrap_or_else(|| name.clone());
+    let ours = ours_or_as_is(&name);
     let found = kept.sandboxes.get(owner, &dormouse_core::sandbox::Handle::IdOrName(&ours));
     let id = found.map_err(|error| match error.code() {
         ErrorCode::UnknownSandbox => {
@@ -115,6 +115,11 @@ fn named(kept: &Kept, arguments: &mut Arguments, owner: &Owner) -> Result<(Sandb
         _ => error,
     })?;
     Ok((id.sandbox.id, name))
+}
+
+/// Our form of a name or an ID.
+pub(crate) fn ours_or_as_is(name: &str) -> String {
+    ours(name).unwrap_or_else(|| name.to_owned())
 }
 
 /// Our form of a seed's id.

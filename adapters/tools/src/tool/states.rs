@@ -2,12 +2,12 @@
 //! `sandbox_fork`.
 
 use dormouse_core::Result;
-use dormouse_core::sandbox::{Include, Name, Owner};
+use dormouse_core::sandbox::{Include, Name, Owner, ProviderName};
 use dormouse_core::sandboxes::Step;
 use serde_json::json;
 
-use super::shown;
 use super::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, Verb, by_id, naming};
+use super::{lost, shown};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field};
 use crate::schema::{self, Object};
@@ -24,8 +24,8 @@ pub(crate) fn checkpoint() -> Verb {
         title: "Checkpoint a sandbox",
         description: "Saves the state of a sandbox, so that sandbox_restore can go back to it and sandbox_fork can begin \
             from it. Variables, functions and imported modules are saved as they are in memory, and all files. Use it \
-            before something risky. It takes milliseconds and stores only what has changed. Files that are open in \
-            the interpreter are closed; `closed_files` names them.",
+            before something risky. It takes milliseconds and stores only what has changed. Files that are open \
+            stay open, and are part of it.",
         fields: naming([
             Field::text(
                 "name",
@@ -39,10 +39,14 @@ pub(crate) fn checkpoint() -> Verb {
                 "`both` (default), only the variables (`memory`), or only the `files`.",
             ),
         ]),
-        output: shown::checkpoint_fields().optional(
+        output: lost::noted(shown::checkpoint_fields().optional(
             "closed_files",
-            schema::list(&schema::text("Path."), "Files that were open in an interpreter."),
-        ),
+            schema::list(
+                &schema::text("Path."),
+                "Files that were open and are no part of it; none on the provider wasm.",
+            ),
+        ))
+        .optional("not_held", shown::not_held()),
         annotations: CHANGES,
         run: |kept, arguments, caller| Box::pin(save(kept, arguments, &caller.owner)),
     }
@@ -60,6 +64,11 @@ async fn save(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
     closed.truncate(100);
     let mut answer = shown::checkpoint(&saved);
     answer["closed_files"] = closed.into();
+    lost::note(&mut answer, &kept.sandboxes.notes_of(&saved.state));
+    if include == Include::Both && saved.label.include == Include::Files {
+        // A container's.
+        answer["not_held"] = shown::running(&kept.sandboxes.get(owner, &by_id(&id))?);
+    }
     Ok(answer.into())
 }
 
@@ -77,10 +86,12 @@ pub(crate) fn restore() -> Verb {
             Absent::Refused,
             "Id or name of a checkpoint, as sandbox_list_checkpoints tells it; or a step of sandbox_history.",
         )]),
-        output: Object::new()
-            .optional("sandbox_id", schema::text("The sandbox."))
-            .optional("checkpoint_id", schema::text("The checkpoint, or the step."))
-            .optional("message", schema::text("What was done.")),
+        output: lost::noted(
+            Object::new()
+                .optional("sandbox_id", schema::text("The sandbox."))
+                .optional("checkpoint_id", schema::text("The checkpoint, or the step."))
+                .optional("message", schema::text("What was done, and what could not be restored.")),
+        ),
         annotations: REMOVES,
         run: |kept, arguments, caller| Box::pin(go_back(kept, arguments, &caller.owner)),
     }
@@ -89,15 +100,27 @@ pub(crate) fn restore() -> Verb {
 async fn go_back(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
     let id = kept.there(&mut arguments, owner)?;
     let checkpoint = arguments.take_text("checkpoint_id").unwrap_or_default();
-    let (name, moment) = if checkpoint.starts_with(Step::PREFIX) {
+    let (sandbox, moment) = if checkpoint.starts_with(Step::PREFIX) {
         let sandbox = kept.sandboxes.go_back(owner, &by_id(&id), &checkpoint).await?;
-        (sandbox.name, format!("before `{checkpoint}`"))
+        (sandbox, format!("before `{checkpoint}`"))
     } else {
-        let (sandbox, _) = kept.sandboxes.restore(owner, &by_id(&id), &checkpoint).await?;
-        (sandbox.name, format!("at `{checkpoint}`"))
+        let (sandbox, restored) = kept.sandboxes.restore(owner, &by_id(&id), &checkpoint).await?;
+        let moment = match (restored.label.include, sandbox.spec.provider) {
+            (Include::Files, ProviderName::Docker) => {
+                format!("at `{checkpoint}`, in its files; its variables begin anew")
+            }
+            _ => format!("at `{checkpoint}`"),
+        };
+        (sandbox, moment)
     };
-    let message = format!("The sandbox `{name}` is as it was {moment}.");
-    let answer = json!({"sandbox_id": id.as_str(), "checkpoint_id": checkpoint, "message": message});
+    let notes = kept.sandboxes.notes(&sandbox);
+    let mut message = format!("The sandbox `{}` is as it was {moment}.", sandbox.name);
+    for gone in &notes.lost {
+        let (language, recovery) = (&gone.language, gone.recovery.as_str());
+        message.push_str(&format!(" The variables of {language} are not: {recovery} ({}).", gone.reason));
+    }
+    let mut answer = json!({"sandbox_id": id.as_str(), "checkpoint_id": checkpoint, "message": message});
+    lost::note(&mut answer, &notes);
     Ok(Answer::from(answer).with_text(message))
 }
 
@@ -219,9 +242,11 @@ pub(crate) fn fork() -> Verb {
                 "Id of one of your checkpoints, or name of one of this sandbox's, to begin from. Default: the state of now.",
             ),
         ]),
-        output: Object::new()
-            .optional("sandbox_id", schema::text("The sandbox that was forked."))
-            .optional("sandboxes", schema::list(&sandbox, "The new ones.")),
+        output: lost::noted(
+            Object::new()
+                .optional("sandbox_id", schema::text("The sandbox that was forked."))
+                .optional("sandboxes", schema::list(&sandbox, "The new ones.")),
+        ),
         annotations: CHANGES,
         run: |kept, arguments, caller| Box::pin(multiply(kept, arguments, &caller.owner)),
     }
@@ -232,7 +257,10 @@ async fn multiply(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Resul
     let count = usize::try_from(arguments.integer("count").unwrap_or(1)).unwrap_or_default();
     let checkpoint = arguments.take_text("checkpoint_id");
     let forks = kept.sandboxes.fork(owner, &by_id(&id), count, checkpoint.as_deref()).await?;
+    let notes = forks.first().map(|fork| kept.sandboxes.notes(&fork.sandbox)).unwrap_or_default();
     let shown =
         forks.iter().map(|fork| json!({"id": fork.sandbox.id.as_str(), "name": fork.sandbox.name.as_str()}));
-    Ok(json!({"sandbox_id": id.as_str(), "sandboxes": shown.collect::<Vec<_>>()}).into())
+    let mut answer = json!({"sandbox_id": id.as_str(), "sandboxes": shown.collect::<Vec<_>>()});
+    lost::note(&mut answer, &notes);
+    Ok(answer.into())
 }

@@ -113,7 +113,7 @@ pub(super) fn task(arguments: &mut Arguments, caller: &Caller) -> Result<Task> {
 pub(super) async fn work(kept: &Kept, caller: &Caller, id: &SandboxId, task: Task) -> Result<Answer> {
     let iterations = task.run(kept, caller, id).await?;
     let python = Language::python();
-    let variables = kept.sandboxes.variables(&caller.owner, &by_id(id), python).await?;
+    let (variables, _) = kept.sandboxes.variables(&caller.owner, &by_id(id), python).await?;
     let known = |name: &str| variables.iter().find(|variable| variable.name == name);
     let outputs: Vec<_> = task.signature.outputs.iter().filter_map(|slot| known(&slot.name)).collect();
     let named: Vec<String> = outputs

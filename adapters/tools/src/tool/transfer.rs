@@ -1,7 +1,7 @@
 //! `sandbox_upload` and `sandbox_download`: whole files and archives, in and out.
 
 use data_encoding::{BASE64, HEXLOWER};
-use dormouse_core::sandbox::Owner;
+use dormouse_core::sandbox::{Owner, Piece};
 use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -123,7 +123,8 @@ pub(crate) fn download() -> Verb {
 async fn give(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
     let path = path(&mut arguments)?;
     let id = kept.there(&mut arguments, owner)?;
-    let (bytes, size) = kept.sandboxes.read(owner, &by_id(&id), path.clone(), 0, MAX_FILE).await?;
+    let Piece { bytes, size, .. } =
+        kept.sandboxes.read(owner, &by_id(&id), path.clone(), 0, MAX_FILE).await?;
     if size > bytes.len() as u64 {
         return Err(Error::new(ErrorCode::TooLarge, format!("`{path}` has more than {MAX_FILE} bytes"))
             .with_hint("read it in pieces with sandbox_read"));

@@ -1,12 +1,12 @@
 //! `sandbox_load`, `sandbox_get_var`, `sandbox_vars`: the variables of a sandbox (S3-05 to S3-09).
 
 use data_encoding::BASE64;
-use dormouse_core::sandbox::{Owner, SandboxId};
+use dormouse_core::sandbox::{Lost, Owner, SandboxId};
 use dormouse_core::{Bounds, Error, EvalRequest, Language, Outcome, Result, Status};
 use serde_json::{Value as Json, json};
 
-use super::eval;
 use super::verb::{Answer, CHANGES, Kept, LOOKS, Verb, by_id, language, language_field, naming};
+use super::{eval, lost};
 use crate::decode::Arguments;
 use crate::encode;
 use crate::field::{Absent, Field};
@@ -53,11 +53,12 @@ pub(crate) fn load() -> Verb {
 
 /// The schema of the answer.
 pub(crate) fn loaded() -> Object {
-    Object::new()
+    let fields = Object::new()
         .optional("sandbox_id", schema::text("The sandbox."))
         .optional("var", schema::text("The variable."))
         .optional("bytes", schema::integer(0, "Bytes of the file."))
-        .optional("message", schema::text("What was done, in one sentence."))
+        .optional("message", schema::text("What was done, in one sentence."));
+    lost::told(fields)
 }
 
 /// A file of the host that is about to be a variable.
@@ -116,11 +117,17 @@ async fn as_json(bytes: Vec<u8>, name: &str) -> Result<String> {
 /// Binds it. The answer never holds the content (S3-05).
 pub(crate) async fn bind(kept: &Kept, owner: &Owner, id: &SandboxId, loaded: Loaded) -> Result<Answer> {
     let Loaded { var, language, json, is_bytes, size, message } = loaded;
-    kept.sandboxes.set_variable(owner, &by_id(id), language.clone(), var.clone(), json).await?;
-    if is_bytes {
-        unwrap(kept, owner, id, language, &var).await?;
-    }
-    let answer = json!({"sandbox_id": id.as_str(), "var": var, "bytes": size, "message": message});
+    let bound = async {
+        let gone =
+            kept.sandboxes.set_variable(owner, &by_id(id), language.clone(), var.clone(), json).await?;
+        if is_bytes {
+            unwrap(kept, owner, id, language, &var).await?;
+        }
+        Ok::<_, Error>(gone)
+    };
+    let gone = kept.sandboxes.at_one_turn(bound).await?;
+    let mut answer = json!({"sandbox_id": id.as_str(), "var": var, "bytes": size, "message": message});
+    lost::tell(&mut answer, gone.as_ref());
     Ok(Answer::from(answer).with_text(message))
 }
 
@@ -196,7 +203,9 @@ pub(crate) fn get_var() -> Verb {
             .optional("sandbox_id", schema::text("The sandbox."))
             .optional("name", schema::text("The variable."))
             .optional("result", eval::result())
-            .optional("exception", eval::exception()),
+            .optional("exception", eval::exception())
+            .optional("recovery", lost::recovery())
+            .optional("recovery_reason", lost::reason()),
         annotations: CHANGES,
         run: |kept, arguments, caller| Box::pin(get(kept, arguments, &caller.owner)),
     }
@@ -215,12 +224,13 @@ async fn get(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
         return Err(error);
     }
     let shown = encode::outcome(&outcome);
-    let answer = json!({
+    let mut answer = json!({
         "sandbox_id": id.as_str(),
         "name": name,
         "result": shown["result"],
         "exception": shown["exception"],
     });
+    lost::copy(&mut answer, &shown);
     Ok(answer.into())
 }
 
@@ -241,7 +251,9 @@ pub(crate) fn vars() -> Verb {
         output: Object::new()
             .optional("sandbox_id", schema::text("The sandbox."))
             .optional("variables", schema::list(&variable, "Sorted by name."))
-            .optional("total", schema::integer(0, "How many there are, shown or not.")),
+            .optional("total", schema::integer(0, "How many there are, shown or not."))
+            .optional("recovery", lost::recovery())
+            .optional("recovery_reason", lost::reason()),
         annotations: LOOKS,
         run: |kept, arguments, caller| Box::pin(list(kept, arguments, &caller.owner)),
     }
@@ -250,18 +262,20 @@ pub(crate) fn vars() -> Verb {
 async fn list(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
     let language = language(&mut arguments)?;
     let id = kept.there(&mut arguments, owner)?;
-    let (variables, total) = shown(kept, owner, &id, language).await?;
-    Ok(json!({"sandbox_id": id.as_str(), "variables": variables, "total": total}).into())
+    let (variables, total, gone) = shown(kept, owner, &id, language).await?;
+    let mut answer = json!({"sandbox_id": id.as_str(), "variables": variables, "total": total});
+    lost::tell(&mut answer, gone.as_ref());
+    Ok(answer.into())
 }
 
-/// Those that fit into an answer, and how many there are.
+/// Those that fit into an answer, how many there are, and what was lost before.
 pub(crate) async fn shown(
     kept: &Kept,
     owner: &Owner,
     id: &SandboxId,
     language: Language,
-) -> Result<(Vec<Json>, usize)> {
-    let mut variables = kept.sandboxes.variables(owner, &by_id(id), language).await?;
+) -> Result<(Vec<Json>, usize, Option<Lost>)> {
+    let (mut variables, gone) = kept.sandboxes.variables(owner, &by_id(id), language).await?;
     variables.retain(|variable| !variable.name.starts_with('_'));
     let total = variables.len();
     let mut room = VALUE;
@@ -269,5 +283,5 @@ pub(crate) async fn shown(
         room = room.saturating_sub(encoded_len(variable) + 1);
         room > 0
     });
-    Ok((fits.map(|variable| json!(variable)).collect(), total))
+    Ok((fits.map(|variable| json!(variable)).collect(), total, gone))
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{Handle, Owner, SandboxId, SessionKey};
+use dormouse_core::sandbox::{Handle, Owner, Phase, Sandbox, SandboxId, SessionKey};
 use dormouse_core::sandboxes::Asked;
 use dormouse_core::{Error, Grants, Language, MeteredModel, OutputSink, Result, Sandboxes};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Tool, error_schema};
+use super::{Tool, error_schema, lost};
 use crate::decode::{Arguments, decode};
 use crate::encode;
 use crate::field::{Absent, Field};
@@ -18,6 +18,7 @@ use crate::models::Models;
 use crate::schema::{self, Object};
 use crate::skills::Skills;
 use crate::surface::{Annotations, CallContext, Reply, ToolSpec};
+use crate::unsaved;
 
 /// Longest id, name or key that is looked up, in bytes. What is longer than a name can be is merely not there.
 const MAX_HANDLE: usize = 64 << 10;
@@ -135,6 +136,19 @@ impl Kept {
         Ok(self.sandboxes.get(owner, &handle)?.sandbox.id)
     }
 
+    /// Destroys the sandbox that is meant, also one whose record is damaged.
+    ///
+    /// # Errors
+    /// `args_invalid` when none or two are named; `unknown_sandbox`.
+    pub(crate) async fn destroy(&self, arguments: &mut Arguments, owner: &Owner) -> Result<Sandbox> {
+        let (id, key) = named(arguments)?;
+        let handle = match (&id, &key) {
+            (Some(id), _) => Handle::IdOrName(id),
+            (None, key) => Handle::SessionKey(key.as_deref().unwrap_or_default()),
+        };
+        self.sandboxes.destroy(owner, &handle).await
+    }
+
     /// The sandbox that is meant. If it is meant by its key and is not there, it is made (S2-16).
     ///
     /// # Errors
@@ -153,7 +167,9 @@ impl Kept {
     pub(crate) async fn with_key(&self, key: &str, owner: &Owner) -> Result<SandboxId> {
         let key = SessionKey::parse(key)?;
         let handle = Handle::SessionKey(key.as_str());
-        if let Ok(view) = self.sandboxes.get(owner, &handle) {
+        if let Ok(view) = self.sandboxes.get(owner, &handle)
+            && view.sandbox.phase != Phase::Creating
+        {
             return Ok(view.sandbox.id);
         }
         let spec = super::create::spec(self, false);
@@ -214,13 +230,16 @@ pub(crate) struct KeptTool {
 
 impl KeptTool {
     pub(crate) fn new(kept: Arc<Kept>, verb: Verb) -> Self {
+        let output = match verb.annotations.read_only {
+            true => verb.output,
+            false => verb.output.optional(unsaved::FIELD, unsaved::schema()),
+        };
         let spec = ToolSpec {
             name: verb.name,
             title: verb.title,
             description: verb.description.into(),
             input_schema: schema::input(&verb.fields),
-            output_schema: verb
-                .output
+            output_schema: output
                 .required("error", error_schema("Why the call was refused; null when it was not."))
                 .build(),
             annotations: verb.annotations,
@@ -261,7 +280,7 @@ impl Tool for KeptTool {
                 let structured = Json::Object(fields);
                 Reply { text: text.unwrap_or_else(|| structured.to_string()), structured, is_error }
             }
-            Err(error) => self.refuse(&error),
+            Err(error) => self.refuse(&lost::at_door(self.spec.name, error)),
         }
     }
 

@@ -1,6 +1,5 @@
-"""What lies around the interpreter: standard streams, environment, arguments, open files."""
+"""What lies around the interpreter: standard streams, environment, arguments."""
 
-import gc
 import io
 import os
 import sys
@@ -41,20 +40,3 @@ def install():
         return create()
 
     os._create_environ = create_environ
-
-
-def close_files():
-    """Closes every open file, outermost layer first so that nothing buffered is lost. Returns their names."""
-    names = []
-    objects = [item for item in gc.get_objects() if isinstance(item, io.IOBase)]
-    for layer in (io.TextIOBase, io.BufferedIOBase, io.RawIOBase):
-        for item in objects:
-            try:
-                if not isinstance(item, layer) or item.closed or item.fileno() <= 2:
-                    continue
-                name = item.name
-                item.close()
-                names.append(name if isinstance(name, str) else os.fsdecode(name) if isinstance(name, bytes) else str(name))
-            except Exception:
-                continue
-    return names

@@ -83,7 +83,7 @@ async fn save(
 ) -> Result<()> {
     let path = GuestPath::parse(&format!("{}/package.json", root.as_str().trim_end_matches('/')))?;
     let mut manifest = match files.read(&path, 0, MAX_MANIFEST).await {
-        Ok((bytes, _)) => serde_json::from_slice(&bytes)
+        Ok(piece) => serde_json::from_slice(&piece.bytes)
             .map_err(|error| Error::args_invalid(format!("`{path}` is not JSON: {error}")))?,
         Err(error) if error.code() == ErrorCode::NotFound => json!({}),
         Err(error) => return Err(error),

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::{PackageManager, Present, site_packages};
-use crate::sandbox::machine::{EntryKind, Files};
+use crate::sandbox::machine::{EntryKind, Files, Piece};
 use crate::{Error, ErrorCode, GuestPath, Result};
 
 /// Most packages that are listed.
@@ -144,7 +144,7 @@ pub(super) async fn text(files: &mut dyn Files, root: &GuestPath, below: &str) -
 pub(super) async fn whole(files: &mut dyn Files, path: &GuestPath, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
-        let (piece, size) = files.read(path, bytes.len() as u64, most).await?;
+        let Piece { bytes: piece, size, .. } = files.read(path, bytes.len() as u64, most).await?;
         if size > most {
             let message = format!("`{path}` has {size} bytes, more than {most}");
             return Err(Error::new(ErrorCode::TooLarge, message));

@@ -52,6 +52,22 @@ pub trait ChunkSink {
     /// `state_unavailable`: what kept the store from answering.
     fn has(&mut self, id: &ChunkId) -> Result<bool>;
 
+    /// Whether the chunk is kept, but is known not to be what it was, so that only who has its bytes can mend it. [`ChunkSink::has`]
+    /// is false then. Who has not may name it all the same: it stays as damaged as it is. Default: never.
+    ///
+    /// # Errors
+    /// `state_unavailable`: what kept the store from answering.
+    fn is_damaged(&mut self, id: &ChunkId) -> Result<bool> {
+        let _ = id;
+        Ok(false)
+    }
+
+    /// Whether some chunk is known to be damaged: what is in memory is then to be put as a whole, also below chunks that are kept, so that
+    /// what it has of the damaged ones is written anew. Default: none is.
+    fn mends(&self) -> bool {
+        false
+    }
+
     /// Keeps a chunk of 1 byte to [`MAX_CHUNK`] bytes. `id` is the name of `bytes`. May be called for a chunk that is kept.
     ///
     /// # Errors
@@ -73,18 +89,44 @@ pub trait ChunkSource: Send + Sync {
 /// # Errors
 /// `state_damaged` when it is missing, too large, or not what its name says; what the source says.
 pub fn fetch(source: &dyn ChunkSource, id: &ChunkId) -> Result<Vec<u8>> {
-    let bytes = source.get(id)?.ok_or_else(|| damaged(format!("chunk {id} is missing")))?;
+    let bytes = source.get(id)?.ok_or_else(|| damaged_chunk(*id, "is missing"))?;
     if bytes.len() > MAX_CHUNK {
-        return Err(damaged(format!("chunk {id} has {} bytes, more than {MAX_CHUNK}", bytes.len())));
+        return Err(damaged_chunk(*id, format_args!("has {} bytes, more than {MAX_CHUNK}", bytes.len())));
     }
     if ChunkId::of(&bytes) != *id {
-        return Err(damaged(format!("chunk {id} is not what its name says")));
+        return Err(damaged_chunk(*id, "is not what its name says"));
     }
     Ok(bytes)
 }
 
 /// Saved state that is not what was saved.
 pub fn damaged(what: impl fmt::Display) -> Error {
-    Error::new(ErrorCode::StateDamaged, format!("the saved state is damaged: {what}"))
-        .with_hint("restore an earlier checkpoint")
+    Error::new(ErrorCode::StateDamaged, format!("the saved state is damaged: {what}")).with_hint(WAY_OUT)
+}
+
+/// What can be done about damaged state.
+const WAY_OUT: &str = "restore an earlier checkpoint (sandbox_restore); if only variables are damaged, sandbox_reset begins anew with the files \
+     as they are; `dormouse state check` tells what is whole";
+
+/// A chunk that is missing, or is not what was saved under its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DamagedChunk(ChunkId);
+
+impl fmt::Display for DamagedChunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "chunk {} is damaged", self.0)
+    }
+}
+
+impl std::error::Error for DamagedChunk {}
+
+/// The error of a chunk that is missing, or is not what was saved under its name.
+pub fn damaged_chunk(id: ChunkId, what: impl fmt::Display) -> Error {
+    damaged(format_args!("chunk {id} {what}")).with_source(DamagedChunk(id))
+}
+
+/// Whether an error is [`damaged_chunk`]'s: a chunk could not be read, and nothing was found to be wrong with what states say.
+pub fn is_damaged_chunk(error: &Error) -> Option<ChunkId> {
+    let source = std::error::Error::source(error)?;
+    source.downcast_ref::<DamagedChunk>().map(|chunk| chunk.0)
 }

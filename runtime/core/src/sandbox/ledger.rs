@@ -76,7 +76,7 @@ pub trait Ledger: Send + Sync {
     fn find(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox>;
 
     /// The owner's sandboxes that are not destroyed, oldest first, at most `most`: those after the one that was made then
-    /// and has that id, which need not be there any more.
+    /// and has that id, which need not be there any more. One whose record is damaged is left out.
     ///
     /// # Errors
     /// What keeps it from reading.
@@ -88,7 +88,7 @@ pub trait Ledger: Send + Sync {
         most: usize,
     ) -> Result<Vec<Sandbox>>;
 
-    /// All owners' sandboxes in a phase, for the lifecycle.
+    /// All owners' sandboxes in a phase, for the lifecycle. One whose record is damaged is left out.
     ///
     /// # Errors
     /// What keeps it from reading.
@@ -102,6 +102,29 @@ pub trait Ledger: Send + Sync {
     /// `conflict` when the record is of another generation, or names a state that no record and no checkpoint holds any
     /// more; `name_taken`; `unknown_sandbox` when it is gone; what keeps it from writing. Nothing is changed then.
     fn update(&self, sandbox: &Sandbox, state: Option<&dyn Snapshot>) -> Result<Sandbox>;
+
+    /// Removes the owner's sandbox with this id or name, with its checkpoints, if its record is damaged: what cannot be read cannot be
+    /// destroyed by a change of it. Its id; none: there is no such record, or it is whole. Default: none.
+    ///
+    /// # Errors
+    /// What keeps it from writing.
+    fn discard(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Option<SandboxId>> {
+        let _ = (owner, handle);
+        Ok(None)
+    }
+
+    /// Replaces a record and saves its state, as [`Ledger::update`] does, and keeps a checkpoint of it: both in one step.
+    /// With the checkpoint comes its state, where that is another than the sandbox's own. Returns both as they now are.
+    ///
+    /// # Errors
+    /// As [`Ledger::update`] and [`Ledger::add_checkpoint`]. Nothing is changed then.
+    fn update_with_checkpoint(
+        &self,
+        sandbox: &Sandbox,
+        state: &dyn Snapshot,
+        checkpoint: (&NewCheckpoint, Option<&dyn Snapshot>),
+        quota: &Quota,
+    ) -> Result<(Sandbox, Checkpoint)>;
 
     /// Keeps a checkpoint and its state in one step; returns it with that state.
     ///
@@ -144,6 +167,23 @@ pub trait Ledger: Send + Sync {
     /// What keeps it from reading.
     fn disk(&self) -> Result<Disk>;
 
+    /// Refuses all changes where the folder was opened to be looked at: sandboxes can be listed and their files read. Quick.
+    ///
+    /// # Errors
+    /// `state_unavailable`.
+    fn writable(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Bytes that can still be added before its disk is full; none where that is not known. Quick: asked for before answers.
+    /// Default: not known.
+    ///
+    /// # Errors
+    /// `state_unavailable` when nothing can be written: the disk is full, read-only, or has no inodes left.
+    fn free(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// Where saved state is read from.
     fn chunks(&self) -> Arc<dyn ChunkSource>;
 
@@ -153,6 +193,14 @@ pub trait Ledger: Send + Sync {
     /// # Errors
     /// What keeps it from locking.
     fn lease(&self, id: &SandboxId) -> Result<Option<Lease>>;
+
+    /// The same for who removes the sandbox: it may use what is kept for removing.
+    ///
+    /// # Errors
+    /// As [`Ledger::lease`].
+    fn lease_to_remove(&self, id: &SandboxId) -> Result<Option<Lease>> {
+        self.lease(id)
+    }
 
     /// Removes what no record needs and what processes that are gone have left half made, in small steps, between which others
     /// write. Nothing is removed while another process sweeps. `reach` may read chunks and must not write; it may be called

@@ -7,6 +7,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::chunk::{ChunkSink, ChunkSource};
+use super::lost::{Lost, OlderMemory};
 use super::reached::Reached;
 use super::record::SavedState;
 use crate::{Bounds, EvalRequest, GuestPath, Language, Limits, Outcome, Programs, Result};
@@ -76,6 +77,17 @@ pub struct Entry {
     pub modified_ms: u64,
 }
 
+/// A part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its bytes: as many as were asked for, or fewer.
+    pub bytes: Vec<u8>,
+    /// Bytes of the whole file.
+    pub size: u64,
+    /// When its content was changed, in milliseconds since 1970; in a container to the second.
+    pub modified_ms: u64,
+}
+
 /// A sandbox's state at one moment, in memory. It shares what did not change with the live one and with other moments.
 pub trait Snapshot: Send + Sync {
     /// Saves it. Writes only chunks that are not there yet.
@@ -94,8 +106,22 @@ pub trait Snapshot: Send + Sync {
         0
     }
 
-    /// The files that were open in interpreters and are closed in this state.
+    /// Reads what of its files is in a store only, and holds it in memory from now on. It takes no time where nothing is.
+    ///
+    /// # Errors
+    /// `state_damaged`: a part is not there any more.
+    fn hold(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The files that were open in interpreters and are no part of this state.
     fn closed_files(&self) -> Vec<String>;
+
+    /// The languages whose interpreters had run when it was taken, sorted, in it or not: a machine that goes on from it without
+    /// them has lost their variables. Default none.
+    fn languages(&self) -> Vec<Language> {
+        Vec::new()
+    }
 
     /// The provider's own view, for [`Machine::restore`].
     fn as_any(&self) -> &dyn std::any::Any;
@@ -105,6 +131,16 @@ pub trait Snapshot: Send + Sync {
     fn files(&self) -> Option<&dyn std::any::Any> {
         None
     }
+}
+
+/// What can be saved of a sandbox while one of its calls runs.
+pub trait Beside: Send + Sync {
+    /// The files as they are now, and the interpreters as their states were last taken before the call. Blocks for a moment at
+    /// most, and keeps the call from nothing.
+    ///
+    /// # Errors
+    /// What keeps the provider from it.
+    fn snapshot(&self, include: Include) -> Result<Arc<dyn Snapshot>>;
 }
 
 /// A sandbox that is awake. Calls come one at a time; dropping a call's future cancels it, and the machine then is as
@@ -165,20 +201,31 @@ pub trait Machine: Send {
     /// Its files.
     fn files(&mut self) -> &mut dyn Files;
 
-    /// Its state now. Files that are open in interpreters are closed.
+    /// From now on what it holds may only shrink, or, with false, may grow again as its own limits say: its files and names become
+    /// no more, but for a little that removing takes, and interpreters get no more memory than they have, or a small floor that lets
+    /// them run. Whether it can do
+    /// that. Default: it cannot.
+    fn hold(&mut self, hold: bool) -> bool {
+        !hold
+    }
+
+    /// Its state now. Files that are open in interpreters stay open, and are part of it.
     ///
     /// # Errors
     /// `capability_unavailable` where state cannot be saved.
     async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>>;
 
-    /// Puts it back to an earlier state of its own or of another sandbox; what the state does not include stays.
+    /// Puts it back to an earlier state of its own or of another sandbox; what the state does not include stays. Of memory that
+    /// belongs to other guests it is as [`Machine::lost`] says.
     ///
     /// # Errors
-    /// `guest_mismatch` when it belongs to other guests; nothing is changed then.
+    /// `guest_mismatch` when it holds nothing but memory, and all of that belongs to other guests; nothing is changed then.
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()>;
 
-    /// How many files and folders its interpreters have open: what taking its state would close.
-    fn open_files(&self) -> usize;
+    /// What can be saved while the next call runs. Default none: nothing can.
+    fn beside(&self) -> Option<Arc<dyn Beside>> {
+        None
+    }
 
     /// The languages whose interpreters are in memory, sorted.
     fn awake(&self) -> Vec<Language>;
@@ -196,6 +243,33 @@ pub trait Machine: Send {
         0
     }
 
+    /// What was lost of its interpreters and no answer has told yet, by language: at most one entry for each. The outcome of a run tells
+    /// it as its `recovery`; saving the machine keeps it. Default: nothing.
+    fn lost(&self) -> Vec<Lost> {
+        Vec::new()
+    }
+
+    /// What was lost of a language's interpreter, for an answer that tells it: it is told once. Default: nothing.
+    fn tell(&mut self, language: &Language) -> Option<Lost> {
+        let _ = language;
+        None
+    }
+
+    /// Memory of other guests that it keeps, by language, the latest used first. Default: none.
+    fn older_memory(&self) -> Vec<OlderMemory> {
+        Vec::new()
+    }
+
+    /// What the monotonic clock of its guests shows, in nanoseconds. Default 0: it has none of its own.
+    fn time(&self) -> u64 {
+        0
+    }
+
+    /// From now on that clock shows no less than this, in nanoseconds: the sandbox has seen it already. Default: nothing.
+    fn reach_time(&mut self, shown: u64) {
+        let _ = shown;
+    }
+
     /// Whether it has ended by itself, such as a container that was removed. It takes no more calls then; the sandbox goes
     /// on from what was saved last.
     fn is_gone(&self) -> bool {
@@ -207,16 +281,27 @@ pub trait Machine: Send {
     fn forgets(&self) -> bool {
         false
     }
+
+    /// Whether something works on in it that no call waits for, so that its files may change at any time. It is then saved now and
+    /// then, and stays this process's own. Default no.
+    fn works_on(&self) -> bool {
+        false
+    }
+
+    /// Notes that the variables of these languages are gone: the next run of each says so. Default: nothing is noted.
+    fn lose(&mut self, languages: &[Language]) {
+        let _ = languages;
+    }
 }
 
 /// A sandbox's own files. Every path is absolute and checked; links never lead out of the tree.
 #[async_trait]
 pub trait Files: Send {
-    /// The bytes of a file from `offset`, at most `most`, and the size of the whole.
+    /// The bytes of a file from `offset`, at most `most`.
     ///
     /// # Errors
     /// `not_found`, or `invalid_state` when it is no file.
-    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)>;
+    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<Piece>;
 
     /// Replaces a file as a whole, or makes it and its folders.
     ///

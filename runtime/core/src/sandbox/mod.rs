@@ -8,6 +8,7 @@
 //! | [`spec`] | what a caller may ask of a new one |
 //! | [`chunk`] | content-addressed pieces of saved state |
 //! | [`reached`] | the chunks that saved states consist of |
+//! | [`lost`] | what was lost of it, or cannot be opened just now |
 //! | [`machine`] | the port to a provider: a live sandbox |
 //! | [`quota`] | how much there may be of what is kept |
 //! | [`ledger`] | the port to what lasts: records, chunks and locks |
@@ -16,6 +17,7 @@ pub mod chunk;
 pub mod id;
 pub mod ledger;
 pub mod lifecycle;
+pub mod lost;
 pub mod machine;
 pub mod quota;
 pub mod reached;
@@ -26,8 +28,11 @@ pub use chunk::{ChunkId, ChunkSink, ChunkSource};
 pub use id::{CheckpointId, JobId, Name, Owner, SandboxId, SessionKey};
 pub use ledger::{Created, Disk, Handle, Lease, Ledger, Swept};
 pub use lifecycle::{Event, Phase, StopReason};
-pub use machine::{Entry, EntryKind, Executed, Files, Include, Job, Machine, Reach, Snapshot, Variable};
+pub use lost::{Lost, Notes, OlderMemory};
+pub use machine::{
+    Beside, Entry, EntryKind, Executed, Files, Include, Job, Machine, Piece, Reach, Snapshot, Variable,
+};
 pub use quota::{Quota, Share, Stored};
 pub use reached::Reached;
 pub use record::{Checkpoint, NewCheckpoint, Sandbox, SavedState, Timestamp};
-pub use spec::{ProviderName, SandboxSpec, SpecMount, WarmPool};
+pub use spec::{Durability, ProviderName, SandboxSpec, SpecMount, WarmPool};

@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::chunk::ChunkId;
+use super::chunk::{ChunkId, is_damaged_chunk};
+use crate::Result;
 
 /// Chunks that states were found to consist of. What two states share is followed once.
 #[derive(Clone, Debug, Default)]
 pub struct Reached {
     all: HashSet<ChunkId>,
     followed: HashSet<ChunkId>,
+    damaged: Vec<ChunkId>,
 }
 
 impl Reached {
@@ -23,6 +25,29 @@ impl Reached {
     pub fn branch(&mut self, id: ChunkId) -> bool {
         self.all.insert(id);
         self.followed.insert(id)
+    }
+
+    /// Reads a chunk that was noted as one that names others. None: it cannot be read; what it names is not noted, and nothing else is
+    /// kept from being so.
+    ///
+    /// # Errors
+    /// Those of `read`, but damage of a chunk.
+    pub fn follow<T>(&mut self, read: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+        match read() {
+            Ok(read) => Ok(Some(read)),
+            Err(error) => match is_damaged_chunk(&error) {
+                Some(id) => {
+                    self.damaged.push(id);
+                    Ok(None)
+                }
+                None => Err(error),
+            },
+        }
+    }
+
+    /// The chunks that could not be followed, in the order in which they were found.
+    pub fn damaged(&self) -> &[ChunkId] {
+        &self.damaged
     }
 
     /// Whether a chunk was noted.

@@ -73,6 +73,35 @@ impl WarmPool {
     }
 }
 
+/// When a call counts as done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// When it is answered; it is saved a moment later.
+    #[default]
+    Delayed,
+    /// When it is saved, before it is answered.
+    Call,
+}
+
+impl Durability {
+    /// Every one by its word.
+    pub const ALL: [Self; 2] = [Self::Delayed, Self::Call];
+
+    /// The word on every wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Delayed => "delayed",
+            Self::Call => "call",
+        }
+    }
+
+    /// The one of that word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == word)
+    }
+}
+
 /// What a sandbox is to be, fixed when it is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -108,6 +137,8 @@ pub struct SandboxSpec {
     pub processes: u32,
     /// Whether it begins with a container that is running already. Default prefer; `require` only for docker.
     pub warm_pool: WarmPool,
+    /// Whether its calls are saved before they are answered, or a moment later. Default delayed.
+    pub durability: Durability,
 }
 
 impl SandboxSpec {
@@ -145,6 +176,7 @@ impl Default for SandboxSpec {
             cpu_millis: 1_000,
             processes: 256,
             warm_pool: WarmPool::Prefer,
+            durability: Durability::Delayed,
         }
     }
 }

@@ -117,7 +117,7 @@ struct Resting {
     seat: Arc<Seat>,
     bytes: u64,
     /// Those that would lose open files come last, then those that were called last.
-    rank: (bool, Timestamp),
+    rank: Timestamp,
 }
 
 impl Sandboxes {
@@ -220,8 +220,7 @@ impl Sandboxes {
         let resting = others.filter_map(|(id, seat)| {
             let live = seat.live.try_lock().ok()?;
             let bytes = live.weight.as_ref().map(|weight| weight.bytes).filter(|_| !live.jobs.any())?;
-            let opens = live.machine.as_ref().is_some_and(|machine| machine.open_files() > 0);
-            Some(Resting { id: id.clone(), seat: seat.clone(), bytes, rank: (opens, live.called_at) })
+            Some(Resting { id: id.clone(), seat: seat.clone(), bytes, rank: live.called_at })
         });
         resting.collect()
     }

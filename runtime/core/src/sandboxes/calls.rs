@@ -3,7 +3,7 @@
 use super::Sandboxes;
 use super::history::Begun;
 use super::providers::noted;
-use crate::sandbox::{Entry, Files, Handle, Include, Owner, SandboxId, Variable};
+use crate::sandbox::{Entry, Files, Handle, Lost, Owner, Piece, SandboxId, Variable};
 use crate::{Bounds, Error, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
 
 /// Entries that a listing gives at most.
@@ -24,19 +24,20 @@ impl Sandboxes {
         // Memory is the sandbox's own, whatever the request says.
         request.limits.memory = request.limits.memory.min(self.inner.rules.ceiling.memory);
         self.inner.manager.admit(&mut request)?;
-        self.may_grow(owner).await?;
-        let mut visit = self.visit(owner, handle).await?;
+        let mut visit = self.visit_to_run(owner, handle).await?;
         let _place = visit.admitted(&request.language).await?;
         let run = async {
             let begun = Begun::new(&mut visit, &request).await?;
             Ok::<_, Error>((begun, visit.run(|machine| machine.eval(request)).await?))
         };
         let (begun, outcome) = self.inner.manager.share(owner, run).await?;
-        let outcome = noted(outcome, &visit.record.spec);
+        let mut outcome = noted(outcome, &visit.record.spec);
+        outcome.warning = visit.held.take();
         if let Some(begun) = begun {
             visit.live.history.add(begun, &outcome, &self.inner.rules);
         }
-        Ok((visit.record.id.clone(), outcome))
+        let id = visit.record.id.clone();
+        Ok(visit.answer((id, outcome)).await)
     }
 
     /// The value of a global, or of an expression over it, evaluated in the sandbox (S3-08).
@@ -60,10 +61,11 @@ impl Sandboxes {
             Box::pin(async move { machine.get(&language, &name, query.as_deref(), (&limits, &bounds)).await })
         });
         let outcome = self.inner.manager.share(owner, got).await?;
-        Ok(noted(outcome, &visit.record.spec))
+        let outcome = noted(outcome, &visit.record.spec);
+        Ok(visit.answer(outcome).await)
     }
 
-    /// Binds a global to the value of JSON text (S3-05).
+    /// Binds a global to the value of JSON text (S3-05). Answers what was lost before and no other answer has told.
     ///
     /// # Errors
     /// As [`Sandboxes::eval`]; `args_invalid` with the guest's reason.
@@ -74,17 +76,21 @@ impl Sandboxes {
         language: Language,
         name: String,
         json: String,
-    ) -> Result<()> {
+    ) -> Result<Option<Lost>> {
         let limits = self.limits();
-        self.may_grow(owner).await?;
-        let mut visit = self.visit(owner, handle).await?;
+        let mut visit = self.visit_to_grow(owner, handle).await?;
         let _place = visit.admitted(&language).await?;
-        let set =
-            visit.run(|machine| Box::pin(async move { machine.set(&language, &name, &json, &limits).await }));
-        self.inner.manager.share(owner, set).await
+        let set = visit.run(|machine| {
+            Box::pin(async move {
+                machine.set(&language, &name, &json, &limits).await?;
+                Ok(machine.tell(&language))
+            })
+        });
+        let set = self.inner.manager.share(owner, set).await;
+        visit.answer(set).await
     }
 
-    /// The globals of a language, by name (S3-09).
+    /// The globals of a language, by name (S3-09), and what was lost before and no other answer has told.
     ///
     /// # Errors
     /// As [`Sandboxes::eval`].
@@ -93,13 +99,17 @@ impl Sandboxes {
         owner: &Owner,
         handle: &Handle<'_>,
         language: Language,
-    ) -> Result<Vec<Variable>> {
+    ) -> Result<(Vec<Variable>, Option<Lost>)> {
         let limits = self.limits();
         let mut visit = self.visit(owner, handle).await?;
         // Showing a value can run code of the sandbox.
         let _place = visit.admitted(&language).await?;
-        let listed =
-            visit.run(|machine| Box::pin(async move { machine.variables(&language, &limits).await }));
+        let listed = visit.run(|machine| {
+            Box::pin(async move {
+                let variables = machine.variables(&language, &limits).await?;
+                Ok((variables, machine.tell(&language)))
+            })
+        });
         self.inner.manager.share(owner, listed).await
     }
 
@@ -108,12 +118,14 @@ impl Sandboxes {
     /// # Errors
     /// As [`Sandboxes::eval`].
     pub async fn reset(&self, owner: &Owner, handle: &Handle<'_>) -> Result<SandboxId> {
+        self.inner.ledger.writable()?;
         let mut visit = self.visit(owner, handle).await?;
         visit.run(|machine| machine.reset()).await?;
-        Ok(visit.record.id.clone())
+        let id = visit.record.id.clone();
+        Ok(visit.answer(id).await)
     }
 
-    /// The bytes of a file from `offset`, at most `most`, and the size of the whole.
+    /// The bytes of a file from `offset`, at most `most`.
     ///
     /// # Errors
     /// `unknown_sandbox`, `not_found`, `invalid_state` when it is no file.
@@ -124,7 +136,7 @@ impl Sandboxes {
         path: GuestPath,
         offset: u64,
         most: u64,
-    ) -> Result<(Vec<u8>, u64)> {
+    ) -> Result<Piece> {
         let mut visit = self.visit(owner, handle).await?;
         visit.run(|machine| Box::pin(async move { read(machine.files(), &path, offset, most).await })).await
     }
@@ -140,9 +152,10 @@ impl Sandboxes {
         path: GuestPath,
         bytes: Vec<u8>,
     ) -> Result<()> {
-        self.may_grow(owner).await?;
-        let mut visit = self.visit(owner, handle).await?;
-        visit.run(|machine| Box::pin(async move { machine.files().write(&path, &bytes).await })).await
+        let mut visit = self.visit_to_grow(owner, handle).await?;
+        let done =
+            visit.run(|machine| Box::pin(async move { machine.files().write(&path, &bytes).await })).await;
+        visit.answer(done).await
     }
 
     /// Adds to the end of a file, or makes it and its folders. Answers the size that it has then.
@@ -156,12 +169,14 @@ impl Sandboxes {
         path: GuestPath,
         bytes: Vec<u8>,
     ) -> Result<u64> {
-        self.may_grow(owner).await?;
-        let mut visit = self.visit(owner, handle).await?;
-        visit.run(|machine| Box::pin(async move { machine.files().append(&path, &bytes).await })).await
+        let mut visit = self.visit_to_grow(owner, handle).await?;
+        let done =
+            visit.run(|machine| Box::pin(async move { machine.files().append(&path, &bytes).await })).await;
+        visit.answer(done).await
     }
 
-    /// Makes folders and writes files, all or none.
+    /// Makes folders and writes files, all or none, also when the future is dropped. They are saved when it returns; see [`telling`](super::telling) for where they could
+    /// not be.
     ///
     /// # Errors
     /// As [`Sandboxes::write`] and [`Sandboxes::make_folder`]; the files then are as they were.
@@ -172,16 +187,12 @@ impl Sandboxes {
         folders: Vec<GuestPath>,
         files: Vec<(GuestPath, Vec<u8>)>,
     ) -> Result<()> {
-        self.may_grow(owner).await?;
-        let mut visit = self.visit(owner, handle).await?;
-        let before = visit.run(|machine| machine.snapshot(Include::Files)).await?;
-        let done = visit
-            .run(|machine| Box::pin(async move { write_all(machine.files(), &folders, &files).await }))
-            .await;
-        if done.is_err() {
-            visit.machine().await?.restore(before.as_ref()).await?;
-        }
-        done
+        let visit = self.visit_to_grow(owner, handle).await?;
+        let written = visit.all_or_none(|machine| {
+            Box::pin(async move { write_all(machine.files(), &folders, &files).await })
+        });
+        let (visit, written) = written.await?;
+        visit.answer_saved(written).await
     }
 
     /// Replaces text in a file; answers in how many places.
@@ -197,9 +208,11 @@ impl Sandboxes {
         (old, new): (String, String),
         all: bool,
     ) -> Result<usize> {
-        self.may_grow(owner).await?;
-        let mut visit = self.visit(owner, handle).await?;
-        visit.run(|machine| Box::pin(async move { machine.files().edit(&path, &old, &new, all).await })).await
+        let mut visit = self.visit_to_grow(owner, handle).await?;
+        let done = visit
+            .run(|machine| Box::pin(async move { machine.files().edit(&path, &old, &new, all).await }))
+            .await;
+        visit.answer(done).await
     }
 
     /// The entries below a folder, by path, at most `most` (10 000), and how many there are in all.
@@ -224,8 +237,10 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`, `not_found`.
     pub async fn remove_file(&self, owner: &Owner, handle: &Handle<'_>, path: GuestPath) -> Result<()> {
+        self.inner.ledger.writable()?;
         let mut visit = self.visit(owner, handle).await?;
-        visit.run(|machine| Box::pin(async move { machine.files().remove(&path).await })).await
+        let done = visit.run(|machine| Box::pin(async move { machine.files().remove(&path).await })).await;
+        visit.answer(done).await
     }
 
     /// Makes a folder and those above it.
@@ -233,9 +248,10 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`, `limit_disk`, `invalid_state` when a file is in the way.
     pub async fn make_folder(&self, owner: &Owner, handle: &Handle<'_>, path: GuestPath) -> Result<()> {
-        self.may_grow(owner).await?;
-        let mut visit = self.visit(owner, handle).await?;
-        visit.run(|machine| Box::pin(async move { machine.files().make_folder(&path).await })).await
+        let mut visit = self.visit_to_grow(owner, handle).await?;
+        let done =
+            visit.run(|machine| Box::pin(async move { machine.files().make_folder(&path).await })).await;
+        visit.answer(done).await
     }
 
     /// The limits of small work in a sandbox: the operator's defaults.
@@ -245,18 +261,18 @@ impl Sandboxes {
 }
 
 /// As much of a file as was asked for, in as many reads as it takes.
-async fn read(files: &mut dyn Files, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)> {
-    let (mut bytes, size) = files.read(path, offset, most).await?;
+async fn read(files: &mut dyn Files, path: &GuestPath, offset: u64, most: u64) -> Result<Piece> {
+    let mut piece = files.read(path, offset, most).await?;
     loop {
-        let had = bytes.len() as u64;
-        if had >= most || offset.saturating_add(had) >= size {
-            return Ok((bytes, size));
+        let had = piece.bytes.len() as u64;
+        if had >= most || offset.saturating_add(had) >= piece.size {
+            return Ok(piece);
         }
-        let (more, _) = files.read(path, offset.saturating_add(had), most - had).await?;
-        if more.is_empty() {
-            return Ok((bytes, size));
+        let more = files.read(path, offset.saturating_add(had), most - had).await?;
+        if more.bytes.is_empty() {
+            return Ok(piece);
         }
-        bytes.extend_from_slice(&more);
+        piece.bytes.extend_from_slice(&more.bytes);
     }
 }
 

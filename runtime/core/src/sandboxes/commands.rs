@@ -93,8 +93,7 @@ impl Sandboxes {
     ) -> Result<(SandboxId, Executed, Outputs)> {
         let request = self.request(line)?;
         let programs = self.programs(owner);
-        self.may_grow(owner).await?;
-        let mut visit = self.visit(owner, handle).await?;
+        let mut visit = self.visit_to_run(owner, handle).await?;
         let _place = visit.admitted(&Language::shell()).await?;
         let run = async {
             let begun = Begun::new(&mut visit, &request).await?;
@@ -109,7 +108,9 @@ impl Sandboxes {
             Some(past) => Outputs::keep(&mut visit, &executed, past).await,
             None => Outputs::default(),
         };
-        Ok((visit.record.id.clone(), executed, outputs))
+        executed.outcome.warning = visit.held.take();
+        let id = visit.record.id.clone();
+        Ok(visit.answer((id, executed, outputs)).await)
     }
 
     /// Starts a command line that runs beside the sandbox's calls, on the same files. It begins with the shell's working
@@ -127,8 +128,7 @@ impl Sandboxes {
         let text = line.text.clone();
         let mut request = self.request(line)?;
         let programs = self.programs(owner);
-        self.may_grow(owner).await?;
-        let mut visit = self.visit(owner, handle).await?;
+        let mut visit = self.visit_to_grow(owner, handle).await?;
         let id = visit.record.id.clone();
         let place = self.inner.manager.job_place(owner)?;
         let admitted = self.inner.jobs.admit(owner, &id, &text, self.inner.clock.now(), &self.inner.rules)?;
@@ -137,7 +137,7 @@ impl Sandboxes {
         let ends = admitted.begin(self.inner.clock.clone());
         let job = ends.job().clone();
         self.let_run(&mut visit, ends, place, running);
-        Ok((id, job))
+        Ok(visit.answer((id, job)).await)
     }
 
     fn let_run(&self, visit: &mut Visit, ends: Ends, place: Place, running: crate::sandbox::Job) {
@@ -187,13 +187,13 @@ impl Sandboxes {
         }
     }
 
-    fn programs(&self, owner: &Owner) -> Arc<dyn Programs> {
+    pub(super) fn programs(&self, owner: &Owner) -> Arc<dyn Programs> {
         let offered = self.inner.programs.read().unwrap_or_else(PoisonError::into_inner).clone();
         Arc::new(OwnersPrograms { owner: owner.clone(), offered })
     }
 
     /// The request for a command line, within what the operator allows.
-    fn request(&self, line: CommandLine) -> Result<EvalRequest> {
+    pub(super) fn request(&self, line: CommandLine) -> Result<EvalRequest> {
         let CommandLine { text, directory, stdin, wall, output, sink } = line;
         if text.len() > CommandLine::MAX_TEXT {
             let most = CommandLine::MAX_TEXT;

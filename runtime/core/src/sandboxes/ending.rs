@@ -37,15 +37,18 @@ struct State {
     /// The same for its end alone: a stop saves what stands.
     destroyed: CancellationToken,
     why: Why,
+    /// Calls whose turn has a smaller number are ended; those behind a stop are not its concern.
+    before: u64,
     /// How many go on.
     count: usize,
 }
 
 impl Endings {
-    /// Ends the call that runs and those that wait, for as long as the answer lives.
-    pub(super) fn begin(self: &Arc<Self>, why: Why) -> Ending {
+    /// Ends the call that runs and those that wait before the turn of this number, for as long as the answer lives.
+    pub(super) fn begin(self: &Arc<Self>, why: Why, before: u64) -> Ending {
         let mut state = self.state();
         state.why = if state.count == 0 { why } else { state.why.max(why) };
+        state.before = if state.count == 0 { before } else { state.before.max(before) };
         state.count += 1;
         state.ended.cancel();
         if why == Why::Destroyed {
@@ -78,6 +81,29 @@ impl Endings {
             () = destroyed.cancelled() => Err(Why::Destroyed.error()),
             done = work => done,
         }
+    }
+
+    /// Waits for what a call needs before its turn, which has this number, unless it has to wait and such calls are ended
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// `cancelled` then, and those of `work`.
+    pub(super) async fn while_waiting<T>(
+        &self,
+        number: u64,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let ended = self.state().ended.clone();
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            biased;
+            done = work.as_mut() => return done,
+            () = ended.cancelled() => {}
+        }
+        if number < self.state().before {
+            return Err(self.error());
+        }
+        self.unless_destroyed(work).await
     }
 
     /// Refuses a call while calls are ended.

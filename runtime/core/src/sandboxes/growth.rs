@@ -2,8 +2,9 @@
 //!
 //! What a call has done is always saved, whatever that takes; a quota that refused a save would lose what was answered. So the
 //! bounds of what is saved are held here, a call earlier: while an owner's states take more than they may, or all states more of
-//! the disk, calls that look, put away and remove are taken, and calls that can add something are not. A call that was taken
-//! adds at most what its sandbox's own limits allow.
+//! the disk, calls that look, put away and remove are taken, and calls that can only add something are not. Runs are taken where
+//! the sandbox can be held, so that its files do not grow: they can remove. A call that was taken adds at most what its sandbox's
+//! own limits allow.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -45,6 +46,7 @@ impl Sandboxes {
     /// # Errors
     /// `quota_exceeded`, naming the quota, what there is, and what to remove; what keeps the ledger from reading.
     pub(super) async fn may_grow(&self, owner: &Owner) -> Result<()> {
+        self.inner.ledger.writable()?;
         let now = self.inner.clock.now();
         if self.inner.rules.quota.saved == Share::default() || self.inner.growth.is_known(owner, now) {
             return Ok(());
@@ -59,6 +61,17 @@ impl Sandboxes {
         }
         self.inner.growth.note(owner.clone(), now);
         Ok(())
+    }
+
+    /// The same for calls that can also remove: why the sandbox may only shrink, if more is saved than may be.
+    ///
+    /// # Errors
+    /// What keeps the ledger from reading.
+    pub(super) async fn held(&self, owner: &Owner) -> Result<Option<Error>> {
+        match self.may_grow(owner).await {
+            Err(full) if full.code() == ErrorCode::QuotaExceeded => Ok(Some(full)),
+            done => done.map(|()| None),
+        }
     }
 
     async fn look(&self, owner: &Owner) -> Result<()> {

@@ -50,19 +50,19 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    /// The state before a run, if steps are kept and it can be taken: the sandbox rolls back, and no file is open, which would have
-    /// to be closed.
+    /// The state before a run, if steps are kept and it can be taken: the sandbox rolls back.
     ///
     /// # Errors
     /// What keeps the sandbox from waking; `limit_time` when taking the state takes longer than the run may.
     pub(super) async fn new(visit: &mut Visit, request: &EvalRequest) -> Result<Option<Self>> {
         if visit.inner.rules.history == 0 || !visit.record.spec.rolls_back {
+            visit.settle(request.limits.wall).await?;
             return Ok(None);
         }
         let include = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
         let at = visit.inner.clock.now();
         let machine = visit.machine().await?;
-        if machine.open_files() > 0 || machine.forgets() {
+        if machine.forgets() {
             return Ok(None);
         }
         // Who gives up in the middle loses nothing: the next call waits for the rest.
@@ -134,8 +134,9 @@ impl Sandboxes {
     /// Puts a sandbox back to where it was before a step: that step and all later changes are gone.
     ///
     /// # Errors
-    /// `unknown_checkpoint` when the step is not, or no longer, there; the sandbox then is as it was.
+    /// `unknown_checkpoint` when the step, or a file that it alone has, is not there any more; the sandbox then is as it was.
     pub async fn go_back(&self, owner: &Owner, handle: &Handle<'_>, step: &str) -> Result<Sandbox> {
+        self.inner.ledger.writable()?;
         let visit = self.visit(owner, handle).await?;
         let (place, state) = visit.live.history.before(step).ok_or_else(|| {
             let shown: String = step.escape_debug().take(64).collect();
@@ -143,6 +144,15 @@ impl Sandboxes {
                 .with_hint(
                     "steps last while the sandbox is awake; sandbox_history names those that there are",
                 )
+        })?;
+        // A block that was never read since an earlier save may have been swept since then.
+        let held = state.clone();
+        let held = tokio::task::spawn_blocking(move || held.hold()).await;
+        held.map_err(|error| Error::internal("the files of the step were not read", error))?.map_err(|error| {
+            let gone = "the files of this step are not in the state folder any more";
+            Error::new(ErrorCode::UnknownCheckpoint, gone)
+                .with_hint("files that a step alone has last until they are swept; go back to a later step, or to a checkpoint")
+                .with_source(error)
         })?;
         let include = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
         let mut visit = visit.restore(state, include).await?;

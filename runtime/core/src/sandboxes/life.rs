@@ -6,10 +6,11 @@ use super::Sandboxes;
 use super::effective::{Effective, Withdrawn};
 use super::ending::Why;
 use super::seat::{Visit, unknown};
+use super::unopened::is_damage;
 use crate::sandbox::lifecycle::status;
 use crate::sandbox::{
-    Created, Event, Handle, Name, Owner, Phase, ProviderName, Sandbox, SandboxId, SandboxSpec, SessionKey,
-    StopReason, Timestamp, WarmPool,
+    Event, Handle, Name, Owner, Phase, ProviderName, Sandbox, SandboxId, SandboxSpec, SessionKey, StopReason,
+    Timestamp, WarmPool,
 };
 use crate::{Error, ErrorCode, Language, Result};
 
@@ -43,12 +44,11 @@ pub struct View {
 }
 
 impl Sandboxes {
-    /// Makes a sandbox, or finds the one with the session key, which is resumed if it is stopped. True: it is new.
+    /// The record of a new sandbox, if the operator allows what is asked.
     ///
     /// # Errors
-    /// `args_invalid` for numbers outside the operator's, `name_taken`, `quota_exceeded`, `write_denied`;
-    /// `provider_unavailable` for a provider that cannot be had where nothing may take its place.
-    pub async fn create(&self, owner: &Owner, asked: Asked) -> Result<(View, bool)> {
+    /// As [`Sandboxes::create`], but for what only its ledger knows.
+    pub(super) async fn draft(&self, owner: &Owner, asked: Asked) -> Result<Sandbox> {
         let mut spec = match asked.spec {
             Some(spec) => self.check(spec)?,
             None => self.inner.rules.defaults.clone(),
@@ -64,12 +64,12 @@ impl Sandboxes {
             None => Name::parse(&format!("sandbox-{}", &id.as_str()[SandboxId::PREFIX.len()..][..NAMED]))?,
         };
         let now = self.inner.clock.now();
-        let sandbox = Sandbox {
+        Ok(Sandbox {
             id,
             owner: owner.clone(),
             name,
             session_key: asked.session_key,
-            phase: Phase::Creating.after(Event::Ready)?,
+            phase: Phase::Creating,
             stop_reason: None,
             spec,
             state: None,
@@ -78,17 +78,6 @@ impl Sandboxes {
             last_activity_at: now,
             stopped_at: None,
             used: false,
-        };
-        let (ledger, quota) = (self.inner.ledger.clone(), self.inner.rules.quota);
-        let created = tokio::task::spawn_blocking(move || ledger.create(&sandbox, &quota))
-            .await
-            .map_err(|error| Error::internal("the sandbox was not made", error))??;
-        Ok(match created {
-            Created::New(sandbox) => (self.view(sandbox), true),
-            Created::Existing(sandbox) if sandbox.phase == Phase::Stopped => {
-                (self.resume(owner, &Handle::IdOrName(sandbox.id.as_str())).await?, false)
-            }
-            Created::Existing(sandbox) => (self.view(sandbox), false),
         })
     }
 
@@ -139,13 +128,16 @@ impl Sandboxes {
         grace: Duration,
     ) -> Result<View> {
         let record = self.find(owner, handle)?;
-        let seat = self.inner.seat(&record.owner, &record.id);
-        let mut coming = std::pin::pin!(self.visit_record(record, Event::Stop(reason)));
+        let event = Event::Stop(reason);
+        record.phase.after(event)?;
+        let (seat, turn) = self.line_up(&record, event)?;
+        let number = turn.number();
+        let mut coming = std::pin::pin!(self.wait(seat.clone(), turn, &record, event));
         let visit = match tokio::time::timeout(grace, coming.as_mut()).await {
             Ok(visit) => visit?,
             Err(_) => {
-                // Whoever comes after this stop wakes the sandbox: the end is over as soon as the turn is ours.
-                let _ending = seat.endings.begin(Why::Stopped);
+                // Whoever comes after this stop wakes the sandbox.
+                let _ending = seat.endings.begin(Why::Stopped, number);
                 coming.await?
             }
         };
@@ -212,11 +204,20 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`, also the second time; `busy` when another process has it.
     pub async fn destroy(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox> {
-        let record = self.find(owner, handle)?;
+        let record = match self.find(owner, handle) {
+            // Nothing can be read of it; it can be removed all the same.
+            Err(error) if is_damage(error.code()) => return self.discard(owner, handle)?.ok_or(error),
+            found => found?,
+        };
         let seat = self.inner.seat(&record.owner, &record.id);
         // Until it is destroyed, or until that failed, no call goes on.
-        let _ending = seat.endings.begin(Why::Destroyed);
-        self.end(record, |_| true).await?.ok_or_else(|| unknown(handle))
+        let _ending = seat.endings.begin(Why::Destroyed, u64::MAX);
+        let made = (record.phase == Phase::Creating).then(|| record.clone());
+        match self.end(record, |_| true).await {
+            // Who was making it has removed it.
+            Err(error) if error.code() == ErrorCode::UnknownSandbox => made.ok_or(error),
+            ended => ended?.ok_or_else(|| unknown(handle)),
+        }
     }
 
     /// Destroys a sandbox, if `due` says so of its record when no call is in the way any more.
@@ -233,7 +234,7 @@ impl Sandboxes {
         // Whoever waits behind this call finds no record.
         let visit = visit.save(|record| record.phase = Phase::Destroyed).await?;
         let held = visit.record.state.map_or(0, |state| state.bytes);
-        self.inner.sweeping.removed(held, self.inner.clock.now());
+        self.inner.sweeping.removed(held, self.inner.uptime());
         self.inner.seats().remove(&id);
         self.inner.jobs.forget(&visit.record.owner, &id);
         Ok(Some(visit.record.clone()))

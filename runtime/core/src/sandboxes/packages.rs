@@ -1,10 +1,13 @@
 //! Packages in a sandbox: fetched by the host, written into its files.
 
+use std::pin::pin;
 use std::sync::Arc;
+
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::Sandboxes;
 use crate::packages::{Added, Adding, PackageManager, PackageProgress, Packages, add};
-use crate::sandbox::{Handle, Include, Machine, Owner, SandboxId};
+use crate::sandbox::{Handle, Machine, Owner, SandboxId};
 use crate::{Error, ErrorCode, EvalRequest, Language, Result, Status, Value};
 
 impl Sandboxes {
@@ -13,7 +16,7 @@ impl Sandboxes {
         let _ = self.inner.packages.set((packages, python.into()));
     }
 
-    /// Adds packages to a sandbox (S2-24); all or none.
+    /// Adds packages to a sandbox (S2-24); all or none, also when the future is dropped.
     ///
     /// # Errors
     /// `unknown_sandbox`; `capability_unavailable` where there are no packages; what [`Packages::fetch`] and writing say.
@@ -31,22 +34,34 @@ impl Sandboxes {
             return Err(Error::new(ErrorCode::CapabilityUnavailable, "packages cannot be installed here")
                 .with_hint("have the operator turn them on with `--packages`"));
         };
-        self.may_grow(owner).await?;
-        let mut visit = self.visit(owner, handle).await?;
-        let endings = visit.seat.endings.clone();
-        let machine = visit.machine().await?;
+        let mut visit = self.visit_to_grow(owner, handle).await?;
         let python = match manager {
-            PackageManager::Pip if machine.forgets() => own_python(machine.as_mut()).await?,
+            PackageManager::Pip if visit.machine().await?.forgets() => {
+                visit.run(|machine| Box::pin(own_python(machine))).await?
+            }
             _ => python,
         };
         let owner = owner.clone();
         let adding = Adding { owner, manager, requirements, upgrade, folder: None, saves: true, python };
-        let before = machine.snapshot(Include::Files).await?;
-        let done = endings.unless(add(machine.files(), packages.as_ref(), &adding, progress)).await;
-        if done.is_err() {
-            machine.restore(before.as_ref()).await?;
+        let (says, mut said) = unbounded_channel();
+        let added = visit.all_or_none(move |machine| {
+            Box::pin(async move {
+                let tells = |event| drop(says.send(event));
+                add(machine.files(), packages.as_ref(), &adding, &tells).await
+            })
+        });
+        let mut added = pin!(added);
+        loop {
+            tokio::select! {
+                biased;
+                Some(event) = said.recv() => progress(event),
+                added = &mut added => {
+                    let (visit, added) = added?;
+                    let id = visit.record.id.clone();
+                    return Ok(visit.answer((id, added?)).await);
+                }
+            }
         }
-        Ok((visit.record.id.clone(), done?))
     }
 }
 

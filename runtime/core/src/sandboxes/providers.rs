@@ -150,18 +150,32 @@ impl Inner {
         self.writer_of(saved, chunks.as_ref())?.load(saved, chunks)
     }
 
-    /// Notes the chunks that saved state consists of, whichever provider saved it.
+    /// The same, where reading it holds up nobody else.
+    pub(super) async fn loaded(self: Arc<Self>, saved: SavedState) -> Result<Arc<dyn Snapshot>> {
+        let loading = tokio::task::spawn_blocking(move || self.load(&saved));
+        loading.await.map_err(|error| Error::internal("the state was not read", error))?
+    }
+
+    /// Notes the chunks that saved state consists of, whichever provider saved it. Past chunks that are damaged it goes on.
     pub(super) fn reach(
         &self,
         saved: &SavedState,
         chunks: &dyn ChunkSource,
         reached: &mut Reached,
     ) -> Result<()> {
-        self.writer_of(saved, chunks)?.reach(saved, chunks, reached)
+        let Some(writer) = reached.follow(|| self.writer_of(saved, chunks))? else {
+            reached.leaf(saved.root);
+            return Ok(());
+        };
+        writer.reach(saved, chunks, reached)
     }
 
     /// The provider whose mark the state begins with.
-    fn writer_of(&self, saved: &SavedState, chunks: &dyn ChunkSource) -> Result<Arc<dyn Provider>> {
+    pub(super) fn writer_of(
+        &self,
+        saved: &SavedState,
+        chunks: &dyn ChunkSource,
+    ) -> Result<Arc<dyn Provider>> {
         let others = self.providers.read().unwrap_or_else(PoisonError::into_inner);
         if others.is_empty() {
             return Ok(self.provider.clone());

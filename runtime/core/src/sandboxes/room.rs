@@ -235,8 +235,8 @@ impl Sandboxes {
         }
     }
 
-    /// The sandbox that is put down next: it is not being called, has no jobs, and rested longest. Those that would lose
-    /// open files, and those that are not saved, come last.
+    /// The sandbox that is put down next: it is not being called, has no jobs, and rested longest. Those that are not
+    /// saved come last.
     fn longest_resting(
         &self,
         kind: Kind,
@@ -258,8 +258,7 @@ impl Sandboxes {
                 .map(Held::owner)
                 .filter(|whose| !own_only || *whose == owner)?;
             let most = Reverse(holders.get(whose).copied());
-            let opens = live.machine.as_ref().is_some_and(|machine| machine.open_files() > 0);
-            Some((most, opens, live.changed, live.called_at))
+            Some((most, live.changed, live.called_at))
         };
         let seats = self.inner.seats();
         let ranked = seats.iter().filter_map(|(id, seat)| Some((rank(id, seat)?, id, seat)));

@@ -1,10 +1,16 @@
 //! The operator's numbers for sandboxes, and the clock they are measured by.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::effective::MountRule;
 use crate::Policy;
 use crate::sandbox::{ProviderName, Quota, SandboxSpec, Timestamp};
+
+/// A sandbox that is called all the time is saved after so many times the time that others are.
+const LATEST: u32 = 10;
+/// What cannot be saved is tried again after a time that doubles so often: a minute.
+const LONGEST_WAIT: u32 = 6;
 
 /// How many sandboxes there may be, and how long they are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +105,17 @@ impl Rules {
         self
     }
 
+    /// Whether what has not been saved since then is to be saved also where calls come without a pause.
+    pub(super) fn is_late(&self, since: Timestamp, now: Timestamp) -> bool {
+        since.after(self.save_after * LATEST) <= now
+    }
+
+    /// Whether what could not be saved so often, and then the last time, is not to be tried again yet: a disk that is full is
+    /// not asked four times a second whether it still is.
+    pub(super) fn backs_off(&self, (failed, at): (u32, Timestamp), now: Timestamp) -> bool {
+        failed > 0 && at.after(self.save_after * (1 << failed.min(LONGEST_WAIT))) > now
+    }
+
     /// The most memory of a sandbox, in bytes.
     pub fn most_memory(&self, provider: ProviderName) -> u64 {
         match provider {
@@ -112,6 +129,13 @@ impl Rules {
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> Timestamp;
+
+    /// How long this process has run, by a clock that nobody can set. Default: the system's monotonic clock, which stands still
+    /// while the machine sleeps.
+    fn uptime(&self) -> Duration {
+        static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        BEGIN.elapsed()
+    }
 }
 
 /// The system's clock.

@@ -1,23 +1,25 @@
 //! A call's way to a sandbox: its record, its queue, its lease, its machine.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::sync::OwnedMutexGuard;
 
 use super::awake::Weight;
+use super::beside::Besides;
 use super::ending::Endings;
 use super::history::History;
 use super::jobs::Running;
 use super::room::Room;
-use super::{Inner, Sandboxes};
+use super::turn::{Turn, Turns};
+use super::unsaved::again;
+use super::{Inner, Rules, Sandboxes};
 use crate::sandbox::{
-    Event, Handle, Include, Lease, Machine, Name, Owner, Phase, Sandbox, SandboxId, SessionKey, Snapshot,
-    StopReason, Timestamp,
+    Event, Handle, Lease, Machine, Name, Owner, Phase, Sandbox, SandboxId, SessionKey, Snapshot, StopReason,
+    Timestamp,
 };
-use crate::{Error, ErrorCode, Result};
+use crate::{Error, ErrorCode, Language, Result, arrival};
 
 /// How long to wait before asking again for a lease that another process has.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
@@ -25,9 +27,12 @@ const ASK_AGAIN: Duration = Duration::from_millis(20);
 /// What this process holds of one sandbox.
 pub(super) struct Seat {
     owner: Owner,
-    waiting: AtomicUsize,
+    /// Whose turn it is.
+    pub(super) turns: Turns,
     /// Ends the calls that are under way when the sandbox is being destroyed or stopped.
     pub(super) endings: Arc<Endings>,
+    /// What is saved beside the call that is under way.
+    pub(super) besides: Besides,
     pub(super) live: Arc<tokio::sync::Mutex<Live>>,
 }
 
@@ -56,13 +61,27 @@ pub(super) struct Live {
     pub(super) called_at: Timestamp,
     /// Since when there is something to save.
     pub(super) changed_at: Timestamp,
-    /// How often saving it has failed since it last did not, and when it did so last.
-    pub(super) failed: (u32, Timestamp),
+    /// That saving it has failed since it last did not.
+    pub(super) failed: Option<Failed>,
+    /// When it was last saved while something worked on in it.
+    pub(super) worked_at: Timestamp,
+    /// The languages whose variables went with a machine that has ended by itself.
+    pub(super) lost: Vec<Language>,
+}
+
+/// How saving a sandbox has failed.
+pub(super) struct Failed {
+    /// How often in a row.
+    pub(super) count: u32,
+    /// When it did so last, and why.
+    pub(super) at: Timestamp,
+    pub(super) error: Error,
 }
 
 impl Seat {
     pub(super) fn of(owner: Owner) -> Self {
-        Self { owner, waiting: AtomicUsize::new(0), endings: Arc::default(), live: Arc::default() }
+        let (turns, endings, besides, live) = Default::default();
+        Self { owner, turns, endings, besides, live }
     }
 
     /// Whose sandbox it is.
@@ -73,13 +92,38 @@ impl Seat {
 
 impl Live {
     /// Forgets a machine that has ended by itself: what was saved last is the sandbox.
-    fn bury(&mut self) {
+    pub(super) fn bury(&mut self) {
         if self.machine.as_ref().is_some_and(|machine| machine.is_gone()) {
             tracing::warn!("a sandbox has ended by itself; it goes on from what was saved last");
+            self.lose();
             self.jobs.end();
             (self.machine, self.asleep) = (None, None);
             (self.history, self.room, self.weight) = (History::default(), Room::default(), None);
         }
+    }
+
+    /// Notes that it could not be saved.
+    pub(super) fn note_failed(&mut self, error: &Error, at: Timestamp) {
+        let count = self.failed.as_ref().map_or(0, |failed| failed.count).saturating_add(1);
+        self.failed = Some(Failed { count, at, error: again(error) });
+    }
+
+    /// Whether it has just failed to be saved, and is not to be tried again yet.
+    pub(super) fn backs_off(&self, rules: &Rules, now: Timestamp) -> bool {
+        self.failed.as_ref().is_some_and(|failed| rules.backs_off((failed.count, failed.at), now))
+    }
+
+    /// Notes the variables that go with a machine that forgets.
+    pub(super) fn lose(&mut self) {
+        if let Some(machine) = self.machine.as_ref().filter(|machine| machine.forgets()) {
+            self.lost.extend(machine.awake());
+            self.lost.extend(machine.lost().into_iter().map(|lost| lost.language));
+        }
+    }
+
+    /// Whether something works on in it that no call waits for.
+    pub(super) fn works_on(&self) -> bool {
+        self.machine.as_ref().is_some_and(|machine| machine.works_on())
     }
 
     /// Forgets what is in memory.
@@ -95,19 +139,68 @@ pub(super) struct Visit {
     pub(super) inner: Arc<Inner>,
     pub(super) seat: Arc<Seat>,
     pub(super) live: OwnedMutexGuard<Live>,
+    /// Its turn, if it is a call's.
+    turn: Option<Arc<Turn>>,
     /// The record as it was when the visit began.
     pub(super) record: Sandbox,
+    /// Why the sandbox may only shrink in this visit, if so.
+    pub(super) held: Option<Error>,
+}
+
+/// Whether a call can make a sandbox grow.
+#[derive(Clone, Copy)]
+enum Grows {
+    Not,
+    Only,
+    OrShrinks,
 }
 
 impl Sandboxes {
-    /// Comes to a sandbox when all earlier calls have left it, with the right to change it.
+    /// Comes to a sandbox when all earlier calls have left it, with the right to change it. When it is first polled it takes its
+    /// place in the queue.
     ///
     /// # Errors
     /// `unknown_sandbox`; `invalid_state` when it does not take calls; `busy` when too many wait, or another process has it.
     pub(super) async fn visit(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
+        self.call(owner, handle, Grows::Not).await
+    }
+
+    /// The same for a call that can make the sandbox grow.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::visit`], and `quota_exceeded`.
+    pub(super) async fn visit_to_grow(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
+        self.call(owner, handle, Grows::Only).await
+    }
+
+    /// The same for a call that can also make it shrink: where too much is saved it may do only that.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::visit`].
+    pub(super) async fn visit_to_run(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
+        self.call(owner, handle, Grows::OrShrinks).await
+    }
+
+    async fn call(&self, owner: &Owner, handle: &Handle<'_>, grows: Grows) -> Result<Visit> {
         let record = self.find(owner, handle)?;
-        self.make_room(owner, &record.id).await?;
-        self.visit_record(record, Event::Call).await
+        if record.phase == Phase::Creating && self.remove_left(&record).await? {
+            return Err(unknown(handle));
+        }
+        record.phase.after(Event::Call)?;
+        let (seat, turn) = self.line_up(&record, Event::Call)?;
+        let room = async {
+            let held = match grows {
+                Grows::Not => None,
+                Grows::Only => self.may_grow(owner).await.map(|()| None)?,
+                Grows::OrShrinks => self.held(owner).await?,
+            };
+            self.make_room(owner, &record.id).await.map(|()| held)
+        };
+        let held = seat.endings.while_waiting(turn.number(), room).await?;
+        let visit = self.wait(seat, turn, &record, Event::Call).await?;
+        let mut visit = visit.save_if_late().await?;
+        visit.held = held;
+        Ok(visit)
     }
 
     /// The owner's record of a sandbox. What is no id, no name and no key is as unknown as what is not there.
@@ -131,10 +224,33 @@ impl Sandboxes {
     /// The same for a record that has been found, if `event` may happen to it.
     pub(super) async fn visit_record(&self, record: Sandbox, event: Event) -> Result<Visit> {
         record.phase.after(event)?;
-        let (owner, id) = (record.owner, record.id);
-        let seat = self.inner.seat(&owner, &id);
-        let live = self.wait(&seat, event).await?;
-        self.enter(seat, live, (&owner, &id), event).await
+        let (seat, turn) = self.line_up(&record, event)?;
+        self.wait(seat, turn, &record, event).await
+    }
+
+    /// The last place in the queue, in one step. The end of a sandbox comes however many wait, and so does a caller's stop.
+    pub(super) fn line_up(&self, record: &Sandbox, event: Event) -> Result<(Arc<Seat>, Arc<Turn>)> {
+        let seat = self.inner.seat(&record.owner, &record.id);
+        let comes_anyway = matches!(event, Event::Destroy | Event::Stop(StopReason::User));
+        let turn = Turn::take(&seat, (!comes_anyway).then_some(self.inner.rules.waiting))?;
+        arrival::entered();
+        Ok((seat, turn))
+    }
+
+    /// The visit, when the turn has come.
+    pub(super) async fn wait(
+        &self,
+        seat: Arc<Seat>,
+        turn: Arc<Turn>,
+        record: &Sandbox,
+        event: Event,
+    ) -> Result<Visit> {
+        turn.comes().await;
+        // It may just be being saved.
+        let live = seat.live.clone().lock_owned().await;
+        let mut visit = self.enter(seat, live, (&record.owner, &record.id), event).await?;
+        visit.turn = Some(turn);
+        Ok(visit)
     }
 
     /// The same for whoever has the sandbox for itself already.
@@ -145,41 +261,38 @@ impl Sandboxes {
         (owner, id): (&Owner, &SandboxId),
         event: Event,
     ) -> Result<Visit> {
+        let mut live = live;
+        if let Some(written) = seat.besides.settled().await {
+            live.take_over(&written);
+        }
         let mut visit = Visit {
             inner: self.inner.clone(),
             record: self.inner.ledger.find(owner, &Handle::IdOrName(id.as_str()))?,
             seat,
             live,
+            turn: None,
+            held: None,
         };
         if visit.live.lease.is_none() {
-            visit.live.lease = Some(self.lease(id).await?);
+            visit.live.lease = Some(self.lease(id, event).await?);
             // Another process may have had it meanwhile.
             visit.record = self.inner.ledger.find(owner, &Handle::IdOrName(id.as_str()))?;
         }
         visit.record.phase.after(event)?;
         if visit.live.generation != visit.record.generation {
+            visit.live.lose();
             visit.live.forget();
             visit.live.generation = visit.record.generation;
         }
         Ok(visit)
     }
 
-    /// The end of a sandbox comes however many wait, and so does a caller's stop.
-    async fn wait(&self, seat: &Arc<Seat>, event: Event) -> Result<OwnedMutexGuard<Live>> {
-        if let Ok(live) = seat.live.clone().try_lock_owned() {
-            return Ok(live);
-        }
-        if matches!(event, Event::Destroy | Event::Stop(StopReason::User)) {
-            return Ok(seat.live.clone().lock_owned().await);
-        }
-        let _waiting = Waiting::enter(&seat.waiting, self.inner.rules.waiting)?;
-        Ok(seat.live.clone().lock_owned().await)
-    }
-
-    async fn lease(&self, id: &SandboxId) -> Result<Lease> {
+    async fn lease(&self, id: &SandboxId, event: Event) -> Result<Lease> {
+        let ledger = &self.inner.ledger;
         let until = tokio::time::Instant::now() + self.inner.rules.patience;
         loop {
-            if let Some(lease) = self.inner.ledger.lease(id)? {
+            let leased = if event == Event::Destroy { ledger.lease_to_remove(id) } else { ledger.lease(id) };
+            if let Some(lease) = leased? {
                 return Ok(lease);
             }
             if tokio::time::Instant::now() >= until {
@@ -199,21 +312,36 @@ impl Visit {
     pub(super) async fn machine(&mut self) -> Result<&mut Box<dyn Machine>> {
         self.live.called_at = self.inner.clock.now();
         self.live.bury();
-        if self.live.machine.is_none() {
-            self.room_to_wake().await?;
-            // It stays until there is a machine: it may be the only place where the last changes are.
-            let state = match (self.live.asleep.clone(), &self.record.state) {
-                (Some(state), _) => Some(state),
-                (None, Some(saved)) => Some(self.inner.load(saved)?),
-                (None, None) => None,
-            };
-            self.live.machine = Some(self.inner.wake(&self.record.spec, state).await?);
-            self.live.asleep = None;
+        if self.live.machine.is_none()
+            && let Err(error) = self.wake().await
+        {
+            self.note_call().await;
+            return Err(error);
         }
         if !self.live.changed {
-            (self.live.changed, self.live.changed_at) = (true, self.live.called_at);
+            // Where nothing can be saved only what changes nothing comes this far.
+            let saves = self.inner.ledger.writable().is_ok();
+            (self.live.changed, self.live.changed_at) = (saves, self.live.called_at);
         }
-        self.live.machine.as_mut().ok_or_else(|| Error::new(ErrorCode::Internal, "the sandbox fell asleep"))
+        let machine = self.live.machine.as_mut().ok_or_else(asleep)?;
+        if machine.hold(self.held.is_some()) {
+            return Ok(machine);
+        }
+        Err(self.held.take().unwrap_or_else(|| Error::new(ErrorCode::Internal, "the sandbox is held")))
+    }
+
+    async fn wake(&mut self) -> Result<()> {
+        self.room_to_wake().await?;
+        // It stays until there is a machine: it may be the only place where the last changes are.
+        let state = match (self.live.asleep.clone(), &self.record.state) {
+            (Some(state), _) => Some(state),
+            (None, Some(saved)) => Some(self.inner.clone().loaded(*saved).await?),
+            (None, None) => None,
+        };
+        let mut machine = self.inner.wake(&self.record.spec, state).await?;
+        machine.lose(&std::mem::take(&mut self.live.lost));
+        (self.live.machine, self.live.asleep) = (Some(machine), None);
+        Ok(())
     }
 
     /// Does something with the sandbox, awake, unless its calls are ended meanwhile.
@@ -226,7 +354,10 @@ impl Visit {
     ) -> Result<T> {
         let endings = self.seat.endings.clone();
         endings.check()?;
-        let machine = self.machine().await?;
+        self.machine().await?;
+        self.take_over().await;
+        let _beside = self.offer_beside();
+        let machine = self.live.machine.as_mut().ok_or_else(asleep)?;
         endings.unless(work(machine.as_mut())).await
     }
 
@@ -240,99 +371,23 @@ impl Visit {
         }
         record
     }
-
-    /// Saves what has changed, with the record as it should be now. Goes to its end also when the caller gives up: else the
-    /// record could be a generation on without this process knowing, and what comes next would count as outdated.
-    ///
-    /// # Errors
-    /// What keeps it from being saved; it stays changed then.
-    pub(super) async fn save(mut self, change: impl FnOnce(&mut Sandbox) + Send + 'static) -> Result<Self> {
-        let saving = tokio::spawn(async move { self.write(change).await.map(|()| self) });
-        saving.await.map_err(|error| Error::internal("saving did not end", error))?
-    }
-
-    /// Puts the sandbox back to a state, and saves that; if it cannot be, everything is as before. Goes to its end also when
-    /// the caller gives up. What the state does not `include` stays.
-    ///
-    /// # Errors
-    /// `state_damaged`, `guest_mismatch`, `cancelled` when it is being destroyed, and what keeps it from being saved.
-    pub(super) async fn restore(mut self, state: Arc<dyn Snapshot>, include: Include) -> Result<Self> {
-        let restoring = tokio::spawn(async move {
-            self.seat.endings.check()?;
-            let rest = match include {
-                Include::Both => None,
-                _ if self.machine().await?.forgets() => None,
-                _ => Some(self.machine().await?.snapshot(Include::Both).await?),
-            };
-            let mut machine = self.inner.wake(&self.record.spec, rest).await?;
-            machine.restore(state.as_ref()).await?;
-            self.live.jobs.end();
-            let before = (self.live.machine.replace(machine), self.live.changed, self.live.called_at);
-            let now = self.inner.clock.now();
-            (self.live.changed, self.live.called_at, self.live.changed_at) = (true, now, now);
-            let written = self.write(|_| {}).await;
-            if written.is_err() {
-                (self.live.machine, self.live.changed, self.live.called_at) = before;
-            }
-            written.map(|()| self)
-        });
-        restoring.await.map_err(|error| Error::internal("the restore did not end", error))?
-    }
-
-    async fn write(&mut self, change: impl FnOnce(&mut Sandbox)) -> Result<()> {
-        let mut record = self.now();
-        change(&mut record);
-        let include = if record.spec.keeps_memory { Include::Both } else { Include::Files };
-        let gone = record.phase == Phase::Destroyed;
-        self.live.bury();
-        let wanted = self.live.changed && !gone;
-        let state = match self.live.machine.as_mut() {
-            // Who destroys it does not wait for what it does while it is saved.
-            Some(machine) if wanted => {
-                Some(self.seat.endings.unless_destroyed(machine.snapshot(include)).await?)
-            }
-            None if wanted => self.live.asleep.clone(),
-            _ => None,
-        };
-        let ledger = self.inner.ledger.clone();
-        let kept = state.clone();
-        let lets_go = self.inner.awake.presses(&record.owner, self.inner.rules.quota.awake);
-        if lets_go {
-            // Steps can hold what no later state does: nobody would keep it for them.
-            self.live.history.clear();
-        }
-        let save = move || {
-            let saved = ledger.update(&record, kept.as_deref())?;
-            if let Some(kept) = kept.filter(|_| lets_go) {
-                let bytes = kept.let_go(&ledger.chunks());
-                tracing::debug!(bytes, sandbox = %record.id, "files that are saved were let go of");
-            }
-            Ok(saved)
-        };
-        let saved = tokio::task::spawn_blocking(save)
-            .await
-            .map_err(|error| Error::internal("saving did not end", error))??;
-        self.live.generation = saved.generation;
-        // What jobs write meanwhile has still to be saved.
-        self.live.changed = self.live.jobs.any();
-        if gone {
-            self.live.forget();
-        } else if let Some(state) = state {
-            self.live.asleep = Some(state);
-        }
-        self.record = saved;
-        Ok(())
-    }
 }
 
 impl Drop for Visit {
     fn drop(&mut self) {
+        if let Some(written) = self.seat.besides.settled_now() {
+            self.live.take_over(&written);
+        }
         self.live.settle_room();
         self.live.weigh(&self.inner.awake, &self.record.owner);
-        if !self.live.changed {
+        if !(self.live.changed || self.live.works_on()) {
             self.live.lease = None;
         }
     }
+}
+
+fn asleep() -> Error {
+    Error::new(ErrorCode::Internal, "the sandbox fell asleep")
 }
 
 /// The error for a sandbox that the owner has not.
@@ -341,25 +396,4 @@ pub(super) fn unknown(handle: &Handle<'_>) -> Error {
     let shown: String = text.escape_debug().take(64).collect();
     Error::new(ErrorCode::UnknownSandbox, format!("there is no sandbox `{shown}`"))
         .with_hint("sandbox_list names those that there are; one that was destroyed does not come back")
-}
-
-/// Counts one waiting call for as long as it lives.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn enter(count: &'a AtomicUsize, most: usize) -> Result<Self> {
-        let before = count.fetch_add(1, Ordering::Relaxed);
-        let waiting = Self(count);
-        if before >= most {
-            return Err(Error::new(ErrorCode::Busy, format!("{before} calls wait for the sandbox already"))
-                .with_hint("try again later, or use more than one sandbox"));
-        }
-        Ok(waiting)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }

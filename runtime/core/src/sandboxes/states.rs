@@ -5,9 +5,11 @@ use std::sync::Arc;
 use super::Sandboxes;
 use super::growth::PATIENCE;
 use super::life::View;
+use super::unopened::is_damage;
+use super::unsaved::Saves;
 use crate::sandbox::{
-    Checkpoint, CheckpointId, Event, Handle, Include, Name, NewCheckpoint, Owner, Phase, Sandbox, SandboxId,
-    Snapshot,
+    Checkpoint, CheckpointId, ChunkId, Event, Handle, Include, Name, NewCheckpoint, Owner, Phase, Sandbox,
+    SandboxId, SavedState, Snapshot,
 };
 use crate::{Error, ErrorCode, Result};
 
@@ -15,8 +17,8 @@ use crate::{Error, ErrorCode, Result};
 pub(super) const MAX_FORKS: usize = 1_000;
 
 impl Sandboxes {
-    /// Saves the sandbox's state under an id. What has returned lasts. Files that are open in interpreters are closed;
-    /// their names come back with it.
+    /// Saves the sandbox's state under an id, and the sandbox with it. What has returned lasts. With it come
+    /// the files that are open in an interpreter and are no part of it, which is none of a provider that keeps them open.
     ///
     /// # Errors
     /// `unknown_sandbox`, `invalid_state`, `quota_exceeded`, and what keeps it from being saved.
@@ -27,11 +29,16 @@ impl Sandboxes {
         name: Option<Name>,
         include: Include,
     ) -> Result<(Checkpoint, Vec<String>)> {
-        self.may_grow(owner).await?;
-        let mut visit = self.visit(owner, handle).await?;
-        let state = visit.run(|machine| machine.snapshot(include)).await?;
+        let mut visit = self.visit_to_grow(owner, handle).await?;
         // Interpreters that cannot be saved are not in it, and it does not say so either.
         let forgets = visit.machine().await?.forgets();
+        let own = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
+        // It is the sandbox's own state, or a part of it that is taken for itself.
+        let is_own = include == own || (forgets && include != Include::Memory);
+        let part = match is_own {
+            true => None,
+            false => Some(visit.run(|machine| machine.snapshot(include)).await?),
+        };
         let include = if forgets && include == Include::Both { Include::Files } else { include };
         let label = NewCheckpoint {
             id: CheckpointId::random()?,
@@ -40,16 +47,19 @@ impl Sandboxes {
             include,
             created_at: self.inner.clock.now(),
         };
-        let closed = state.closed_files();
         let mut swept = false;
         loop {
-            let (ledger, quota) = (self.inner.ledger.clone(), self.inner.rules.quota);
-            let (label, state) = (label.clone(), state.clone());
+            let (label, part, quota) = (label.clone(), part.clone(), self.inner.rules.quota);
+            let save = move |saves: &Saves, record: &Sandbox, state: Option<&dyn Snapshot>| {
+                let none = || Error::new(ErrorCode::Internal, "the sandbox has no state to keep");
+                let state = state.ok_or_else(none)?;
+                let kept: Option<&dyn Snapshot> = part.as_deref();
+                let closed = kept.unwrap_or(state).closed_files();
+                let (record, saved) = saves.update_with_checkpoint(record, state, (&label, kept), &quota)?;
+                Ok((record, (saved, closed)))
+            };
             // The next call comes after it, also when nobody waits for it any more.
-            let save = move || (ledger.add_checkpoint(&label, state.as_ref(), &quota), visit);
-            let (saved, back) = tokio::task::spawn_blocking(save)
-                .await
-                .map_err(|error| Error::internal("saving did not end", error))?;
+            let (back, saved) = visit.save_with(save).await?;
             match saved {
                 Err(full)
                     if full.code() == ErrorCode::QuotaExceeded
@@ -58,7 +68,7 @@ impl Sandboxes {
                 {
                     (visit, swept) = (back, true);
                 }
-                saved => return Ok((saved?, closed)),
+                saved => return saved,
             }
         }
     }
@@ -82,10 +92,10 @@ impl Sandboxes {
         handle: &Handle<'_>,
         checkpoint: &str,
     ) -> Result<(Sandbox, Checkpoint)> {
-        let record = self.find(owner, handle)?;
-        let checkpoint = self.own(owner, &record, checkpoint)?;
-        let state = self.load(&checkpoint)?;
-        let visit = self.visit_record(record, Event::Call).await?;
+        let visit = self.visit_record(self.find(owner, handle)?, Event::Call).await?;
+        // A call before this one may have made it.
+        let checkpoint = self.own(owner, &visit.record, checkpoint)?;
+        let state = self.load(&checkpoint).await?;
         let visit = visit.restore(state, checkpoint.label.include).await?;
         Ok((visit.record.clone(), checkpoint))
     }
@@ -102,12 +112,15 @@ impl Sandboxes {
         checkpoint: &str,
     ) -> Result<Checkpoint> {
         let record = self.find(owner, handle)?;
-        let checkpoint = self.own(owner, &record, checkpoint)?;
+        let checkpoint = match self.own(owner, &record, checkpoint) {
+            Err(error) if is_damage(error.code()) => unreadable(&record, checkpoint).ok_or(error),
+            found => found,
+        }?;
         let (ledger, id) = (self.inner.ledger.clone(), checkpoint.label.id.clone());
         tokio::task::spawn_blocking(move || ledger.remove_checkpoint(&id))
             .await
             .map_err(|error| Error::internal("the checkpoint was not removed", error))??;
-        self.inner.sweeping.removed(checkpoint.state.bytes, self.inner.clock.now());
+        self.inner.sweeping.removed(checkpoint.state.bytes, self.inner.uptime());
         Ok(checkpoint)
     }
 
@@ -126,15 +139,15 @@ impl Sandboxes {
         if !(1..=MAX_FORKS).contains(&count) {
             return Err(Error::args_invalid(format!("`count` is {count}, not 1 to {MAX_FORKS}")));
         }
-        self.may_grow(owner).await?;
         let (origin, state, saved, visit) = match checkpoint {
             Some(id) => {
+                self.may_grow(owner).await?;
                 let record = self.find(owner, handle)?;
                 let checkpoint = self.known(owner, &record, id)?;
-                (record, self.load(&checkpoint)?, Some(checkpoint.state), None)
+                (record, self.load(&checkpoint).await?, Some(checkpoint.state), None)
             }
             None => {
-                let mut visit = self.visit(owner, handle).await?;
+                let mut visit = self.visit_to_grow(owner, handle).await?;
                 // Waking it makes a state where there is none.
                 visit.machine().await?;
                 let visit = visit.save(|_| {}).await?;
@@ -213,9 +226,21 @@ impl Sandboxes {
         self.inner.ledger.checkpoint(owner, &id)
     }
 
-    fn load(&self, checkpoint: &Checkpoint) -> Result<Arc<dyn Snapshot>> {
-        self.inner.load(&checkpoint.state)
+    async fn load(&self, checkpoint: &Checkpoint) -> Result<Arc<dyn Snapshot>> {
+        self.inner.clone().loaded(checkpoint.state).await
     }
+}
+
+/// A checkpoint of the owner's whose record is damaged, as far as it can be told: its id.
+fn unreadable(record: &Sandbox, text: &str) -> Option<Checkpoint> {
+    let label = NewCheckpoint {
+        id: CheckpointId::parse(text)?,
+        sandbox: record.id.clone(),
+        name: None,
+        include: Include::Both,
+        created_at: record.created_at,
+    };
+    Some(Checkpoint { label, state: SavedState { root: ChunkId::of(&[]), bytes: 0 } })
 }
 
 fn unknown_checkpoint(text: &str) -> Error {

@@ -8,7 +8,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Sandboxes;
+use super::{Inner, Sandboxes};
 use crate::sandbox::{Disk, Swept, Timestamp};
 use crate::{Error, Result};
 
@@ -99,6 +99,13 @@ fn is_much(disk: &Disk, bytes: u64) -> bool {
     bytes >= least.max(disk.swept.unwrap_or(0) / part)
 }
 
+impl Inner {
+    /// The time by which sweeps are paced: nobody can set it.
+    pub(super) fn uptime(&self) -> Timestamp {
+        Timestamp::default().after(self.clock.uptime())
+    }
+}
+
 impl Sandboxes {
     /// Removes what no record needs.
     ///
@@ -110,13 +117,13 @@ impl Sandboxes {
 
     pub(super) async fn sweep_until(&self, until: Option<Instant>) -> Result<Swept> {
         let inner = self.inner.clone();
-        inner.sweeping.begin(inner.clock.now());
+        inner.sweeping.begin(inner.uptime());
         let begin = Instant::now();
         let done = tokio::task::spawn_blocking(move || {
             let chunks = inner.ledger.chunks();
             let reach = |state: &_, reached: &mut _| inner.reach(state, chunks.as_ref(), reached);
             let done = inner.ledger.sweep(&reach, until);
-            inner.sweeping.end(inner.clock.now(), begin.elapsed());
+            inner.sweeping.end(inner.uptime(), begin.elapsed());
             done
         });
         done.await.map_err(|error| Error::internal("the sweep did not end", error))?
@@ -124,13 +131,17 @@ impl Sandboxes {
 
     /// Whether a server is to sweep now.
     pub(super) fn is_sweep_due(&self) -> bool {
+        let (sweeping, now) = (&self.inner.sweeping, self.inner.uptime());
+        if sweeping.has_removed() && sweeping.may_begin(now) && self.inner.saves.is_pressed() {
+            return true;
+        }
         let disk = self.inner.ledger.disk();
-        disk.is_ok_and(|disk| self.inner.sweeping.is_due(&disk, self.inner.clock.now()))
+        disk.is_ok_and(|disk| sweeping.is_due(&disk, now))
     }
 
     /// Sweeps for somebody who waits for room, if that is not too soon. True: it is done.
     pub(super) async fn sweep_for_room(&self, most: Duration) -> bool {
-        if !self.inner.sweeping.may_begin(self.inner.clock.now()) {
+        if !self.inner.sweeping.may_begin(self.inner.uptime()) {
             return false;
         }
         match self.sweep_until(Instant::now().checked_add(most)).await {

@@ -1,6 +1,7 @@
 //! The manager over a machine and a ledger that only pretend, and a clock that the tests drive.
 
 mod awake;
+mod clocks;
 mod crowds;
 mod effective;
 mod fakes;
@@ -9,9 +10,12 @@ mod growth;
 mod history;
 mod jobs;
 mod life;
+mod making;
+mod order;
 mod outputs;
 mod providers;
 mod room;
+mod saving;
 mod states;
 mod stopping;
 mod traffic;

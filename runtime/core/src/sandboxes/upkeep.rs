@@ -1,34 +1,65 @@
 //! What happens with time, without a call: saving, hibernating, stopping, destroying, sweeping.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Weak};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::stream;
+use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinSet;
 
-use super::seat::Seat;
+use super::seat::{Live, Seat};
 use super::{Inner, Sandboxes};
-use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason};
-use crate::{Error, ErrorCode, Result};
+use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason, Timestamp};
+use crate::{Error, Result};
 
 /// How often a server looks.
 const TICK: Duration = Duration::from_millis(250);
-/// A sandbox that is called all the time is saved after so many times the time that others are.
-const LATEST: u32 = 10;
 /// Ticks between two looks at all records.
 const LIFECYCLE: u32 = 40;
 /// Sandboxes that are saved, stopped or destroyed by time at one time.
-const SAVES: usize = 128;
+pub(super) const SAVES: usize = 128;
 /// Sandboxes of one owner that are saved at one time, so that those which take their time leave room for others'.
 const SAVES_OF_ONE: usize = 32;
-/// What cannot be saved is tried again after a time that doubles so often: a minute.
-const LONGEST_WAIT: u32 = 6;
 /// Ticks between two looks at whether a sweep is due.
 const SWEEP: u32 = 4;
 /// Time for one sweep; the next goes on with it.
 const LONGEST_SWEEP: Duration = Duration::from_secs(600);
+
+/// What is under way: each kind in tasks of its own, so that none waits for another.
+#[derive(Default)]
+struct Works {
+    saves: JoinSet<()>,
+    lives: JoinSet<()>,
+    sweeps: JoinSet<()>,
+}
+
+impl Works {
+    /// Sees to tasks that have ended. One that crashed is told; what it was to do is due again at the next look.
+    fn see_to_ends(&mut self) {
+        let all =
+            [("saving", &mut self.saves), ("the lifecycle", &mut self.lives), ("sweeping", &mut self.sweeps)];
+        for (what, tasks) in all {
+            while let Some(ended) = tasks.try_join_next() {
+                if let Err(error) = ended {
+                    tracing::error!(%error, "{what} crashed; it is begun anew");
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, sandboxes: &Sandboxes, ticks: u32) {
+        if ticks.is_multiple_of(LIFECYCLE) && self.lives.is_empty() {
+            self.lives.spawn(sandboxes.clone().look_at_all());
+        }
+        if ticks.is_multiple_of(SWEEP) && self.sweeps.is_empty() {
+            self.sweeps.spawn(sandboxes.clone().sweep_and_tell());
+        }
+        sandboxes.start_saving(&mut self.saves);
+    }
+}
 
 impl Sandboxes {
     /// Looks after the sandboxes until the last handle to them is dropped. For servers; a command line calls
@@ -37,22 +68,16 @@ impl Sandboxes {
     pub fn keep_up(&self) -> tokio::task::JoinHandle<()> {
         let weak = Arc::downgrade(&self.inner);
         tokio::spawn(async move {
-            let mut ticks = 0u32;
-            let (mut saves, mut lives, mut sweeps) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
-            loop {
+            let mut works = Works::default();
+            for ticks in (0..u32::MAX).cycle() {
                 tokio::time::sleep(TICK).await;
                 let Some(sandboxes) = upgrade(&weak) else { return };
-                while saves.try_join_next().is_some() {}
-                sandboxes.start_saving(&mut saves);
-                lives.try_join_next();
-                if ticks.is_multiple_of(LIFECYCLE) && lives.is_empty() {
-                    lives.spawn(sandboxes.clone().look_at_all());
+                works.see_to_ends();
+                // What goes wrong in one look is not to be the last of all looks.
+                let looked = AssertUnwindSafe(|| works.begin(&sandboxes, ticks));
+                if catch_unwind(looked).is_err() {
+                    tracing::error!("looking after the sandboxes crashed; it goes on");
                 }
-                sweeps.try_join_next();
-                if ticks.is_multiple_of(SWEEP) && sweeps.is_empty() && sandboxes.is_sweep_due() {
-                    sweeps.spawn(sandboxes.sweep_and_tell());
-                }
-                ticks = ticks.wrapping_add(1);
             }
         })
     }
@@ -64,6 +89,11 @@ impl Sandboxes {
     }
 
     async fn sweep_and_tell(self) {
+        let sandboxes = self.clone();
+        let due = tokio::task::spawn_blocking(move || sandboxes.is_sweep_due()).await;
+        if !due.unwrap_or_default() {
+            return;
+        }
         match self.sweep_until(Instant::now().checked_add(LONGEST_SWEEP)).await {
             Ok(swept) => tracing::debug!(?swept, "swept"),
             Err(error) => tracing::warn!(%error, "the state folder cannot be swept"),
@@ -83,6 +113,17 @@ impl Sandboxes {
                 drop(lane);
             });
         }
+        for (id, seat) in self.late_beside() {
+            if saves.len() >= SAVES {
+                return;
+            }
+            let Some(lane) = self.inner.saving.enter(seat.owner().clone(), SAVES_OF_ONE) else { continue };
+            let sandboxes = self.clone();
+            saves.spawn(async move {
+                sandboxes.beside_one(id, seat).await;
+                drop(lane);
+            });
+        }
     }
 
     /// Saves what nobody has called for a moment, drops interpreters that nobody has called for a while. Comes back when that
@@ -90,14 +131,27 @@ impl Sandboxes {
     pub async fn rest(&self) {
         let due = self.resting().into_iter().map(|(id, seat, entirely)| self.rest_one(id, seat, entirely));
         stream::iter(due).buffer_unordered(SAVES).collect::<()>().await;
+        let late = self.late_beside().into_iter().map(|(id, seat)| self.beside_one(id, seat));
+        stream::iter(late).buffer_unordered(SAVES).collect::<()>().await;
     }
 
     async fn rest_one(&self, id: SandboxId, seat: Arc<Seat>, entirely: bool) {
+        let begun = self.inner.clock.now();
         let Err(error) = self.put_down(&id, &seat, entirely).await else { return };
         tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved");
-        if let Ok(mut live) = seat.live.try_lock() {
-            live.failed = (live.failed.0.saturating_add(1), self.inner.clock.now());
+        if let Ok(mut live) = seat.live.try_lock()
+            // Else it is noted already.
+            && live.failed.as_ref().is_none_or(|failed| failed.at < begun)
+        {
+            let now = self.inner.clock.now();
+            live.note_failed(&error, now);
         };
+    }
+
+    async fn beside_one(&self, id: SandboxId, seat: Arc<Seat>) {
+        if let Err(error) = self.save_beside(seat).await {
+            tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved beside its call");
+        }
     }
 
     /// The sandboxes that are to be put down, and whether nothing of them is to stay in memory.
@@ -123,19 +177,17 @@ impl Sandboxes {
             let crowded = interpreters > 0 && (awake + interpreters > rules.awake || heavy.contains(&id));
             let forgets = live.machine.as_ref().is_some_and(|machine| machine.forgets());
             let entirely = crowded || (!forgets && quiet(rules.hibernate_after));
-            // Saving closes open files: who has some keeps them until it hibernates.
-            let open = live.machine.as_ref().is_some_and(|machine| machine.open_files() > 0);
-            let unsaved = live.changed_at.after(rules.save_after * LATEST) <= now;
-            // A disk that is full is not asked four times a second whether it still is.
-            let (failed, failed_at) = live.failed;
-            let waits =
-                failed > 0 && failed_at.after(rules.save_after * (1 << failed.min(LONGEST_WAIT))) > now;
-            // Its files are not at rest, and it must stay this process's own.
+            let unsaved = rules.is_late(live.changed_at, now);
+            let waits = live.backs_off(rules, now);
+            // It must stay this process's own. It is saved all the same: soon after a call, and now and then what the jobs write.
             let works = live.jobs.any();
-            let due = !works
-                && !waits
-                && (entirely || (live.changed && !open && (unsaved || quiet(rules.save_after))));
-            awake += if works || !entirely { interpreters } else { 0 };
+            let entirely = entirely && !works;
+            let called = !works || live.called_at >= live.changed_at;
+            // What works on without a call is saved now and then as well.
+            let moved = !works && live.works_on() && rules.is_late(live.worked_at, now);
+            let due = !waits
+                && (entirely || moved || (live.changed && (unsaved || (called && quiet(rules.save_after)))));
+            awake += if entirely { 0 } else { interpreters };
             drop(live);
             if due {
                 resting.push((id, seat, entirely));
@@ -144,76 +196,43 @@ impl Sandboxes {
         resting
     }
 
-    /// Saves everything and lets go of it, all at once. Waits for calls that are under way, for
-    /// [`Rules::patience`](super::Rules::patience) in all: end them before. What cannot be saved within
-    /// [`Rules::closing`](super::Rules::closing) is given up.
-    ///
-    /// # Errors
-    /// The last failure; all are in the log. What could not be saved is lost with the process.
-    pub async fn close(&self) -> Result<()> {
-        let now = tokio::time::Instant::now();
-        let (patience, end) = (now + self.inner.rules.patience, now + self.inner.rules.closing);
-        let mut seats = self.seats();
-        // What takes longest to save, an interpreter that forgets, comes last.
-        seats.sort_by_cached_key(|(_, seat)| {
-            let live = seat.live.try_lock();
-            live.is_ok_and(|live| live.machine.as_ref().is_some_and(|machine| machine.forgets()))
-        });
-        let mut failed = Ok(());
-        let closing = seats.into_iter().map(|(id, seat)| async move {
-            let done = match tokio::time::timeout_at(end, self.close_one(&id, &seat, patience)).await {
-                Ok(done) => done,
-                Err(_) => Err(not_saved_in_time()),
-            };
-            done.inspect_err(|error| tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved"))
-        });
-        let mut closing = stream::iter(closing).buffer_unordered(SAVES);
-        while let Some(done) = closing.next().await {
-            if done.is_err() {
-                failed = done;
-            }
-        }
-        for provider in self.inner.all_providers() {
-            provider.close().await;
-        }
-        failed
-    }
-
-    async fn close_one(
-        &self,
-        id: &SandboxId,
-        seat: &Arc<Seat>,
-        patience: tokio::time::Instant,
-    ) -> Result<()> {
-        match tokio::time::timeout_at(patience, seat.live.lock()).await {
-            Ok(mut live) => live.jobs.end(),
-            Err(_) => return Err(still_called()),
-        }
-        self.put_down(id, seat, true).await
-    }
-
     /// Stops and destroys what is due by the clock.
     ///
     /// # Errors
     /// What keeps the ledger from reading. A sandbox that is in use, here or in another process, is left for the next time.
     pub async fn live(&self) -> Result<()> {
-        let now = self.inner.clock.now();
+        let now = self.inner.steady.now(self.inner.clock.as_ref());
         let idle = |record: &Sandbox| record.last_activity_at.after(record.spec.idle) <= now;
         let over = |record: &Sandbox| {
             let stopped_at = record.stopped_at.filter(|_| record.phase == Phase::Stopped);
-            self.is_unused(record) || stopped_at.is_some_and(|at| at.after(record.spec.retention) <= now)
+            self.is_unused(record, now) || stopped_at.is_some_and(|at| at.after(record.spec.retention) <= now)
         };
-        let running = self.inner.ledger.in_phase(Phase::Running)?;
-        let all = running.into_iter().chain(self.inner.ledger.in_phase(Phase::Stopped)?);
+        let ledger = self.inner.ledger.clone();
+        let read = move || Ok((ledger.in_phase(Phase::Running)?, ledger.in_phase(Phase::Stopped)?));
+        let (running, stopped) = tokio::task::spawn_blocking(read)
+            .await
+            .map_err(|error| Error::internal("the records were not read", error))??;
+        let all = running.into_iter().chain(stopped);
+        let due = Mutex::new(HashSet::new());
+        let marked = |record: &Sandbox| {
+            due.lock().unwrap_or_else(PoisonError::into_inner).insert(record.id.clone());
+            let kept =
+                if self.is_unused(record, now) { self.inner.rules.unused } else { record.spec.retention };
+            self.inner.steady.mark(&record.id, kept, self.inner.clock.as_ref())
+        };
         let looks = all.map(|sandbox| async move {
             let id = sandbox.id.clone();
             // With what has not been saved yet: a call may just have woken it.
             let record = self.view(sandbox).sandbox;
-            let (ends, rests) = (over(&record), record.phase == Phase::Running && idle(&record));
+            let (ends, rests) = (over(&record) && marked(&record), record.phase == Phase::Running && idle(&record));
             if !(ends || rests) || self.is_taken(&id) {
                 return;
             }
             let done = if ends {
+                if !self.opens(&record).await {
+                    tracing::warn!(sandbox = %id, "its time is over, but its state cannot be opened: it is kept until it is destroyed by hand");
+                    return;
+                }
                 self.end(record, over).await.map(drop)
             } else {
                 self.put_away(record, StopReason::Idle, idle).await.map(drop)
@@ -221,12 +240,13 @@ impl Sandboxes {
             self.note(&id, done);
         });
         stream::iter(looks).buffer_unordered(SAVES).collect::<()>().await;
+        self.inner.steady.keep_marks(&due.into_inner().unwrap_or_else(PoisonError::into_inner));
         Ok(())
     }
 
     /// Nobody has ever called it, for too long.
-    fn is_unused(&self, record: &Sandbox) -> bool {
-        !record.used && record.created_at.after(self.inner.rules.unused) <= self.inner.clock.now()
+    fn is_unused(&self, record: &Sandbox, now: Timestamp) -> bool {
+        !record.used && record.created_at.after(self.inner.rules.unused) <= now
     }
 
     /// Whether a call is in it, or another process has it.
@@ -248,24 +268,38 @@ impl Sandboxes {
         }
     }
 
-    fn seats(&self) -> Vec<(SandboxId, Arc<Seat>)> {
+    pub(super) fn seats(&self) -> Vec<(SandboxId, Arc<Seat>)> {
         self.inner.seats().iter().map(|(id, seat)| (id.clone(), seat.clone())).collect()
     }
 
     /// Saves a sandbox that rests and gives its lease back; `entirely`: nothing of it stays in memory. One that is called just now
     /// is left alone.
     pub(super) async fn put_down(&self, id: &SandboxId, seat: &Arc<Seat>, entirely: bool) -> Result<()> {
-        let Ok(mut live) = seat.live.clone().try_lock_owned() else { return Ok(()) };
-        if live.changed {
+        match seat.live.clone().try_lock_owned() {
+            Ok(live) => self.put_down_now(id, seat, live, entirely).await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// The same for whoever has the sandbox for himself already.
+    pub(super) async fn put_down_now(
+        &self,
+        id: &SandboxId,
+        seat: &Arc<Seat>,
+        mut live: OwnedMutexGuard<Live>,
+        entirely: bool,
+    ) -> Result<()> {
+        // What forgets may have changed since its last call.
+        let forgets = live.machine.as_ref().is_some_and(|machine| machine.forgets() && !machine.is_gone());
+        if live.changed || (forgets && (entirely || live.works_on())) {
             let Some(record) = self.record(id)? else {
                 self.inner.seats().remove(id);
                 return Ok(());
             };
-            let generation = live.generation;
             let mut visit = self.enter(seat.clone(), live, (&record.owner, id), Event::Call).await?;
-            if visit.live.changed && visit.live.generation == generation {
+            // Another process may have had it, and then nothing of it is in memory any more.
+            if visit.live.changed || (forgets && visit.live.machine.is_some()) {
                 visit = visit.save(|_| {}).await?;
-                visit.live.failed = Default::default();
             }
             if entirely && !visit.live.changed {
                 visit.live.forget();
@@ -288,14 +322,6 @@ impl Sandboxes {
     fn record(&self, id: &SandboxId) -> Result<Option<crate::sandbox::Sandbox>> {
         self.inner.ledger.by_id(id)
     }
-}
-
-fn still_called() -> Error {
-    Error::new(ErrorCode::Busy, "a call that does not end keeps the sandbox from being saved")
-}
-
-fn not_saved_in_time() -> Error {
-    Error::new(ErrorCode::LimitTime, "the sandbox was not saved before the end of the server")
 }
 
 fn upgrade(weak: &Weak<Inner>) -> Option<Sandboxes> {

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use super::MemoryLedger;
 use crate::sandbox::{
-    Checkpoint, CheckpointId, ChunkSource, Created, Disk, Handle, Lease, Ledger, NewCheckpoint, Owner, Phase,
-    Quota, Reach, Sandbox, SandboxId, Snapshot, Stored, Swept, Timestamp,
+    Checkpoint, CheckpointId, ChunkId, ChunkSource, Created, Disk, Handle, Lease, Ledger, NewCheckpoint,
+    Owner, Phase, Quota, Reach, Sandbox, SandboxId, Snapshot, Stored, Swept, Timestamp,
 };
 use crate::{Error, ErrorCode, Result};
 
@@ -21,9 +21,11 @@ pub struct FaultyLedger {
 #[derive(Default)]
 struct Faults {
     full: AtomicBool,
+    told: AtomicBool,
     held: Mutex<bool>,
     let_go: Condvar,
     waiting: AtomicUsize,
+    crash: AtomicUsize,
 }
 
 impl FaultyLedger {
@@ -32,10 +34,20 @@ impl FaultyLedger {
         self.faults.full.store(full, Ordering::SeqCst);
     }
 
+    /// From now on its disk says that it is full before it is written to, or not.
+    pub fn tell_full(&self, told: bool) {
+        self.faults.told.store(told, Ordering::SeqCst);
+    }
+
     /// From now on every write waits, or none. It blocks its thread, as a disk does.
     pub fn hold(&self, held: bool) {
         *self.faults.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
         self.faults.let_go.notify_all();
+    }
+
+    /// A chunk is gone, as from a damaged disk.
+    pub fn lose(&self, id: &ChunkId) {
+        self.inner.lose(id);
     }
 
     /// Writes that wait.
@@ -43,8 +55,30 @@ impl FaultyLedger {
         self.faults.waiting.load(Ordering::SeqCst)
     }
 
+    /// The call of that number from now on crashes, once; 0: none does.
+    pub fn crash_at(&self, call: usize) {
+        self.faults.crash.store(call, Ordering::SeqCst);
+    }
+
+    /// Whether the call that was to crash has come.
+    pub fn has_crashed(&self) -> bool {
+        self.faults.crash.load(Ordering::SeqCst) == 0
+    }
+
+    /// The ledger, to be read.
+    fn read(&self) -> &MemoryLedger {
+        let left = |call: usize| call.checked_sub(1);
+        assert_ne!(
+            self.faults.crash.fetch_update(Ordering::SeqCst, Ordering::SeqCst, left),
+            Ok(1),
+            "a crash that a test wants"
+        );
+        &self.inner
+    }
+
     /// The ledger, if it can be written.
     fn written(&self) -> Result<&MemoryLedger> {
+        self.read();
         let mut held = self.faults.held.lock().unwrap_or_else(PoisonError::into_inner);
         self.faults.waiting.fetch_add(1, Ordering::SeqCst);
         while *held {
@@ -52,10 +86,14 @@ impl FaultyLedger {
         }
         self.faults.waiting.fetch_sub(1, Ordering::SeqCst);
         if self.faults.full.load(Ordering::SeqCst) {
-            return Err(Error::new(ErrorCode::StateUnavailable, "the state folder is full"));
+            return Err(full());
         }
         Ok(&self.inner)
     }
+}
+
+fn full() -> Error {
+    Error::new(ErrorCode::StateUnavailable, "the disk is full").with_hint("make room")
 }
 
 impl Ledger for FaultyLedger {
@@ -68,11 +106,11 @@ impl Ledger for FaultyLedger {
     }
 
     fn by_id(&self, id: &SandboxId) -> Result<Option<Sandbox>> {
-        self.inner.by_id(id)
+        self.read().by_id(id)
     }
 
     fn find(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox> {
-        self.inner.find(owner, handle)
+        self.read().find(owner, handle)
     }
 
     fn list(
@@ -82,15 +120,36 @@ impl Ledger for FaultyLedger {
         after: Option<(Timestamp, &SandboxId)>,
         most: usize,
     ) -> Result<Vec<Sandbox>> {
-        self.inner.list(owner, phase, after, most)
+        self.read().list(owner, phase, after, most)
     }
 
     fn in_phase(&self, phase: Phase) -> Result<Vec<Sandbox>> {
-        self.inner.in_phase(phase)
+        self.read().in_phase(phase)
     }
 
     fn update(&self, sandbox: &Sandbox, state: Option<&dyn Snapshot>) -> Result<Sandbox> {
         self.written()?.update(sandbox, state)
+    }
+
+    fn discard(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Option<SandboxId>> {
+        self.written()?.discard(owner, handle)
+    }
+
+    fn update_with_checkpoint(
+        &self,
+        sandbox: &Sandbox,
+        state: &dyn Snapshot,
+        checkpoint: (&NewCheckpoint, Option<&dyn Snapshot>),
+        quota: &Quota,
+    ) -> Result<(Sandbox, Checkpoint)> {
+        self.written()?.update_with_checkpoint(sandbox, state, checkpoint, quota)
+    }
+
+    fn free(&self) -> Result<Option<u64>> {
+        match self.faults.told.load(Ordering::SeqCst) {
+            true => Err(full()),
+            false => Ok(None),
+        }
     }
 
     fn add_checkpoint(
@@ -103,11 +162,11 @@ impl Ledger for FaultyLedger {
     }
 
     fn checkpoint(&self, owner: &Owner, id: &CheckpointId) -> Result<Checkpoint> {
-        self.inner.checkpoint(owner, id)
+        self.read().checkpoint(owner, id)
     }
 
     fn checkpoints(&self, sandbox: &SandboxId) -> Result<Vec<Checkpoint>> {
-        self.inner.checkpoints(sandbox)
+        self.read().checkpoints(sandbox)
     }
 
     fn remove_checkpoint(&self, id: &CheckpointId) -> Result<()> {
@@ -115,19 +174,19 @@ impl Ledger for FaultyLedger {
     }
 
     fn chunks(&self) -> Arc<dyn ChunkSource> {
-        self.inner.chunks()
+        self.read().chunks()
     }
 
     fn lease(&self, id: &SandboxId) -> Result<Option<Lease>> {
-        self.inner.lease(id)
+        self.read().lease(id)
     }
 
     fn stored(&self, owner: &Owner) -> Result<Stored> {
-        self.inner.stored(owner)
+        self.read().stored(owner)
     }
 
     fn disk(&self) -> Result<Disk> {
-        self.inner.disk()
+        self.read().disk()
     }
 
     fn sweep(&self, reach: Reach<'_>, until: Option<Instant>) -> Result<Swept> {

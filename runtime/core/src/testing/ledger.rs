@@ -57,6 +57,13 @@ impl ChunkSink for &Chunks {
     }
 }
 
+impl MemoryLedger {
+    /// Loses a chunk.
+    pub(super) fn lose(&self, id: &ChunkId) {
+        lock(&self.chunks.0).remove(id);
+    }
+}
+
 struct Held(Arc<Mutex<HashSet<SandboxId>>>, SandboxId);
 
 impl Drop for Held {
@@ -180,6 +187,26 @@ impl Ledger for MemoryLedger {
             tables.checkpoints.retain(|checkpoint| checkpoint.label.sandbox != kept.id);
         }
         Ok(kept)
+    }
+
+    fn update_with_checkpoint(
+        &self,
+        sandbox: &Sandbox,
+        state: &dyn Snapshot,
+        (checkpoint, kept): (&NewCheckpoint, Option<&dyn Snapshot>),
+        quota: &Quota,
+    ) -> Result<(Sandbox, Checkpoint)> {
+        let there = self.by_id(&sandbox.id)?.ok_or_else(|| unknown(sandbox.id.as_str()))?;
+        let made = self.add_checkpoint(checkpoint, kept.unwrap_or(state), quota)?;
+        let updated = self.update(sandbox, Some(state));
+        if updated.is_err() {
+            let mut tables = lock(&self.tables);
+            tables.checkpoints.retain(|other| other.label.id != made.label.id);
+            tables.sandboxes.iter_mut().filter(|other| other.id == there.id).for_each(|other| {
+                *other = there.clone();
+            });
+        }
+        Ok((updated?, made))
     }
 
     fn add_checkpoint(

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::provider::{FakeProvider, Shared};
 use crate::sandbox::{
-    ChunkId, ChunkSink, Entry, EntryKind, Executed, Files, Include, Job, Machine, SandboxSpec, SavedState,
-    Snapshot, SpecMount, Variable,
+    Beside, ChunkId, ChunkSink, Entry, EntryKind, Executed, Files, Include, Job, Machine, Piece, SandboxSpec,
+    SavedState, Snapshot, SpecMount, Variable,
 };
 use crate::{
     Access, Bounds, Captured, Error, ErrorCode, EvalRequest, GuestPath, Language, Limits, Outcome, Programs,
@@ -24,6 +24,8 @@ pub(super) struct State {
     pub(super) provider: String,
     variables: Option<BTreeMap<String, String>>,
     files: Option<BTreeMap<String, Vec<u8>>>,
+    /// The languages that had run where variables are not saved.
+    languages: BTreeSet<Language>,
 }
 
 impl Snapshot for State {
@@ -46,8 +48,23 @@ impl Snapshot for State {
         Vec::new()
     }
 
+    fn languages(&self) -> Vec<Language> {
+        self.languages.iter().cloned().collect()
+    }
+
     fn as_any(&self) -> &dyn std::any::Any {
         self
+    }
+}
+
+impl Beside for State {
+    fn snapshot(&self, include: Include) -> Result<Arc<dyn Snapshot>> {
+        Ok(Arc::new(Self {
+            provider: self.provider.clone(),
+            variables: self.variables.clone().filter(|_| include != Include::Files),
+            files: self.files.clone().filter(|_| include != Include::Memory),
+            languages: self.languages.clone(),
+        }))
     }
 }
 
@@ -59,13 +76,17 @@ pub(super) struct FakeMachine {
     provider: &'static str,
     /// The languages that ran.
     used: BTreeSet<Language>,
+    /// Those whose variables are gone, and no answer has said so.
+    lost: BTreeSet<Language>,
+    /// Snapshots that were taken of it.
+    taken: u32,
 }
 
 impl FakeMachine {
     pub(super) fn new(shared: Arc<Shared>, spec: SandboxSpec, provider: &'static str) -> Self {
         shared.machines.fetch_add(1, Ordering::SeqCst);
         let (variables, files, used) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Self { shared, spec, variables, files, provider, used }
+        Self { shared, spec, variables, files, provider, used, lost: BTreeSet::new(), taken: 0 }
     }
 }
 
@@ -93,6 +114,9 @@ fn outcome(status: Status, stdout: &str) -> Outcome {
         provider: "fake",
         fallback_from: None,
         recovery: None,
+        warning: None,
+        closed_files: Vec::new(),
+        recovery_reason: None,
     }
 }
 
@@ -146,7 +170,7 @@ impl FakeMachine {
 
     /// Copies `/answer` to where a job wants its result.
     async fn checked(&mut self, job: &str) -> Result<()> {
-        let (bytes, _) = self.read(&GuestPath::parse(job)?, 0, u64::MAX).await?;
+        let bytes = self.read(&GuestPath::parse(job)?, 0, u64::MAX).await?.bytes;
         let asked: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|error| Error::internal("no job", error))?;
         let result = GuestPath::parse(asked["result"].as_str().unwrap_or_default())?;
@@ -162,7 +186,9 @@ impl Machine for FakeMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
         let provider = self.provider;
         self.used.insert(request.language.clone());
-        self.words(request).await.map(|outcome| Outcome { provider, ..outcome })
+        let lost = self.lost.remove(&request.language).then_some(Recovery::Fresh);
+        let done = self.words(request).await;
+        done.map(|outcome| Outcome { provider, recovery: outcome.recovery.or(lost), ..outcome })
     }
     /// `echo TEXT`, `flood BYTES`, `exit STATUS`, `python3 - JOB < SCRIPT`, and the words of [`FakeMachine::eval`].
     async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
@@ -232,12 +258,22 @@ impl Machine for FakeMachine {
         self
     }
 
-    /// With a variable `hangs` it never comes to a state.
+    /// With a variable `hangs` it never comes to a state. With a variable `works` something works on in it: the file `/works` has
+    /// how many snapshots were taken.
     async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>> {
         if self.variables.contains_key("hangs") {
             std::future::pending::<()>().await;
         }
+        self.taken += 1;
+        if self.works_on() {
+            self.files.insert("/works".into(), self.taken.to_string().into_bytes());
+        }
         Ok(Arc::new(State {
+            languages: if self.forgets() {
+                self.used.union(&self.lost).cloned().collect()
+            } else {
+                BTreeSet::new()
+            },
             provider: self.provider.into(),
             variables: (include != Include::Files && !self.forgets()).then(|| self.variables.clone()),
             files: (include != Include::Memory).then(|| self.files.clone()),
@@ -249,15 +285,23 @@ impl Machine for FakeMachine {
         let ours = state.variables.as_ref().filter(|_| state.provider == self.provider);
         self.variables = ours.unwrap_or(&self.variables).clone();
         self.files = state.files.clone().unwrap_or_else(|| self.files.clone());
+        self.lose(&state.languages());
         Ok(())
     }
 
-    fn open_files(&self) -> usize {
-        usize::from(self.variables.contains_key("open"))
+    /// Its state at this moment, whatever the call does.
+    fn beside(&self) -> Option<Arc<dyn Beside>> {
+        let state = State {
+            provider: self.provider.into(),
+            variables: Some(self.variables.clone()),
+            files: Some(self.files.clone()),
+            languages: BTreeSet::new(),
+        };
+        (!self.forgets()).then(|| Arc::new(state) as Arc<dyn Beside>)
     }
 
     fn awake(&self) -> Vec<Language> {
-        vec![Language::python()]
+        if self.forgets() { self.used.iter().cloned().collect() } else { vec![Language::python()] }
     }
 
     fn instances(&self, with: Option<&Language>) -> usize {
@@ -278,17 +322,25 @@ impl Machine for FakeMachine {
     fn forgets(&self) -> bool {
         self.provider == FakeProvider::CONTAINERS
     }
+
+    fn works_on(&self) -> bool {
+        self.variables.contains_key("works")
+    }
+
+    fn lose(&mut self, languages: &[Language]) {
+        self.lost.extend(languages.iter().cloned());
+    }
 }
 
 #[async_trait]
 impl Files for FakeMachine {
-    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)> {
+    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<Piece> {
         let file = self.files.get(path.as_str()).ok_or_else(|| missing(path.as_str()))?;
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(file.len());
         // As the real tree: a bounded piece at a time.
         let most = usize::try_from(most.min(1 << 20)).unwrap_or(usize::MAX);
         let end = start.saturating_add(most).min(file.len());
-        Ok((file[start..end].to_vec(), file.len() as u64))
+        Ok(Piece { bytes: file[start..end].to_vec(), size: file.len() as u64, modified_ms: 0 })
     }
 
     async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {
@@ -309,7 +361,7 @@ impl Files for FakeMachine {
     }
 
     async fn edit(&mut self, path: &GuestPath, old: &str, new: &str, all: bool) -> Result<usize> {
-        let (bytes, _) = self.read(path, 0, u64::MAX).await?;
+        let bytes = self.read(path, 0, u64::MAX).await?.bytes;
         let content = String::from_utf8_lossy(&bytes).into_owned();
         match content.matches(old).count() {
             0 => Err(Error::args_invalid("`old` stands nowhere in the file")),

@@ -3,14 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dormouse_core::ErrorCode;
-use dormouse_core::sandbox::{ChunkId, Ledger as _, Phase, Sandbox};
-use dormouse_store::Store;
+use dormouse_core::sandbox::{ChunkId, Ledger as _};
 
-use crate::support::{Dice, State, content, created, noise, sandbox, store, swept};
-
-fn destroy(store: &Store, sandbox: Sandbox) {
-    store.update(&Sandbox { phase: Phase::Destroyed, ..sandbox }, None).unwrap();
-}
+use crate::support::{Dice, State, Whole, content, created, destroy, noise, sandbox, store, swept};
 
 #[test]
 fn a_sweep_takes_what_nobody_needs_and_gives_the_room_back() {
@@ -26,7 +21,7 @@ fn a_sweep_takes_what_nobody_needs_and_gives_the_room_back() {
     assert_eq!(swept(&store).chunks, 0);
     let size = || std::fs::metadata(place.path().join("state.db")).unwrap().len();
     let before = size();
-    goes.into_iter().for_each(|sandbox| destroy(&store, sandbox));
+    goes.into_iter().for_each(|sandbox| destroy(&store, &sandbox));
     let swept = swept(&store);
     // Its own chunk and its root each.
     assert_eq!(swept.chunks, 600);
@@ -56,7 +51,7 @@ fn a_chunk_that_is_swept_while_it_is_saved_is_saved_again() {
     let store = store(place.path());
     let chunks = vec![noise(1, 500), noise(2, 500), noise(3, 500)];
     let left = created(&store, &sandbox(1));
-    destroy(&store, store.update(&left, Some(&State::of(chunks.clone()))).unwrap());
+    destroy(&store, &store.update(&left, Some(&State::of(chunks.clone()))).unwrap());
     // The chunks are there and nobody needs them. The save finds them; then they are swept.
     let between = |at: usize| {
         if at == 1 {
@@ -69,34 +64,6 @@ fn a_chunk_that_is_swept_while_it_is_saved_is_saved_again() {
     assert_eq!(content(&store, &saved.state.unwrap()).unwrap(), chunks);
 }
 
-/// A state that knows its root and looks no further when that is there, as those of interpreters and trees do.
-struct Trusting<'a>(State<'a>);
-
-impl dormouse_core::sandbox::Snapshot for Trusting<'_> {
-    fn save(
-        &self,
-        sink: &mut dyn dormouse_core::sandbox::ChunkSink,
-    ) -> dormouse_core::Result<dormouse_core::sandbox::SavedState> {
-        let root: Vec<u8> = self.0.chunks.iter().flat_map(|bytes| *ChunkId::of(bytes).as_bytes()).collect();
-        if sink.has(&ChunkId::of(&root))? {
-            return Ok(dormouse_core::sandbox::SavedState { root: ChunkId::of(&root), bytes: 0 });
-        }
-        self.0.save(sink)
-    }
-
-    fn bytes(&self) -> u64 {
-        0
-    }
-
-    fn closed_files(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        unreachable!("no machine takes it")
-    }
-}
-
 #[test]
 fn lif_01_what_a_packed_chunk_names_is_saved_again_when_it_was_swept() {
     let place = tempfile::tempdir().unwrap();
@@ -105,14 +72,14 @@ fn lif_01_what_a_packed_chunk_names_is_saved_again_when_it_was_swept() {
     // The chunks are there and nobody needs them, under another root.
     let others = [chunks.clone(), vec![noise(4, 500)]].concat();
     let left = created(&store, &sandbox(1));
-    destroy(&store, store.update(&left, Some(&State::of(others))).unwrap());
+    destroy(&store, &store.update(&left, Some(&State::of(others))).unwrap());
     let between = |at: usize| {
         if at == 2 {
             swept(&store);
         }
     };
     let new = created(&store, &sandbox(2));
-    let state = Trusting(State { chunks: chunks.clone(), between: Some(&between) });
+    let state = Whole(State { chunks: chunks.clone(), between: Some(&between) });
     let saved = store.update(&new, Some(&state)).unwrap();
     assert_eq!(content(&store, &saved.state.unwrap()).unwrap(), chunks);
 }

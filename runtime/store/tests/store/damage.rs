@@ -67,7 +67,9 @@ fn ask(folder: &Path, written: &Written) -> usize {
         Ok(equal) => assert!(equal, "a wrong answer"),
         Err(error) => good(error),
     };
-    equal(store.list(&owner, None, None, 100).map(|all| all == written.sandboxes));
+    // One that is damaged is left out of a list, and is no other.
+    let all = store.list(&owner, None, None, 100);
+    equal(all.map(|all| all.iter().all(|one| written.sandboxes.contains(one))));
     for (number, sandbox) in (0..).zip(&written.sandboxes) {
         let key = format!("key {number}");
         for handle in [
@@ -81,7 +83,7 @@ fn ask(folder: &Path, written: &Written) -> usize {
         equal(chunks.map(|chunks| chunks == State::numbered(number).chunks));
         let checkpoint = &written.checkpoints[usize::try_from(number).unwrap()];
         equal(store.checkpoint(&owner, &checkpoint.label.id).map(|found| found == *checkpoint));
-        equal(store.checkpoints(&sandbox.id).map(|found| found == [checkpoint.clone()]));
+        equal(store.checkpoints(&sandbox.id).map(|found| found.iter().all(|one| one == checkpoint)));
         let chunks = content(&store, &checkpoint.state);
         equal(chunks.map(|chunks| chunks == State::numbered(number + 500).chunks));
     }
@@ -167,7 +169,7 @@ fn a_missing_chunk_is_named() {
 
 /// As a user who may do everything writes everywhere, the other process is another user then.
 #[test]
-fn lif_02_a_folder_that_cannot_be_written_is_unavailable() {
+fn lif_02_a_folder_that_cannot_be_written_can_be_looked_at() {
     const NOBODY: u32 = 65_534;
     let place = tempfile::tempdir().unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -189,7 +191,7 @@ fn lif_02_a_folder_that_cannot_be_written_is_unavailable() {
         opening.uid(NOBODY).gid(NOBODY);
     }
     let lines = Other::of(&mut opening).rest();
-    assert!(lines[0].starts_with("state_unavailable|") && !lines[0].ends_with('|'), "{lines:?}");
+    assert_eq!(lines[0], "opened", "{lines:?}");
     for name in ["", "locks"] {
         mode(&state.join(name), 0o700);
     }

@@ -8,6 +8,7 @@
 mod chores;
 mod damage;
 mod kill;
+mod mending;
 mod numbers;
 mod other;
 mod processes;

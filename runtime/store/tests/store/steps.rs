@@ -6,19 +6,14 @@ use std::time::{Duration, Instant};
 use dormouse_core::Result;
 use dormouse_core::sandbox::chunk::fetch;
 use dormouse_core::sandbox::{
-    ChunkId, ChunkSink, ChunkSource, Ledger as _, Phase, Reached, Sandbox, SavedState, Snapshot,
+    ChunkId, ChunkSink, ChunkSource, Ledger as _, Phase, Reached, SavedState, Snapshot,
 };
-use dormouse_store::Store;
 
-use crate::support::{Dice, State, content, created, noise, reach, sandbox, store, swept};
+use crate::support::{Dice, State, content, created, destroy, noise, reach, sandbox, store, swept};
 
 /// A time at which no more is done.
 fn at_once() -> Option<Instant> {
     Some(Instant::now())
-}
-
-fn destroy(store: &Store, sandbox: &Sandbox) {
-    store.update(&Sandbox { phase: Phase::Destroyed, ..sandbox.clone() }, None).unwrap();
 }
 
 #[test]

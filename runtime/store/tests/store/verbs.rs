@@ -110,6 +110,33 @@ fn names_and_quotas_hold_among_what_is_not_destroyed() {
     assert!(matches!(store.create(&keyed(1, "a"), &quota).unwrap(), Created::New(_)));
 }
 
+#[test]
+fn a_checkpoint_and_the_sandbox_that_it_is_of_are_saved_in_one_step() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let quota = Quota { checkpoints: 2, ..MANY };
+    let one = created(&store, &sandbox(1));
+    let whole = State::numbered(1);
+    let (one, kept) = store.update_with_checkpoint(&one, &whole, (&label(&one, 1), None), &quota).unwrap();
+    assert_eq!((one.generation, one.state), (1, Some(kept.state)));
+    // A part of it is a state of its own.
+    let (next, part) = (State::numbered(2), State::numbered(3));
+    let (two, kept) =
+        store.update_with_checkpoint(&one, &next, (&label(&one, 2), Some(&part)), &quota).unwrap();
+    assert_eq!(content(&store, &two.state.unwrap()).unwrap(), next.chunks);
+    assert_eq!(content(&store, &kept.state).unwrap(), part.chunks);
+    // Refused, or of an older record: neither is changed.
+    let more = State::numbered(4);
+    for (record, quota, refused) in
+        [(&two, &quota, ErrorCode::QuotaExceeded), (&one, &MANY, ErrorCode::Conflict)]
+    {
+        let error = store.update_with_checkpoint(record, &more, (&label(&two, 3), None), quota).unwrap_err();
+        assert_eq!(error.code(), refused);
+    }
+    assert_eq!(store.by_id(&two.id).unwrap(), Some(two.clone()));
+    assert_eq!(store.checkpoints(&two.id).unwrap().len(), 2);
+}
+
 /// A state of so many bytes of that seed, and what it says that it holds.
 fn sized(seed: u64, len: usize) -> (State<'static>, u64) {
     let state = State::of(vec![noise(seed, len)]);
@@ -233,4 +260,28 @@ fn a_state_can_be_taken_over_only_while_somebody_holds_it() {
         store.update(&Sandbox { state: nobodys, ..back }, None).unwrap_err(),
     ];
     assert!(errors.iter().all(|error| error.code() == ErrorCode::Conflict && error.hint().is_some()));
+}
+
+#[test]
+fn what_is_saved_where_nobody_finds_it_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let one = created(&store, &sandbox(1));
+    // Locks can be made anew.
+    std::fs::remove_dir_all(place.path().join("locks")).unwrap();
+    assert!(store.lease(&one.id).unwrap().is_some());
+    for name in ["state.db", "state.db-wal", "state.db-shm"] {
+        std::fs::remove_file(place.path().join(name)).unwrap();
+    }
+    let errors = [
+        store.update(&one, Some(&State::numbered(1))).unwrap_err(),
+        store.create(&sandbox(2), &MANY).unwrap_err(),
+        store.lease(&one.id).err().unwrap(),
+        store.writable().unwrap_err(),
+    ];
+    assert!(
+        errors
+            .iter()
+            .all(|error| error.code() == ErrorCode::StateUnavailable && error.message().contains("removed"))
+    );
 }

@@ -14,6 +14,7 @@ use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator};
 
 use super::FilesView;
+use super::held::Word;
 use super::listing::Listing;
 use super::tree::{self, Reads, Writes, answer, follow, new_time};
 
@@ -55,13 +56,6 @@ impl FilesView<'_> {
     fn writes(&mut self, handle: Handle, offset: Option<Filesize>) -> FsResult<Resource<DynOutputStream>> {
         let stream: DynOutputStream = Box::new(Writes::new(handle, offset, self.files.budget.clone()));
         Ok(self.wasi.table.push(stream)?)
-    }
-
-    fn is_file(&self, fd: &Fd) -> bool {
-        match self.own(fd) {
-            Some(own) => own.kind() == Kind::File,
-            None => matches!(self.wasi.table.get(fd), Ok(Descriptor::File(_))),
-        }
     }
 }
 
@@ -226,23 +220,22 @@ impl HostDescriptor for FilesView<'_> {
         oflags: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
-        let opened = match self.own(&fd) {
-            Some(own) => {
-                let (how, flags) = (tree::open_flags(oflags), tree::flags(flags));
-                let handle = answer(own.open_at(&path, follow(path_flags), how, flags))?;
-                self.give(handle)?
-            }
-            None => self.traced_open(fd, path_flags, path, oflags, flags).await?,
+        let Some(own) = self.own(&fd) else {
+            return self.traced_open(fd, path_flags, path, oflags, flags).await;
         };
-        self.files.open += usize::from(self.is_file(&opened));
+        let (how, flags) = (tree::open_flags(oflags), tree::flags(flags));
+        let handle = match Word::of(oflags, &path) {
+            Some(word) => self.files.held.answer(word, flags.read || !flags.write, flags.write)?,
+            None => answer(own.open_at(&path, follow(path_flags), how, flags))?,
+        };
+        let opened = self.give(handle)?;
+        self.files.held.opened(opened.rep());
         Ok(opened)
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
-        if self.is_file(&fd) {
-            self.files.open = self.files.open.saturating_sub(1);
-        }
         if self.own(&fd).is_some() {
+            self.files.held.closed(fd.rep());
             self.wasi.table.delete(Resource::<Handle>::new_own(fd.rep()))?;
             return Ok(());
         }

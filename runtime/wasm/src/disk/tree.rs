@@ -76,6 +76,11 @@ impl OwnTree {
         Self { files: Some(Files::new(tree)), quota: Some(Quota::default()), clock: WallClock::System }
     }
 
+    /// Whether they outlive their instance.
+    pub(super) fn is_kept(&self) -> bool {
+        self.quota.is_none()
+    }
+
     /// Begins a run: fresh files may hold what its limits say.
     pub(super) fn arm(&mut self, limits: DiskLimits) {
         let Some(quota) = &mut self.quota else { return };

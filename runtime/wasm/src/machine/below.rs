@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileExt as _, FileType, Metadata, OpenOptions, OpenOptionsExt as _};
-use dormouse_core::sandbox::{Entry, EntryKind, SpecMount};
+use dormouse_core::sandbox::{Entry, EntryKind, Piece, SpecMount};
 use dormouse_core::{Access, Error, ErrorCode, GuestPath, Result};
 use rustix::fs::OFlags;
 
@@ -118,9 +118,10 @@ impl Below {
     }
 }
 
-/// A part of a file, and the size of the whole.
-pub(super) fn read(file: &File, offset: u64, most: u64) -> io::Result<(Vec<u8>, u64)> {
-    let size = file.metadata()?.len();
+/// A part of a file.
+pub(super) fn read(file: &File, offset: u64, most: u64) -> io::Result<Piece> {
+    let about = file.metadata()?;
+    let size = about.len();
     let most = most.min(size.saturating_sub(offset));
     if most > MAX_READ {
         return Err(io::ErrorKind::FileTooLarge.into());
@@ -135,7 +136,7 @@ pub(super) fn read(file: &File, offset: u64, most: u64) -> io::Result<(Vec<u8>, 
         }
     }
     bytes.truncate(had);
-    Ok((bytes, size))
+    Ok(Piece { bytes, size, modified_ms: modified(&about) })
 }
 
 /// An entry as tools show it. What is neither folder nor link is shown as a file.
@@ -145,12 +146,17 @@ pub(super) fn entry(path: String, kind: FileType, about: &Metadata) -> Entry {
         kind if kind.is_symlink() => EntryKind::Link,
         _ => EntryKind::File,
     };
+    let bytes = if kind == EntryKind::File { about.len() } else { 0 };
+    Entry { path, kind, bytes, modified_ms: modified(about) }
+}
+
+/// When its content was changed, in milliseconds since 1970; 0 where that cannot be told.
+fn modified(about: &Metadata) -> u64 {
     let since = about.modified().ok().and_then(|time| {
         let time = time.into_std().duration_since(std::time::UNIX_EPOCH).ok()?;
         u64::try_from(time.as_millis()).ok()
     });
-    let bytes = if kind == EntryKind::File { about.len() } else { 0 };
-    Entry { path, kind, bytes, modified_ms: since.unwrap_or_default() }
+    since.unwrap_or_default()
 }
 
 /// What lies in a folder of the host, in the order of the paths. Links are not followed. One folder is open at a time, so

@@ -33,14 +33,13 @@ impl WasmMachine {
         let running = run.instance.run(&request, begin, &own);
         let done = self.share.hold(begin + request.limits.wall, running).await;
         let large = run.instance.memory() > LARGE;
-        let recovery = self.end(&shell, run);
-        let mut outcome = done?;
+        let told = self.end(&shell, run);
+        let outcome = self.answer(&shell, done, told)?;
         if large && let Some(interpreter) = self.interpreters.get_mut(&shell) {
             // Memory is never given back by an instance; the next one has what is in use of it.
-            interpreter.settle().await?;
+            interpreter.settle(&shell).await?;
             interpreter.sleep();
         }
-        outcome.recovery = recovery;
         Ok(programs.executed(outcome))
     }
 
@@ -53,11 +52,12 @@ impl WasmMachine {
         let process = self.share.process()?;
         let (request, programs) = self.line(request, operators);
         let shell = Language::shell();
-        self.interpreters.entry(shell.clone()).or_default().settle().await?;
+        self.interpreters.entry(shell.clone()).or_default().settle(&shell).await?;
         let kept = self.interpreters.get(&shell).and_then(Interpreter::kept);
-        let mut copy = kept.map(Interpreter::of).unwrap_or_default();
+        let mut copy = kept.map(|kept| Interpreter::of(kept, &self.files.0)).unwrap_or_default();
         copy.wake(&self.provider, &shell).await.map_err(no_shell)?;
         let (_, mut instance) = copy.take()?;
+        instance.keep_time(&self.clock);
         let (own, share) = (self.own(), self.share.clone());
         Ok(Box::pin(async move {
             let _process = process;

@@ -1,7 +1,7 @@
 //! The tools' way to a sandbox's files: the tree's host face, as core's port.
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{Entry, EntryKind, Files as Port};
+use dormouse_core::sandbox::{Entry, EntryKind, Files as Port, Piece};
 use dormouse_core::{Error, GuestPath, Result};
 use dormouse_files::{Files, Kind, Listed, Stat};
 
@@ -25,11 +25,11 @@ fn entry(path: String, stat: &Stat) -> Entry {
 
 #[async_trait]
 impl Port for TreeFiles {
-    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)> {
-        let size = self.0.stat(path)?.size;
+    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<Piece> {
+        let Stat { size, times, .. } = self.0.stat(path)?;
         let most = usize::try_from(most.min(size.saturating_sub(offset)))
             .map_err(|error| Error::internal("more bytes than fit", error))?;
-        Ok((self.0.read(path, offset, most)?, size))
+        Ok(Piece { bytes: self.0.read(path, offset, most)?, size, modified_ms: times.modified / 1_000_000 })
     }
 
     async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {

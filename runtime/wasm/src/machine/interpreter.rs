@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
+use dormouse_core::sandbox::Lost;
 use dormouse_core::{Error, ErrorCode, Language, Recovery, Result};
+use dormouse_files::{Files, Handle, Held};
 use tokio::task::JoinHandle;
 
 use crate::engine::Metering;
@@ -14,10 +16,16 @@ use crate::provider::WasmProvider;
 use crate::ready::Ready;
 use crate::saved::SavedInterpreter;
 use crate::session;
-use crate::snapshot::Kept;
+use crate::snapshot::{Kept, replaced};
 
-/// An instance whose state was taken, and that state.
-type Taken = (Arc<Ready>, Instance, Result<SavedInterpreter>);
+/// Memories of other builds of its guest that are kept at most.
+const OLDER: usize = 4;
+/// Why something was lost.
+const NOT_SAVED: &str = "it could not be saved";
+const GIVEN_UP: &str = "an earlier call was cancelled before it ended";
+
+/// An instance whose state was taken, that state, and what it has open.
+type Taken = (Arc<Ready>, Instance, Result<SavedInterpreter>, Vec<Handle>);
 
 /// The interpreter.
 #[derive(Default)]
@@ -28,16 +36,72 @@ pub(super) struct Interpreter {
     taking: Option<JoinHandle<Taken>>,
     /// Its last state that was taken; none: a fresh one.
     kept: Option<Arc<Kept>>,
+    /// What it had open then, kept open for whoever goes on from there: files whose name is gone are there for as long.
+    held: Vec<Handle>,
     /// Whether what is in memory may differ from `kept`.
     changed: bool,
-    /// What the next run begins with, if what came later was lost and no answer has said so yet.
-    lost: Option<Recovery>,
+    /// What was lost and no answer has said yet.
+    lost: Option<Lost>,
+    /// What it goes back to if the run that is under way is cut off.
+    running: Option<Recovery>,
+    /// Whether `kept` was taken since somebody asked for it.
+    anew: bool,
+    /// Memories of other builds of its guest, the latest used first.
+    older: Vec<Arc<Kept>>,
+    /// Whether the first of these was used after `kept`: what it holds is not to be had here.
+    outdated: bool,
 }
 
 impl Interpreter {
-    /// One that is asleep.
-    pub(super) fn of(kept: &Arc<Kept>) -> Self {
-        Self { kept: Some(kept.clone()), ..Self::default() }
+    /// One that is asleep, with the files that it was saved with.
+    pub(super) fn of(kept: &Arc<Kept>, files: &Files) -> Self {
+        let mut interpreter = Self { kept: Some(kept.clone()), ..Self::default() };
+        interpreter.hold_files(files);
+        interpreter
+    }
+
+    /// Goes on, asleep, with the files that it was saved with. What they do not have cannot be opened again.
+    pub(super) fn hold_files(&mut self, files: &Files) {
+        let held = self.kept.iter().flat_map(|kept| kept.held());
+        self.held = held.filter_map(|held| files.hold(held).ok()).collect();
+    }
+
+    /// Goes on, asleep, with other files than it was saved with: it can only know the paths of what it has open.
+    pub(super) fn leave_files(&mut self) {
+        self.kept = self.kept.as_ref().map(|kept| Arc::new(kept.without_files()));
+        self.held = Vec::new();
+    }
+
+    /// What it had open when its last state was taken, as far as it can be opened again.
+    pub(super) fn held(&self) -> impl Iterator<Item = Held> {
+        self.held.iter().map(Handle::held)
+    }
+
+    /// One that is asleep, whose memories, the latest used first, belong to several builds of its guest, of which `guest` is here.
+    pub(super) fn of_builds(mut memories: Vec<Arc<Kept>>, guest: Option<&str>) -> Self {
+        let at = memories.iter().position(|kept| Some(kept.guest()) == guest);
+        let outdated = !memories.is_empty() && at != Some(0);
+        let kept = at.map(|at| memories.remove(at));
+        Self { kept, older: memories, outdated, ..Self::default() }
+    }
+
+    /// Its memories of all builds of its guest, the latest used first.
+    pub(super) fn memories(&self) -> Vec<Arc<Kept>> {
+        let mut all: Vec<_> = self.older.iter().take(OLDER).cloned().collect();
+        if let Some(kept) = &self.kept {
+            all.insert(usize::from(self.outdated).min(all.len()), kept.clone());
+        }
+        all
+    }
+
+    /// Whether its state was taken anew since this was asked last.
+    pub(super) fn is_anew(&mut self) -> bool {
+        std::mem::take(&mut self.anew)
+    }
+
+    /// Its memories of other builds of its guest.
+    pub(super) fn older(&self) -> &[Arc<Kept>] {
+        &self.older
     }
 
     /// Its last state that was taken.
@@ -49,19 +113,19 @@ impl Interpreter {
         self.live.is_some() || self.taking.is_some()
     }
 
-    pub(super) fn is_changed(&self) -> bool {
-        self.changed
-    }
-
     /// Bytes of the host's memory that it holds: its own, and those of its last state.
     pub(super) fn memory(&self) -> u64 {
         let live = self.live.as_ref().map_or(0, |(_, instance)| instance.memory() as u64);
         live + self.kept.as_ref().map_or(0, |kept| kept.in_memory())
     }
 
-    /// Files that it has open.
-    pub(super) fn open_files(&self) -> usize {
-        self.live.as_ref().map_or(0, |(_, instance)| instance.open_files())
+    /// Bytes of its linear memory, also when it is asleep; 0: a fresh one.
+    pub(super) fn size(&self) -> u64 {
+        match (&self.live, &self.kept) {
+            (Some((_, instance)), _) => instance.memory() as u64,
+            (None, Some(kept)) => kept.size(),
+            (None, None) => 0,
+        }
     }
 
     /// Lets go of what is in memory.
@@ -80,7 +144,7 @@ impl Interpreter {
     /// What keeps the guest from it; `state_damaged`.
     pub(super) async fn wake(&mut self, provider: &WasmProvider, language: &Language) -> Result<()> {
         if self.taking.is_some() {
-            self.settle().await?;
+            self.settle(language).await?;
         }
         if self.live.is_some() {
             return Ok(());
@@ -88,18 +152,19 @@ impl Interpreter {
         let ready = provider.ready(language, Metering::Epoch).await?;
         let mut instance = ready.lasting().await?;
         if let Some(kept) = &self.kept {
+            instance.offer_files(self.held.clone());
             session::restore(&ready, &mut instance, kept.interpreter()?.as_ref()).await?;
         }
         (self.live, self.changed) = (Some((ready, instance)), false);
         Ok(())
     }
 
-    /// Takes the state of what is in memory, if it has changed. Its open files are closed then.
+    /// Takes the state of what is in memory, if it has changed.
     ///
     /// # Errors
     /// `limit_time`, `guest_trap` when the guest does not come to rest; it is as it was when its state was last taken then, and the
     /// next run says so. `busy` when there is no place to do it in; it is as it was then.
-    pub(super) async fn settle(&mut self) -> Result<()> {
+    pub(super) async fn settle(&mut self, language: &Language) -> Result<()> {
         if self.taking.is_none() {
             if !self.changed {
                 return Ok(());
@@ -108,33 +173,81 @@ impl Interpreter {
             let Some((ready, mut instance)) = self.live.take() else { return Ok(()) };
             self.taking = Some(tokio::spawn(async move {
                 let saved = session::save(&ready, &mut instance, before.as_deref()).await;
-                (ready, instance, saved)
+                let held = instance.held();
+                (ready, instance, saved, held)
             }));
         }
         let Some(taking) = &mut self.taking else { return Ok(()) };
         let taken = taking.await;
         (self.taking, self.changed) = (None, false);
-        let Ok((ready, instance, saved)) = taken else {
-            self.note_lost(Recovery::Earlier);
+        let Ok((ready, instance, saved, held)) = taken else {
+            self.note_lost(language, Recovery::Earlier, NOT_SAVED);
             return Err(Error::new(ErrorCode::Internal, "the state was not taken"));
         };
         if !instance.is_whole() {
-            self.note_lost(Recovery::Earlier);
+            self.note_lost(language, Recovery::Earlier, NOT_SAVED);
         } else {
             (self.live, self.changed) = (Some((ready, instance)), saved.is_err());
         }
-        self.kept = Some(Arc::new(Kept::new(saved?)));
+        (self.kept, self.held) = (Some(Arc::new(Kept::new(saved?))), held);
+        self.anew = true;
         Ok(())
     }
 
     /// Remembers that what came after its last state was lost, for the next answer.
-    pub(super) fn note_lost(&mut self, recovery: Recovery) {
-        self.lost = Some(if self.kept.is_none() { Recovery::Fresh } else { recovery });
+    pub(super) fn note_lost(&mut self, language: &Language, recovery: Recovery, reason: &str) {
+        let fresh = self.kept.is_none() && recovery != Recovery::BeforeRun;
+        let recovery = if fresh { Recovery::Fresh } else { recovery };
+        let lost = Lost { language: language.clone(), recovery, reason: reason.into() };
+        self.note(Some(lost));
     }
 
-    /// What the next run begins with, if no answer has said so yet.
-    pub(super) fn take_lost(&mut self) -> Option<Recovery> {
-        self.lost.take()
+    /// The same, when it is known already.
+    pub(super) fn note(&mut self, lost: Option<Lost>) {
+        if let Some(lost) = lost {
+            self.lost = Some(lost.or_worse(self.lost.take()));
+        }
+    }
+
+    /// A run begins that goes back to `recovery` if it is cut off. Until it ends, it counts as cut off.
+    pub(super) fn run_begins(&mut self, language: &Language, recovery: Recovery) {
+        self.note_given_up(language);
+        self.running = Some(recovery);
+    }
+
+    /// The run has ended. What was lost before it, which its answer tells.
+    pub(super) fn run_ends(&mut self, language: &Language) -> Option<Lost> {
+        self.running = None;
+        self.tell(language)
+    }
+
+    /// Whether a run has ended without an answer is known when the next comes.
+    fn note_given_up(&mut self, language: &Language) {
+        if let Some(recovery) = self.running.take() {
+            self.note_lost(language, recovery, GIVEN_UP);
+        }
+    }
+
+    /// What was lost and no answer has said yet, kept with its state. What belongs to another build of its guest is seen anew whenever it wakes.
+    pub(super) fn lost(&self, language: &Language) -> Option<Lost> {
+        let mut seen = Self { lost: self.lost.clone(), running: self.running, ..Self::default() };
+        seen.kept = self.kept.clone();
+        seen.note_given_up(language);
+        seen.lost
+    }
+
+    /// The same, and what belongs to another build.
+    pub(super) fn all_lost(&self, language: &Language) -> Option<Lost> {
+        let lost = self.lost(language);
+        if self.outdated { Some(replaced(language, self.kept.is_some()).or_worse(lost)) } else { lost }
+    }
+
+    /// The same, for an answer that tells it.
+    pub(super) fn tell(&mut self, language: &Language) -> Option<Lost> {
+        let lost = self.all_lost(language);
+        (self.lost, self.running) = (None, None);
+        self.outdated = false;
+        lost
     }
 
     /// Takes it out of its place for a run.
@@ -149,5 +262,6 @@ impl Interpreter {
     /// Puts it back after a run, with the state that was taken before.
     pub(super) fn put_back(&mut self, ready: Arc<Ready>, instance: Instance, before: Option<Arc<Kept>>) {
         (self.live, self.kept, self.changed) = (Some((ready, instance)), before, true);
+        self.outdated = false;
     }
 }

@@ -8,7 +8,7 @@ use std::io;
 
 use async_trait::async_trait;
 use cap_std::fs::Dir;
-use dormouse_core::sandbox::{Entry, Files as Port, SpecMount};
+use dormouse_core::sandbox::{Entry, Files as Port, Piece, SpecMount};
 use dormouse_core::{Error, GuestPath, Result};
 use dormouse_files::Files;
 
@@ -43,7 +43,7 @@ impl Reach {
 
 #[async_trait]
 impl Port for Reach {
-    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<(Vec<u8>, u64)> {
+    async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<Piece> {
         match self.mounted(path) {
             None => self.tree.read(path, offset, most).await,
             Some(below) => {
@@ -76,7 +76,7 @@ impl Port for Reach {
         let Some(below) = self.mounted(path) else { return self.tree.edit(path, old, new, all).await };
         let below = below.writable()?;
         let whole = |below: &Below, folder: &Dir| {
-            let (bytes, size) = read(&below.file(folder)?, 0, MAX_EDIT)?;
+            let Piece { bytes, size, .. } = read(&below.file(folder)?, 0, MAX_EDIT)?;
             if size > MAX_EDIT { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
         };
         let bytes = below.clone().blocking(whole).await?;
@@ -167,7 +167,7 @@ mod tests {
         symlink("../secret", folder.join("out")).unwrap();
         symlink("/etc", folder.join("etc")).unwrap();
         let mut files = reach(&folder, Access::ReadOnly);
-        let (bytes, size) = files.read(&path("/skills/a/SKILL.md"), 4, 99).await.unwrap();
+        let Piece { bytes, size, .. } = files.read(&path("/skills/a/SKILL.md"), 4, 99).await.unwrap();
         assert_eq!((bytes.as_slice(), size), (&b"two"[..], 7));
         let (entries, total) = files.list(&path("/skills/a"), true, 2).await.unwrap();
         assert_eq!((entries.len(), total), (2, 4));
@@ -209,7 +209,7 @@ mod tests {
         large.set_len(MAX_READ + 1).unwrap();
         let error = files.read(&path("/b/large"), 0, u64::MAX).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::TooLarge);
-        assert_eq!(files.read(&path("/b/large"), MAX_READ, 9).await.unwrap().0, [0]);
+        assert_eq!(files.read(&path("/b/large"), MAX_READ, 9).await.unwrap().bytes, [0]);
         let error = files.edit(&path("/b/large"), "\0", "x", true).await.unwrap_err();
         assert_eq!((error.code(), large.metadata().unwrap().len()), (ErrorCode::TooLarge, MAX_READ + 1));
         let error = files.edit(&path("/b/c/d"), "none", "x", false).await.unwrap_err();

@@ -13,10 +13,12 @@ fn saved() -> (MemoryChunks, WasmSnapshot) {
         memory: 1 << 20,
         pages,
         closed: vec!["open".into()],
+        held: Vec::new(),
     };
     let kept = Arc::new(Kept::new(interpreter));
     let interpreters = Some(BTreeMap::from([(Language::python(), kept)]));
-    (MemoryChunks::default(), WasmSnapshot { interpreters, tree: Some(Tree::new(Quota::default())) })
+    let tree = Some(Tree::new(Quota::default()));
+    (MemoryChunks::default(), WasmSnapshot { interpreters, tree, older: Vec::new(), parts: Parts::default() })
 }
 
 /// Reads a state as a restore does: all of its interpreters.
@@ -108,10 +110,10 @@ fn lif_03_claims_of_a_terabyte_and_of_another_version_are_refused() {
         let region = put(&mut chunks.clone(), &bytes).unwrap();
         assert_eq!(code(&forged(&head, &[(0, region)], &chunks)), damaged, "{} bytes", bytes.len());
     }
-    let later = rooted(b"dms\x02later", &chunks);
+    let later = rooted(b"dms\x03later", &chunks);
     let error = read(&later, &chunks).err().unwrap();
     assert_eq!(error.code(), ErrorCode::StateUnavailable);
-    assert!(error.message().contains("version 2") && error.hint().is_some(), "{error}");
+    assert!(error.message().contains("version 3") && error.hint().is_some(), "{error}");
     for foreign in [&b"x"[..], b"DMOUSE\0\x02", b"SQLite format 3\0", b"{}"] {
         assert_eq!(code(&rooted(foreign, &chunks)), damaged);
     }

@@ -1,6 +1,7 @@
 //! The recipe of the shell guest: bashkit, a crate, with our driver, its bounds raised and its faults mended.
 
 mod commands;
+mod devices;
 mod filters;
 mod language;
 mod limits;
@@ -24,6 +25,7 @@ pub(crate) const RECIPE: Recipe = Recipe {
         include_str!("mod.rs"),
         include_str!("limits.rs"),
         include_str!("commands.rs"),
+        include_str!("devices.rs"),
         include_str!("filters.rs"),
         include_str!("language.rs"),
     )
@@ -41,7 +43,7 @@ const fn once(file: &'static str, find: &'static str, replace: &'static str) -> 
 }
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {
-    let edits = [limits::EDITS, filters::EDITS, commands::EDITS, language::EDITS].concat();
+    let edits = [limits::EDITS, filters::EDITS, commands::EDITS, devices::EDITS, language::EDITS].concat();
     let bashkit = job.copy(&job.package("shell/Cargo.toml", "bashkit")?, "bashkit", &edits)?;
     let library = job.cargo("dormouse_shell", &[bashkit])?;
     let bindings = job.bindings()?;

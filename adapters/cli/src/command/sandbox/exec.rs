@@ -10,21 +10,21 @@ use dormouse_tools::encode;
 use serde_json::json;
 
 use super::super::once::{self, Form};
+use super::Answer;
 use crate::args::{ExecArgs, PlaceArgs};
 use crate::exit::Failure;
-use crate::print;
 use crate::settings;
 
 /// Largest standard input that is passed on, in bytes (8 MiB).
 const MAX_STDIN: u64 = 8 << 20;
 
-/// Runs it; its exit status.
+/// Runs it; what is to be told.
 pub(super) fn run(
     dormouse: &Dormouse,
     place: &PlaceArgs,
     arguments: &ExecArgs,
     form: Form,
-) -> Result<u8, Failure> {
+) -> Result<Answer, Failure> {
     let mut line = line(arguments)?;
     settings::packages::offer(dormouse, settings::packages::indexes(&arguments.packages, place, None)?)?;
     let live = form.live();
@@ -42,12 +42,12 @@ pub(super) fn run(
             let names: Vec<&str> = executed.elsewhere.iter().map(|(name, _)| name.as_str()).collect();
             answer["elsewhere"] = json!(names);
         }
-        print::out(&format!("{answer}\n"))?;
-        return Ok(u8::try_from(executed.outcome.exit_code()).unwrap_or(1));
+        let status = u8::try_from(executed.outcome.exit_code()).unwrap_or(1);
+        return Ok(Answer::text(format!("{answer}\n"), status));
     }
     let run = async { Ok(run.await?.1.outcome) };
     let outcome = once::wait(once::watch(run, live.as_deref()));
-    once::show(outcome, form, live.as_deref(), ("bash", "", 0))
+    Ok(Answer(Box::new(move || once::show(outcome, form, live.as_deref(), ("bash", "", 0)))))
 }
 
 fn line(arguments: &ExecArgs) -> Result<CommandLine, Error> {

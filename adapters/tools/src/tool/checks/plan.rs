@@ -226,7 +226,7 @@ impl Sandbox<'_> {
             return Ok(None);
         }
         let path = GuestPath::parse(&found.at("package.json"))?;
-        let (bytes, _) = self.kept.sandboxes.read(self.owner, &by_id(self.id), path, 0, MAX_PACKAGE).await?;
+        let bytes = self.kept.sandboxes.read(self.owner, &by_id(self.id), path, 0, MAX_PACKAGE).await?.bytes;
         let package: Json = serde_json::from_slice(&bytes).unwrap_or_default();
         let script = package["scripts"]["test"].as_str().map(str::trim).unwrap_or_default();
         let words = shlex::split(script).unwrap_or_default();

@@ -6,7 +6,8 @@ use serde_json::Value as Json;
 use crate::field::{Absent, Field, Kind};
 use crate::schema::{self, Object};
 use crate::surface::{Annotations, ToolSpec};
-use crate::tool::error_schema;
+use crate::tool::{error_schema, warning_schema};
+use crate::unsaved;
 
 /// Shortest wall-clock limit that a call can ask for, in milliseconds (S1-01).
 const MIN_TIMEOUT: u64 = 100;
@@ -253,10 +254,19 @@ fn output() -> Json {
         .required("provider", schema::text("Who ran it, such as `wasm`; `none` when nothing ran."))
         .optional("fallback_from", schema::text("Who was to run it and could not be had; only when somebody else ran it."))
         .optional("sandbox_id", schema::text("The sandbox that it ran in; only when that lasts."))
+        .optional(unsaved::FIELD, unsaved::schema())
         .optional("recovery", schema::text("What the variables are after a run that was stopped in a sandbox that lasts: \
-                                            before_run (as before it), earlier (as before an earlier run) or fresh."))
+                                            before_run (as before it), earlier (as before an earlier run) or fresh; or what they were when \
+                                            this run began, if something was lost before. Said once."))
+        .optional("recovery_reason", crate::tool::lost::reason())
+        .optional("warning", warning_schema())
+        .optional("closed_files", schema::list(&schema::text("Its path."), CLOSED_FILES))
         .build()
 }
+
+/// What `closed_files` of a run's answer is.
+pub(crate) const CLOSED_FILES: &str =
+    "Files that were open and could not be opened again when the sandbox woke; only when there are any.";
 
 pub(crate) fn result() -> Json {
     Object::new()

@@ -169,6 +169,7 @@ fn shown(job: &Job) -> Map<String, Json> {
             let mut more = shape::executed(executed);
             let cause = more.remove("error").filter(|cause| !cause.is_null());
             more.remove("recovery");
+            more.remove("recovery_reason");
             fields.append(&mut more);
             fields.extend(cause.map(|cause| ("cause".to_owned(), cause)));
         }

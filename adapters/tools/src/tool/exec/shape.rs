@@ -7,7 +7,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::encode;
 use crate::schema::{self, Object};
-use crate::tool::error_schema;
+use crate::tool::eval::CLOSED_FILES;
+use crate::tool::{error_schema, warning_schema};
 
 /// Bytes of each stream that are shown whole (16 KiB).
 pub(super) const WHOLE: usize = 16 << 10;
@@ -66,7 +67,13 @@ pub(crate) fn fields() -> Object {
             "unavailable",
             error_schema("What would have the missing commands; only when there are any."),
         )
-        .optional("recovery", schema::text("What the shell is now, after it was stopped."))
+        .optional(
+            "recovery",
+            schema::text("What the shell is now, after it was stopped or something of it was lost."),
+        )
+        .optional("recovery_reason", crate::tool::lost::reason())
+        .optional("warning", warning_schema())
+        .optional("closed_files", schema::list(&schema::text("Its path."), CLOSED_FILES))
 }
 
 /// What came of a command line, as it is shown.
@@ -197,6 +204,15 @@ pub(crate) fn executed(executed: &Executed) -> Map<String, Json> {
     }
     if let Some(recovery) = outcome.recovery {
         fields.insert("recovery".into(), recovery.as_str().into());
+    }
+    if let Some(warning) = &outcome.warning {
+        fields.insert("warning".into(), encode::error(warning));
+    }
+    if !outcome.closed_files.is_empty() {
+        fields.insert("closed_files".into(), outcome.closed_files.clone().into());
+    }
+    if let Some(reason) = &outcome.recovery_reason {
+        fields.insert("recovery_reason".into(), reason.as_str().into());
     }
     fields.insert(
         "error".into(),

@@ -51,10 +51,9 @@ async fn make(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
         return Err(Error::args_invalid("a sprite cannot be called like an ID"));
     }
     let (name, spec) = (Some(Name::parse(&name)?), Some(canonical::spec(kept, false)));
-    let (view, _) = kept.sandboxes.create(owner, Asked { name, spec, ..Asked::default() }).await?;
-    if let Some(repository) = repository {
-        repository.into(kept, owner, &view.sandbox).await?;
-    }
+    let begins = repository.map(|repository| repository.beginning(kept)).transpose()?;
+    let asked = Asked { name, spec, ..Asked::default() };
+    let (view, _) = kept.sandboxes.create_with(owner, asked, begins).await?;
     // The seed calls one that takes calls `running`, though nothing runs in it yet.
     let status = if view.sandbox.phase == Phase::Running { "running" } else { view.status };
     let mut answer = sprite(&view, status);

@@ -101,7 +101,7 @@ impl Task {
         for (name, value) in &self.inputs {
             self.set(kept, caller, id, name.clone(), value).await?;
         }
-        let variables = kept.sandboxes.variables(&caller.owner, &by_id(id), Language::python()).await?;
+        let (variables, _) = kept.sandboxes.variables(&caller.owner, &by_id(id), Language::python()).await?;
         let there = |slot: &&Slot| {
             self.inputs.contains_key(&slot.name) || variables.iter().any(|known| known.name == slot.name)
         };
@@ -124,7 +124,7 @@ impl Task {
         value: &Json,
     ) -> Result<()> {
         let (handle, json) = (by_id(id), value.to_string());
-        kept.sandboxes.set_variable(&caller.owner, &handle, Language::python(), name, json).await
+        kept.sandboxes.set_variable(&caller.owner, &handle, Language::python(), name, json).await.map(drop)
     }
 
     /// Runs blocks one after another, to the first that does not return. None: the outputs are there.

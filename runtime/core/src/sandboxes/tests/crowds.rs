@@ -2,6 +2,7 @@
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
+use tokio::task::JoinSet;
 
 use super::fakes::{World, code, rules};
 use crate::sandbox::{Handle, Quota};
@@ -81,15 +82,16 @@ async fn fs_10_writes_of_one_file_at_once_come_one_after_the_other() {
     world.create("a").await;
     let handle = Handle::IdOrName("a");
     let path = || GuestPath::parse("/workspace/f").unwrap();
-    let mut writes: FuturesUnordered<_> = (0..20u8)
-        .map(|byte| {
-            let files = vec![(path(), vec![byte; 1 << 20])];
-            world.sandboxes.upload(&world.owner, &handle, Vec::new(), files)
-        })
-        .collect();
-    while let Some(written) = writes.next().await {
-        written.unwrap();
-        let (read, _) = world.sandboxes.read(&world.owner, &handle, path(), 0, u64::MAX).await.unwrap();
+    let mut writes = JoinSet::new();
+    for byte in 0..20u8 {
+        let (sandboxes, owner) = (world.sandboxes.clone(), world.owner.clone());
+        let files = vec![(path(), vec![byte; 1 << 20])];
+        writes
+            .spawn(async move { sandboxes.upload(&owner, &Handle::IdOrName("a"), Vec::new(), files).await });
+    }
+    while let Some(written) = writes.join_next().await {
+        written.unwrap().unwrap();
+        let read = world.sandboxes.read(&world.owner, &handle, path(), 0, u64::MAX).await.unwrap().bytes;
         assert!(read.len() == 1 << 20 && read.iter().all(|byte| *byte == read[0]));
     }
     // Destroyed in the middle of an upload, it is gone as a whole.

@@ -104,8 +104,10 @@ async fn mcp_05_a_save_that_nobody_waits_for_ends_all_the_same() {
             "fork" => Box::pin(async { drop(sandboxes.fork(owner, &A, 1, None).await) }),
             _ => Box::pin(async { drop(sandboxes.checkpoint(owner, &A, None, Include::Both).await) }),
         };
-        assert!(futures::poll!(&mut call).is_pending());
-        until(|| world.ledger.waiting() == 1).await;
+        tokio::select! {
+            () = &mut call => panic!("{verb} does not wait for the disk"),
+            () = until(|| world.ledger.waiting() == 1) => {}
+        }
         drop(call);
         // The next call comes while the disk still writes.
         let (next, ()) = tokio::join!(world.eval("a", "set v 3"), async { world.ledger.hold(false) });
@@ -156,10 +158,14 @@ async fn lif_05_retention_does_not_end_what_is_being_restored() {
     let (saved, _) = sandboxes.checkpoint(owner, &A, None, Include::Both).await.unwrap();
     sandboxes.stop(owner, &A, StopReason::User).await.unwrap();
     world.clock.advance(8 * DAY);
+    sandboxes.live().await.unwrap();
+    world.clock.advance(DAY);
     world.ledger.hold(true);
     let mut restore = Box::pin(sandboxes.restore(owner, &A, saved.label.id.as_str()));
-    assert!(futures::poll!(&mut restore).is_pending());
-    until(|| world.ledger.waiting() == 1).await;
+    tokio::select! {
+        _ = &mut restore => panic!("it does not wait for the disk"),
+        () = until(|| world.ledger.waiting() == 1) => {}
+    }
     sandboxes.live().await.unwrap();
     world.ledger.hold(false);
     restore.await.unwrap();

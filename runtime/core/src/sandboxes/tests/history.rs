@@ -64,17 +64,3 @@ async fn steps_are_bounded_in_number_and_bytes_and_end_with_sleep() {
     none.eval("a", "set v 1").await.unwrap();
     assert!(steps(&none).await.is_empty());
 }
-
-#[tokio::test]
-async fn open_files_are_kept_open_until_the_sandbox_sleeps() {
-    let world = World::new(rules());
-    world.create("a").await;
-    // The fake has a file open for as long as it has this variable.
-    world.eval("a", "set open 1").await.unwrap();
-    world.eval("a", "set v 1").await.unwrap();
-    assert_eq!(steps(&world).await, [("set open 1".to_owned(), "returned")], "no state was taken since");
-    world.pass(Duration::from_secs(2)).await;
-    assert!(world.view("a").unwrap().sandbox.state.is_none(), "saving would have closed it");
-    world.pass(Duration::from_secs(60)).await;
-    assert!(world.view("a").unwrap().sandbox.state.is_some());
-}

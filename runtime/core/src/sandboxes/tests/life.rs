@@ -28,7 +28,7 @@ async fn a_life_from_first_call_to_the_end_of_retention() {
     let view = world.sandboxes.resume(&world.owner, &handle).await.unwrap();
     assert_eq!((view.sandbox.phase, view.sandbox.stopped_at), (Phase::Running, None));
     let path = crate::GuestPath::parse("/workspace/x").unwrap();
-    let (bytes, _) = world.sandboxes.read(&world.owner, &handle, path, 0, 10).await.unwrap();
+    let bytes = world.sandboxes.read(&world.owner, &handle, path, 0, 10).await.unwrap().bytes;
     assert_eq!((bytes.as_slice(), world.variable("a", "v").await.as_str()), (&b"kept"[..], "1"));
 
     world.pass(16 * MINUTE).await;
@@ -36,6 +36,8 @@ async fn a_life_from_first_call_to_the_end_of_retention() {
     world.pass(7 * DAY - MINUTE).await;
     assert_eq!(world.phase("a"), "stopped");
     world.pass(2 * MINUTE).await;
+    assert_eq!(world.phase("a"), "stopped", "it is marked first");
+    world.pass(61 * MINUTE).await;
     assert_eq!(world.phase("a"), "unknown_sandbox");
     assert!(world.sandboxes.sweep().await.unwrap().chunks > 0);
     assert_eq!(code(world.eval("a", "1").await), Some(ErrorCode::UnknownSandbox));
@@ -50,6 +52,7 @@ async fn a_sandbox_that_nobody_ever_called_ages_out_though_it_was_stopped_before
     world.pass(16 * MINUTE).await;
     assert_eq!((world.phase("never"), world.phase("once")), ("stopped", "stopped"));
     world.pass(DAY).await;
+    world.pass(61 * MINUTE).await;
     assert_eq!((world.phase("never"), world.phase("once")), ("unknown_sandbox", "stopped"));
 }
 

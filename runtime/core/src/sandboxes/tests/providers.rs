@@ -37,7 +37,7 @@ impl Two {
     async fn file(&self) -> String {
         let path = crate::GuestPath::parse("/workspace/a").unwrap();
         let (owner, sandboxes) = (&self.world.owner, &self.world.sandboxes);
-        let (bytes, _) = sandboxes.read(owner, &Handle::IdOrName("box"), path, 0, 100).await.unwrap();
+        let bytes = sandboxes.read(owner, &Handle::IdOrName("box"), path, 0, 100).await.unwrap().bytes;
         String::from_utf8(bytes).unwrap()
     }
 }
@@ -140,4 +140,57 @@ async fn a_sandbox_that_moves_takes_its_files_along() {
     assert_eq!((two.file().await.as_str(), two.world.provider.machines()), ("2", 0));
     let outcome = two.eval("hi").await.unwrap();
     assert_eq!((outcome.provider, outcome.fallback_from), ("docker", None));
+}
+
+/// What works on without a call is saved now and then, and once more before it is let go; until then it stays this process's own.
+#[tokio::test]
+async fn con_32_what_works_on_is_saved_before_it_is_let_go() {
+    let two = Two::new(Rules { patience: Duration::ZERO, ..rules() });
+    two.make("box", None).await.unwrap();
+    two.eval("set works 1").await.unwrap();
+    two.world.pass(Duration::from_secs(2)).await;
+    let saved = async || {
+        let handle = Handle::IdOrName("box");
+        let path = crate::GuestPath::parse("/works").unwrap();
+        let neighbour = two.world.neighbour();
+        neighbour.sandboxes.add_provider(std::sync::Arc::new(two.containers.clone()));
+        neighbour.sandboxes.read(&two.world.owner, &handle, path, 0, 9).await
+    };
+    assert_eq!(code(saved().await), Some(ErrorCode::Busy), "it is this process's own");
+    // Nobody calls it: once for each ten times of the usual.
+    two.world.pass(Duration::from_secs(2)).await;
+    two.world.pass(Duration::from_secs(9)).await;
+    two.world.pass(Duration::from_secs(1)).await;
+    let (owner, handle) = (&two.world.owner, Handle::IdOrName("box"));
+    two.world.sandboxes.stop(owner, &handle, crate::sandbox::StopReason::User).await.unwrap();
+    assert_eq!(
+        saved().await.unwrap().bytes,
+        b"3",
+        "after its call, after ten seconds, and before it was let go"
+    );
+}
+
+#[tokio::test]
+async fn con_33_variables_that_went_with_a_machine_are_told_once() {
+    let two = Two::new(rules());
+    two.make("box", None).await.unwrap();
+    let recovery = async |code: &str| two.eval(code).await.unwrap().recovery;
+    assert_eq!(recovery("set x 1").await, None);
+    // Stopped, restored, died before it was saved.
+    let (owner, handle, sandboxes) = (&two.world.owner, Handle::IdOrName("box"), &two.world.sandboxes);
+    sandboxes.stop(owner, &handle, crate::sandbox::StopReason::User).await.unwrap();
+    assert_eq!(recovery("get x").await, Some(crate::Recovery::Fresh));
+    assert_eq!(recovery("get x").await, None);
+    let (made, _) = sandboxes.checkpoint(owner, &handle, None, Include::Both).await.unwrap();
+    sandboxes.restore(owner, &handle, made.label.id.as_str()).await.unwrap();
+    assert_eq!(recovery("get x").await, Some(crate::Recovery::Fresh));
+    let forks = sandboxes.fork(owner, &handle, 1, None).await.unwrap();
+    let fork = two.world.eval(forks[0].sandbox.id.as_str(), "get x").await.unwrap();
+    assert_eq!(fork.recovery, Some(crate::Recovery::Fresh));
+    assert_eq!(recovery("get x").await, None);
+    two.make("young", None).await.unwrap();
+    two.world.eval("young", "set x 1").await.unwrap();
+    two.containers.set_down(true);
+    let young = two.world.eval("young", "get x").await.unwrap();
+    assert_eq!((young.provider, young.recovery), ("fake", Some(crate::Recovery::Fresh)));
 }

@@ -57,7 +57,7 @@ async fn a_checkpoint_of_the_files_leaves_the_variables_and_their_number_is_boun
     world.eval("a", "write /x 2").await.unwrap();
     world.eval("a", "set v new").await.unwrap();
     sandboxes.restore(owner, &A, saved.label.id.as_str()).await.unwrap();
-    let (bytes, _) = sandboxes.read(owner, &A, path("/x"), 0, 9).await.unwrap();
+    let bytes = sandboxes.read(owner, &A, path("/x"), 0, 9).await.unwrap().bytes;
     assert_eq!((bytes.as_slice(), world.variable("a", "v").await.as_str()), (&b"1"[..], "new"));
     for _ in 0..2 {
         sandboxes.checkpoint(owner, &A, None, Include::Both).await.unwrap();
@@ -115,10 +115,11 @@ async fn an_upload_that_does_not_fit_leaves_the_files_as_they_were() {
     assert_eq!(code(refused), Some(ErrorCode::LimitDisk));
     let (entries, _) = sandboxes.list_files(owner, &A, path("/"), true, 10).await.unwrap();
     assert_eq!(entries.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>(), ["x"]);
-    assert_eq!(sandboxes.read(owner, &A, path("/x"), 0, 9).await.unwrap().0, b"old");
+    assert_eq!(sandboxes.read(owner, &A, path("/x"), 0, 9).await.unwrap().bytes, b"old");
     assert_eq!(sandboxes.append(owner, &A, path("/x"), b"er".to_vec()).await.unwrap(), 5);
     assert_eq!(sandboxes.append(owner, &A, path("/z"), b"1".to_vec()).await.unwrap(), 1);
-    assert_eq!(sandboxes.read(owner, &A, path("/x"), 1, 99).await.unwrap(), (b"lder".to_vec(), 5));
+    let rest = sandboxes.read(owner, &A, path("/x"), 1, 99).await.unwrap();
+    assert_eq!((&rest.bytes[..], rest.size), (&b"lder"[..], 5));
 }
 
 #[tokio::test]
@@ -127,6 +128,6 @@ async fn a_file_longer_than_one_read_comes_whole() {
     world.create("a").await;
     let bytes: Vec<u8> = (0..3u32 << 20).map(|at| at.to_le_bytes()[1]).collect();
     world.sandboxes.write(&world.owner, &A, path("/big"), bytes.clone()).await.unwrap();
-    let (read, size) = world.sandboxes.read(&world.owner, &A, path("/big"), 1, u64::MAX).await.unwrap();
-    assert_eq!((size, read == bytes[1..]), (3 << 20, true));
+    let read = world.sandboxes.read(&world.owner, &A, path("/big"), 1, u64::MAX).await.unwrap();
+    assert_eq!((read.size, read.bytes == bytes[1..]), (3 << 20, true));
 }

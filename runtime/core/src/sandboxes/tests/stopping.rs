@@ -80,5 +80,5 @@ async fn lif_08_jobs_end_before_the_sandbox_is_saved() {
     let (ended, _) = job.ended().expect("it has ended");
     assert_eq!(ended.as_ref().as_ref().map(|_| ()).map_err(|error| error.code()), Err(ErrorCode::Cancelled));
     let other = world.neighbour();
-    assert_eq!(other.sandboxes.read(&world.owner, &handle, file, 0, 9).await.unwrap().0, b"x");
+    assert_eq!(other.sandboxes.read(&world.owner, &handle, file, 0, 9).await.unwrap().bytes, b"x");
 }

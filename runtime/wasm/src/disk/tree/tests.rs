@@ -274,20 +274,19 @@ async fn names_do_not_pass_between_the_tree_and_a_mount() {
 }
 
 #[tokio::test]
-async fn open_files_are_counted_wherever_they_lie() {
+async fn what_the_guest_has_open_of_its_tree_is_known_and_nothing_else_is() {
     let mut guest = guest(100, 10);
     let (tmp, mount) = (guest.shown("/tmp"), guest.shown("/mnt"));
-    assert_eq!(guest.files.open_files(), 0, "folders do not count");
+    assert!(guest.view().held().is_empty(), "folders that it was given do not count");
     let own = guest.make(&tmp, "a").await.unwrap();
-    let outside = guest.make(&mount, "m").await.unwrap();
-    assert_eq!(guest.files.open_files(), 2);
+    guest.make(&mount, "m").await.unwrap();
     let folder = guest.open_in(&tmp, ".", OpenFlags::DIRECTORY, Flags::READ).await.unwrap();
     guest.open_in(&tmp, "missing", OpenFlags::empty(), Flags::READ).await.unwrap_err();
-    assert_eq!(guest.files.open_files(), 2);
-    for fd in [own, folder, tmp, mount] {
-        guest.close(fd);
-    }
-    assert_eq!(guest.files.open_files(), 1);
-    guest.close(outside);
-    assert_eq!(guest.files.open_files(), 0);
+    assert_eq!(guest.view().held().len(), 2);
+    let held = guest.view().held();
+    guest.close(own);
+    guest.close(folder);
+    assert!(guest.view().held().is_empty());
+    guest.files.held.offer(held);
+    assert_eq!(guest.view().held().len(), 2, "what can be opened again belongs to its state");
 }

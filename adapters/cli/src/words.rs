@@ -1,0 +1,52 @@
+//! Hints in the words of this door: a command where a tool is named.
+
+use dormouse_tools::reworded;
+
+/// The text with commands in place of the tools that it names.
+pub(crate) fn in_commands(text: &str) -> String {
+    reworded(text, |tool| command(tool).map(|command| format!("`dormouse sandbox {command}`")))
+}
+
+fn command(tool: &str) -> Option<&'static str> {
+    Some(match tool {
+        "sandbox_create" => "create",
+        "sandbox_list" => "list",
+        "sandbox_get" => "show",
+        "sandbox_eval" => "eval",
+        "sandbox_exec" => "exec",
+        "sandbox_files" => "files",
+        "sandbox_read" | "sandbox_write" | "sandbox_upload" | "sandbox_download" => "cp",
+        "sandbox_checkpoint" => "checkpoint",
+        "sandbox_list_checkpoints" => "checkpoints",
+        "sandbox_remove_checkpoint" => "rm-checkpoint",
+        "sandbox_restore" => "restore",
+        "sandbox_fork" => "fork",
+        "sandbox_vars" => "vars",
+        "sandbox_reset" => "reset",
+        "sandbox_stop" => "stop",
+        "sandbox_resume" => "resume",
+        "sandbox_destroy" => "rm",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::args::Arguments;
+
+    #[test]
+    fn hints_name_commands_that_there_are() {
+        assert_eq!(in_commands("sandbox_vars names those"), "`dormouse sandbox vars` names those");
+        let cli = Arguments::command();
+        let known = cli.find_subcommand("sandbox").unwrap();
+        for tool in
+            ["create", "get", "read", "list_checkpoints", "remove_checkpoint", "destroy", "stop", "reset"]
+        {
+            let name = command(&format!("sandbox_{tool}")).unwrap();
+            assert!(known.find_subcommand(name).is_some(), "{name}");
+        }
+    }
+}

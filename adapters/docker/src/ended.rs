@@ -1,0 +1,53 @@
+//! A container or an engine that ends under a command: an error that says so, never an exit status.
+//!
+//! A program that is killed with its container ends with status 137, as one that its own script kills does. Which of the two it
+//! was is asked of the engine, and only then.
+
+use std::time::Duration;
+
+use dormouse_core::{Error, ErrorCode};
+
+use crate::room::Room;
+
+/// What to do then.
+const HINT: &str = "call again: the sandbox goes on in another container from what was saved last, and what came later is lost";
+
+/// How often a container that takes no program is looked at until it has ended, and how long it is waited between.
+const LOOKS: u32 = 50;
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// The error, if the container has ended. Its programs end before the engine knows that it has: one that still takes a program
+/// is there.
+pub(crate) async fn with_container(room: &Room) -> Option<Error> {
+    for _ in 0..LOOKS {
+        room.look().await;
+        if room.is_gone() {
+            return Some(
+                Error::new(ErrorCode::ProviderUnavailable, "the sandbox's container ended while this ran")
+                    .with_hint(HINT),
+            );
+        }
+        let alive = room.run(["sh", "-c", ":"].map(str::to_owned).into(), Vec::new()).await;
+        if alive.is_ok_and(|ran| ran.code == Some(0)) {
+            return None;
+        }
+        if room.inner.engine.ready().await.is_err() || room.is_full().await {
+            return None;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    None
+}
+
+/// What an engine that broke off comes to.
+pub(crate) async fn with_engine(room: &Room, error: Error) -> Error {
+    match with_container(room).await {
+        Some(ended) => ended.with_source(error),
+        None => Error::new(
+            ErrorCode::ProviderUnavailable,
+            format!("the container engine was lost while this ran: {}", error.message()),
+        )
+        .with_hint(HINT)
+        .with_source(error),
+    }
+}

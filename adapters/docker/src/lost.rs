@@ -1,0 +1,63 @@
+//! Variables that are gone with an interpreter, until an answer has said so.
+//!
+//! What runs in a container cannot be saved: whoever goes on from a save, or in another container, has the files alone.
+
+use std::collections::BTreeMap;
+
+use dormouse_core::sandbox::Lost;
+use dormouse_core::{Captured, Language, Recovery};
+use dormouse_files::Extras;
+
+use crate::machine::DockerMachine;
+
+/// What an answer says of it.
+const REASON: &str =
+    "its interpreter ran in a container that is gone; variables of a container last as long as it runs";
+
+/// By language, that its variables are gone.
+#[derive(Debug, Default)]
+pub(crate) struct Losses(BTreeMap<Language, Lost>);
+
+impl Losses {
+    pub(crate) fn add(&mut self, languages: &[Language]) {
+        for language in languages {
+            let lost = Lost { language: language.clone(), recovery: Recovery::Fresh, reason: REASON.into() };
+            self.0.insert(language.clone(), lost);
+        }
+    }
+
+    pub(crate) fn all(&self) -> Vec<Lost> {
+        self.0.values().cloned().collect()
+    }
+
+    /// What the answer of a run of this language has to say; it has been said then.
+    pub(crate) fn tell(&mut self, language: &Language) -> Option<Recovery> {
+        self.0.remove(language).map(|lost| lost.recovery)
+    }
+}
+
+/// What is to be said of files that could not be kept.
+pub(crate) fn left_out(extras: &Extras) -> Option<String> {
+    (extras.left_out > 0).then(|| {
+        let (count, names) = (extras.left_out, extras.named.join("`, `"));
+        format!("dormouse: {count} files were not kept when the sandbox slept, their names are no text: `{names}`\n")
+    })
+}
+
+/// What a program wrote, with a line of ours before it.
+pub(crate) fn with_note(note: &str, captured: &Captured) -> Captured {
+    Captured {
+        text: format!("{note}{}", captured.text),
+        total_bytes: captured.total_bytes.saturating_add(note.len() as u64),
+        dropped_bytes: captured.dropped_bytes,
+    }
+}
+
+impl DockerMachine {
+    /// Lets go of the interpreters that run, and notes that their variables are gone.
+    pub(crate) fn lose_running(&mut self) {
+        let awake = self.interpreters.awake();
+        self.interpreters.clear();
+        self.lost.add(&awake);
+    }
+}

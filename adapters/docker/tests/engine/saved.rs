@@ -1,0 +1,235 @@
+//! What a save keeps, and what it tells of what it cannot keep.
+
+use std::time::Duration;
+
+use dormouse_core::sandbox::{Include, Machine, SandboxSpec, Snapshot, SpecMount};
+use dormouse_core::{Access, ErrorCode, EvalRequest, Language, Limits, Provider as _, Recovery, Status};
+use dormouse_files::{Files, Tree};
+
+use crate::support::{Bench, FULL, path, processes, run, running, said, spec};
+
+fn tree(state: &dyn Snapshot) -> Files {
+    Files::new(state.files().and_then(|files| files.downcast_ref::<Tree>()).unwrap().clone())
+}
+
+async fn text(machine: &mut Box<dyn Machine>, file: &str) -> Option<String> {
+    let state = machine.snapshot(Include::Both).await.unwrap();
+    let bytes = tree(state.as_ref()).read(&path(file), 0, 1_000).ok()?;
+    Some(String::from_utf8(bytes).unwrap())
+}
+
+async fn images(bench: &Bench, test: &str) -> Vec<String> {
+    let mut images = vec![crate::support::BUSYBOX.to_owned()];
+    if bench.has(test, FULL).await {
+        images.push(FULL.into());
+    }
+    images
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_30_every_change_is_in_the_next_save() {
+    let Some(bench) = Bench::new("saves").await else { return };
+    for image in images(&bench, "saves").await {
+        let spec = SandboxSpec { image: Some(image.clone()), memory: 256 << 20, ..spec() };
+        let mut machine = bench.provider.machine(&spec, None).await.unwrap();
+        said(
+            &mut machine,
+            "mkdir -p d/e; echo one > d/e/f; echo same > same; ln d/e/f again; ln -s same link",
+        )
+        .await;
+        assert_eq!(text(&mut machine, "/workspace/d/e/f").await.as_deref(), Some("one\n"), "{image}");
+        for step in 0..3 {
+            // The same size, and within the same second.
+            said(&mut machine, &format!("echo {step}{step}{step} > d/e/f")).await;
+            let want = format!("{step}{step}{step}\n");
+            assert_eq!(
+                text(&mut machine, "/workspace/d/e/f").await.as_deref(),
+                Some(want.as_str()),
+                "{image}"
+            );
+            assert_eq!(
+                text(&mut machine, "/workspace/again").await.as_deref(),
+                Some(want.as_str()),
+                "{image}"
+            );
+        }
+        said(&mut machine, "mv d e2; rm again link; ln -s e2 link; rm same; mkdir same; echo in > same/in; touch 'odd\nname'").await;
+        let state = machine.snapshot(Include::Both).await.unwrap();
+        let files = tree(state.as_ref());
+        let listed = files.list(&path("/workspace"), 9, 99).unwrap().entries;
+        let names: Vec<&str> = listed.iter().map(|one| one.path.as_str()).collect();
+        assert_eq!(names, ["e2", "e2/e", "e2/e/f", "link", "odd\nname", "same", "same/in"], "{image}");
+        assert_eq!(files.read(&path("/workspace/link/e/f"), 0, 9).unwrap(), b"222\n", "{image}");
+        // Nothing has changed: the same again.
+        let again = machine.snapshot(Include::Both).await.unwrap();
+        assert_eq!(tree(again.as_ref()).usage(), files.usage(), "{image}");
+        drop(machine);
+    }
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_31_modes_links_and_fifos_are_as_they_were_after_sleep() {
+    let Some(bench) = Bench::new("modes").await else { return };
+    for image in images(&bench, "modes").await {
+        let spec = SandboxSpec { image: Some(image.clone()), memory: 256 << 20, ..spec() };
+        let mut machine = bench.provider.machine(&spec, None).await.unwrap();
+        let make = "echo x > secret; chmod 600 secret; echo 'echo ran' > s.sh; chmod +x s.sh; echo '#!/bin/sh' > plain; \
+                    chmod 644 plain; mkdir -m 700 d; ln -s /bin/sh d/sh; ln -s ../../etc/passwd out; mkfifo -m 620 pipe; \
+                    ln -s /workspace/secret /tmp/l; ln -s ../workspace/secret /tmp/r; : > d/empty";
+        said(&mut machine, make).await;
+        let look = "stat -c '%a %n' secret s.sh plain d pipe; readlink d/sh out /tmp/l /tmp/r 2>/dev/null || \
+                    for l in d/sh out /tmp/l /tmp/r; do readlink $l; done; ./s.sh; cat /tmp/l /tmp/r; [ -p pipe ] && echo fifo";
+        let before = said(&mut machine, look).await;
+        assert!(before.1.contains("600 secret") && before.1.ends_with("ran\nx\nx\nfifo\n"), "{before:?}");
+        // As it is saved by what has changed, and as it is copied as a whole.
+        for _ in 0..2 {
+            let state = machine.snapshot(Include::Both).await.unwrap();
+            machine = bench.provider.machine(&spec, Some(state)).await.unwrap();
+            assert_eq!(said(&mut machine, look).await, before, "{image}");
+        }
+        drop(machine);
+    }
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_31_what_cannot_be_kept_is_told_by_the_next_command() {
+    let Some(bench) = Bench::new("odd").await else { return };
+    let mut machine = bench.machine().await;
+    said(&mut machine, "echo 1 > \"$(printf 'odd\\377name')\"; echo 2 > kept").await;
+    let state = machine.snapshot(Include::Both).await.unwrap();
+    let mut other = bench.provider.machine(&spec(), Some(state)).await.unwrap();
+    let (_, out, told) = said(&mut other, "cat kept").await;
+    assert!(out == "2\n" && told.contains("1 files were not kept") && told.contains("odd"), "{told}");
+    assert_eq!(said(&mut other, "cat kept").await.2, "");
+    drop((machine, other));
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_32_what_works_on_after_its_call_is_seen_and_saved() {
+    let Some(bench) = Bench::new("works").await else { return };
+    let mut machine = bench.machine().await;
+    said(&mut machine, "true").await;
+    machine.snapshot(Include::Both).await.unwrap();
+    assert!(!machine.works_on());
+    said(&mut machine, "(i=0; while :; do i=$((i+1)); echo $i > a; echo $i > b; done) >/dev/null 2>&1 &")
+        .await;
+    for _ in 0..3 {
+        let state = machine.snapshot(Include::Both).await.unwrap();
+        assert!(machine.works_on());
+        let files = tree(state.as_ref());
+        let number = |name: &str| -> u64 {
+            let bytes = files.read(&path(&format!("/workspace/{name}")), 0, 99).unwrap_or_default();
+            String::from_utf8(bytes).unwrap().trim().parse().unwrap_or_default()
+        };
+        // Of one moment: a file is being written, or the two are neighbours.
+        let (a, b) = (number("a"), number("b"));
+        assert!(a == 0 || b == 0 || a == b || a == b + 1, "{a} {b}");
+    }
+    // It goes on after the save.
+    let look = "n() { x=; while [ -z \"$x\" ]; do x=$(cat a); done; echo $x; }; n; sleep 1; n";
+    let numbers = said(&mut machine, look).await.1;
+    let numbers: Vec<&str> = numbers.lines().collect();
+    assert!(numbers.len() == 2 && numbers[0] != numbers[1], "{numbers:?}");
+    drop(machine);
+    bench.end().await;
+}
+
+fn python(code: &str) -> EvalRequest {
+    let mut request = EvalRequest::new(Language::python(), code);
+    request.limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
+    request
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_33_variables_that_are_lost_are_told_once_in_the_next_answer() {
+    let Some(bench) = Bench::new("lost").await else { return };
+    if !bench.has("lost", FULL).await {
+        return;
+    }
+    let spec = SandboxSpec { image: Some(FULL.into()), memory: 256 << 20, ..spec() };
+    let mut machine = bench.provider.machine(&spec, None).await.unwrap();
+    assert_eq!(machine.eval(python("w = 5")).await.unwrap().recovery, None);
+    let state = machine.snapshot(Include::Both).await.unwrap();
+    assert_eq!(state.languages(), [Language::python()]);
+    // A container that wakes, and one that is put back.
+    let mut other = bench.provider.machine(&spec, Some(state.clone())).await.unwrap();
+    machine.restore(state.as_ref()).await.unwrap();
+    for machine in [&mut other, &mut machine] {
+        assert_eq!(machine.lost().len(), 1);
+        // Also where it is saved again before anybody has asked.
+        assert_eq!(machine.snapshot(Include::Both).await.unwrap().languages(), [Language::python()]);
+        let told = machine.eval(python("'w' in globals()")).await.unwrap();
+        assert_eq!((told.recovery, told.is_ok()), (Some(Recovery::Fresh), true));
+        assert!(machine.lost().is_empty());
+        assert_eq!(machine.eval(python("w = 1")).await.unwrap().recovery, None);
+    }
+    drop((machine, other));
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_34_a_container_that_ends_under_a_command_is_an_error() {
+    let Some(bench) = Bench::new("ends").await else { return };
+    let mut machine = bench.machine().await;
+    said(&mut machine, "echo kept > kept").await;
+    let id = running(&bench.docker, &bench.owner()).await.remove(0);
+    let docker = bench.docker.clone();
+    let killing = tokio::spawn(async move {
+        while !processes(&docker, &id).await.contains("sleep 30") {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        docker.kill_container(&id, None).await.unwrap();
+    });
+    let ended = run(&mut machine, "echo begun; sleep 30").await.outcome;
+    killing.await.unwrap();
+    assert_eq!(ended.stopped().map(|error| error.code()), Some(ErrorCode::ProviderUnavailable), "{ended:?}");
+    assert_eq!((ended.recovery, ended.stdout.text.as_str()), (Some(Recovery::Earlier), "begun\n"));
+    assert!(machine.is_gone());
+    // A command that kills itself is one that ended.
+    let mut other = bench.machine().await;
+    let killed = run(&mut other, "kill -9 $$").await.outcome;
+    assert!(matches!(killed.status, Status::Exited(137)), "{killed:?}");
+    drop((machine, other));
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_35_what_is_mounted_below_the_workspace_does_not_break_the_wake() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().canonicalize().unwrap();
+    std::fs::write(source.join("SKILL.md"), "skill").unwrap();
+    let roots = vec![source.clone()];
+    let Some(bench) = Bench::with("skills", |settings| settings.roots = roots).await else { return };
+    let mount = SpecMount { source, target: path("/workspace/skills/pdf"), access: Access::ReadOnly };
+    let spec = SandboxSpec { mounts: vec![mount], ..spec() };
+    let mut machine = bench.provider.machine(&spec, None).await.unwrap();
+    said(&mut machine, "echo 1 > f; ln -s /workspace/f /tmp/l").await;
+    for _ in 0..2 {
+        let state = machine.snapshot(Include::Both).await.unwrap();
+        assert!(tree(state.as_ref()).stat(&path("/workspace/skills/pdf/SKILL.md")).is_err());
+        machine = bench.provider.machine(&spec, Some(state)).await.unwrap();
+        assert_eq!(said(&mut machine, "cat skills/pdf/SKILL.md f /tmp/l").await.1, "skill1\n1\n");
+    }
+    drop(machine);
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn con_36_as_many_files_as_a_container_takes_are_saved() {
+    let Some(bench) = Bench::new("many").await else { return };
+    let spec = SandboxSpec { files: 31_000, memory: 512 << 20, disk: 256 << 20, ..spec() };
+    let mut machine = bench.provider.machine(&spec, None).await.unwrap();
+    let make = "mkdir n; cd n; i=0; while [ $i -lt 300 ]; do mkdir $i; j=0; while [ $j -lt 100 ]; do echo $j > $i/$j; \
+                j=$((j+1)); done; i=$((i+1)); done; cd ..; j=0; while : > x$j; do j=$((j+1)); done 2>/dev/null; ls | wc -l";
+    said(&mut machine, make).await;
+    let state = machine.snapshot(Include::Both).await.unwrap();
+    let names = tree(state.as_ref()).usage().files;
+    assert!(names > 31_000, "{names}");
+    let mut other = bench.provider.machine(&spec, Some(state)).await.unwrap();
+    assert_eq!(said(&mut other, "cat n/299/99; find . | wc -l").await.1.lines().next(), Some("99"));
+    drop((machine, other));
+    bench.end().await;
+}

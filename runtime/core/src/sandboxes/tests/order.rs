@@ -1,0 +1,97 @@
+//! Whoever comes first is first, whatever each has to wait for.
+
+use futures::poll;
+
+use super::fakes::{World, code, rules, until};
+use crate::sandbox::{Handle, Quota, Share};
+use crate::sandboxes::{CommandLine, Rules};
+use crate::{ErrorCode, GuestPath};
+
+const HANDLE: Handle<'_> = Handle::IdOrName("a");
+
+fn path(name: &str) -> GuestPath {
+    GuestPath::parse(name).unwrap()
+}
+
+/// A call that can make the sandbox grow looks at what is kept first; one that cannot does not.
+#[tokio::test]
+async fn a_call_that_has_to_look_first_is_not_overtaken() {
+    let saved = Share { of_owner: Some(1 << 30), in_all: Some(1 << 30) };
+    let world = World::new(Rules { quota: Quota { saved, ..rules().quota }, ..rules() });
+    world.create("a").await;
+    for round in 0..20usize {
+        // Looked at anew, which takes a moment.
+        world.clock.advance(std::time::Duration::from_secs(2));
+        let text = format!("set v {}", "x".repeat(round));
+        let (set, length) = tokio::join!(world.eval("a", &text), world.variable_now("a"));
+        set.unwrap();
+        assert_eq!(length, round);
+    }
+}
+
+#[tokio::test]
+async fn several_things_within_one_turn_have_nothing_between_them() {
+    let world = World::new(rules());
+    world.create("a").await;
+    let both = world.sandboxes.at_one_turn(async {
+        world.eval("a", "set v 1").await.unwrap();
+        tokio::task::yield_now().await;
+        world.eval("a", "wait").await.unwrap();
+        world.variable("a", "v").await
+    });
+    let mut both = Box::pin(both);
+    assert!(poll!(&mut both).is_pending());
+    let mut between = Box::pin(world.eval("a", "set v 2"));
+    assert!(poll!(&mut between).is_pending());
+    world.provider.let_go(1);
+    let (both, between) = tokio::join!(both, between);
+    between.unwrap();
+    assert_eq!(both, "1");
+    assert_eq!(world.variable("a", "v").await, "2");
+}
+
+/// FS-09 holds when nobody waits any more.
+#[tokio::test]
+async fn fs_09_an_upload_that_is_given_up_is_whole_or_not_there() {
+    let world = World::new(rules());
+    world.create("a").await;
+    let files = || (0..10).map(|at| (path(&format!("/workspace/{at}")), vec![1])).collect::<Vec<_>>();
+    for looks in 1..12 {
+        let mut upload = Box::pin(world.sandboxes.upload(&world.owner, &HANDLE, Vec::new(), files()));
+        for _ in 0..looks {
+            if poll!(&mut upload).is_ready() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        drop(upload);
+        let listed = world.sandboxes.list_files(&world.owner, &HANDLE, path("/workspace"), false, 100).await;
+        let count = listed.unwrap().0.len();
+        assert!([0, 10].contains(&count), "after {looks} looks: {count}");
+        world.sandboxes.reset(&world.owner, &HANDLE).await.unwrap();
+        for at in 0..10 {
+            let _ =
+                world.sandboxes.remove_file(&world.owner, &HANDLE, path(&format!("/workspace/{at}"))).await;
+        }
+    }
+}
+
+/// jobs end with what they run on, and that goes on when a restore cannot be saved.
+#[tokio::test]
+async fn a_restore_that_cannot_be_saved_leaves_jobs_running() {
+    let world = World::new(rules());
+    world.create("a").await;
+    world.eval("a", "set v 1").await.unwrap();
+    let include = crate::sandbox::Include::Both;
+    let (kept, _) = world.sandboxes.checkpoint(&world.owner, &HANDLE, None, include).await.unwrap();
+    let (_, job) = world.sandboxes.start_job(&world.owner, &HANDLE, CommandLine::new("wait")).await.unwrap();
+    until(|| world.provider.waiting() == 1).await;
+    world.ledger.set_full(true);
+    let restore = || world.sandboxes.restore(&world.owner, &HANDLE, kept.label.id.as_str());
+    assert_eq!(code(restore().await), Some(ErrorCode::StateUnavailable));
+    assert!(job.ended().is_none());
+    world.ledger.set_full(false);
+    restore().await.unwrap();
+    job.wait().await;
+    assert!(job.ended().unwrap().0.is_err());
+}

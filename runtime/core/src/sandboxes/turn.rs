@@ -1,0 +1,110 @@
+//! The queue of a sandbox: calls have it for themselves in the order in which they came to it.
+//!
+//! Coming is one step, at the very beginning of a call: whatever it then waits for, room in memory or a look at what is kept,
+//! nobody overtakes it. Saving in between and looking do not queue.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::Sandboxes;
+use super::seat::Seat;
+use crate::{Error, ErrorCode, Result};
+
+/// Those who wait for a sandbox, and the one who has it.
+#[derive(Default)]
+pub(super) struct Turns {
+    line: Mutex<Line>,
+    left: Notify,
+}
+
+#[derive(Default)]
+struct Line {
+    next: u64,
+    /// By the number of each turn, whether it counts among those that wait.
+    turns: BTreeMap<u64, bool>,
+}
+
+impl Turns {
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One call's place in the queue. Dropped, it is the next one's turn.
+pub(super) struct Turn {
+    seat: Arc<Seat>,
+    number: u64,
+}
+
+tokio::task_local! {
+    /// The turn of a call that keeps it.
+    static KEPT: Mutex<Option<Arc<Turn>>>;
+}
+
+impl Turn {
+    /// The last place in the queue of a sandbox; what a call has already, if it keeps its turn there.
+    ///
+    /// # Errors
+    /// `busy` when as many as `most` wait already. None: however many wait.
+    pub(super) fn take(seat: &Arc<Seat>, most: Option<usize>) -> Result<Arc<Self>> {
+        KEPT.try_with(|kept| {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            match kept.as_ref() {
+                Some(turn) if Arc::ptr_eq(&turn.seat, seat) => Ok(turn.clone()),
+                _ => {
+                    let turn = Self::new(seat, most)?;
+                    kept.get_or_insert_with(|| turn.clone());
+                    Ok(turn)
+                }
+            }
+        })
+        .unwrap_or_else(|_| Self::new(seat, most))
+    }
+
+    fn new(seat: &Arc<Seat>, most: Option<usize>) -> Result<Arc<Self>> {
+        let mut line = seat.turns.line();
+        let waiting = line.turns.values().skip(1).filter(|counts| **counts).count();
+        if most.is_some_and(|most| !line.turns.is_empty() && waiting >= most) {
+            return Err(Error::new(ErrorCode::Busy, format!("{waiting} calls wait for the sandbox already"))
+                .with_hint("try again later, or use more than one sandbox"));
+        }
+        let number = line.next;
+        line.next += 1;
+        line.turns.insert(number, most.is_some());
+        Ok(Arc::new(Self { seat: seat.clone(), number }))
+    }
+
+    /// Its number: those that came later have larger ones.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Waits until those before it have left.
+    pub(super) async fn comes(&self) {
+        let turns = &self.seat.turns;
+        loop {
+            let left = turns.left.notified();
+            if turns.line().turns.first_key_value().is_some_and(|(first, _)| *first == self.number) {
+                return;
+            }
+            left.await;
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.seat.turns.line().turns.remove(&self.number);
+        self.seat.turns.left.notify_waiters();
+    }
+}
+
+impl Sandboxes {
+    /// Does several things in one sandbox within one turn: no other call comes between them. The turn is that of the first
+    /// sandbox that is come to.
+    pub async fn at_one_turn<T>(&self, work: impl Future<Output = T>) -> T {
+        KEPT.scope(Mutex::default(), work).await
+    }
+}

@@ -1,0 +1,60 @@
+//! What can be saved of a sandbox at any moment, also while one of its calls runs: the tree is shared, and interpreters have their
+//! last states.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dormouse_core::sandbox::{Beside, Include, Snapshot};
+use dormouse_core::{Language, Result};
+use dormouse_files::{Files, Held};
+
+use super::WasmMachine;
+use super::interpreter::Interpreter;
+use crate::snapshot::{Kept, Parts, WasmSnapshot};
+
+/// The files, and the interpreters as they were when it was made.
+pub(super) struct AsBefore {
+    files: Files,
+    /// What interpreters had open then.
+    held: Vec<Held>,
+    interpreters: BTreeMap<Language, Arc<Kept>>,
+    older: Vec<Arc<Kept>>,
+    parts: Parts,
+}
+
+impl WasmMachine {
+    /// Interpreters as their last states have them, and the files.
+    pub(super) fn as_before(&self) -> AsBefore {
+        let (mut interpreters, mut older) = (BTreeMap::new(), Vec::new());
+        for (language, interpreter) in &self.interpreters {
+            let mut memories = interpreter.memories().into_iter();
+            if let Some(first) = memories.next() {
+                interpreters.insert(language.clone(), first);
+            }
+            older.extend(memories);
+        }
+        let lost = self.interpreters.iter().filter_map(|(language, one)| one.lost(language)).collect();
+        let held = self.interpreters.values().flat_map(Interpreter::held).collect();
+        let parts = Parts { lost, clock: self.shown, open: Vec::new() };
+        AsBefore { files: self.files.0.clone(), held, interpreters, older, parts }
+    }
+}
+
+impl AsBefore {
+    /// The state at this moment.
+    pub(super) fn state(&self, include: Include) -> WasmSnapshot {
+        if include == Include::Files {
+            let (tree, older, parts) = (Some(self.files.snapshot()), Vec::new(), Parts::default());
+            return WasmSnapshot { interpreters: None, tree, older, parts };
+        }
+        let tree = (include != Include::Memory).then(|| self.files.snapshot_with(&self.held));
+        let (interpreters, older) = (Some(self.interpreters.clone()), self.older.clone());
+        WasmSnapshot { interpreters, tree, older, parts: self.parts.clone() }
+    }
+}
+
+impl Beside for AsBefore {
+    fn snapshot(&self, include: Include) -> Result<Arc<dyn Snapshot>> {
+        Ok(Arc::new(self.state(include)))
+    }
+}

@@ -1,0 +1,103 @@
+//! How a machine becomes what a state says: its files always, of its interpreters those whose guests are here.
+//!
+//! Memory of a guest that is not here any more, because another build took its place, is kept as it is. The interpreter of its
+//! language begins fresh, or from the memory that an earlier run on this build has left, and says so.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dormouse_core::{Error, ErrorCode, Language, Result};
+
+use super::interpreter::Interpreter;
+use super::{WasmMachine, quota};
+use crate::engine::Metering;
+use crate::provider::WasmProvider;
+use crate::snapshot::{Kept, WasmSnapshot};
+
+/// Interpreters by language.
+pub(super) type Interpreters = BTreeMap<Language, Interpreter>;
+
+impl WasmMachine {
+    /// The interpreters of a state, asleep. None: it says nothing about them.
+    ///
+    /// # Errors
+    /// What keeps a guest from being loaded, but that it is not here.
+    pub(super) async fn woken(provider: &WasmProvider, state: &WasmSnapshot) -> Result<Option<Interpreters>> {
+        let Some(latest) = &state.interpreters else { return Ok(None) };
+        let mut of: BTreeMap<Language, Vec<Arc<Kept>>> = BTreeMap::new();
+        for kept in latest.values().chain(&state.older) {
+            of.entry(kept.language().clone()).or_default().push(kept.clone());
+        }
+        let mut interpreters = Interpreters::new();
+        for (language, memories) in of {
+            let guest = match provider.ready(&language, Metering::Epoch).await {
+                Ok(ready) => Some(ready.loaded().hash.clone()),
+                Err(error) if is_elsewhere(error.code()) => None,
+                Err(error) => return Err(error),
+            };
+            interpreters.insert(language, Interpreter::of_builds(memories, guest.as_deref()));
+        }
+        for lost in &state.parts.lost {
+            interpreters.entry(lost.language.clone()).or_default().note(Some(lost.clone()));
+        }
+        Ok(Some(interpreters))
+    }
+
+    /// Becomes what a state says; what it does not include stays.
+    pub(super) async fn enter(
+        &mut self,
+        state: &WasmSnapshot,
+        interpreters: Option<Interpreters>,
+    ) -> Result<()> {
+        if state.tree.is_some() && interpreters.is_none() {
+            // Interpreters that stay begin anew from their state: an instance cannot let go of its folders.
+            self.settle().await?;
+            for interpreter in self.interpreters.values_mut() {
+                interpreter.sleep();
+                interpreter.leave_files();
+            }
+        }
+        if let Some(tree) = &state.tree {
+            self.files.0.restore(tree.clone().with_quota(quota(&self.spec)));
+        }
+        if let Some(mut interpreters) = interpreters {
+            for interpreter in interpreters.values_mut() {
+                match &state.tree {
+                    Some(_) => interpreter.hold_files(&self.files.0),
+                    None => interpreter.leave_files(),
+                }
+            }
+            self.interpreters = interpreters;
+            self.clock.reach(state.parts.clock);
+            self.shown = self.shown.max(state.parts.clock);
+        }
+        self.files.0.forget_unheld();
+        Ok(())
+    }
+}
+
+/// Whether the guest that is meant is not here, which keeps nobody from the files.
+fn is_elsewhere(code: ErrorCode) -> bool {
+    use ErrorCode::{BadComponent, GuestMismatch, GuestMissing, UnknownLanguage};
+    matches!(code, BadComponent | GuestMismatch | GuestMissing | UnknownLanguage)
+}
+
+/// Refuses what cannot be restored, while there is something to stay with: memory that is damaged, or is all that a state has and
+/// belongs to other guests.
+///
+/// # Errors
+/// `state_damaged`, `guest_mismatch`.
+pub(super) fn check(state: &WasmSnapshot, interpreters: &Option<Interpreters>) -> Result<()> {
+    let Some(interpreters) = interpreters else { return Ok(()) };
+    for kept in interpreters.values().filter_map(Interpreter::kept) {
+        kept.interpreter()?;
+    }
+    let fits = interpreters.values().any(|one| one.kept().is_some());
+    let other = interpreters.iter().find(|(_, one)| !one.older().is_empty());
+    let (true, false, Some((language, _))) = (state.tree.is_none(), fits, other) else { return Ok(()) };
+    Err(Error::new(
+        ErrorCode::GuestMismatch,
+        format!("the state holds memory alone, which belongs to another build of the {language} guest"),
+    )
+    .with_hint("it can be restored where that build is; a checkpoint with `include: both` or `files` can be restored with any"))
+}
