@@ -5,6 +5,10 @@
 // The host keeps the files of a sandbox's own tree open for that, also those whose name is gone, and hands them out by
 // their number of the node (runtime/wasm/src/disk/held.rs). What lies below a mount is opened by its path. The linker puts
 // the functions below in the place of wasi-libc's own (`--wrap`), which each of them calls.
+//
+// A memory can go on beside files that have changed since: after a run that was stopped, or when files or memory alone were
+// restored. For a database that SQLite has locked, in the middle of a transaction or a query, that would be its end: pages of
+// another moment would be written into the file. Such a file is not opened again.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +43,10 @@ typedef struct {
   // Where the next byte is read or written, when the instance last came to rest.
   __wasi_filesize_t position;
   __wasi_rights_t rights, inheriting;
+  // The program has it locked, and when it last came to rest the file was changed then and had that many bytes.
+  bool locked;
+  __wasi_timestamp_t changed;
+  __wasi_filesize_t size;
 } descriptor;
 
 static descriptor table[DESCRIPTORS];
@@ -53,6 +61,24 @@ __wasi_errno_t __real___wasi_fd_readdir(__wasi_fd_t folder, uint8_t *buffer, __w
                                         __wasi_size_t *used);
 
 bool driver_is_lost(uint32_t number) { return number < DESCRIPTORS && table[number].lost; }
+
+// The number of its node; 0 if it has none.
+static uint64_t node_of(__wasi_fd_t number) {
+  descriptor *one = &table[number];
+  __wasi_filestat_t about;
+  if (!one->node && !__wasi_fd_filestat_get(number, &about)) one->node = about.ino;
+  return one->node;
+}
+
+void driver_note_lock(int number, bool locked) {
+  if (number < 0 || number >= DESCRIPTORS || !table[number].open) return;
+  table[number].locked = locked;
+  if (locked) return;
+  // SQLite locks a file once for all its connections, and gives it back by the last.
+  for (__wasi_fd_t other = FIRST; other < DESCRIPTORS; other++) {
+    if (table[other].locked && node_of(other) == node_of((__wasi_fd_t)number)) table[other].locked = false;
+  }
+}
 
 static void forget(descriptor *one) {
   free(one->path);
@@ -161,7 +187,8 @@ void driver_rest_descriptors(void (*each)(void *all, const char *path), void *al
     __wasi_filestat_t about;
     // A folder has no position; the host lists it anew and skips what was seen.
     if (__wasi_fd_tell(number, &one->position)) one->position = 0;
-    if (!one->node && !__wasi_fd_filestat_get(number, &about)) one->node = about.ino;
+    (void)node_of(number);
+    if (one->locked && !__wasi_fd_filestat_get(number, &about)) one->changed = about.mtim, one->size = about.size;
     resolve(one, &folder, name, &length);
     each(all, one->path ? one->path : "?");
   }
@@ -221,6 +248,60 @@ static bool take_number(__wasi_fd_t *result) {
   return !__real___wasi_path_open(FIRST, 0, ".", __WASI_OFLAGS_DIRECTORY, 0, 0, 0, result);
 }
 
+// Whether a file has changed since the memory last came to rest.
+static bool has_changed(__wasi_fd_t number) {
+  const descriptor *one = &table[number];
+  __wasi_filestat_t about;
+  return __wasi_fd_filestat_get(number, &about) || about.mtim != one->changed || about.size != one->size;
+}
+
+// Whether a descriptor is open on the journal of a database.
+static bool is_journal(__wasi_fd_t number, const char *database) {
+  const char *path = table[number].path;
+  size_t length = database ? strlen(database) : 0;
+  return length && path && !strncmp(database, path, length) && !strcmp(path + length, "-journal");
+}
+
+// Whether a journal that is open is not the one that the others find.
+static bool is_replaced(__wasi_fd_t number) {
+  __wasi_filestat_t mine, theirs;
+  __wasi_fd_t found;
+  if (__wasi_fd_filestat_get(number, &mine) || open_path(&table[number], &found)) return true;
+  __wasi_errno_t error = __wasi_fd_filestat_get(found, &theirs);
+  (void)__real___wasi_fd_close(found);
+  return error || mine.ino != theirs.ino;
+}
+
+// Takes a file away that was opened again. A folder has its number then.
+static void lose(__wasi_fd_t number) {
+  descriptor *one = &table[number];
+  __wasi_fd_t made;
+  (void)say("lost ", one->path ? one->path : "?", NULL, &made);
+  // The number that was given back last is given out next.
+  if (!__real___wasi_fd_close(number)) (void)take_number(&made);
+  one->lost = true;
+}
+
+// Takes databases away that have changed while the memory had them locked, with all connections and journals that they have.
+static void lose_changed(void) {
+  for (__wasi_fd_t locked = FIRST; locked < DESCRIPTORS; locked++) {
+    descriptor *one = &table[locked];
+    if (!one->open || !one->locked || one->lost) continue;
+    bool changed = has_changed(locked);
+    for (__wasi_fd_t other = FIRST; !changed && other < DESCRIPTORS; other++) {
+      const descriptor *its = &table[other];
+      changed = its->open && !its->lost && is_journal(other, one->path) && is_replaced(other);
+    }
+    if (!changed) continue;
+    for (__wasi_fd_t other = FIRST; other < DESCRIPTORS; other++) {
+      const descriptor *its = &table[other];
+      if (!its->open || its->lost || other == locked) continue;
+      if (node_of(other) == node_of(locked) || is_journal(other, one->path)) lose(other);
+    }
+    lose(locked);
+  }
+}
+
 void driver_open_again(void) {
   bool any = false;
   for (size_t i = 0; i < DESCRIPTORS; i++) any = any || table[i].open;
@@ -246,6 +327,7 @@ void driver_open_again(void) {
     one->lost = !opened;
     if (opened || take_number(&made)) next = made + 1;
   }
+  lose_changed();
   // The lowest is given out next.
   for (__wasi_fd_t number = DESCRIPTORS; number-- > 0;) {
     if (gap[number]) (void)__real___wasi_fd_close(number);

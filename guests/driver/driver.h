@@ -19,6 +19,9 @@ void driver_open_again(void);
 // Forgets all descriptors: at the end of initialisation nothing is open.
 void driver_forget_descriptors(void);
 
+// Notes that the program has locked a file, and believes what it has read of it, or that it no longer does.
+void driver_note_lock(int number, bool locked);
+
 // Whether a descriptor could not be opened again.
 bool driver_is_lost(uint32_t number);
 

@@ -1,6 +1,7 @@
 // What SQLite asks of a system. Locks: what it remembers of its own connections. WASI has no locks, so nothing keeps it
 // apart from another run, or a program of the host, that writes the same database of a mount at the same time;
-// docs/projects.md says so. And entropy, which it looks for in `/dev/urandom` only.
+// docs/projects.md says so. What it locks is noted with the descriptor: it believes what it has read of a file for as long as it has
+// that locked (descriptors.c). And entropy, which it looks for in `/dev/urandom` only.
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,8 +28,13 @@ static int control(int descriptor, int command, ...) {
       ((struct flock *)argument)->l_type = F_UNLCK;
       return 0;
     case F_SETLK:
-    case F_SETLKW:
+    case F_SETLKW: {
+      const struct flock *lock = argument;
+      // A length of 0 is all of the file. Of a part it only gives back what it had locked more than for reading.
+      if (lock->l_type != F_UNLCK) driver_note_lock(descriptor, true);
+      else if (!lock->l_len) driver_note_lock(descriptor, false);
       return 0;
+    }
     default:
       return fcntl(descriptor, command, (int)(intptr_t)argument);
   }

@@ -103,7 +103,8 @@ impl Desk {
 
     /// Ends everything; nothing of it is left on the engine.
     fn close(self) {
-        for view in lasting::sandboxes(&self.dormouse).list(&Owner::local(), None, None, 100).unwrap() {
+        let kept = lasting::sandboxes(&self.dormouse);
+        for view in sandbox::wait(kept.list(&Owner::local(), None, None, 100)).unwrap() {
             let handle = Handle::IdOrName(view.sandbox.id.as_str());
             sandbox::wait(lasting::sandboxes(&self.dormouse).destroy(&Owner::local(), &handle)).unwrap();
         }

@@ -85,22 +85,22 @@ fn mcp_05_a_clone_that_is_given_up_leaves_nothing_under_its_key() {
     };
     let cloning = json!({"name": "half", "session_key": "k", "repo": format!("{url}/r.git")});
     let there_come_to_be = |count: usize| {
-        sandbox::wait(async {
-            for _ in 0..3_000 {
-                if lasting::count(&dormouse) == count {
-                    return;
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
+        for _ in 0..3_000 {
+            if lasting::count(&dormouse) == count {
+                return;
             }
-            panic!("there are {} sandboxes, not {count}", lasting::count(&dormouse));
-        });
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("there are {} sandboxes, not {count}", lasting::count(&dormouse));
     };
     sandbox::wait(async {
         let mut making = Box::pin(call(cloning));
         let given_up = tokio::time::timeout(Duration::from_secs(2), &mut making).await;
         assert!(given_up.is_err(), "it did not wait for the server");
-        let there =
-            lasting::sandboxes(&dormouse).list(&dormouse::sandbox::Owner::local(), None, None, 9).unwrap();
+        let there = lasting::sandboxes(&dormouse)
+            .list(&dormouse::sandbox::Owner::local(), None, None, 9)
+            .await
+            .unwrap();
         assert_eq!((there.len(), there[0].status), (1, "provisioning"));
     });
     there_come_to_be(0);

@@ -42,7 +42,7 @@ fn mcp_05_a_call_that_is_given_up_leaves_the_sandbox_as_before_or_after() {
             sandbox::wait(kept.stop()).unwrap();
         }
         let (count, checkpoints) =
-            (lasting::count(&dormouse), found.checkpoints(&owner, &handle).unwrap().len());
+            (lasting::count(&dormouse), sandbox::wait(found.checkpoints(&owner, &handle)).unwrap().len());
         let looks = 1 + dice.roll(3);
         let slow = "import time\nfor _ in range(200): sum(range(2000))";
         let spin = format!("{slow}\n{}\n{slow}", remember(round + 1_000));
@@ -86,7 +86,7 @@ fn mcp_05_a_call_that_is_given_up_leaves_the_sandbox_as_before_or_after() {
         }
         let forks = lasting::count(&dormouse) - count;
         assert!(forks == 0 || (round % 8 == 2 && forks == 3), "round {round}: {forks} forks");
-        let more = found.checkpoints(&owner, &handle).unwrap().len() - checkpoints;
+        let more = sandbox::wait(found.checkpoints(&owner, &handle)).unwrap().len() - checkpoints;
         assert!(more == 0 || (round % 8 == 0 && more == 1), "round {round}: {more} checkpoints");
         if forks > 0 {
             destroy_forks(&dormouse);
@@ -94,7 +94,7 @@ fn mcp_05_a_call_that_is_given_up_leaves_the_sandbox_as_before_or_after() {
     }
     assert!(given_up > 60, "only {given_up} calls were given up");
     // What was saved at some moment of all this is whole.
-    for checkpoint in found.checkpoints(&owner, &handle).unwrap() {
+    for checkpoint in sandbox::wait(found.checkpoints(&owner, &handle)).unwrap() {
         sandbox::wait(found.restore(&owner, &handle, checkpoint.label.id.as_str())).unwrap();
         let (memory, file) = remembered(&kept);
         assert_eq!(memory, file);
@@ -106,7 +106,7 @@ fn mcp_05_a_call_that_is_given_up_leaves_the_sandbox_as_before_or_after() {
 
 fn destroy_forks(dormouse: &dormouse::Dormouse) {
     let (found, owner) = (lasting::sandboxes(dormouse), Owner::local());
-    for view in found.list(&owner, None, None, 100).unwrap() {
+    for view in sandbox::wait(found.list(&owner, None, None, 100)).unwrap() {
         if view.sandbox.name.as_str() != "box" {
             let handle = Handle::IdOrName(view.sandbox.id.as_str());
             sandbox::wait(found.destroy(&owner, &handle)).unwrap();

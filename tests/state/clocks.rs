@@ -29,6 +29,9 @@ fn b_16_a_monotonic_clock_goes_on_over_sleep_wake_restore_and_fork() {
             last = now;
         };
         goes_on(&kept, "checkpoint");
+        let program = sandbox::wait(kept.exec("python3 -c 'import time; print(time.monotonic())'")).unwrap();
+        let shown: f64 = program.outcome.stdout.text.trim().parse().unwrap();
+        assert!(shown > 1.5 && shown < 600.0, "a program of a command line: {shown}");
         sandbox::wait(kept.restore(&saved)).unwrap();
         goes_on(&kept, "restore");
         let fork = sandbox::wait(kept.fork(1)).unwrap().remove(0);

@@ -124,7 +124,7 @@ fn check(folder: &Path, promised: &mut HashMap<String, Promised>) {
 /// Makes room within the owner's quota.
 fn clear(dormouse: &dormouse::Dormouse) {
     let (found, owner) = (lasting::sandboxes(dormouse), Owner::local());
-    for view in found.list(&owner, None, None, 1_000).unwrap() {
+    for view in sandbox::wait(found.list(&owner, None, None, 1_000)).unwrap() {
         let handle = dormouse::sandbox::Handle::IdOrName(view.sandbox.id.as_str());
         sandbox::wait(found.destroy(&owner, &handle)).unwrap();
     }

@@ -194,6 +194,116 @@ fn sqlite_goes_on_in_the_middle_of_a_transaction() {
     close(dormouse);
 }
 
+/// Ends a run by its time, after all that it does before it loops.
+fn stopped(kept: &KeptSandbox, code: &str) {
+    let mut request = EvalRequest::new(Language::python(), code);
+    request.limits.wall = Duration::from_secs(2);
+    let stopped = sandbox::wait(kept.run(request)).unwrap();
+    assert_eq!(
+        (ending(&stopped).as_str(), stopped.recovery),
+        ("limit_time", Some(Recovery::BeforeRun)),
+        "{code}"
+    );
+}
+
+/// Memory goes back to before a run that is stopped, and files do not.
+#[test]
+fn a_database_that_a_stopped_run_has_changed_in_a_transaction_from_before_it_is_closed_and_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let dormouse = open(folder.path());
+    let fill = "for n in range(300): db.execute('insert into t values (?)', ('x' * 500,))";
+    let query = "cursor = db.execute('select n from t'); cursor.fetchone()";
+    let begin = "db.execute('begin'); db.execute('insert into t values (2)')";
+    let locked = [
+        // What was before the run, what the run does, and how many rows there are then.
+        (begin, format!("{fill}\ndb.execute('commit')"), 305),
+        (begin, format!("db.execute('commit'); db.execute('begin')\n{fill}"), 5),
+        (begin, format!("db.execute('rollback'); db.execute('begin')\n{fill}"), 4),
+        ("db.execute('begin immediate')", format!("{fill}\ndb.execute('commit')"), 304),
+        (query, fill.to_owned(), 304),
+        (
+            "db.execute('pragma locking_mode=exclusive'); db.execute('insert into t values (2)')",
+            fill.into(),
+            305,
+        ),
+    ];
+    let fresh = "import sqlite3
+new = sqlite3.connect('/workspace/a.db')
+f\"{new.execute('select count(*) from t').fetchone()[0]} {new.execute('pragma integrity_check').fetchone()[0]}\"";
+    for (n, (before, run_code, rows)) in locked.into_iter().enumerate() {
+        let kept = named(&dormouse, &format!("locked-{n}"));
+        let setup = "import sqlite3
+db = sqlite3.connect('/workspace/a.db', isolation_level=None)
+db.execute('pragma cache_size = 1'); db.execute('create table t (n)')
+for n in range(4): db.execute('insert into t values (1)')";
+        assert!(run(&kept, PYTHON, &format!("{setup}\n{before}")).is_ok(), "{before}");
+        stopped(&kept, &format!("{run_code}\nwhile True: pass"));
+        let use_it = "seen = []
+for what in ['insert into t values (9)', 'commit', 'rollback', 'select count(*) from t']:
+  try: db.execute(what).fetchall(); seen.append(what)
+  except sqlite3.Error: pass
+db.close()
+seen";
+        let told = run(&kept, PYTHON, use_it);
+        assert!(told.is_ok(), "{}", dormouse_tests::ending::told(&told));
+        assert!(told.closed_files.contains(&"/workspace/a.db".into()), "{before}: {:?}", told.closed_files);
+        let left = dormouse_tests::ending::value(&told);
+        assert!(
+            !left.to_string().contains("insert") && !left.to_string().contains("select"),
+            "{before}: {left}"
+        );
+        assert_eq!(shown(&kept, PYTHON, fresh), format!("{rows} ok"), "{before}; {run_code}");
+    }
+    close(dormouse);
+}
+
+#[test]
+fn a_database_that_is_as_it_was_or_is_not_locked_goes_on_after_a_stopped_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let dormouse = open(folder.path());
+    let setup = "import sqlite3
+db = sqlite3.connect('/workspace/a.db', isolation_level=None)
+db.execute('create table t (n)'); db.execute('insert into t values (1)')";
+    let count = "db.execute('commit') if db.in_transaction else 0
+f\"{db.execute('select count(*) from t').fetchone()[0]} {db.execute('pragma integrity_check').fetchone()[0]}\"";
+    for (n, (before, code, rows)) in [
+        ("0", "db.execute('insert into t values (2)')", 2),
+        ("0", "db.execute('begin'); db.execute('insert into t values (2)')", 1),
+        (
+            "db.execute('begin'); db.execute('insert into t values (2)')",
+            "db.execute('insert into t values (3)')",
+            2,
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let kept = named(&dormouse, &format!("free-{n}"));
+        assert!(run(&kept, PYTHON, &format!("{setup}\n{before}")).is_ok(), "{before}");
+        stopped(&kept, &format!("{code}\nwhile True: pass"));
+        let told = run(&kept, PYTHON, count);
+        assert_eq!(told.closed_files, [] as [&str; 0], "{before}; {code}");
+        assert_eq!(dormouse_tests::ending::value(&told)["value"], format!("{rows} ok"), "{before}; {code}");
+    }
+    // PHP, and memory that is restored without its files.
+    let kept = named(&dormouse, "php");
+    let leave = "$db = new PDO('sqlite:/workspace/p.db'); $db->exec('create table t (n)'); $db->beginTransaction(); $db->exec('insert into t values (1)'); return 0;";
+    assert!(run(&kept, PHP, leave).is_ok());
+    let (owner, id) = (Owner::local(), kept.id().as_str().to_owned());
+    let taken = sandboxes(&dormouse).checkpoint(&owner, &Handle::IdOrName(&id), None, Include::Memory);
+    let (checkpoint, _) = sandbox::wait(taken).unwrap();
+    assert!(run(&kept, PHP, "$db->commit(); return 0;").is_ok());
+    sandbox::wait(kept.restore(&checkpoint)).unwrap();
+    let told = run(
+        &kept,
+        PHP,
+        "return (int) (new PDO('sqlite:/workspace/p.db'))->query('select count(*) from t')->fetchColumn();",
+    );
+    assert!(told.closed_files.contains(&"/workspace/p.db".into()), "{:?}", told.closed_files);
+    assert_eq!(dormouse_tests::ending::value(&told)["value"], 1);
+    close(dormouse);
+}
+
 #[test]
 fn a_descriptor_has_its_number_again_and_gaps_are_free() {
     let folder = tempfile::tempdir().unwrap();

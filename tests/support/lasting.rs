@@ -67,7 +67,8 @@ pub fn sweep(dormouse: &Dormouse) -> (u64, u64) {
 
 /// How many sandboxes there are.
 pub fn count(dormouse: &Dormouse) -> usize {
-    sandboxes(dormouse).list(&Owner::local(), None, None, 1_000).expect("they can be listed").len()
+    let listed = sandbox::wait(sandboxes(dormouse).list(&Owner::local(), None, None, 1_000));
+    listed.expect("they can be listed").len()
 }
 
 /// The id of a sandbox, or none.

@@ -9,6 +9,7 @@ use std::future::{Future, poll_fn};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::Poll;
+use std::time::Duration;
 
 use dormouse::{Error, ErrorCode, Result};
 use tokio::runtime::Handle;
@@ -74,6 +75,25 @@ pub(crate) async fn unless_asked<T>(work: impl Future<Output = Result<T>>) -> Re
         biased;
         () = asked() => Err(cancelled()),
         done = work => done,
+    }
+}
+
+/// The same, with that much time to come to its end all the same.
+///
+/// # Errors
+/// As [`unless_asked`].
+pub(crate) async fn unless_asked_before<T>(
+    work: impl Future<Output = Result<T>>,
+    patience: Duration,
+) -> Result<T> {
+    let too_late = async {
+        asked().await;
+        tokio::time::sleep(patience).await;
+    };
+    tokio::select! {
+        biased;
+        done = work => done,
+        () = too_late => Err(cancelled().with_hint("it may have been done all the same; look before you repeat it")),
     }
 }
 

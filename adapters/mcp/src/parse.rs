@@ -102,6 +102,14 @@ pub(crate) fn too_long(most: usize) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(ErrorCode::INVALID_REQUEST, message, None), None)
 }
 
+/// The answer to a request whose id another one has that is still worked on. It has no id: with it, it would be the answer to
+/// the other one.
+pub(crate) fn repeated(id: &RequestId) -> ServerJsonRpcMessage {
+    let shown: String = id.to_string().chars().take(64).collect();
+    let message = format!("the id `{shown}` is that of a request in progress; this one was dropped");
+    ServerJsonRpcMessage::error(ErrorData::new(ErrorCode::INVALID_REQUEST, message, None), None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

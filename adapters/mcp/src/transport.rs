@@ -4,13 +4,16 @@
 //! server, a long or malformed one is answered, a reader that does not read stops further requests from being read, requests
 //! get their places in line as they are read, and messages are written in the order in which they were made.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dormouse_tools::incoming::AT_ONCE;
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, GetExtensions as _, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, GetExtensions as _, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::transport::Transport;
 use tokio::io::AsyncRead;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -20,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::line::{Line, LineReader};
 use crate::order::Order;
 use crate::outbox::Outbox;
-use crate::parse::{Parsed, parse, too_long};
+use crate::parse::{Parsed, parse, repeated, too_long};
 
 /// Requests that are worked on at one time; then no further line is read. The library begins each request that it is given, and
 /// reading is quicker than working: without this, thousands are begun before the first answers show that nobody reads them.
@@ -29,14 +32,37 @@ const MAX_REQUESTS: usize = 256;
 
 /// Travels with a request and is gone when its handler is done.
 #[derive(Clone)]
-struct InWork {
-    _place: Arc<OwnedSemaphorePermit>,
+struct InWork(#[expect(dead_code, reason = "it is held")] Arc<Begun>);
+
+/// A request that is worked on.
+struct Begun {
+    id: RequestId,
+    ids: Ids,
+    _place: OwnedSemaphorePermit,
+}
+
+/// The ids of the requests that are worked on.
+type Ids = Arc<Mutex<HashSet<RequestId>>>;
+
+impl Begun {
+    /// None: another request of that id is worked on.
+    fn new(id: &RequestId, ids: &Ids, place: OwnedSemaphorePermit) -> Option<Self> {
+        let is_new = ids.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+        is_new.then(|| Self { id: id.clone(), ids: ids.clone(), _place: place })
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
 }
 
 pub(crate) struct LineTransport<R> {
     reader: LineReader<R>,
     outbox: Outbox,
     requests: Arc<Semaphore>,
+    ids: Ids,
     order: Order,
     most: usize,
     /// A long line that is being read. It is kept here because waiting for it may be given up and begun again.
@@ -57,18 +83,33 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
     ) -> Self {
         let requests = Arc::new(Semaphore::new(MAX_REQUESTS));
         let reader = LineReader::new(reader, most);
-        Self { reader, outbox, requests, order, most, reading: None, opened: false, ended }
+        Self {
+            reader,
+            outbox,
+            requests,
+            ids: Ids::default(),
+            order,
+            most,
+            reading: None,
+            opened: false,
+            ended,
+        }
     }
 
     /// The next message, once few enough requests are worked on. Given up half-way, it loses nothing.
     async fn counted(&mut self) -> Option<ClientJsonRpcMessage> {
-        let place = self.requests.clone().acquire_owned().await.ok()?;
-        let mut message = self.next().await?;
-        if let JsonRpcMessage::Request(request) = &mut message {
-            self.order.place(&mut request.request);
-            request.request.extensions_mut().insert(InWork { _place: Arc::new(place) });
+        let mut place = self.requests.clone().acquire_owned().await.ok()?;
+        loop {
+            let mut message = self.next().await?;
+            let JsonRpcMessage::Request(request) = &mut message else { return Some(message) };
+            if let Some(begun) = Begun::new(&request.id, &self.ids, place) {
+                self.order.place(&mut request.request);
+                request.request.extensions_mut().insert(InWork(Arc::new(begun)));
+                return Some(message);
+            }
+            self.answer(&repeated(&request.id));
+            place = self.requests.clone().acquire_owned().await.ok()?;
         }
-        Some(message)
     }
 
     async fn next(&mut self) -> Option<ClientJsonRpcMessage> {

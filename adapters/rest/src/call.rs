@@ -55,7 +55,17 @@ pub(crate) async fn call(
         Err(busy) => return shared.surface.refuse(tool, &busy),
     };
     let context = CallContext { owner: owner.to_string(), ..CallContext::default() };
-    shared.surface.call(tool, arguments, context).await
+    // Giving a call up drops it, and what it does not need the caller for goes on.
+    tokio::select! {
+        biased;
+        () = shared.closing.cancelled() => shared.surface.refuse(tool, &ended()),
+        reply = shared.surface.call(tool, arguments, context) => reply,
+    }
+}
+
+fn ended() -> Error {
+    Error::new(ErrorCode::Cancelled, "the server is ending, and the call was given up")
+        .with_hint("look at the sandbox before you send it again: what the call wrote to files is kept")
 }
 
 /// The answer of a tool that is not even tried, in its own form.

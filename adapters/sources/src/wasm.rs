@@ -276,7 +276,7 @@ impl Drop for Estate {
 
 async fn destroy_all(sandboxes: Sandboxes, owner: Owner) -> Result<()> {
     loop {
-        let all = sandboxes.list(&owner, None, None, PAGE)?;
+        let all = sandboxes.list(&owner, None, None, PAGE).await?;
         if all.is_empty() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The monotonic clock of a sandbox's guests: one for all of its interpreters, which goes on where it stood over sleep, wake,
+//! The monotonic clock of a sandbox's guests: one for all of its interpreters and the programs of its command lines, which goes on where it stood over sleep, wake,
 //! restore and fork, and never steps back. While a sandbox sleeps it stands still.
 
 use std::sync::Arc;

@@ -373,7 +373,7 @@ impl Machine for WasmMachine {
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()> {
         let state = &WasmSnapshot::of(snapshot)?;
         let interpreters = Self::woken(&self.provider, state).await?;
-        waking::check(state, &interpreters)?;
+        waking::check(state, &interpreters).await?;
         self.enter(state, interpreters).await
     }
 

@@ -20,6 +20,7 @@ use dormouse_core::{
 
 use self::launch::Launch;
 use crate::bindings::dormouse::sandbox::programs as contract;
+use crate::clock::Monotonic;
 use crate::disk::OwnFiles;
 use crate::engine::Metering;
 use crate::machine::TreeFiles;
@@ -55,6 +56,7 @@ struct Inner {
     /// Callbacks that the command line and its programs have called together.
     used: Arc<AtomicU32>,
     share: Share,
+    clock: Monotonic,
     missing: Mutex<BTreeSet<String>>,
     elsewhere: Mutex<BTreeSet<(String, &'static str)>>,
 }
@@ -65,7 +67,7 @@ impl Programs {
         files: dormouse_files::Files,
         request: &EvalRequest,
         operators: Arc<dyn Operators>,
-        share: Share,
+        (share, clock): (Share, Monotonic),
     ) -> Self {
         let inner = Inner {
             provider,
@@ -76,6 +78,7 @@ impl Programs {
             operators,
             used: Arc::default(),
             share,
+            clock,
             missing: Mutex::default(),
             elsewhere: Mutex::default(),
         };
@@ -178,6 +181,7 @@ impl Programs {
         request.check()?;
         let ready = inner.provider.ready(&request.language, Metering::Epoch).await?;
         let mut instance = ready.take().await?;
+        instance.keep_time(&inner.clock);
         if request.language == Language::git() {
             instance.offer(Self { inner: inner.clone(), only: Some(TRANSPORT) });
         } else {

@@ -11,6 +11,9 @@ use crate::doors::PAGE;
 /// The bytes of a page, each combined with the image's by exclusive or: mostly zeroes.
 pub(crate) type Page = Arc<[u8; PAGE]>;
 
+/// Pages that are copied or compared without a pause, 2 MiB.
+pub(crate) const TOGETHER: usize = 512;
+
 static ZEROES: [u8; PAGE] = [0; PAGE];
 
 /// First bytes of the form, with its version.
@@ -56,16 +59,19 @@ impl SavedInterpreter {
     }
 
     /// How `memory` differs from `image`, of which all lies in the pages `candidates`, and in the pages of `before` that
-    /// are the same is shared with it. Past the image's end is zero.
-    pub(crate) fn diff(
+    /// are the same is shared with it. Past the image's end is zero. The event loop is given back now and then.
+    pub(crate) async fn diff(
         memory: &[u8],
         image: &[u8],
-        candidates: impl IntoIterator<Item = u32>,
+        candidates: &[u32],
         before: Option<&Self>,
     ) -> Vec<(u32, Page)> {
         let mut known = before.map(|before| before.pages.iter().peekable());
         let mut pages = Vec::new();
-        for number in candidates {
+        for (count, number) in candidates.iter().copied().enumerate() {
+            if count % TOGETHER == TOGETHER - 1 {
+                tokio::task::yield_now().await;
+            }
             let start = number as usize * PAGE;
             let Some(now) = memory.get(start..start + PAGE) else { break };
             let then = image.get(start..start + PAGE).unwrap_or(&ZEROES);
@@ -217,8 +223,8 @@ mod tests {
         assert!(SavedInterpreter::from_bytes(&huge).is_err());
     }
 
-    #[test]
-    fn only_pages_that_differ_are_kept_and_shared_with_the_state_before() {
+    #[tokio::test]
+    async fn only_pages_that_differ_are_kept_and_shared_with_the_state_before() {
         let image = vec![1u8; 2 * PAGE];
         let mut memory = vec![1u8; 2 * PAGE];
         memory.extend_from_slice(&[0; 2 * PAGE]);
@@ -226,12 +232,12 @@ mod tests {
         memory[3 * PAGE] = 5;
         let numbers = |pages: &[(u32, Page)]| pages.iter().map(|(number, _)| *number).collect::<Vec<_>>();
         let mut first = sample();
-        first.pages = SavedInterpreter::diff(&memory, &image, 0..4, None);
+        first.pages = SavedInterpreter::diff(&memory, &image, &[0, 1, 2, 3], None).await;
         assert_eq!(numbers(&first.pages), [1, 3]);
         assert_eq!(first.pages[0].1[..2], [3, 0]);
         memory[2 * PAGE] = 1;
         memory[3 * PAGE] = 6;
-        let second = SavedInterpreter::diff(&memory, &image, 0..9, Some(&first));
+        let second = SavedInterpreter::diff(&memory, &image, &[0, 1, 2, 3, 4, 5], Some(&first)).await;
         assert_eq!(numbers(&second), [1, 2, 3]);
         assert!(Arc::ptr_eq(&first.pages[0].1, &second[0].1), "page 1 is the same");
         assert_eq!(second[2].1[0], 6);

@@ -12,7 +12,7 @@ use crate::engine::Metering;
 use crate::instance::Instance;
 use crate::provider::WasmProvider;
 use crate::ready::Ready;
-use crate::saved::SavedInterpreter;
+use crate::saved::{SavedInterpreter, TOGETHER};
 use crate::written;
 
 /// A live interpreter. The grants of its first call hold for its life; limits are each call's own.
@@ -94,12 +94,13 @@ pub(crate) async fn save(
     let mut base = ready.base().await?;
     let image = base.doors(indices).into_memory().await?;
     let loaded = ready.loaded();
+    let pages = SavedInterpreter::diff(memory, image, &written::pages(memory), before).await;
     Ok(SavedInterpreter {
         language: loaded.language.clone(),
         guest: loaded.hash.clone(),
         stack_pointer,
         memory: memory.len() as u64,
-        pages: SavedInterpreter::diff(memory, image, written::pages(memory), before),
+        pages,
         // Files that go with their instance cannot be opened again.
         closed: if keeps { Vec::new() } else { open },
         held: if keeps { held } else { Vec::new() },
@@ -135,7 +136,13 @@ pub(crate) async fn restore(
     let memory = usize::try_from(checkpoint.memory)
         .map_err(|error| Error::internal("more memory than fits", error))?;
     doors.grow_to(memory).await?;
-    doors.apply(&checkpoint.pages).await
+    for (count, pages) in checkpoint.pages.chunks(TOGETHER).enumerate() {
+        if count > 0 {
+            tokio::task::yield_now().await;
+        }
+        doors.apply(pages).await?;
+    }
+    Ok(())
 }
 
 impl Session {

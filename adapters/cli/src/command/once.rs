@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use dormouse::wasm::Allocation;
 use dormouse::{Dormouse, Error, Outcome, Policy, Result};
@@ -13,6 +14,9 @@ use crate::exit::Failure;
 use crate::print::{self, Live, View};
 use crate::settings;
 use crate::signals;
+
+/// Time for what is nearly done when the process is asked to end.
+const FINISHING: Duration = Duration::from_secs(2);
 
 /// How the outcome is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,6 +54,15 @@ pub(crate) fn dormouse(place: &PlaceArgs, policy: Policy) -> Result<Dormouse> {
 /// `cancelled` when it is asked to end, and those of the future.
 pub(crate) fn wait<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     to_end(signals::unless_asked(future))
+}
+
+/// The same for what runs no code of a user's: a process that is asked to end waits a little for it, so that what was done
+/// is told as done.
+///
+/// # Errors
+/// As [`wait`].
+pub(crate) fn finish<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    to_end(signals::unless_asked_before(future, FINISHING))
 }
 
 /// The same to the future's own end, whatever is asked.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use dormouse::sandbox::{Handle, Owner, Piece};
 use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Result};
-use dormouse_tools::{CallContext, HostFolders, Reply, Skills, Surface, Toolset, encode};
+use dormouse_tools::{CallContext, HostFolders, Reply, Skills, Surface, Toolset, encode, unsaved};
 use serde_json::{Map, Value as Json, json};
 
 use super::once::{self, Form};
@@ -31,26 +31,55 @@ const TIDYING: Duration = Duration::from_secs(2);
 const PAGE: u32 = 200;
 
 /// What came of a command, to be told when it has been saved; the exit status.
-pub(super) struct Answer(Box<dyn FnOnce() -> std::result::Result<u8, Failure>>);
+pub(super) enum Answer {
+    /// An object for standard output.
+    Json(Json, u8),
+    /// What people read.
+    Words(Box<dyn FnOnce() -> std::result::Result<u8, Failure>>),
+}
 
 impl Answer {
+    fn words(tell: impl FnOnce() -> std::result::Result<u8, Failure> + 'static) -> Self {
+        Self::Words(Box::new(tell))
+    }
+
     /// A text for standard output.
-    fn text(text: String, status: u8) -> Self {
-        Self(Box::new(move || {
+    fn text(text: String) -> Self {
+        Self::words(move || {
             print::out(&text)?;
-            Ok(status)
-        }))
+            Ok(0)
+        })
     }
 
     /// Tells it.
     pub(super) fn tell(self) -> std::result::Result<u8, Failure> {
-        (self.0)()
+        match self {
+            Self::Json(answer, status) => {
+                print::out(&format!("{answer}\n"))?;
+                Ok(status)
+            }
+            Self::Words(tell) => tell(),
+        }
+    }
+
+    /// Tells it, and why what the command did is not saved.
+    fn tell_unsaved(self, error: Error) -> std::result::Result<u8, Failure> {
+        match self {
+            Self::Json(mut answer, _) => {
+                answer[unsaved::FIELD] = encode::error(&error);
+                Self::Json(answer, error.code().exit_status()).tell()
+            }
+            Self::Words(tell) => {
+                tell()?;
+                Err(error.into())
+            }
+        }
     }
 }
 
 impl Default for Answer {
     fn default() -> Self {
-        Self(Box::new(|| Ok(0)))
+        Self::words(|| Ok(0))
     }
 }
 
@@ -76,17 +105,13 @@ pub(crate) fn run(
     // Whatever came of it, what has changed is saved before it is told.
     let closed = once::to_end(async { dormouse.sandboxes()?.close().await });
     let tidied = once::wait(async { dormouse.sandboxes()?.tidy(TIDYING).await });
-    if let Err(error) = tidied {
+    // Who asked the process to end does not wait for that.
+    if let Some(error) = tidied.err().filter(|error| error.code() != ErrorCode::Cancelled) {
         tracing::warn!(%error, "the state folder cannot be swept");
     }
     let told = match (done, closed) {
         (Ok(answer), Ok(())) => answer.tell(),
-        (Ok(answer), Err(error)) => {
-            if form != Form::Json {
-                answer.tell()?;
-            }
-            Err(error.into())
-        }
+        (Ok(answer), Err(error)) => answer.tell_unsaved(error),
         (Err(failure), _) => Err(failure),
     };
     told.or_else(|failure| once::refuse(failure, form))
@@ -126,12 +151,12 @@ fn eval(
     };
     if form == Form::Json {
         let (id, outcome) = once::wait(run)?;
-        let text = format!("{}\n", encode::reply_in(&outcome, Some(&id)).structured);
-        return Ok(Answer::text(text, u8::try_from(outcome.exit_code()).unwrap_or(1)));
+        let status = u8::try_from(outcome.exit_code()).unwrap_or(1);
+        return Ok(Answer::Json(encode::reply_in(&outcome, Some(&id)).structured, status));
     }
     let run = async { Ok(run.await?.1) };
     let outcome = once::wait(once::watch(run, live.as_deref()));
-    Ok(Answer(Box::new(move || once::show(outcome, form, live.as_deref(), ("<snippet>", &code, 0)))))
+    Ok(Answer::words(move || once::show(outcome, form, live.as_deref(), ("<snippet>", &code, 0))))
 }
 
 /// The tool of a command, and its arguments.
@@ -202,7 +227,7 @@ pub(super) fn call(
     };
     let reply = ask(&surface, tool, arguments)?;
     if as_json {
-        return Ok(Answer::text(format!("{}\n", reply.structured), u8::from(reply.is_error)));
+        return Ok(Answer::Json(reply.structured, u8::from(reply.is_error)));
     }
     if reply.is_error {
         let text = |field: &str| reply.structured["error"][field].as_str().map(str::to_owned);
@@ -214,12 +239,12 @@ pub(super) fn call(
             None => error.into(),
         });
     }
-    Ok(Answer::text(print::visible(&answer::lines(&reply.structured, whole)), 0))
+    Ok(Answer::text(print::visible(&answer::lines(&reply.structured, whole))))
 }
 
 /// The answer of a tool; of a listing, all its pages as one.
 fn ask(surface: &Surface, tool: &str, mut arguments: Map<String, Json>) -> Result<Reply> {
-    let call = |arguments| once::wait(surface.call(tool, arguments, CallContext::default()));
+    let call = |arguments| once::finish(surface.call(tool, arguments, CallContext::default()));
     let mut reply = call(arguments.clone())?;
     while let Some(cursor) = reply.structured.get("next_cursor").filter(|cursor| cursor.is_string()) {
         arguments.insert("cursor".into(), cursor.clone());
@@ -269,7 +294,7 @@ fn copy(dormouse: &Dormouse, from: &str, to: &str) -> Result<()> {
         (Some((name, path)), None) => {
             let (handle, path) = (Handle::IdOrName(name), path?);
             let file_name = path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
-            let Piece { bytes, size, .. } = once::wait(sandboxes.read(&owner, &handle, path, 0, MAX_COPY))?;
+            let Piece { bytes, size, .. } = once::finish(sandboxes.read(&owner, &handle, path, 0, MAX_COPY))?;
             if size > MAX_COPY {
                 return Err(Error::new(
                     ErrorCode::TooLarge,
@@ -293,7 +318,7 @@ fn copy(dormouse: &Dormouse, from: &str, to: &str) -> Result<()> {
                     format!("`{from}` has more than {MAX_COPY} bytes"),
                 ));
             }
-            once::wait(sandboxes.write(&owner, &Handle::IdOrName(name), path?, bytes))
+            once::finish(sandboxes.write(&owner, &Handle::IdOrName(name), path?, bytes))
         }
         _ => Err(Error::args_invalid(
             "one of the two must be a file of a sandbox, and the other of this machine",

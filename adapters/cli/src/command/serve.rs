@@ -31,7 +31,7 @@ pub(crate) fn run(place: &PlaceArgs, arguments: &ServeArgs) -> Result<u8, Failur
         let listener = TcpListener::from_std(listening).map_err(unreachable)?;
         let address = listener.local_addr().map_err(unreachable)?;
         let (owners, closing) = (Arc::<Owners>::default(), CancellationToken::new());
-        let routes = dormouse_rest::router(behind_routes, owners.clone(), tokens.is_some())
+        let routes = dormouse_rest::router(behind_routes, owners.clone(), tokens.is_some(), &closing)
             .merge(dormouse_mcp::http(surface, owners.clone(), &closing));
         let hosts = Hosts::new(address, &hosts);
         let door = Door { hosts, origins, tokens, owners, body_time: Door::BODY_TIME };

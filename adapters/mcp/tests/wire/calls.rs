@@ -23,6 +23,21 @@ async fn a_cancelled_run_is_dropped_and_never_answered() {
 }
 
 #[tokio::test]
+async fn an_id_that_is_in_use_is_refused_and_free_again_after_the_answer() {
+    let mut client = Client::ready().await;
+    client.start(1, json!({"code": "sleep"})).await;
+    client.fake.wait_started(1).await;
+    client.start(1, json!({"code": "1"})).await;
+    let refused = client.next().await;
+    assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32_600), &Json::Null), "{refused}");
+    client.cancel(1).await;
+    client.fake.wait_dropped(1).await;
+    assert_eq!(client.eval(2, json!({"code": "1"})).await["isError"], false);
+    assert_eq!(client.eval(2, json!({"code": "1"})).await["isError"], false);
+    assert!(client.end().await.is_empty());
+}
+
+#[tokio::test]
 async fn a_modern_call_is_cancelled_the_same_way() {
     let mut client = Client::new();
     let params = json!({"name": "sandbox_eval", "arguments": {"code": "sleep"}, "_meta": meta(MODERN)});

@@ -65,17 +65,17 @@ pub(crate) fn list() -> Verb {
             .optional("sandboxes", schema::list(&sandbox, "The page."))
             .optional("next_cursor", schema::text("Where the next page begins; only when there is one.")),
         annotations: LOOKS,
-        run: |kept, arguments, caller| Box::pin(async move { page(kept, arguments, &caller.owner) }),
+        run: |kept, arguments, caller| Box::pin(page(kept, arguments, &caller.owner)),
     }
 }
 
-fn page(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
+async fn page(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
     let word = arguments.take_text("phase");
     let phase = Phase::ALL.into_iter().find(|phase| Some(phase.as_str()) == word.as_deref());
     let most = usize::try_from(arguments.integer("limit").unwrap_or(PAGE)).unwrap_or_default();
     let after = arguments.take_text("cursor").map(|text| cursor(&text)).transpose()?;
     let after = after.as_ref().map(|(at, id)| (*at, id));
-    let views = kept.sandboxes.list(owner, phase, after, most)?;
+    let views = kept.sandboxes.list(owner, phase, after, most).await?;
     let mut answer = json!({"sandboxes": views.iter().map(shown::listed).collect::<Vec<_>>()});
     if let Some(last) = views.last().filter(|_| views.len() == most) {
         answer["next_cursor"] = format!("{}:{}", last.sandbox.created_at.0, last.sandbox.id).into();

@@ -138,7 +138,7 @@ pub(crate) fn list_checkpoints() -> Verb {
             Box::pin(async move {
                 let owner = &caller.owner;
                 let id = kept.there(&mut arguments, owner)?;
-                let all = kept.sandboxes.checkpoints(owner, &by_id(&id))?;
+                let all = kept.sandboxes.checkpoints(owner, &by_id(&id)).await?;
                 Ok(json!({"checkpoints": all.iter().map(shown::checkpoint).collect::<Vec<_>>()}).into())
             })
         },

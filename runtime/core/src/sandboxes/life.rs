@@ -95,14 +95,22 @@ impl Sandboxes {
     ///
     /// # Errors
     /// What keeps the ledger from reading.
-    pub fn list(
+    pub async fn list(
         &self,
         owner: &Owner,
         phase: Option<Phase>,
         after: Option<(Timestamp, &SandboxId)>,
         most: usize,
     ) -> Result<Vec<View>> {
-        let found = self.inner.ledger.list(owner, phase, after, most.min(PAGE))?;
+        let (ledger, owner) = (self.inner.ledger.clone(), owner.clone());
+        let after = after.map(|(at, id)| (at, id.clone()));
+        let read = move || {
+            let after = after.as_ref().map(|(at, id)| (*at, id));
+            ledger.list(&owner, phase, after, most.min(PAGE))
+        };
+        let found = tokio::task::spawn_blocking(read)
+            .await
+            .map_err(|error| Error::internal("the sandboxes were not listed", error))??;
         Ok(found.into_iter().map(|sandbox| self.view(sandbox)).collect())
     }
 

@@ -77,8 +77,11 @@ impl Sandboxes {
     ///
     /// # Errors
     /// `unknown_sandbox`.
-    pub fn checkpoints(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Vec<Checkpoint>> {
-        self.inner.ledger.checkpoints(&self.find(owner, handle)?.id)
+    pub async fn checkpoints(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Vec<Checkpoint>> {
+        let (ledger, id) = (self.inner.ledger.clone(), self.find(owner, handle)?.id);
+        tokio::task::spawn_blocking(move || ledger.checkpoints(&id))
+            .await
+            .map_err(|error| Error::internal("the checkpoints were not listed", error))?
     }
 
     /// Puts a sandbox back to one of its checkpoints, by its id or its name; of one name the latest. Later changes are gone.

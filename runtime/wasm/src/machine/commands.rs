@@ -77,7 +77,8 @@ impl WasmMachine {
         let grants = Grants { stdin: request.grants.stdin, directory, ..self.grants.clone() };
         let request = EvalRequest { limits, grants, ..request };
         let files = self.files.0.clone();
-        let programs = Programs::new(self.provider.clone(), files, &request, operators, self.share.clone());
+        let shared = (self.share.clone(), self.clock.clone());
+        let programs = Programs::new(self.provider.clone(), files, &request, operators, shared);
         (request, programs)
     }
 }

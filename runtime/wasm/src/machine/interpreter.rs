@@ -153,7 +153,7 @@ impl Interpreter {
         let mut instance = ready.lasting().await?;
         if let Some(kept) = &self.kept {
             instance.offer_files(self.held.clone());
-            session::restore(&ready, &mut instance, kept.interpreter()?.as_ref()).await?;
+            session::restore(&ready, &mut instance, kept.brought().await?.as_ref()).await?;
         }
         (self.live, self.changed) = (Some((ready, instance)), false);
         Ok(())
@@ -169,7 +169,10 @@ impl Interpreter {
             if !self.changed {
                 return Ok(());
             }
-            let before = self.kept.as_ref().map(|kept| kept.interpreter()).transpose()?;
+            let before = match &self.kept {
+                Some(kept) => Some(kept.brought().await?),
+                None => None,
+            };
             let Some((ready, mut instance)) = self.live.take() else { return Ok(()) };
             self.taking = Some(tokio::spawn(async move {
                 let saved = session::save(&ready, &mut instance, before.as_deref()).await;

@@ -87,10 +87,10 @@ fn is_elsewhere(code: ErrorCode) -> bool {
 ///
 /// # Errors
 /// `state_damaged`, `guest_mismatch`.
-pub(super) fn check(state: &WasmSnapshot, interpreters: &Option<Interpreters>) -> Result<()> {
+pub(super) async fn check(state: &WasmSnapshot, interpreters: &Option<Interpreters>) -> Result<()> {
     let Some(interpreters) = interpreters else { return Ok(()) };
     for kept in interpreters.values().filter_map(Interpreter::kept) {
-        kept.interpreter()?;
+        kept.brought().await?;
     }
     let fits = interpreters.values().any(|one| one.kept().is_some());
     let other = interpreters.iter().find(|(_, one)| !one.older().is_empty());

@@ -43,11 +43,11 @@ pub(super) fn run(
             answer["elsewhere"] = json!(names);
         }
         let status = u8::try_from(executed.outcome.exit_code()).unwrap_or(1);
-        return Ok(Answer::text(format!("{answer}\n"), status));
+        return Ok(Answer::Json(answer, status));
     }
     let run = async { Ok(run.await?.1.outcome) };
     let outcome = once::wait(once::watch(run, live.as_deref()));
-    Ok(Answer(Box::new(move || once::show(outcome, form, live.as_deref(), ("bash", "", 0)))))
+    Ok(Answer::words(move || once::show(outcome, form, live.as_deref(), ("bash", "", 0))))
 }
 
 fn line(arguments: &ExecArgs) -> Result<CommandLine, Error> {

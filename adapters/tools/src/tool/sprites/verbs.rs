@@ -165,7 +165,7 @@ pub(super) fn list() -> Verb {
         LOOKS,
         |kept, _, caller| {
             Box::pin(async move {
-                let all = kept.sandboxes.list(&caller.owner, None, None, MAX_LISTED)?;
+                let all = kept.sandboxes.list(&caller.owner, None, None, MAX_LISTED).await?;
                 Ok(listed("sprites", all.iter().map(|view| sprite(view, view.status)).collect()))
             })
         },
@@ -217,7 +217,7 @@ pub(super) fn list_checkpoints() -> Verb {
         |kept, mut arguments, caller| {
             Box::pin(async move {
                 let (id, _) = named(kept, &mut arguments, &caller.owner)?;
-                let all = kept.sandboxes.checkpoints(&caller.owner, &by_id(&id))?;
+                let all = kept.sandboxes.checkpoints(&caller.owner, &by_id(&id)).await?;
                 Ok(listed("checkpoints", all.iter().map(checkpoint).collect()))
             })
         },

@@ -60,7 +60,7 @@ async fn mem_07_what_is_in_use_stays_and_further_calls_are_refused_by_name() {
     // Another owner has room of his own.
     let other = Owner::parse("other").unwrap();
     world.sandboxes.create(&other, Asked::default()).await.unwrap();
-    let id = world.sandboxes.list(&other, None, None, 1).unwrap()[0].sandbox.id.clone();
+    let id = world.sandboxes.list(&other, None, None, 1).await.unwrap()[0].sandbox.id.clone();
     let request = EvalRequest::new(Language::python(), hold(90));
     world.sandboxes.eval(&other, &Handle::IdOrName(id.as_str()), request).await.unwrap();
     world.provider.let_go(1);

@@ -44,8 +44,8 @@ async fn lif_02_a_full_disk_is_an_error_at_the_call_and_nothing_is_lost() {
     neighbour.sandboxes.close().await.unwrap();
     sandboxes.restore(owner, &A, saved.label.id.as_str()).await.unwrap();
     assert_eq!(world.variable("a", "v").await, "1");
-    assert_eq!(sandboxes.checkpoints(owner, &A).unwrap().len(), 1);
-    assert_eq!(sandboxes.list(owner, None, None, 9).unwrap().len(), 1, "no fork was half made");
+    assert_eq!(sandboxes.checkpoints(owner, &A).await.unwrap().len(), 1);
+    assert_eq!(sandboxes.list(owner, None, None, 9).await.unwrap().len(), 1, "no fork was half made");
 }
 
 #[tokio::test]

@@ -46,7 +46,7 @@ async fn own_02_nothing_that_was_answered_is_lost_and_nothing_more_is_begun() {
     sandboxes.list_files(owner, &A, GuestPath::parse("/").unwrap(), true, 9).await.unwrap();
     sandboxes.stop(owner, &A, crate::sandbox::StopReason::User).await.unwrap();
     sandboxes.resume(owner, &A).await.unwrap();
-    let checkpoints = sandboxes.checkpoints(owner, &A).unwrap();
+    let checkpoints = sandboxes.checkpoints(owner, &A).await.unwrap();
     sandboxes.remove_checkpoint(owner, &A, checkpoints[0].label.id.as_str()).await.unwrap();
     world.eval("a", "set v 1").await.unwrap();
 }

@@ -108,7 +108,7 @@ async fn mcp_07_what_is_not_ones_own_is_as_unknown_as_what_never_was() {
         let error = world.sandboxes.destroy(&stranger, &Handle::SessionKey(handle)).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::UnknownSandbox);
     }
-    assert_eq!(world.sandboxes.list(&stranger, None, None, 10).unwrap(), []);
+    assert_eq!(world.sandboxes.list(&stranger, None, None, 10).await.unwrap(), []);
     assert_eq!(world.phase("a"), "running");
 }
 

@@ -38,7 +38,7 @@ async fn a_restore_goes_back_and_each_refusal_has_its_code() {
         assert_eq!(error.code(), ErrorCode::UnknownCheckpoint);
         assert!(error.message().len() < 200);
     }
-    assert_eq!(sandboxes.checkpoints(owner, &A).unwrap(), std::slice::from_ref(&saved));
+    assert_eq!(sandboxes.checkpoints(owner, &A).await.unwrap(), std::slice::from_ref(&saved));
     let other = sandboxes.remove_checkpoint(owner, &Handle::IdOrName("b"), id).await;
     assert_eq!(code(other), Some(ErrorCode::CheckpointOfOtherSandbox));
     assert_eq!(code(sandboxes.remove_checkpoint(&stranger, &A, id).await), Some(ErrorCode::UnknownSandbox));
@@ -87,7 +87,7 @@ async fn forks_begin_alike_and_go_their_own_ways() {
         assert_eq!(code(sandboxes.fork(owner, &A, count, None).await), Some(ErrorCode::ArgsInvalid));
     }
     assert_eq!(code(sandboxes.fork(owner, &A, 7, None).await), Some(ErrorCode::QuotaExceeded));
-    assert_eq!(sandboxes.list(owner, None, None, 100).unwrap().len(), 4, "all or none");
+    assert_eq!(sandboxes.list(owner, None, None, 100).await.unwrap().len(), 4, "all or none");
 }
 
 #[tokio::test]
