@@ -238,6 +238,30 @@ fn lif_02_a_disk_without_inodes_refuses_by_name_and_recovers() {
 }
 
 #[test]
+fn lif_02_a_command_removes_on_a_disk_without_inodes() {
+    let Some(disk) = Disk::mount("size=40m,nr_inodes=40") else { return };
+    let state = disk.state();
+    let run = |words: &[&str]| binary::dormouse(&[words, &["--state-dir", &state, "--json"]].concat(), b"");
+    let told = |words: &[&str]| -> Json { serde_json::from_slice(&run(words).stdout).unwrap() };
+    for name in ["a", "b"] {
+        assert_eq!(run(&["sandbox", "create", name]).status, Some(0));
+        assert_eq!(run(&["sandbox", "eval", name, "x = 1"]).status, Some(0));
+    }
+    let mut fillers = 0;
+    while fs::write(disk.0.join(format!("filler-{fillers}")), "").is_ok() {
+        fillers += 1;
+    }
+    assert_eq!(told(&["sandbox", "list"])["sandboxes"].as_array().unwrap().len(), 2);
+    let gone = run(&["sandbox", "rm", "a"]);
+    assert_eq!(gone.status, Some(0), "{}", gone.complaint());
+    for number in 0..fillers {
+        fs::remove_file(disk.0.join(format!("filler-{number}"))).unwrap();
+    }
+    assert_eq!(told(&["sandbox", "rm", "a"])["error"]["code"], "unknown_sandbox");
+    assert_eq!(told(&["sandbox", "eval", "b", "x"])["result"]["value"], 1);
+}
+
+#[test]
 fn lif_02_a_folder_on_a_disk_that_is_read_only_is_listed_and_copied_from_and_not_changed() {
     let Some(disk) = Disk::mount("size=8m") else { return };
     let state = disk.state();
@@ -316,6 +340,19 @@ fn lif_02_what_cannot_be_saved_is_told_by_the_call_the_health_and_the_exit_statu
     let ran = server.end();
     assert_eq!(ran.status, Some(1), "{}", ran.complaint());
     assert!(ran.complaint().contains("the disk is full"), "{}", ran.complaint());
+}
+
+#[test]
+fn lif_02_a_command_that_cannot_save_says_so_beside_its_answer() {
+    let Some(disk) = Disk::mount("size=24m") else { return };
+    let state = disk.state();
+    let run = |words: &[&str]| binary::dormouse(&[words, &["--state-dir", &state, "--json"]].concat(), b"");
+    assert_eq!(run(&["sandbox", "create", "box"]).status, Some(0));
+    let ran = run(&["sandbox", "eval", "box", "import os\nx = os.urandom(40_000_000)\nlen(x)"]);
+    let told: Json = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!((&told["ok"], &told["result"]["value"]), (&json!(true), &json!(40_000_000)), "{told}");
+    assert_eq!(told["unsaved"]["code"], "state_unavailable", "{told}");
+    assert_eq!(ran.status, Some(1));
 }
 
 /// Each sandbox that is not saved yet holds a lock, which takes a descriptor.

@@ -12,7 +12,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::damaged::{self, Seen};
-use crate::fault::{self, Answer};
+use crate::fault::{self, Answer, Fault};
 use crate::folder::Folder;
 use crate::pack::Unpacker;
 use crate::reserve::Reserve;
@@ -84,16 +84,16 @@ impl Database {
     /// Opens it, brings it to this version and checks it.
     pub(crate) fn open(folder: &Folder, most_bytes: Option<u64>) -> Answer<Self> {
         let reserve = folder.reserve();
-        let database = match Self::open_now(folder, most_bytes) {
-            // What is on a full disk can be looked at and removed.
-            Err(fault) if fault.is_full() && reserve.give_up() => Self::open_now(folder, most_bytes),
-            opened => opened,
-        };
-        match database {
-            Ok(database) => {
-                reserve.fill();
-                Ok(database)
-            }
+        let mut opened = Self::open_now(folder, most_bytes);
+        let no_room = |fault: &Fault| fault.is_full() || Why::of(folder, fault) == Some(Why::NoInodes);
+        if opened.as_ref().is_err_and(no_room) && reserve.give_up() {
+            // What is on a full disk can be looked at and removed. The rest of what was given up is for that.
+            opened = Self::open_now(folder, most_bytes);
+        } else if opened.is_ok() {
+            reserve.fill();
+        }
+        match opened {
+            Ok(database) => Ok(database),
             Err(fault) => match Why::of(folder, &fault) {
                 Some(why) => Self::open_still(folder, why),
                 None => Err(fault),

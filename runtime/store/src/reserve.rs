@@ -1,4 +1,5 @@
-//! Room on the disk that is kept for removing: on a disk that is full, removing takes some before it gives any.
+//! Room on the disk that is kept for removing: on a disk that is full, removing takes some before it gives any. And files, on one
+//! that takes no more of them: who removes needs one for a lease, and two for the log where nobody else has the database open.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -19,6 +20,9 @@ const PART: u64 = 8;
 /// Bytes that are written at once where the system cannot set room aside.
 const PIECE: usize = 64 << 10;
 
+/// What the names of empty files beside the reserve end with, which are there to be removed with it.
+const BESIDE: [&str; 2] = ["1", "2"];
+
 /// A file that is there to be removed.
 #[derive(Clone, Debug)]
 pub(crate) struct Reserve(pub(crate) PathBuf);
@@ -36,7 +40,12 @@ impl Reserve {
     }
 
     fn fill_with(&self, part: u64) {
-        if let Err(error) = self.try_fill(part) {
+        let done = self.try_fill(part).and_then(|()| {
+            self.beside().try_for_each(|path| {
+                OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
+            })
+        });
+        if let Err(error) = done {
             tracing::debug!(%error, "no room is set aside for removing from a full disk");
         }
     }
@@ -79,9 +88,14 @@ impl Reserve {
         Some(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// Gives the room up. False: there was none.
+    /// Gives the room and the files up. False: there was nothing.
     pub(crate) fn give_up(&self) -> bool {
-        fs::remove_file(&self.0).is_ok()
+        let given = self.beside().filter(|path| fs::remove_file(path).is_ok()).count();
+        fs::remove_file(&self.0).is_ok() || given > 0
+    }
+
+    fn beside(&self) -> impl Iterator<Item = PathBuf> {
+        BESIDE.into_iter().map(|end| self.0.with_extension(end))
     }
 }
 
@@ -118,7 +132,9 @@ mod tests {
         assert!(found.len() >= LEAST && found.len() <= MOST);
         assert!(std::os::unix::fs::MetadataExt::blocks(&found) * 512 >= found.len(), "it takes no room");
         reserve.fill();
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 3);
         assert!(reserve.give_up() && !reserve.give_up());
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -159,6 +159,7 @@ impl FakeMachine {
                 }
                 Ok(outcome(Status::Returned(Value::null()), ""))
             }
+            ["panic"] => std::panic::panic_any("a fault of the machine"),
             ["stop"] => {
                 let cause = Error::new(ErrorCode::LimitTime, "the wall-clock limit was reached");
                 let recovery = Some(Recovery::BeforeRun);

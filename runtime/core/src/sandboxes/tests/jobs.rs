@@ -29,6 +29,25 @@ async fn own_01_of_an_ended_job_its_end_is_kept_and_the_tails_of_its_streams() {
 }
 
 #[tokio::test]
+async fn a_panic_in_a_job_is_its_end_and_the_sandbox_goes_on() {
+    let policy = Policy { max_jobs: 1, ..Policy::default() };
+    let world = World::with(policy, rules());
+    world.create("a").await;
+    for _ in 0..3 {
+        let line = CommandLine::new("panic");
+        let (_, job) = world.sandboxes.start_job(&world.owner, &HANDLE, line).await.unwrap();
+        job.wait().await;
+        let (done, _) = job.ended().unwrap();
+        assert_eq!(done.as_ref().as_ref().unwrap_err().code(), ErrorCode::Internal);
+    }
+    let line = CommandLine::new("echo 1");
+    let (_, job) = world.sandboxes.start_job(&world.owner, &HANDLE, line).await.unwrap();
+    job.wait().await;
+    assert!(job.ended().unwrap().0.is_ok());
+    world.sandboxes.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn mcp_05_a_start_that_is_given_up_leaves_no_job_behind() {
     let world = World::new(rules());
     world.create("a").await;
