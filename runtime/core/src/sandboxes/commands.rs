@@ -153,8 +153,9 @@ impl Sandboxes {
                 () = ends.job().cancelled() => cancelled("the job was cancelled"),
                 done = manager.share(&owner, running) => done,
             };
-            ends.with(done.map(|executed| Executed { outcome: noted(executed.outcome, &spec), ..executed }));
+            // Who has seen the end can start another.
             drop(place);
+            ends.with(done.map(|executed| Executed { outcome: noted(executed.outcome, &spec), ..executed }));
         });
     }
 

@@ -30,10 +30,10 @@ async fn own_01_of_an_ended_job_its_end_is_kept_and_the_tails_of_its_streams() {
 
 #[tokio::test]
 async fn a_panic_in_a_job_is_its_end_and_the_sandbox_goes_on() {
-    let policy = Policy { max_jobs: 1, ..Policy::default() };
+    let policy = Policy { max_jobs: 2, ..Policy::default() };
     let world = World::with(policy, rules());
     world.create("a").await;
-    for _ in 0..3 {
+    for _ in 0..6 {
         let line = CommandLine::new("panic");
         let (_, job) = world.sandboxes.start_job(&world.owner, &HANDLE, line).await.unwrap();
         job.wait().await;
