@@ -31,3 +31,21 @@ fn con_24_the_memory_that_a_sandbox_tells_is_what_it_has() {
     assert_eq!(snippet(taking(100))["error"], json!(null));
     desk.close();
 }
+
+/// Files lie in the container's memory; the room that they really have is told.
+#[test]
+fn con_24_the_room_for_files_that_a_sandbox_tells_is_what_it_has() {
+    let Some(desk) = Desk::new("con_24_files") else { return };
+    let (memory, asked) = (160_u64 << 20, 1_u64 << 30);
+    desk.call(
+        "sandbox_create",
+        json!({"name": "box", "image": FULL, "memory_bytes": memory, "disk_bytes": asked}),
+    );
+    let got = desk.call("sandbox_get", json!({"sandbox": "box"}));
+    let told = got["limits"]["disk_bytes"].as_u64().unwrap();
+    assert!(told < memory, "{got}");
+    let blocks = "df -k /workspace | awk 'END {print $2}'";
+    let shown = desk.exec("box", blocks)["stdout"].as_str().unwrap().trim().to_owned();
+    assert_eq!(shown.parse::<u64>().unwrap(), told >> 10, "{got}");
+    desk.close();
+}

@@ -282,6 +282,10 @@ impl Provider for DockerProvider {
         self.inner.check(spec)
     }
 
+    fn disk(&self, spec: &SandboxSpec) -> u64 {
+        Size::of(spec).volumes(&self.inner.settings).workspace
+    }
+
     fn images(&self) -> Vec<String> {
         self.inner.settings.images.clone()
     }

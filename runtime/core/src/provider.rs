@@ -39,6 +39,12 @@ pub trait Provider: Send + Sync {
         }
     }
 
+    /// Bytes that the files of such a sandbox can have: those that it asks for, or fewer where there is no room for them beside its
+    /// memory.
+    fn disk(&self, spec: &SandboxSpec) -> u64 {
+        spec.disk
+    }
+
     /// The images that the operator allows, the default first. Default none.
     fn images(&self) -> Vec<String> {
         Vec::new()

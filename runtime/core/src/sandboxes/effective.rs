@@ -73,7 +73,11 @@ impl Inner {
         if now.spec.provider == ProviderName::default() {
             return;
         }
-        match (self.provider_of(&now.spec), &now.spec.image) {
+        let provider = self.provider_of(&now.spec);
+        if let Ok(provider) = &provider {
+            now.spec.disk = provider.disk(&now.spec);
+        }
+        match (provider, &now.spec.image) {
             (Err(_), _) => now.withdrawn.push(Withdrawn::Provider(now.spec.provider)),
             (Ok(provider), Some(image)) => {
                 let plain = SandboxSpec { image: Some(image.clone()), ..self.rules.defaults.clone() };
