@@ -1,6 +1,12 @@
 //! What a container may have, as its sandbox tells it and as the kernel lets it.
 
-use serde_json::json;
+use std::time::{Duration, Instant};
+
+use dormouse::Policy;
+use dormouse::sandboxes::Rules;
+use dormouse_tests::sandbox;
+use dormouse_tools::{CallContext, Profile};
+use serde_json::{Value as Json, json};
 
 use super::{Desk, FULL};
 
@@ -47,5 +53,45 @@ fn con_24_the_room_for_files_that_a_sandbox_tells_is_what_it_has() {
     let blocks = "df -k /workspace | awk 'END {print $2}'";
     let shown = desk.exec("box", blocks)["stdout"].as_str().unwrap().trim().to_owned();
     assert_eq!(shown.parse::<u64>().unwrap(), told >> 10, "{got}");
+    desk.close();
+}
+
+/// OWN-01: one owner's containers, which compute without an end and are more than there are places, hold no other owner up.
+#[test]
+fn own_01_an_owner_beside_anothers_busy_containers_is_served() {
+    let policy = Policy { owners_share: true, ..Policy::default() };
+    let Some(desk) = Desk::under(policy, "own_01", None, Rules::default()) else { return };
+    let call = |owner: &str, tool: &'static str, arguments: Json| {
+        let Json::Object(arguments) = arguments else { unreachable!("arguments are an object") };
+        let surface = desk.surface(Profile::Sandbox);
+        let context = CallContext { owner: owner.into(), ..CallContext::default() };
+        async move { surface.call(tool, arguments, context).await.unwrap().structured }
+    };
+    let container = |name: &str| json!({"name": name, "image": FULL, "memory_bytes": 128 << 20});
+    let mut busy = Vec::new();
+    for number in 0..6 {
+        let name = format!("busy-{number}");
+        let made = sandbox::wait(call("greedy", "sandbox_create", container(&name)));
+        assert_eq!(made["provider"], "docker", "{made}");
+        let endless = json!({"sandbox": name, "command": "while :; do :; done", "timeout_ms": 40_000});
+        busy.push(sandbox::spawn(call("greedy", "sandbox_exec", endless)));
+    }
+    let begin = Instant::now();
+    let made = sandbox::wait(call("other", "sandbox_create", container("box")));
+    assert_eq!(made["provider"], "docker", "{made}");
+    for _ in 0..3 {
+        let line = json!({"sandbox": "box", "command": "echo served", "timeout_ms": 30_000});
+        let told = sandbox::wait(call("other", "sandbox_exec", line));
+        assert_eq!(told["stdout"], "served\n", "{told}");
+    }
+    assert!(begin.elapsed() < Duration::from_secs(30), "served after {:?}", begin.elapsed());
+    assert!(busy.iter().any(|one| !one.is_finished()), "nothing was busy meanwhile");
+    for (number, one) in busy.into_iter().enumerate() {
+        one.abort();
+        let gone =
+            sandbox::wait(call("greedy", "sandbox_destroy", json!({"sandbox": format!("busy-{number}")})));
+        assert_eq!(gone["error"], json!(null), "{gone}");
+    }
+    sandbox::wait(call("other", "sandbox_destroy", json!({"sandbox": "box"})));
     desk.close();
 }

@@ -42,10 +42,14 @@ impl Desk {
     }
 
     fn with(test: &str, address: Option<&str>, rules: Rules) -> Option<Self> {
+        Self::under(Policy::default(), test, address, rules)
+    }
+
+    fn under(policy: Policy, test: &str, address: Option<&str>, rules: Rules) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("shared")).unwrap();
         let state = folder.path().join("state");
-        let policy = Policy { allow_writes: true, ..Policy::default() };
+        let policy = Policy { allow_writes: true, ..policy };
         let builder = Dormouse::builder().unwrap().policy(policy).allocation(Allocation::OnDemand);
         let dormouse = builder.state(&state).rules(rules).build().unwrap();
         let settings = Settings {
