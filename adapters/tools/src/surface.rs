@@ -115,6 +115,8 @@ pub struct Surface {
     confinement: &'static str,
     toolset: Toolset,
     tools: Vec<Box<dyn Tool>>,
+    /// The tools that the operator has not chosen.
+    left_out: Vec<&'static str>,
 }
 
 impl Surface {
@@ -123,7 +125,8 @@ impl Surface {
         let (profile, grants, toolset) = (Profile::default(), Grants::default(), Toolset::default());
         let (skills, models) = (Skills::default(), Models::default());
         let confinement = "off";
-        Self { manager, profile, grants, kept: None, skills, models, confinement, toolset, tools: Vec::new() }
+        let (kept, tools, left_out) = (None, Vec::new(), Vec::new());
+        Self { manager, profile, grants, kept, skills, models, confinement, toolset, tools, left_out }
             .remade()
     }
 
@@ -202,8 +205,10 @@ impl Surface {
     fn remade(mut self) -> Self {
         let (grants, skills, models) = (&self.grants, &self.skills, &self.models);
         let given = tool::Given { grants, skills, models, confinement: self.confinement };
-        let mut tools = tool::all(&self.manager, self.profile, self.kept.as_ref(), &given);
-        tools.retain(|tool| self.toolset.has(self.profile, tool.spec().name));
+        let all = tool::all(&self.manager, self.profile, self.kept.as_ref(), &given);
+        let is_chosen = |tool: &Box<dyn Tool>| self.toolset.has(self.profile, tool.spec().name);
+        let (tools, left_out): (Vec<_>, Vec<_>) = all.into_iter().partition(is_chosen);
+        self.left_out = left_out.iter().map(|tool| tool.spec().name).collect();
         self.tools = tools;
         self
     }
@@ -270,7 +275,7 @@ impl Surface {
             Err(_) => tool.refuse(&Error::new(ErrorCode::Internal, format!("the tool `{name}` crashed"))),
         };
         let ms = begin.elapsed().as_millis();
-        let reply = words::in_profile(reply, self.profile);
+        let reply = words::of_here(reply, self.profile, &self.left_out);
         tracing::info!(tool = name, owner, is_error = reply.is_error, code = code(&reply), ms, "called");
         Ok(reply)
     }
@@ -280,7 +285,7 @@ impl Surface {
     /// # Errors
     /// `not_found` when there is no such tool.
     pub fn refuse(&self, name: &str, error: &Error) -> Result<Reply> {
-        Ok(words::in_profile(self.tool(name)?.refuse(error), self.profile))
+        Ok(words::of_here(self.tool(name)?.refuse(error), self.profile, &self.left_out))
     }
 
     pub(crate) fn kept(&self) -> Option<&Kept> {
@@ -297,6 +302,9 @@ impl Surface {
         }
         let names = self.tools.iter().map(|tool| tool.spec().name);
         let hint = match nearest(name, names.clone()) {
+            _ if self.left_out.contains(&name) => {
+                "the operator adds it with `--tools all`, or by name".into()
+            }
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the tools are `{}`", names.collect::<Vec<_>>().join("`, `")),
         };

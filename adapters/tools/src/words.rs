@@ -22,12 +22,19 @@ pub fn reworded(text: &str, name: impl Fn(&str) -> Option<String>) -> String {
     told + rest
 }
 
-/// The same for an answer of a tool of another profile: the hint of its error, there and in its text.
-pub(crate) fn in_profile(mut reply: Reply, profile: Profile) -> Reply {
+/// The same for an answer: the hint of its error, there and in its text, in the words of a profile. A tool that the operator has
+/// not chosen is named with how to choose it.
+pub(crate) fn of_here(mut reply: Reply, profile: Profile, left_out: &[&str]) -> Reply {
     let Some(hint) = reply.structured["error"]["hint"].as_str().filter(|hint| !hint.is_empty()) else {
         return reply;
     };
-    let told = reworded(hint, |tool| names(profile, tool).map(str::to_owned));
+    let told = reworded(hint, |tool| match names(profile, tool) {
+        Some(name) => Some(name.to_owned()),
+        None if left_out.contains(&tool) => {
+            Some(format!("{tool} (which the operator adds with `--tools all`)"))
+        }
+        None => None,
+    });
     if told != hint {
         reply.text = reply.text.replacen(&format!("\nHint: {hint}"), &format!("\nHint: {told}"), 1);
         reply.structured["error"]["hint"] = told.into();
@@ -88,10 +95,15 @@ mod tests {
             text: format!("Error: m\nHint: {hint}\nstdout: sandbox_vars"),
             is_error: true,
         };
-        let told = in_profile(reply("sandbox_vars names those that there are"), Profile::Rlm);
+        let told = of_here(reply("sandbox_vars names those that there are"), Profile::Rlm, &[]);
         assert_eq!(told.structured["error"]["hint"], "rlm_vars names those that there are");
         assert_eq!(told.text, "Error: m\nHint: rlm_vars names those that there are\nstdout: sandbox_vars");
-        let same = in_profile(reply("sandbox_vars names those that there are"), Profile::Sandbox);
+        let same =
+            of_here(reply("sandbox_vars names those that there are"), Profile::Sandbox, &["sandbox_get"]);
         assert_eq!(same.structured["error"]["hint"], "sandbox_vars names those that there are");
+        let left_out = of_here(reply("sandbox_vars names those"), Profile::Sandbox, &["sandbox_vars"]);
+        let expected = "sandbox_vars (which the operator adds with `--tools all`) names those";
+        assert_eq!(left_out.structured["error"]["hint"], expected);
+        assert!(left_out.text.contains(expected), "{}", left_out.text);
     }
 }
