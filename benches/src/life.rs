@@ -39,7 +39,48 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     for size in SIZES.iter().filter(|size| bench.begins(&format!("life-checkpoint-{}", size.bytes >> 20))) {
         rows.extend(checkpoints(bench, size)?);
     }
+    if bench.begins("life-open-files") {
+        rows.push(open_files(bench)?);
+    }
     Ok(rows)
+}
+
+/// What open files add to saving: a log, a database in the middle of a transaction, and others.
+const OPEN: &str = "import sqlite3
+files = [open(f'/workspace/f{n}', 'a') for n in range(9)]
+for file in files: file.write('line')
+db = sqlite3.connect('/workspace/a.db', isolation_level=None)
+db.execute('create table t (n)'); db.execute('begin'); db.execute('insert into t values (1)')
+1";
+
+/// The same files, closed.
+const CLOSED: &str = "for file in files: file.close()
+db.execute('commit'); db.close()
+1";
+
+fn open_files(bench: &Bench) -> Result<Row> {
+    let (dormouse, _folder) = open()?;
+    let number = Cell::new(0);
+    let turn = |codes: &'static [&'static str]| -> Turn<'_> {
+        let (dormouse, number) = (&dormouse, &number);
+        Box::new(move || {
+            bench.runtime.block_on(async {
+                number.set(number.get() + 1);
+                let kept = kept(dormouse, &format!("open {}", number.get()), 1 << 20).await?;
+                for code in codes {
+                    check(&kept.eval("python", *code).await?, 1)?;
+                }
+                let begin = Instant::now();
+                kept.checkpoint().await?;
+                let ms = milliseconds(begin.elapsed());
+                kept.destroy().await?;
+                Ok(vec![ms])
+            })
+        })
+    };
+    let [open, closed] = take_turns(bench.few(2), [turn(&[OPEN]), turn(&[OPEN, CLOSED])]);
+    let what = "durable checkpoint of a python sandbox with nine files and a transaction open";
+    Ok(Row::new("life-open-files", what, "ms", open).peer("the same, closed", closed).goal(Goal::Share(1.2)))
 }
 
 /// An installation of its own, and its state folder.
