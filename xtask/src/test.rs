@@ -188,7 +188,8 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
 /// Runs tests of the workspace, with these variables in their environment. Programs of the system that they start are
 /// installed first, where that is possible.
 pub(crate) fn tests(which: &[&str], environment: &[(&str, String)]) -> Result<(Totals, bool)> {
-    let mut command = cargo();
+    // Some are about signals, which a job in the background may have been started to ignore.
+    let mut command = process::with_default_signals(cargo().get_program());
     command.args(["test", "--quiet", "--release", "--workspace", "--no-fail-fast"]).args(which);
     process::counted(command.envs(environment.iter().cloned()).envs(programs::provide()))
 }
