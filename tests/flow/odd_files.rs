@@ -173,11 +173,12 @@ fn fs_07_six_hundred_abandoned_calls_leave_nothing_behind() {
     let created = server.ask("POST", "/api/sandboxes", None, Some(&json!({"name": "next"})));
     assert_eq!(created.status, 201, "{}", created.json());
     assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
-    // Threads that have nothing to do end after a while of their own.
+    // Threads that have nothing to do end after a while of their own; a few always find something. What is left behind would be
+    // one for each call.
     let end = Instant::now() + Duration::from_secs(40);
     loop {
         let now = Levels::of(&process);
-        if now.threads <= before.threads + 4 && now.descriptors <= before.descriptors + 8 {
+        if now.threads <= before.threads + 32 && now.descriptors <= before.descriptors + 8 {
             break;
         }
         assert!(Instant::now() < end, "before {before:?}, after {now:?}");
