@@ -118,7 +118,7 @@ fn mcp_06_more_calls_than_places_are_refused_and_cancelled_ones_give_theirs_back
             assert!(Instant::now() < end, "no place came free in round {round}: {after}");
         }
     }
-    let slack = Levels { memory: 256 << 10, descriptors: 80, threads: 8 };
+    let slack = Levels { memory: 256 << 10, descriptors: 80, threads: 32 };
     let end = Instant::now() + Duration::from_secs(30);
     loop {
         let now = Levels::of(&process);
