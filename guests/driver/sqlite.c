@@ -2,10 +2,12 @@
 // apart from another run, or a program of the host, that writes the same database of a mount at the same time;
 // docs/projects.md says so. What it locks is noted with the descriptor: it believes what it has read of a file for as long as it has
 // that locked (descriptors.c). And entropy, which it looks for in `/dev/urandom` only.
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "driver.h"
@@ -40,6 +42,16 @@ static int control(int descriptor, int command, ...) {
   }
 }
 
+// A file that could not be opened again has no size. Of a journal that had one, if only 0, SQLite would take it that there is nothing
+// to roll back, and remove what lies under its name, which is what others roll back with.
+static int look(int descriptor, struct stat *about) {
+  if (descriptor >= 0 && driver_is_lost((uint32_t)descriptor)) {
+    errno = EBADF;
+    return -1;
+  }
+  return fstat(descriptor, about);
+}
+
 // What one call of getentropy gives at most, in bytes.
 #define ENTROPY 256
 
@@ -56,7 +68,8 @@ void driver_start_sqlite(void) {
   sqlite3_vfs *files = sqlite3_vfs_find("unix");
   if (!files) return;
   files->xRandomness = randomness;
-  if (files->xSetSystemCall(files, "fcntl", (sqlite3_syscall_ptr)control) == SQLITE_OK)
+  if (files->xSetSystemCall(files, "fstat", (sqlite3_syscall_ptr)look) == SQLITE_OK &&
+      files->xSetSystemCall(files, "fcntl", (sqlite3_syscall_ptr)control) == SQLITE_OK)
     sqlite3_vfs_register(files, 1);
 }
 
