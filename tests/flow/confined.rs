@@ -319,3 +319,31 @@ fn osw_04_a_confined_run_of_scenarios_starts_its_programs_writes_its_report_and_
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+/// The first use of a guest that is new here, as after an upgrade: what the server compiles lasts.
+#[test]
+fn s3_17_a_confined_server_compiles_a_guest_once() {
+    if !can("s3_17_a_confined_server_compiles_a_guest_once") {
+        return;
+    }
+    let own = dormouse::wasm::Settings::default_cache().unwrap().join("guests/javascript");
+    let cache = tempfile::tempdir().unwrap();
+    let guest = cache.path().join("guests/javascript");
+    std::fs::create_dir_all(&guest).unwrap();
+    for file in std::fs::read_dir(own).unwrap().flatten().filter(|file| file.file_name() != "lock") {
+        std::fs::copy(file.path(), guest.join(file.file_name())).unwrap();
+    }
+    let mut wire = Wire::start_with(&[], &[("DORMOUSE_CACHE_DIR", cache.path().to_str().unwrap())]);
+    wire.greet();
+    assert!(is_confined(wire.process()));
+    let told = wire.call(1, "sandbox_eval", json!({"code": "1 + 1", "language": "javascript"}));
+    assert_eq!(told["structuredContent"]["result"]["value"], 2, "{told}");
+    let mut made: Vec<_> = std::fs::read_dir(cache.path().join("artifacts"))
+        .unwrap()
+        .flatten()
+        .filter_map(|file| Some(file.path().extension()?.to_str()?.to_owned()))
+        .collect();
+    made.sort();
+    assert_eq!(made, ["cwasm", "sum"]);
+    wire.end(PATIENCE);
+}

@@ -12,6 +12,7 @@ use dormouse::{Dormouse, Error, ErrorCode, Result, Sandboxes};
 use dormouse_docker::DockerProvider;
 use dormouse_rest::door::MAX_CONNECTIONS;
 use dormouse_tools::{Profile, Surface, Toolset};
+use rustix::fs::Mode;
 
 use crate::args::PlaceArgs;
 use crate::descriptors;
@@ -175,6 +176,9 @@ fn confine(place: &PlaceArgs, confined: &Confined, state: Option<&Path>) -> Resu
     if confined.confine == Confine::Off {
         return wall::raise(Confine::Off, &confined.reach);
     }
+    // A confined process changes no modes, so what it makes must be its own to read and write as it is made.
+    let masked = rustix::process::umask(Mode::empty());
+    rustix::process::umask(masked.difference(Mode::RWXU));
     let mut reach = confined.reach.clone();
     let provider = settings::provider(place)?;
     for folder in state.into_iter().chain([provider.cache.as_path()]) {

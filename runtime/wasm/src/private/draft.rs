@@ -12,6 +12,9 @@ use crate::artifact::hex;
 /// How the names of drafts begin; no other file's does.
 pub(super) const PREFIX: &str = ".draft-";
 
+/// Only its owner reads and writes it.
+const MODE: u32 = 0o600;
+
 /// A new file under a random name. It is removed with this value, unless it has been renamed.
 ///
 /// The name is random because a process id tells nobody apart: in each of two containers that share the folder the process
@@ -30,8 +33,11 @@ impl<'a> Draft<'a> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::openat(folder, &name, flags, Mode::RUSR | Mode::WUSR)?);
         let draft = Self { folder, name, file: Some(file) };
-        // A umask can take from the mode, such as the owner's own right to read.
-        draft.file()?.set_permissions(Permissions::from_mode(0o600))?;
+        // A umask can take from the mode, such as the owner's own right to read. A confined process may change no modes.
+        let file = draft.file()?;
+        if file.metadata()?.permissions().mode() & 0o777 != MODE {
+            file.set_permissions(Permissions::from_mode(MODE))?;
+        }
         Ok(draft)
     }
 
