@@ -242,16 +242,15 @@ for n in range(4): db.execute('insert into t values (1)')";
 for what in ['insert into t values (9)', 'commit', 'rollback', 'select count(*) from t']:
   try: db.execute(what).fetchall(); seen.append(what)
   except sqlite3.Error: pass
+if 'cursor' in globals(): cursor.close()
 db.close()
 seen";
         let told = run(&kept, PYTHON, use_it);
         assert!(told.is_ok(), "{}", dormouse_tests::ending::told(&told));
         assert!(told.closed_files.contains(&"/workspace/a.db".into()), "{before}: {:?}", told.closed_files);
         let left = dormouse_tests::ending::value(&told);
-        assert!(
-            !left.to_string().contains("insert") && !left.to_string().contains("select"),
-            "{before}: {left}"
-        );
+        // A change may still come into its memory, and no further.
+        assert!(!["commit", "select"].iter().any(|done| left.to_string().contains(done)), "{before}: {left}");
         assert_eq!(shown(&kept, PYTHON, fresh), format!("{rows} ok"), "{before}; {run_code}");
     }
     close(dormouse);
