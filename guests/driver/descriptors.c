@@ -60,6 +60,19 @@ __wasi_errno_t __real___wasi_fd_fdstat_set_flags(__wasi_fd_t file, __wasi_fdflag
 __wasi_errno_t __real___wasi_fd_readdir(__wasi_fd_t folder, uint8_t *buffer, __wasi_size_t room, __wasi_dircookie_t from,
                                         __wasi_size_t *used);
 
+// Whether a path is that of a database's journal.
+static bool is_journal_of(const char *path, const char *database) {
+  size_t length = database ? strlen(database) : 0;
+  return length && path && !strncmp(database, path, length) && !strcmp(path + length, "-journal");
+}
+
+bool driver_is_journal_of_lost(const char *path) {
+  for (size_t i = 0; i < DESCRIPTORS; i++) {
+    if (table[i].lost && is_journal_of(path, table[i].path)) return true;
+  }
+  return false;
+}
+
 bool driver_is_lost(uint32_t number) { return number < DESCRIPTORS && table[number].lost; }
 
 // The number of its node; 0 if it has none.
@@ -255,12 +268,6 @@ static bool has_changed(__wasi_fd_t number) {
   return __wasi_fd_filestat_get(number, &about) || about.mtim != one->changed || about.size != one->size;
 }
 
-// Whether a descriptor is open on the journal of a database.
-static bool is_journal(__wasi_fd_t number, const char *database) {
-  const char *path = table[number].path;
-  size_t length = database ? strlen(database) : 0;
-  return length && path && !strncmp(database, path, length) && !strcmp(path + length, "-journal");
-}
 
 // Whether a journal that is open is not the one that the others find.
 static bool is_replaced(__wasi_fd_t number) {
@@ -290,13 +297,13 @@ static void lose_changed(void) {
     bool changed = has_changed(locked);
     for (__wasi_fd_t other = FIRST; !changed && other < DESCRIPTORS; other++) {
       const descriptor *its = &table[other];
-      changed = its->open && !its->lost && is_journal(other, one->path) && is_replaced(other);
+      changed = its->open && !its->lost && is_journal_of(its->path, one->path) && is_replaced(other);
     }
     if (!changed) continue;
     for (__wasi_fd_t other = FIRST; other < DESCRIPTORS; other++) {
       const descriptor *its = &table[other];
       if (!its->open || its->lost || other == locked) continue;
-      if (node_of(other) == node_of(locked) || is_journal(other, one->path)) lose(other);
+      if (node_of(other) == node_of(locked) || is_journal_of(its->path, one->path)) lose(other);
     }
     lose(locked);
   }

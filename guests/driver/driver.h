@@ -25,6 +25,9 @@ void driver_note_lock(int number, bool locked);
 // Whether a descriptor could not be opened again.
 bool driver_is_lost(uint32_t number);
 
+// Whether a path is that of the journal of a database that could not be opened again.
+bool driver_is_journal_of_lost(const char *path);
+
 // Whether a path is UTF-8 and so can be given to the host.
 bool driver_is_text(const char *path);
 

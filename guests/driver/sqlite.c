@@ -52,6 +52,17 @@ static int look(int descriptor, struct stat *about) {
   return fstat(descriptor, about);
 }
 
+// A connection whose database is lost still has pages of it in memory. A journal that it made would be full of them, and the next
+// connection would take it for what a crash has left, and write them into the database. As if it were a folder: of anything else
+// SQLite tries to read it.
+static int open_file(const char *path, int flags, int mode) {
+  if (flags & O_CREAT && driver_is_journal_of_lost(path)) {
+    errno = EISDIR;
+    return -1;
+  }
+  return open(path, flags, mode);
+}
+
 // What one call of getentropy gives at most, in bytes.
 #define ENTROPY 256
 
@@ -68,7 +79,8 @@ void driver_start_sqlite(void) {
   sqlite3_vfs *files = sqlite3_vfs_find("unix");
   if (!files) return;
   files->xRandomness = randomness;
-  if (files->xSetSystemCall(files, "fstat", (sqlite3_syscall_ptr)look) == SQLITE_OK &&
+  if (files->xSetSystemCall(files, "open", (sqlite3_syscall_ptr)open_file) == SQLITE_OK &&
+      files->xSetSystemCall(files, "fstat", (sqlite3_syscall_ptr)look) == SQLITE_OK &&
       files->xSetSystemCall(files, "fcntl", (sqlite3_syscall_ptr)control) == SQLITE_OK)
     sqlite3_vfs_register(files, 1);
 }
