@@ -27,10 +27,8 @@ mod signals;
 mod wall;
 mod words;
 
-use clap::Parser as _;
-
 fn main() {
-    let status = match args::Arguments::try_parse() {
+    let status = match args::Arguments::read(std::env::args_os()) {
         Ok(arguments) => signals::status(command::run(arguments)),
         Err(error) => exit::usage(&error),
     };

@@ -42,6 +42,8 @@ pub(crate) struct Eval {
     pub(crate) policy: Policy,
     /// Whether every guard is lifted, and whether that has been confirmed by an option.
     pub(crate) unguarded: Option<Confirmed>,
+    /// Whether a null value is shown even where nobody looks.
+    pub(crate) show_null: bool,
 }
 
 /// Whether lifting the guards has been confirmed already.
@@ -172,11 +174,12 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     }
     let language = language(&arguments)?;
     let unguarded = arguments.lift_guards.then_some(Confirmed(arguments.yes));
-    let mut limits = limits(&arguments.limits)?;
-    if unguarded.is_some() {
-        arguments.grants.writes = true;
-        limits = Limits { fuel: None, ..Limits::ceiling() };
-    }
+    arguments.grants.writes |= unguarded.is_some();
+    let usual = match unguarded {
+        Some(_) => Limits { fuel: None, ..Limits::ceiling() },
+        None => Limits::default(),
+    };
+    let limits = limits(&arguments.limits, usual)?;
     let (grants, policy) = grants::grants(&arguments.grants)?;
     let code = match &arguments.file {
         Some(path) => source::file(path)?,
@@ -192,12 +195,12 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     let mut request =
         EvalRequest { name, limits, grants, allow_eval, bounds, ..EvalRequest::new(language, code) };
     request.grants.arguments = words;
-    Ok(Eval { request, policy, unguarded })
+    Ok(Eval { request, policy, unguarded, show_null: arguments.show_null })
 }
 
 /// What the arguments of `run` mean. Reads the program.
 pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
-    let limits = limits(&arguments.limits)?;
+    let limits = limits(&arguments.limits, Limits::default())?;
     let (mut grants, policy) = grants::grants(&arguments.grants)?;
     grants.arguments = arguments.arguments;
     let name = arguments.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -299,12 +302,16 @@ fn profile(name: &str) -> Result<Profile> {
     })
 }
 
+/// The language: as told, else that of the file, of the bootstrap file, of the project, in this order; else Python.
 fn language(arguments: &EvalArgs) -> Result<Language> {
-    match (&arguments.language, &arguments.file) {
-        (Some(name), _) => Language::parse(name),
-        (None, Some(file)) => Ok(Language::of_file(file).unwrap_or_else(Language::python)),
-        (None, None) => Ok(Language::python()),
+    if let Some(name) = &arguments.language {
+        return Language::parse(name);
     }
+    let grants = &arguments.grants;
+    let file = arguments.file.as_deref().and_then(Language::of_file);
+    let bootstrap = || grants.bootstrap.as_deref().and_then(|file| Language::of_file(Path::new(file)));
+    let project = || grants.project.as_deref().and_then(Language::of_project);
+    Ok(file.or_else(bootstrap).or_else(project).unwrap_or_else(Language::python))
 }
 
 /// The name that traces show: as told, else the file as written, else its last part when that is too long.
@@ -320,8 +327,9 @@ fn name(told: Option<&str>, file: Option<&Path>) -> String {
     file.file_name().unwrap_or_default().to_string_lossy().chars().take(60).collect()
 }
 
-fn limits(arguments: &LimitArgs) -> Result<Limits> {
-    let mut limits = Limits { fuel: arguments.fuel, ..Limits::default() };
+/// The limits that were given, and those of `usual` for the others.
+fn limits(arguments: &LimitArgs, usual: Limits) -> Result<Limits> {
+    let mut limits = Limits { fuel: arguments.fuel.or(usual.fuel), ..usual };
     if let Some(text) = &arguments.timeout {
         limits.wall = units::duration("--timeout", text)?;
     }

@@ -2,9 +2,22 @@
 
 use dormouse_tools::reworded;
 
-/// The text with commands in place of the tools that it names.
+/// The text with commands in place of the tools that it names, and with the option in place of a language that it names.
 pub(crate) fn in_commands(text: &str) -> String {
-    reworded(text, |tool| command(tool).map(|command| format!("`dormouse sandbox {command}`")))
+    let text = language(text, |name| format!("add `-l {name}`"));
+    reworded(&text, |tool| command(tool).map(|command| format!("`dormouse sandbox {command}`")))
+}
+
+/// The same for lines that are typed one by one.
+pub(crate) fn in_lines(text: &str) -> String {
+    language(text, |name| format!("`.language {name}` changes it"))
+}
+
+/// Tells in other words which language a hint names.
+fn language(text: &str, told: impl Fn(&str) -> String) -> String {
+    let (before, after) = ("name `", "` as the language");
+    let named = text.strip_suffix(after).and_then(|text| text.rsplit_once(before));
+    named.map_or_else(|| text.to_owned(), |(text, name)| text.to_owned() + &told(name))
 }
 
 fn command(tool: &str) -> Option<&'static str> {
@@ -39,6 +52,9 @@ mod tests {
 
     #[test]
     fn hints_name_commands_that_there_are() {
+        let other = "it looks like PHP: name `php` as the language";
+        assert_eq!(in_commands(other), "it looks like PHP: add `-l php`");
+        assert_eq!(in_lines(other), "it looks like PHP: `.language php` changes it");
         assert_eq!(in_commands("sandbox_vars names those"), "`dormouse sandbox vars` names those");
         let cli = Arguments::command();
         let known = cli.find_subcommand("sandbox").unwrap();

@@ -4,9 +4,10 @@ use dormouse::{Error, EvalRequest, OutputSink};
 
 use super::once::{self, Form};
 use crate::args::{EvalArgs, PlaceArgs};
+use crate::audit;
 use crate::exit::Failure;
+use crate::print::{self, Null, View};
 use crate::settings::{self, Confirmed, Eval};
-use crate::{audit, print};
 
 /// Evaluates the snippet and shows what came of it.
 pub(crate) fn run(place: &PlaceArgs, arguments: EvalArgs) -> Result<u8, Failure> {
@@ -27,11 +28,12 @@ fn lift(Confirmed(confirmed): Confirmed, request: &EvalRequest) -> Result<audit:
 }
 
 fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Failure> {
-    let Eval { mut request, policy, unguarded } = settings::eval(arguments)?;
+    let Eval { mut request, policy, unguarded, show_null } = settings::eval(arguments)?;
     let audit = unguarded.map(|confirmed| lift(confirmed, &request)).transpose()?;
     let live = form.live();
     request.output = live.clone().map(|live| live as std::sync::Arc<dyn OutputSink>);
     let (name, offset) = (request.name.clone(), request.bounds.offset);
+    let null = Some(Null::of(&request.language, show_null));
     // Only people see an excerpt of the source.
     let code = if live.is_some() { request.code.clone() } else { String::new() };
     let dormouse = once::dormouse(place, policy)?;
@@ -40,5 +42,5 @@ fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Fa
     if let Some(entry) = audit {
         entry.end(&outcome)?;
     }
-    once::show(outcome, form, live.as_deref(), (&name, &code, offset))
+    once::show(outcome, form, live.as_deref(), View { offset, null, ..View::new(&name, &code) })
 }

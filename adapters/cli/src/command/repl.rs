@@ -24,9 +24,10 @@ use super::once::{self, Form};
 use super::sandbox;
 use crate::args::{PlaceArgs, ReplArgs, SandboxCommand, StateArgs};
 use crate::exit::{self, Failure};
-use crate::print;
+use crate::print::{self, View};
 use crate::settings;
 use crate::signals;
+use crate::words;
 
 /// The sandbox when none was named; its folder vanishes with it.
 const PASSING: &str = "repl";
@@ -197,7 +198,8 @@ impl Repl {
         if !last && matches!(&outcome, Ok(Some(outcome)) if is_unfinished(outcome)) {
             return Ok(false);
         }
-        match once::show(outcome, form, live.as_deref(), ("<snippet>", code, 0)) {
+        let outcome = outcome.map(in_lines);
+        match once::show(outcome, form, live.as_deref(), View::new("<snippet>", code)) {
             Err(Failure::Refused(error)) => print::error(&error)?,
             shown => drop(shown?),
         }
@@ -255,6 +257,15 @@ impl Repl {
         sandbox::call(&self.dormouse, command, None, false)?.tell()?;
         Ok(Next::Go)
     }
+}
+
+/// The outcome with its hint in the words of the commands of this one.
+fn in_lines(outcome: Option<Outcome>) -> Option<Outcome> {
+    let mut outcome = outcome?;
+    if let Status::Raised(exception) = &mut outcome.status {
+        exception.hint = exception.hint.as_deref().map(words::in_lines);
+    }
+    Some(outcome)
 }
 
 /// Whether an empty line is needed to end what has been written: Python's blocks.

@@ -5,6 +5,7 @@ use dormouse::OutputSink;
 use super::once::{self, Form};
 use crate::args::{PlaceArgs, RunArgs};
 use crate::exit::Failure;
+use crate::print::View;
 use crate::settings::{self, Run};
 
 /// Runs the program and ends as it ended.
@@ -21,5 +22,5 @@ fn execute(place: &PlaceArgs, arguments: RunArgs, form: Form) -> Result<u8, Fail
     let dormouse = once::dormouse(place, policy)?;
     let run = once::watch(dormouse.command(request), live.as_deref());
     let outcome = once::wait(run);
-    once::show(outcome, form, live.as_deref(), (&name, "", 0))
+    once::show(outcome, form, live.as_deref(), View::new(&name, ""))
 }
