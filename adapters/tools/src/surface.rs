@@ -225,7 +225,7 @@ impl Surface {
 
     /// What a model is told once about the tools as a whole.
     pub fn instructions(&self) -> String {
-        instructions::of(self.profile, self.kept.is_some())
+        instructions::of(self.profile, self.kept.is_some(), self.grants.project.is_some())
     }
 
     /// The name and version under which they are offered.

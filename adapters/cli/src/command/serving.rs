@@ -50,6 +50,11 @@ impl Serving {
         descriptors::raise(&dormouse::Capacity::of(&meant.policy, lasting, 0, meant.ready));
         let wall = confine(place, &meant.confined, meant.state.as_deref())?;
         log::detach();
+        if meant.profile == Profile::Eval && meant.grants.project.is_none() {
+            tracing::warn!(
+                "the profile `eval` has no project, so that snippets have no container(): name one with --project"
+            );
+        }
         let mut builder =
             settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
         if let Some(folder) = &meant.state {
