@@ -8,7 +8,7 @@
 //! | the second wall of servers | [`wall`] |
 //! | what is done for them beyond it | [`broker`] |
 //! | open files and connections of servers | [`descriptors`] |
-//! | the record of runs without guards | [`audit`] |
+//! | the record of what goes beyond the rules | [`audit`] |
 //! | what the reader sees; hints in the words of commands | [`print`](mod@print), [`words`] |
 //! | what asks a command to end | [`signals`] |
 //! | the exit status | [`exit`] |

@@ -1,6 +1,7 @@
 //! The checked meaning of the command line: every option is read, every default decided, in this one place.
 
 pub(crate) mod docker;
+pub(crate) mod exceptions;
 mod git;
 pub(crate) mod given;
 mod grants;
@@ -25,6 +26,7 @@ use dormouse::sandbox::SessionKey;
 use dormouse::sandboxes::{MountRule, Rules};
 use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 
+pub(crate) use exceptions::Exceptions;
 pub(crate) use given::{Given, given};
 pub(crate) use serve::{Serve, serve};
 
@@ -42,6 +44,8 @@ pub(crate) struct Eval {
     pub(crate) policy: Policy,
     /// Whether every guard is lifted, and whether that has been confirmed by an option.
     pub(crate) unguarded: Option<Confirmed>,
+    /// What is recorded of it.
+    pub(crate) exceptions: Exceptions,
     /// Whether a null value is shown even where nobody looks.
     pub(crate) show_null: bool,
 }
@@ -54,6 +58,8 @@ pub(crate) struct Confirmed(pub(crate) bool);
 pub(crate) struct Run {
     /// The program with its limits and grants.
     pub(crate) request: CommandRequest,
+    /// What is recorded of it.
+    pub(crate) exceptions: Exceptions,
     /// What this user allows this run.
     pub(crate) policy: Policy,
 }
@@ -92,6 +98,8 @@ pub(crate) struct Mcp {
     pub(crate) docker: DockerArgs,
     /// Folders of the host below which containers may be given folders.
     pub(crate) docker_roots: Vec<PathBuf>,
+    /// What is recorded of it.
+    pub(crate) exceptions: Exceptions,
     /// Whether and how the process confines itself, and who helps it then.
     pub(crate) confined: Confined,
 }
@@ -174,6 +182,7 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     }
     let language = language(&arguments)?;
     let unguarded = arguments.lift_guards.then_some(Confirmed(arguments.yes));
+    let exceptions = exceptions::of_eval(&arguments);
     arguments.grants.writes |= unguarded.is_some();
     let usual = match unguarded {
         Some(_) => Limits { fuel: None, ..Limits::ceiling() },
@@ -181,6 +190,7 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     };
     let limits = limits(&arguments.limits, usual)?;
     let (grants, policy) = grants::grants(&arguments.grants)?;
+    let exceptions = exceptions.in_folders(&grants);
     let code = match &arguments.file {
         Some(path) => source::file(path)?,
         None if from_input => source::standard_input(asked)?,
@@ -195,17 +205,19 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     let mut request =
         EvalRequest { name, limits, grants, allow_eval, bounds, ..EvalRequest::new(language, code) };
     request.grants.arguments = words;
-    Ok(Eval { request, policy, unguarded, show_null: arguments.show_null })
+    Ok(Eval { request, policy, unguarded, exceptions, show_null: arguments.show_null })
 }
 
 /// What the arguments of `run` mean. Reads the program.
 pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
     let limits = limits(&arguments.limits, Limits::default())?;
     let (mut grants, policy) = grants::grants(&arguments.grants)?;
+    let exceptions = exceptions::of_run(&arguments).in_folders(&grants);
     grants.arguments = arguments.arguments;
     let name = arguments.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let wasm: Arc<[u8]> = source::bytes(&arguments.file, CommandRequest::MAX_WASM)?.into();
-    Ok(Run { request: CommandRequest { limits, grants, ..CommandRequest::new(name, wasm) }, policy })
+    let request = CommandRequest { limits, grants, ..CommandRequest::new(name, wasm) };
+    Ok(Run { request, exceptions, policy })
 }
 
 /// What the arguments of `mcp` mean. A helper is started where names will have to be looked up.
@@ -266,6 +278,7 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     }
     let docker_roots = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     Ok(Mcp {
+        exceptions: exceptions::of_tools(arguments).in_folders(&grants),
         mounts: given::offered(&grants),
         grants,
         skills,

@@ -23,6 +23,7 @@ use tokio::sync::Mutex;
 use super::once::{self, Form};
 use super::sandbox;
 use crate::args::{PlaceArgs, ReplArgs, SandboxCommand, StateArgs};
+use crate::audit;
 use crate::exit::{self, Failure};
 use crate::print::{self, View};
 use crate::settings;
@@ -71,6 +72,7 @@ pub(crate) fn run(place: &PlaceArgs, arguments: ReplArgs) -> std::result::Result
     let state_dir = passing.as_ref().map(|folder| folder.path().to_owned()).or(arguments.state_dir);
     let asked = StateArgs { state_dir, docker: arguments.docker, ..StateArgs::default() };
     let dormouse = settings::kept(place, &asked)?;
+    audit::note("repl", &settings::exceptions::of_state(&asked, None))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

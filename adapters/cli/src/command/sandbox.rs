@@ -17,6 +17,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::once::{self, Form};
 use crate::args::{ExecArgs, GivenArgs, PlaceArgs, SandboxCommand, StateArgs};
+use crate::audit;
 use crate::exit::Failure;
 use crate::print::{self, Null, View};
 use crate::settings::{self, Given};
@@ -90,6 +91,11 @@ pub(crate) fn run(
     command: SandboxCommand,
 ) -> std::result::Result<u8, Failure> {
     let dormouse = settings::kept(place, state)?;
+    let packages = match &command {
+        SandboxCommand::Exec(arguments) => Some(&arguments.packages),
+        _ => None,
+    };
+    audit::note("sandbox", &settings::exceptions::of_state(state, packages))?;
     let form = Form::new(state.json, false);
     let done = match command {
         SandboxCommand::Eval { name, code, language, timeout, show_null } => {
