@@ -235,6 +235,23 @@ fn s1_15_more_of_a_result_is_shown_on_request() {
 }
 
 #[test]
+fn s1_20_the_working_directory_can_be_one_that_is_written_with_the_project_in_its_place() {
+    let folder = project();
+    let code = "return [getcwd(), @file_put_contents('rel.txt', 'x'), is_file('/project/config/container.php'), \
+                container('ArrayObject')->count()];";
+    for (more, wanted) in
+        [(&[][..], json!(["/project", false, true, 0])), (&["--cwd", "/tmp"], json!(["/tmp", 1, true, 0]))]
+    {
+        let mut wire = server(&folder, more);
+        let answer = structured(&mut wire, 1, code);
+        let seen: Vec<&Json> =
+            answer["result"]["value"].as_array().unwrap().iter().map(|item| &item["value"]).collect();
+        assert_eq!(json!(seen), wanted, "{answer}");
+    }
+    assert!(!folder.path().join("rel.txt").exists());
+}
+
+#[test]
 fn without_a_project_the_start_and_the_instructions_say_so() {
     let mut wire = Wire::start(&["--profile", "eval"]);
     let told = wire.greet()["result"]["instructions"].as_str().unwrap().to_owned();
@@ -249,6 +266,23 @@ fn without_a_project_the_start_and_the_instructions_say_so() {
     assert!(told.contains("`container()` gives its services"), "{told}");
     let ran = wire.end(std::time::Duration::from_secs(20));
     assert!(!ran.complaint().contains("--project"), "{}", ran.complaint());
+}
+
+#[test]
+fn profiles_can_be_combined() {
+    let (folder, state) = (project(), tempfile::tempdir().unwrap());
+    let places =
+        ["--project", folder.path().to_str().unwrap(), "--state-dir", state.path().to_str().unwrap()];
+    let mut wire = Wire::greeted(&[&["--profile", "eval,sprites,rlm"][..], &places].concat());
+    let tools = wire.ask(1, "tools/list", json!({}))["result"]["tools"].clone();
+    let names: Vec<&str> =
+        tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    for name in ["framework__eval", "sprite_create", "rlm_exec"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert_eq!(structured(&mut wire, 2, "return 1 + 1;")["result"]["value"], 2);
+    let ran = wire.call(3, "rlm_exec", json!({"code": "x = 20 + 1\nx * 2"}));
+    assert!(ran["content"][0]["text"].as_str().unwrap().contains("42"), "{ran}");
 }
 
 #[test]

@@ -284,8 +284,9 @@ pub(crate) struct GrantArgs {
 #[derive(Args, Debug, Default)]
 pub(crate) struct McpArgs {
     /// Whose tools are offered: `sandbox` (sandbox_eval and its siblings), `eval` (framework__eval: PHP in the project),
-    /// `sprites` (sprite_create and its siblings), `rlm` (rlm_exec and its siblings), `codegen` (Read, Edit, Bash, run_tests)
-    #[arg(long, value_name = "NAME", default_value = "sandbox")]
+    /// `sprites` (sprite_create and its siblings), `rlm` (rlm_exec and its siblings), `codegen` (Read, Edit, Bash, run_tests);
+    /// or several with commas between them, such as `sprites,rlm`
+    #[arg(long, value_name = "LIST", default_value = "sandbox")]
     pub(crate) profile: String,
     /// Show a folder of the host in every run; can be repeated
     #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
@@ -298,6 +299,10 @@ pub(crate) struct McpArgs {
     /// The project's bootstrap file, relative to it [default: .dormouse/bootstrap.*, or a framework's]
     #[arg(long, value_name = "FILE")]
     pub(crate) bootstrap: Option<String>,
+    /// Working directory of runs in a fresh sandbox; with a project, `/tmp` is one that can be written, and the project
+    /// stays at /project [default: /project, else /tmp]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) cwd: Option<String>,
     /// Let calls ask for writes to the project and to mounts that end in `:rw`
     #[arg(long)]
     pub(crate) allow_writes: bool,

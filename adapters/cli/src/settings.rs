@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use dormouse::wasm::Allocation;
 use dormouse::{
-    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
-    ModelBudget, OfferedPrograms, Policy, Result,
+    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, GuestPath, Language, Limits,
+    Model, ModelBudget, OfferedPrograms, Policy, Result,
 };
 
 use dormouse::sandbox::SessionKey;
@@ -74,15 +74,15 @@ pub(crate) struct Mcp {
     pub(crate) skills: Skills,
     /// The key of the one sandbox of some profiles, if it is not the usual one.
     pub(crate) session: Option<SessionKey>,
-    /// Which tools are offered.
-    pub(crate) profile: Profile,
+    /// Whose tools are offered.
+    pub(crate) profiles: Vec<Profile>,
     /// What calls can ask for.
     pub(crate) policy: Policy,
     /// Unused instances kept ready for each language.
     pub(crate) ready: usize,
     /// Where sandboxes are kept, if they are.
     pub(crate) state: Option<PathBuf>,
-    /// Which of the profile's tools are offered.
+    /// Which of the profiles' tools are offered.
     pub(crate) toolset: Toolset,
     /// What tools may read and write on the host.
     pub(crate) host: HostFolders,
@@ -244,15 +244,16 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     let grants = Grants {
         mounts: grants::mounts(&arguments.mounts, writes, "--allow-writes")?,
         project: grants::project(arguments.project.as_deref(), arguments.bootstrap.as_deref(), writes)?,
+        directory: arguments.cwd.as_deref().map(GuestPath::parse).transpose()?,
         ..Grants::default()
     };
     grants.check()?;
     let skills = skills(&arguments.skills)?;
     let grants = skills.granted(&grants)?;
     let session = arguments.session_key.as_deref().map(SessionKey::parse).transpose()?;
-    let profile = profile(&arguments.profile)?;
+    let profiles = profiles(&arguments.profile)?;
     let state = match &arguments.state_dir {
-        None if !profile.needs_sandboxes() => None,
+        None if !profiles.iter().any(|profile| profile.needs_sandboxes()) => None,
         folder => Some(state_folder(folder.as_deref())?),
     };
     let mut host = HostFolders::default();
@@ -283,7 +284,7 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
         grants,
         skills,
         session,
-        profile,
+        profiles,
         policy,
         ready,
         state,
@@ -307,11 +308,23 @@ pub(crate) fn skills(arguments: &SkillArgs) -> Result<Skills> {
     Ok(skills)
 }
 
+/// The profiles that are named, with commas between them, each once.
+fn profiles(names: &str) -> Result<Vec<Profile>> {
+    let mut profiles = Vec::new();
+    for name in names.split(',') {
+        let profile = profile(name.trim())?;
+        if !profiles.contains(&profile) {
+            profiles.push(profile);
+        }
+    }
+    Ok(profiles)
+}
+
 fn profile(name: &str) -> Result<Profile> {
     Profile::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, profile)| profile).ok_or_else(|| {
         let known = Profile::ALL.map(|(known, _)| known).join(", ");
         Error::args_invalid(format!("there is no profile `{}`", name.escape_debug()))
-            .with_hint(format!("the profiles are {known}"))
+            .with_hint(format!("the profiles are {known}; several can be named with commas between them"))
     })
 }
 

@@ -257,7 +257,10 @@ fn s1_25_what_goes_beyond_the_rules_is_recorded_whichever_command_allows_it() {
         let lines = std::fs::read_to_string(&audit).unwrap();
         assert_eq!(lines.lines().count(), 1, "{words:?}: {lines}");
         let entry: serde_json::Value = serde_json::from_str(&lines).unwrap();
-        assert_eq!((&entry["command"], &entry["exceptions"]), (&command.into(), &serde_json::json!(exceptions)));
+        assert_eq!(
+            (&entry["command"], &entry["exceptions"]),
+            (&command.into(), &serde_json::json!(exceptions))
+        );
         let writable = if command == "eval" { vec![folder.path().canonicalize().unwrap()] } else { vec![] };
         assert_eq!(entry["writable"], serde_json::json!(writable), "{words:?}");
         assert_eq!(entry["unsafe"], if command == "eval" { false.into() } else { serde_json::Value::Null });
@@ -269,7 +272,11 @@ fn s1_25_what_goes_beyond_the_rules_is_recorded_whichever_command_allows_it() {
     }
     // A file that is named has to be written.
     let refused = run(&["eval", "--writes", "1"], Some(folder.path()));
-    assert!(text(&refused.stderr).starts_with("error[internal]: the audit file"), "{}", text(&refused.stderr));
+    assert!(
+        text(&refused.stderr).starts_with("error[internal]: the audit file"),
+        "{}",
+        text(&refused.stderr)
+    );
     // Where none is named and there is no place for it, only lifting every guard is refused.
     let told = text(&run(&["eval", "--writes", "1"], None).stderr);
     assert!(told.contains("--writes is not recorded") && told.contains("guest_missing"), "{told}");

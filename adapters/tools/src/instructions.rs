@@ -33,8 +33,13 @@ const CODEGEN: &str = "One sandbox that lasts, with Bash, Python, JavaScript and
 them with `Read`, change them with `Edit`. `run_tests`, `run_lint` and `run_typecheck` say whether it holds: the call is an error until it does. Skills lie \
 under `/skills`, each with a SKILL.md; put what is to be handed over into `/workspace/outputs`.";
 
-/// For this profile, with sandboxes that last or without, in a project or in none.
-pub(crate) fn of(profile: Profile, lasting: bool, has_project: bool) -> String {
+/// For these profiles, with sandboxes that last or without, in a project or in none.
+pub(crate) fn of(profiles: &[Profile], lasting: bool, has_project: bool) -> String {
+    let told: Vec<String> = profiles.iter().map(|profile| one(*profile, lasting, has_project)).collect();
+    told.join("\n\n")
+}
+
+fn one(profile: Profile, lasting: bool, has_project: bool) -> String {
     match profile {
         Profile::Sandbox => [SANDBOX, if lasting { LASTING } else { FRESH }, COMMON].concat(),
         Profile::Eval => [if has_project { EVAL } else { EVAL_ALONE }, EVAL_COMMON].concat(),
@@ -44,10 +49,10 @@ pub(crate) fn of(profile: Profile, lasting: bool, has_project: bool) -> String {
     }
 }
 
-/// The name and version under which this profile is offered; S4-01 fixes those of `sprites`.
-pub(crate) fn identity(profile: Profile) -> (&'static str, &'static str) {
-    match profile {
-        Profile::Sprites => ("automaker-sprites", "1.0.0"),
+/// The name and version under which these profiles are offered; S4-01 fixes those of `sprites`, alone.
+pub(crate) fn identity(profiles: &[Profile]) -> (&'static str, &'static str) {
+    match profiles {
+        [Profile::Sprites] => ("automaker-sprites", "1.0.0"),
         _ => ("dormouse", env!("CARGO_PKG_VERSION")),
     }
 }

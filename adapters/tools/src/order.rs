@@ -19,7 +19,7 @@ impl Surface {
         let Some(kept) = self.kept() else { return Touches::default() };
         let text = |field: &str| arguments.get(field).and_then(Json::as_str);
         let lanes = |handle: &Handle<'_>| kept.sandboxes.lanes(owner, handle);
-        let sandbox: Vec<Lane> = match self.profile() {
+        let sandbox: Vec<Lane> = match self.profile_of(name).unwrap_or_default() {
             Profile::Eval => return Touches::default(),
             Profile::Rlm => lanes(&Handle::SessionKey(rlm_key(kept))),
             Profile::Codegen => lanes(&Handle::SessionKey(codegen_key(kept))),

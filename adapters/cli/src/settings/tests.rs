@@ -130,6 +130,16 @@ fn what_cannot_be_meant_is_refused_with_its_code() {
 }
 
 #[test]
+fn several_profiles_can_be_named() {
+    let names = |text: &str| profiles(text).map_err(|error| error.code());
+    assert_eq!(names("sprites,rlm"), Ok(vec![Profile::Sprites, Profile::Rlm]));
+    assert_eq!(names("rlm, sandbox,rlm"), Ok(vec![Profile::Rlm, Profile::Sandbox]));
+    for bad in ["", "sprites,", "sprites;rlm", "Sprites"] {
+        assert_eq!(names(bad), Err(ErrorCode::ArgsInvalid), "{bad}");
+    }
+}
+
+#[test]
 fn long_file_names_are_shortened_for_traces() {
     let long = format!("/{}/{}.py", "a".repeat(250), "b".repeat(200));
     assert_eq!(name(None, Some(Path::new(&long))), "b".repeat(60));
@@ -214,8 +224,10 @@ fn s0_37_skills_are_mounted_beside_what_is_mounted_by_hand() {
     assert_eq!(refused(&["--skill", skill.to_str().unwrap()]), Some(ErrorCode::PathDenied));
     std::fs::write(skill.join("SKILL.md"), "How to.").unwrap();
     let hand = format!("{path}:/data");
-    let all =
-        meant(&["--skills", path, "--mount", &hand, "--session-key", "k", "--profile", "codegen"]).unwrap();
+    let words =
+        ["--skills", path, "--mount", &hand, "--session-key", "k", "--profile", "codegen", "--cwd", "/tmp"];
+    let all = meant(&words).unwrap();
+    assert_eq!(all.grants.directory.as_ref().map(GuestPath::as_str), Some("/tmp"));
     let mounts: Vec<_> =
         all.grants.mounts.iter().map(|mount| (mount.target.as_str(), mount.access)).collect();
     let read = Access::ReadOnly;
@@ -224,4 +236,5 @@ fn s0_37_skills_are_mounted_beside_what_is_mounted_by_hand() {
     let taken = format!("{path}:/skills/codegen");
     assert_eq!(refused(&["--skills", path, "--mount", &taken]), Some(ErrorCode::ArgsInvalid));
     assert_eq!(refused(&["--session-key", ""]), Some(ErrorCode::ArgsInvalid));
+    assert_eq!(refused(&["--cwd", "tmp"]), Some(ErrorCode::ArgsInvalid));
 }
