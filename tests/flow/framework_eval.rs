@@ -221,6 +221,16 @@ fn s1_08_a_snippet_that_looks_like_something_else_is_a_snippet() {
 }
 
 #[test]
+fn another_language_is_told_in_the_words_of_a_tool_that_has_one() {
+    let folder = project();
+    let mut wire = server(&folder, &[]);
+    let answer = wire.call(1, "framework__eval", json!({"snippet": "const x = () => 1; console.log(x)"}));
+    let hint = answer["structuredContent"]["exception"]["hint"].as_str().unwrap();
+    assert!(hint.contains("looks like JavaScript") && hint.ends_with("this tool runs PHP alone"), "{answer}");
+    assert!(answer["content"][0]["text"].as_str().unwrap().contains("this tool runs PHP alone"), "{answer}");
+}
+
+#[test]
 fn s1_15_more_of_a_result_is_shown_on_request() {
     let folder = project();
     let mut wire = server(&folder, &[]);

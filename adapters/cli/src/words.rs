@@ -1,23 +1,17 @@
 //! Hints in the words of this door: a command where a tool is named.
 
+use dormouse::mistaken::in_other_words;
 use dormouse_tools::reworded;
 
 /// The text with commands in place of the tools that it names, and with the option in place of a language that it names.
 pub(crate) fn in_commands(text: &str) -> String {
-    let text = language(text, |name| format!("add `-l {name}`"));
+    let text = in_other_words(text, |language| format!("add `-l {language}`"));
     reworded(&text, |tool| command(tool).map(|command| format!("`dormouse sandbox {command}`")))
 }
 
 /// The same for lines that are typed one by one.
 pub(crate) fn in_lines(text: &str) -> String {
-    language(text, |name| format!("`.language {name}` changes it"))
-}
-
-/// Tells in other words which language a hint names.
-fn language(text: &str, told: impl Fn(&str) -> String) -> String {
-    let (before, after) = ("name `", "` as the language");
-    let named = text.strip_suffix(after).and_then(|text| text.rsplit_once(before));
-    named.map_or_else(|| text.to_owned(), |(text, name)| text.to_owned() + &told(name))
+    in_other_words(text, |language| format!("`.language {language}` changes it"))
 }
 
 fn command(tool: &str) -> Option<&'static str> {

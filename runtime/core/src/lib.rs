@@ -32,7 +32,7 @@ pub mod keys;
 pub mod language;
 pub mod limits;
 pub mod manager;
-mod mistaken;
+pub mod mistaken;
 pub mod model;
 pub mod outcome;
 pub mod output;

@@ -7,6 +7,15 @@ use crate::{EvalRequest, Exception, Language, Outcome, Status};
 
 /// Bytes of a source that are looked at.
 const SEEN: usize = 4 << 10;
+/// What stands in a hint before and after the name of the language.
+const NAMED: (&str, &str) = (": name `", "` as the language");
+
+/// A hint of this kind in the words of a door where languages are not named, or not so: `told` has what comes in the place of
+/// "name `php` as the language". Other hints as they are.
+pub fn in_other_words(hint: &str, told: impl Fn(&str) -> String) -> String {
+    let named = hint.strip_suffix(NAMED.1).and_then(|hint| hint.rsplit_once(NAMED.0));
+    named.map_or_else(|| hint.to_owned(), |(looks, language)| format!("{looks}: {}", told(language)))
+}
 
 /// What has to be remembered of a request to tell afterwards.
 pub(crate) struct Read {
@@ -29,7 +38,7 @@ impl Read {
         }
         exception.hint = looks_like(&self.beginning, &self.language).map(|other| {
             let (read, title) = (self.language.title(), other.title());
-            format!("it was read as {read} and looks like {title}: name `{other}` as the language")
+            format!("it was read as {read} and looks like {title}{}{other}{}", NAMED.0, NAMED.1)
         });
     }
 }
@@ -109,8 +118,10 @@ fn is_php(line: &str) -> bool {
         || after_dollars(line).any(|rest| rest.starts_with("->") || rest.starts_with("::"))
 }
 
+/// A statement with a variable; a text over several lines can have the variable, as one for a shell has.
 fn has_dollar(line: &str) -> bool {
-    after_dollars(line).next().is_some()
+    let line = line.trim();
+    after_dollars(line).next().is_some() && (line.starts_with('$') || line.ends_with([';', '{', '}']))
 }
 
 fn returns(line: &str) -> bool {
@@ -150,9 +161,9 @@ fn is_typescript(line: &str) -> bool {
     };
     let typed = ["string", "number", "boolean", "unknown", "any", "void"].iter().any(|word| {
         line.match_indices(&format!(": {word}")).any(|(at, sign)| {
-            let rest = line[at + sign.len()..].trim_start();
+            let rest = &line[at + sign.len()..];
             // In an object it would be a value that is followed by a comma or the end.
-            rest.starts_with('=') || rest.starts_with('[') || rest.starts_with(')') || rest.starts_with("{")
+            rest.starts_with([')', '[']) || rest.trim_start().starts_with(['=', '{'])
         })
     });
     declared("interface ", '{') || declared("type ", '=') || declared("enum ", '{') || typed
@@ -216,6 +227,7 @@ mod tests {
             ("python", "print('const x = 1; $y->z' "),
             ("python", "text = \"it\\\"s $x\" +"),
             ("python", "price = '$5' +"),
+            ("python", "script = \"\"\"\necho $HOME\n\"\"\" +"),
             ("javascript", "const x = ;"),
             ("javascript", "return 1 + 1;"),
             ("javascript", "$el = $('#a'"),
@@ -231,6 +243,14 @@ mod tests {
         ] {
             assert_eq!(seen(read, source), None, "{read}: {source}");
         }
+    }
+
+    #[test]
+    fn a_hint_can_be_told_in_the_words_of_a_door() {
+        let hint = "it looks like PHP: name `php` as the language";
+        let told = |hint| in_other_words(hint, |language| format!("add `-l {language}`"));
+        assert_eq!(told(hint), "it looks like PHP: add `-l php`");
+        assert_eq!(told("raise the time-out"), "raise the time-out");
     }
 
     #[test]

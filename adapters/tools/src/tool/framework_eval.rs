@@ -3,6 +3,7 @@
 //! Names, texts and types are the seed's; the work is [`Eval`]'s. `duration_ms` is a whole number here.
 
 use async_trait::async_trait;
+use dormouse_core::mistaken::in_other_words;
 use dormouse_core::{Error, ErrorCode, EvalRequest, Grants, Manager, Result};
 use serde_json::{Map, Value as Json, json};
 
@@ -110,7 +111,7 @@ fn canonical(mut arguments: Arguments) -> Map<String, Json> {
     }
 }
 
-/// The same answer with a whole number of milliseconds.
+/// The same answer with a whole number of milliseconds, and hints of a tool that has one language.
 fn rounded(mut reply: Reply) -> Reply {
     let rendered = reply.structured.to_string();
     let whole = reply.text == rendered;
@@ -122,6 +123,10 @@ fn rounded(mut reply: Reply) -> Reply {
     )]
     let duration = duration as u64;
     reply.structured["duration_ms"] = duration.into();
+    if let Some(hint) = reply.structured["exception"]["hint"].as_str() {
+        let hint = in_other_words(hint, |_| "this tool runs PHP alone".into());
+        reply.structured["exception"]["hint"] = hint.into();
+    }
     if whole {
         reply.text = reply.structured.to_string();
     }
