@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use dormouse_tests::binary::{Ran, dormouse};
+use dormouse_tests::binary::{self, Ran, dormouse};
 use serde_json::Value as Json;
 
 fn eval(arguments: &[&str]) -> Ran {
@@ -67,6 +67,23 @@ fn a_null_value_is_shown_in_the_languages_word_where_it_is_asked_for() {
         prints(&["-l", language, "--show-null", code], word);
     }
     assert_eq!(eval(&["--show-null", "--json", "None"]).status, Some(2), "there it is in any case");
+}
+
+#[test]
+fn s1_03_a_terminal_shows_a_null_value() {
+    let Some(script) = binary::installed("script", "values on a terminal") else { return };
+    let program = binary::path();
+    for (language, code, shown) in [
+        ("php", "return null;", "= NULL  null"),
+        ("python", "None", "= None  null"),
+        ("js", "void 0", "= undefined  null"),
+    ] {
+        let line = format!("{} eval -l {language} '{code}'", program.display());
+        let mut command = binary::started(&script, &["-q", "-e", "-c", &line, "/dev/null"]);
+        command.env("NO_COLOR", "1");
+        let ran = binary::finish(command, b"");
+        assert!(ran.status == Some(0) && ran.text().contains(shown), "{language}: {ran:?}");
+    }
 }
 
 #[test]
