@@ -146,6 +146,8 @@ class LangChain:
         except ToolException as error:
             return parsed(str(error)) or {"error": {"message": str(error)}}
         artifact = message.artifact
+        if message.status == "error":
+            return {"error": {"message": str(message.content)}}
         if artifact is None:
             raise AssertionError(f"{name}: no structured answer")
         return artifact.get("structured_content") if isinstance(artifact, dict) else artifact.structured_content
@@ -201,7 +203,9 @@ class PydanticAi:
         from pydantic_ai import ModelRetry
 
         try:
-            return plain(await self.toolset.direct_call_tool(name, arguments))
+            answer = plain(await self.toolset.direct_call_tool(name, arguments))
+            # A file comes with a link to it.
+            return answer[0] if isinstance(answer, list) else answer
         except ModelRetry as error:
             return parsed(str(error)) or {"error": {"message": str(error)}}
 
@@ -285,6 +289,10 @@ async def drive():
     warnings.simplefilter("ignore", DeprecationWarning)
     done = {}
     async with CLIENTS[CLIENT]() as client:
+        for logger in logging.root.manager.loggerDict.values():
+            # Some say what is wrong on a log of their own.
+            if isinstance(logger, logging.Logger) and not logger.propagate:
+                logger.addHandler(records)
         for step in [listed, answers, exceptions, refusals, null]:
             name = "list" if step is listed else step.__name__
             try:

@@ -290,7 +290,8 @@ f\"{db.execute('select count(*) from t').fetchone()[0]} {db.execute('pragma inte
     let leave = "$db = new PDO('sqlite:/workspace/p.db'); $db->exec('create table t (n)'); $db->beginTransaction(); $db->exec('insert into t values (1)'); return 0;";
     assert!(run(&kept, PHP, leave).is_ok());
     let (owner, id) = (Owner::local(), kept.id().as_str().to_owned());
-    let taken = sandboxes(&dormouse).checkpoint(&owner, &Handle::IdOrName(&id), None, Include::Memory);
+    let handle = Handle::IdOrName(&id);
+    let taken = sandboxes(&dormouse).checkpoint(&owner, &handle, None, Include::Memory);
     let (checkpoint, _) = sandbox::wait(taken).unwrap();
     assert!(run(&kept, PHP, "$db->commit(); return 0;").is_ok());
     sandbox::wait(kept.restore(&checkpoint)).unwrap();

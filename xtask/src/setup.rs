@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 
 use crate::engine;
 use crate::guests;
@@ -29,16 +30,20 @@ const GREETINGS: [(&str, &str); 4] = [
 /// Builds the guests and the command line, then evaluates a snippet in each language.
 pub(crate) fn run() -> Result<()> {
     let started = Instant::now();
-    complain("1/4 guests: the interpreters, built from source once (Python takes some minutes)");
-    guests::run(&guests::Arguments::all())?;
-    complain("2/4 the command line");
-    process::cargo(&["build", "--release", "--workspace", "--bins"])?;
-    complain("3/4 what tests need: programs to compare with, the container engine");
+    complain(
+        "1/3 the interpreters, built from source once (Python takes some minutes), and beside them the command line",
+    );
+    // Much of either waits for one core.
+    let building = thread::spawn(|| process::cargo(&["build", "--release", "--workspace", "--bins"]));
+    let built = guests::run(&guests::Arguments::all());
+    building.join().map_err(|_| anyhow!("the build crashed"))??;
+    built?;
+    complain("2/3 what tests need: programs to compare with, the container engine");
     programs::provide();
     if let Err(error) = engine::install() {
         complain(&format!("docker: not available ({error:#})"));
     }
-    complain("4/4 a first evaluation");
+    complain("3/3 a first evaluation");
     let binary = binary();
     for (language, code) in GREETINGS {
         let status = Command::new(&binary).args(["eval", "--language", language, code]).status();

@@ -63,8 +63,8 @@ impl Arguments {
 /// Checks `arguments` against the table.
 ///
 /// # Errors
-/// `args_invalid` for an unknown field, a missing one, a null, a wrong type or a number out of range; `too_large` for a
-/// text that is too long. Each names the field, the value (cut) and the bound.
+/// `args_invalid` for an unknown field, a missing one, a wrong type or a number out of range; `too_large` for a text that is too
+/// long. An optional field that is null, or an empty text where there must be one, counts as left out. Each names the field, the value (cut) and the bound.
 pub fn decode(fields: &[Field], mut arguments: Map<String, Json>) -> Result<Arguments> {
     if let Some(unknown) = arguments.keys().find(|key| !fields.iter().any(|field| field.name == *key)) {
         return Err(unknown_field(fields, unknown));
@@ -72,7 +72,7 @@ pub fn decode(fields: &[Field], mut arguments: Map<String, Json>) -> Result<Argu
     let mut checked = Map::with_capacity(fields.len());
     let mut given = Vec::new();
     for field in fields {
-        let value = match arguments.remove(field.name) {
+        let value = match arguments.remove(field.name).filter(|value| !is_left_out(field, value)) {
             Some(value) => {
                 given.push(field.name);
                 Some(check(field, value)?)
@@ -84,6 +84,12 @@ pub fn decode(fields: &[Field], mut arguments: Map<String, Json>) -> Result<Argu
         }
     }
     Ok(Arguments { values: checked, given })
+}
+
+/// Whether a value is how some clients and models write that an optional field has none.
+fn is_left_out(field: &Field, value: &Json) -> bool {
+    let takes_empty = !matches!(field.kind, Kind::Text { min: 1.., .. } | Kind::Choice { .. });
+    !field.is_required() && (value.is_null() || (!takes_empty && value.as_str() == Some("")))
 }
 
 fn default(field: &Field) -> Result<Option<Json>> {

@@ -31,7 +31,6 @@ fn what_does_not_fit_is_refused_by_name() {
         (r#"{"code":5}"#, "the field `code` is a number, not a string: `5`"),
         (r#"{"code":["a"]}"#, "the field `code` is an array, not a string: `[1 items]`"),
         (r#"{"code":{"a":1}}"#, "the field `code` is an object, not a string: `{1 entries}`"),
-        (r#"{"code":"1","seed":null}"#, "the field `seed` is null"),
         (r#"{"code":"1","timeout_ms":"5s"}"#, "the field `timeout_ms` is a string, not a whole number: `5s`"),
         (r#"{"code":"1","timeout_ms":-5}"#, "the field `timeout_ms` is -5, outside 100 to 60000"),
         (r#"{"code":"1","timeout_ms":99}"#, "the field `timeout_ms` is 99, outside 100 to 60000"),
@@ -53,6 +52,25 @@ fn what_does_not_fit_is_refused_by_name() {
         assert_eq!((error.code(), error.message()), (ErrorCode::ArgsInvalid, message), "{arguments}");
         assert!(error.hint().is_some(), "{arguments}");
     }
+}
+
+/// B-30: as clients fill a form, and as models do that must name every field.
+#[test]
+fn null_and_empty_text_for_what_is_optional_is_as_if_it_was_left_out() {
+    let all = r#"{"code":"1","seed":null,"timeout_ms":null,"allow_writes":null}"#;
+    let arguments = decode(&fields(), serde_json::from_str(all).unwrap()).unwrap();
+    assert_eq!((arguments.integer("seed"), arguments.flag("allow_writes")), (None, false));
+    assert!(arguments.integer("timeout_ms").is_some() && !arguments.is_given("timeout_ms"));
+    let optional = [
+        Field::text("name", 10, Absent::None, ""),
+        Field::new("kind", Kind::Choice { of: &["a", "b"], absent: Absent::Default("a") }, ""),
+        Field::new("stdin", Kind::Text { min: 0, max: 10, absent: Absent::None }, ""),
+    ];
+    let empty = r#"{"name":"","kind":"","stdin":""}"#;
+    let mut arguments = decode(&optional, serde_json::from_str(empty).unwrap()).unwrap();
+    assert_eq!(arguments.take_text("name"), None);
+    assert_eq!(arguments.take_text("kind").as_deref(), Some("a"));
+    assert!(arguments.is_given("stdin"), "which may be empty");
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub struct Field {
     pub kind: Kind,
 }
 
-/// What an argument takes. Null is never taken: an optional argument is left out.
+/// What an argument takes. An optional one that is null counts as left out ([`decode`](mod@crate::decode)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Text; the bounds are UTF-8 bytes, both inclusive.

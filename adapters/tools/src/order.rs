@@ -17,7 +17,8 @@ impl Surface {
     /// What a call of a tool with these arguments touches, as sandboxes are named now. Nothing is checked.
     pub fn touches(&self, name: &str, arguments: &Map<String, Json>, owner: &Owner) -> Touches {
         let Some(kept) = self.kept() else { return Touches::default() };
-        let text = |field: &str| arguments.get(field).and_then(Json::as_str);
+        // An empty text counts as left out.
+        let text = |field: &str| arguments.get(field).and_then(Json::as_str).filter(|text| !text.is_empty());
         let lanes = |handle: &Handle<'_>| kept.sandboxes.lanes(owner, handle);
         let sandbox: Vec<Lane> = match self.profile_of(name).unwrap_or_default() {
             Profile::Eval => return Touches::default(),

@@ -1,9 +1,10 @@
 //! JSON Schemas that every known client and model takes.
 //!
-//! What some of them reject is never written: `$ref`, `$defs`, `anyOf`, `oneOf`, `allOf`, lists of types, null as a type
-//! or a default, `format`, bare `true` and `false` as schemas. So everything is inlined; an integer says `minimum` and
-//! `maximum`; an optional argument is one that is not required; and a property that may be null has no `type` at all,
-//! only a description and, for an object, its `properties` (which say nothing about null, so null validates).
+//! What some of them reject is never written: `$ref`, `$defs`, `oneOf`, `allOf`, lists of types, null as a default, `format`, bare
+//! `true` and `false` as schemas. So everything is inlined; an integer says `minimum` and `maximum`; and an optional argument
+//! is one that is not required. Of what an answer holds, text or a number that may be null has no `type` at all. An object that
+//! may be null is `anyOf` the object and null: clients that make classes of schemas (FastMCP, and what is built on it) take
+//! an object without a `type` for one that is never null. Arguments have no `anyOf`, which some models' interfaces refuse.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -164,9 +165,15 @@ impl Object {
         self.fill(schema)
     }
 
-    /// The schema of this object or null: without a `type`.
-    pub fn or_null(self) -> Json {
-        self.fill(Map::new())
+    /// The schema of this object or null, for answers.
+    pub fn or_null(mut self) -> Json {
+        let description = self.description.take();
+        let mut schema = Map::new();
+        if let Some(text) = description {
+            schema.insert("description".into(), text.into());
+        }
+        schema.insert("anyOf".into(), json!([self.build(), {"type": "null"}]));
+        Json::Object(schema)
     }
 
     fn fill(self, mut schema: Map<String, Json>) -> Json {

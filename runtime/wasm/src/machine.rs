@@ -373,7 +373,9 @@ impl Machine for WasmMachine {
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()> {
         let state = &WasmSnapshot::of(snapshot)?;
         let interpreters = Self::woken(&self.provider, state).await?;
-        waking::check(state, &interpreters).await?;
+        for kept in waking::check(state, &interpreters)? {
+            kept.brought().await?;
+        }
         self.enter(state, interpreters).await
     }
 

@@ -1,5 +1,6 @@
-//! Clients that others wrote: MCP clients, each driving `dormouse mcp` over standard input and output through the same thirteen
-//! steps (`tests/clients`), and schemathesis, which holds `dormouse serve` to its OpenAPI document.
+//! Clients that others wrote (`tests/clients`): the protocol's own, each driving `dormouse mcp` over standard input and output
+//! through the same thirteen steps; frameworks that users build agents with, which call every tool over both doors; and
+//! schemathesis, which holds `dormouse serve` to its OpenAPI document.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -22,7 +23,18 @@ const PYTHON: &str = "mcp==2.3.0";
 /// The TypeScript SDKs: the first knows the protocol up to 2025-11-25, the second every revision.
 const TYPESCRIPT: [&str; 2] = ["@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/client@2.4.0"];
 
+/// Frameworks, each with what it is installed with.
+const FRAMEWORKS: [(&str, &str); 5] = [
+    ("fastmcp", "fastmcp==4.1.2"),
+    ("langchain", "langchain-mcp-adapters==0.3.2 mcp==1.30.0"),
+    ("agents", "openai-agents==0.24.0 mcp==2.3.0"),
+    ("pydantic-ai", "pydantic-ai-slim[mcp]==2.68.0 mcp==2.3.0"),
+    ("smolagents", "smolagents[mcp]==1.26.0 mcp==1.30.0 websockets"),
+];
+
+/// Steps of a client of the protocol, and of a framework.
 const STEPS: usize = 13;
+const FRAMEWORK_STEPS: usize = 6;
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// Drives every client in every mode.
@@ -31,6 +43,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
     let mut report = Report::default();
     python(&server, extent, &mut report)?;
     typescript(&server, extent, &mut report)?;
+    frameworks(&server, extent, &mut report)?;
     schemathesis::run(&server, extent, &mut report)?;
     let mut expected = Expected::load("clients", "expected.txt")?;
     report.close("clients", &mut expected, extent, |_| true)
@@ -46,9 +59,9 @@ fn python(server: &Path, extent: &Extent, report: &mut Report) -> Result<()> {
         let script = workspace().join("tests/clients/python_sdk.py");
         drive(
             &format!("python {mode}"),
-            Command::new(&python).arg(script).arg(mode).arg(server),
-            extent,
-            report,
+            Command::new(&python).arg(script).arg(mode).arg(server).arg("mcp"),
+            STEPS,
+            (extent, report),
         )?;
     }
     Ok(())
@@ -63,19 +76,45 @@ fn typescript(server: &Path, extent: &Extent, report: &mut Report) -> Result<()>
     for mode in ["sdk", "legacy", "2026-07-28", "auto"] {
         let script = workspace().join("tests/clients/typescript_sdk.mjs");
         let mut command = Command::new::<&OsString>(&node);
-        command.arg(script).arg(mode).arg(&packages).arg(server);
-        drive(&format!("typescript {mode}"), &mut command, extent, report)?;
+        command.arg(script).arg(mode).arg(&packages).arg(server).arg("mcp");
+        drive(&format!("typescript {mode}"), &mut command, STEPS, (extent, report))?;
+    }
+    Ok(())
+}
+
+fn frameworks(server: &Path, extent: &Extent, report: &mut Report) -> Result<()> {
+    if let Err(cause) = python::require() {
+        report.skip(&cause, (2 * FRAMEWORKS.len() * FRAMEWORK_STEPS) as u64);
+        return Ok(());
+    }
+    for (name, packages) in FRAMEWORKS {
+        let doors = ["stdio", "http"].map(|door| (door, format!("{name} {door}")));
+        if !doors.iter().any(|(_, client)| extent.wants(client)) {
+            continue;
+        }
+        let python = python::environment(name, packages)?.join("bin/python");
+        for (door, client) in doors {
+            let script = workspace().join("tests/clients/frameworks.py");
+            let mut command = Command::new(&python);
+            command.arg(script).arg(name).arg(door).arg(server);
+            drive(&client, &mut command, FRAMEWORK_STEPS, (extent, report))?;
+        }
     }
     Ok(())
 }
 
 /// Runs one client; it prints `ok STEP` or `not ok STEP: why`.
-fn drive(client: &str, command: &mut Command, extent: &Extent, report: &mut Report) -> Result<()> {
+fn drive(
+    client: &str,
+    command: &mut Command,
+    steps: usize,
+    (extent, report): (&Extent, &mut Report),
+) -> Result<()> {
     if !extent.wants(client) {
         return Ok(());
     }
-    Progress::new("clients").say(&format!("{client}, {STEPS} steps"));
-    let said = program::run(command.arg("mcp"), LIMIT)?;
+    Progress::new("clients").say(&format!("{client}, {steps} steps"));
+    let said = program::run(command, LIMIT)?;
     let mut told = 0;
     for line in said.stdout.lines() {
         if let Some(step) = line.strip_prefix("ok ") {
@@ -88,6 +127,6 @@ fn drive(client: &str, command: &mut Command, extent: &Extent, report: &mut Repo
         }
         told += 1;
     }
-    ensure!(told == STEPS, "the client `{client}` told of {told} steps, not of {STEPS}: {}", said.end());
+    ensure!(told == steps, "the client `{client}` told of {told} steps, not of {steps}: {}", said.end());
     Ok(())
 }

@@ -31,14 +31,14 @@ pub(super) fn require() -> Result<(), String> {
     Err(format!("this machine has no python3 with venv ({cause})"))
 }
 
-/// The folder of a virtual environment with a package in it.
-pub(super) fn environment(name: &str, package: &str) -> Result<PathBuf> {
-    folder::provide(name, package, |into: &Path| {
-        let _step = Progress::new("clients").step(&format!("installing {package} (pip)"));
+/// The folder of a virtual environment with packages in it: names with spaces between them.
+pub(super) fn environment(name: &str, packages: &str) -> Result<PathBuf> {
+    folder::provide(name, packages, |into: &Path| {
+        let _step = Progress::new("clients").step(&format!("installing {packages} (pip)"));
         program::install(Command::new("python3").args(["-m", "venv"]).arg(into))?;
         let pip = || {
             let mut pip = Command::new(into.join("bin/pip"));
-            pip.args(["install", "--quiet", "--disable-pip-version-check", package]);
+            pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(packages.split(' '));
             pip
         };
         program::fetch(pip).map(drop)

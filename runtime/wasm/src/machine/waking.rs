@@ -82,19 +82,18 @@ fn is_elsewhere(code: ErrorCode) -> bool {
     matches!(code, BadComponent | GuestMismatch | GuestMissing | UnknownLanguage)
 }
 
-/// Refuses what cannot be restored, while there is something to stay with: memory that is damaged, or is all that a state has and
-/// belongs to other guests.
+/// Refuses memory that is all that a state has and belongs to other guests, while there is something to stay with; else the
+/// memories that are to be read before that is left.
 ///
 /// # Errors
-/// `state_damaged`, `guest_mismatch`.
-pub(super) async fn check(state: &WasmSnapshot, interpreters: &Option<Interpreters>) -> Result<()> {
-    let Some(interpreters) = interpreters else { return Ok(()) };
-    for kept in interpreters.values().filter_map(Interpreter::kept) {
-        kept.brought().await?;
-    }
-    let fits = interpreters.values().any(|one| one.kept().is_some());
+/// `guest_mismatch`.
+pub(super) fn check(state: &WasmSnapshot, interpreters: &Option<Interpreters>) -> Result<Vec<Arc<Kept>>> {
+    let Some(interpreters) = interpreters else { return Ok(Vec::new()) };
+    let memories: Vec<_> = interpreters.values().filter_map(Interpreter::kept).cloned().collect();
     let other = interpreters.iter().find(|(_, one)| !one.older().is_empty());
-    let (true, false, Some((language, _))) = (state.tree.is_none(), fits, other) else { return Ok(()) };
+    let (true, true, Some((language, _))) = (state.tree.is_none(), memories.is_empty(), other) else {
+        return Ok(memories);
+    };
     Err(Error::new(
         ErrorCode::GuestMismatch,
         format!("the state holds memory alone, which belongs to another build of the {language} guest"),

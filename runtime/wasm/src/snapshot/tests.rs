@@ -3,6 +3,7 @@
 use dormouse_files::MemoryChunks;
 
 use super::*;
+use crate::saved::SavedInterpreter;
 
 fn saved() -> (MemoryChunks, WasmSnapshot) {
     let pages = vec![(1, Arc::new([7; PAGE])), (40, Arc::new([9; PAGE]))];
