@@ -17,6 +17,7 @@ use crate::words;
 const CAUSE: usize = 300;
 
 /// What the reader knows about a run already.
+#[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     /// The name of the snippet.
     pub(crate) name: &'a str,
