@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use dormouse_tests::binary::{Ran, dormouse};
+use dormouse_tests::binary::{self, Ran, dormouse};
 use serde_json::Value as Json;
 
 fn eval(arguments: &[&str]) -> Ran {
@@ -29,6 +29,7 @@ fn the_exit_status_says_how_it_ended() {
         (vec!["-l", "cobol", "1"], 2),
         (vec!["--timeout", "61s", "1"], 2),
         (vec!["--memory", "1GiB", "1"], 2),
+        (vec!["--memory", "16MiB", "1"], 2),
         (vec!["--no-such-flag", "1"], 2),
         (vec!["--mount", "nonsense", "1"], 2),
         (vec!["--network", "1"], 1),
@@ -52,6 +53,104 @@ fn the_value_goes_to_standard_output_and_trouble_to_standard_error() {
     let told = ran.complaint();
     assert!(told.starts_with("err\n") && told.contains("ZeroDivisionError: division by zero"), "{told}");
     assert!(told.contains("1 / 0") && told.contains("<snippet>:1"), "the source is shown: {told}");
+}
+
+#[test]
+fn a_null_value_is_shown_in_the_languages_word_where_it_is_asked_for() {
+    for (language, code, word) in [
+        ("python", "None", "None\n"),
+        ("php", "return null;", "NULL\n"),
+        ("js", "null", "null\n"),
+        ("js", "undefined", "undefined\n"),
+    ] {
+        prints(&["-l", language, code], "");
+        prints(&["-l", language, "--show-null", code], word);
+    }
+    assert_eq!(eval(&["--show-null", "--json", "None"]).status, Some(2), "there it is in any case");
+}
+
+#[test]
+fn s1_03_a_terminal_shows_a_null_value() {
+    let Some(script) = binary::installed("script", "values on a terminal") else { return };
+    let program = binary::path();
+    for (language, code, shown) in [
+        ("php", "return null;", "= NULL  null"),
+        ("python", "None", "= None  null"),
+        ("js", "void 0", "= undefined  null"),
+    ] {
+        let line = format!("{} eval -l {language} '{code}'", program.display());
+        let mut command = binary::started(&script, &["-q", "-e", "-c", &line, "/dev/null"]);
+        command.env("NO_COLOR", "1");
+        let ran = binary::finish(command, b"");
+        assert!(ran.status == Some(0) && ran.text().contains(shown), "{language}: {ran:?}");
+    }
+}
+
+#[test]
+fn s1_19_the_least_memory_of_a_language_is_told() {
+    let ran = eval(&["--memory", "16MiB", "1"]);
+    let told = ran.complaint();
+    assert!(
+        told.starts_with(
+            "error[args_invalid]: a memory limit of 16777216 bytes (16 MiB) is too small for Python"
+        ),
+        "{told}"
+    );
+    let least = told.split("alone takes ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
+    assert!(told.contains(&format!("hint: ask for {least} MiB or more")), "{told}");
+    prints(&["--memory", &format!("{least}MiB"), "1 + 1"], "2\n");
+    prints(&["--memory", "16MiB", "-l", "js", "1 + 1"], "2\n");
+    prints(&["--memory", "16MiB", "-l", "php", "return 1 + 1;"], "2\n");
+}
+
+#[test]
+fn s1_25_unsafe_keeps_the_limits_that_are_asked_for() {
+    let ran = eval(&["-l", "php", "--unsafe", "--yes", "--timeout", "300ms", "while (true);"]);
+    assert_eq!(ran.status, Some(124), "{}", ran.complaint());
+    assert!(ran.complaint().contains("the wall-clock limit of 300 ms"), "{}", ran.complaint());
+}
+
+#[test]
+fn a_snippet_in_another_language_gets_a_hint() {
+    for (language, code, other) in [
+        ("python", "return 1 + 1;", Some("php")),
+        ("python", "$x = 1; $x;", Some("php")),
+        ("python", "<?php return 1;", Some("php")),
+        ("python", "const x = 1; x", Some("javascript")),
+        ("js", "const x: number = 1; x", Some("typescript")),
+        ("js", "def f(x):\n    return x", Some("python")),
+        ("php", "let x = 1; x", Some("javascript")),
+        ("python", "x = = 1", None),
+    ] {
+        let ran = eval(&["-l", language, code]);
+        assert_eq!(ran.status, Some(1), "{code}: {}", ran.complaint());
+        match other {
+            Some(other) => {
+                let hint = format!("add `-l {other}`");
+                assert!(
+                    ran.complaint().contains("hint: ") && ran.complaint().contains(&hint),
+                    "{code}: {}",
+                    ran.complaint()
+                );
+            }
+            None => assert!(!ran.complaint().contains("hint: "), "{code}: {}", ran.complaint()),
+        }
+    }
+    let json: Json = serde_json::from_slice(&eval(&["--json", "return 1;"]).stdout).unwrap();
+    let hint = json["exception"]["hint"].as_str().unwrap();
+    assert!(hint.contains("PHP") && hint.contains("`php`"), "{json}");
+}
+
+#[test]
+fn the_language_of_a_project_is_guessed() {
+    let folder = tempfile::tempdir().unwrap();
+    let host = folder.path().to_str().unwrap();
+    prints(&["--project", host, "len('ab')"], "2\n");
+    fs::write(folder.path().join("package.json"), "{}").unwrap();
+    prints(&["--project", host, "[1, 2].map(x => x * 2)"], "[2, 4]\n");
+    fs::write(folder.path().join("composer.json"), "{}").unwrap();
+    prints(&["--project", host, "return strlen('abc');"], "3\n");
+    prints(&["--project", host, "-l", "python", "len('ab')"], "2\n");
 }
 
 #[test]
@@ -87,6 +186,12 @@ fn code_comes_from_the_argument_a_file_or_standard_input() {
 fn after_two_dashes_nothing_is_a_flag() {
     prints(&["--", "--5"], "5\n");
     prints(&["--", "-5"], "-5\n");
+    // What cannot be an option is code without them.
+    prints(&["-5 % 3"], "1\n");
+    prints(&["-len('abc')"], "-3\n");
+    prints(&["-l", "PHP", "-abs(-3)"], "-3\n");
+    let called = eval(&["-f(3)"]);
+    assert!(called.status == Some(1) && called.complaint().contains("NameError"), "{}", called.complaint());
     let ran = eval(&["--", "--unsafe"]);
     assert!(ran.complaint().contains("NameError"), "{}", ran.complaint());
     assert_eq!(eval(&["--unsafe", "1"]).status, Some(2), "there is no such flag");

@@ -97,11 +97,11 @@ fn s1_36_the_seeds_two_examples_come_back_in_its_form() {
     let exception = &thrown["exception"];
     assert_eq!(exception["class"], "App\\User\\UserNotFoundException");
     assert_eq!(exception["message"], "No user with email 'x'");
-    assert_eq!(exception["file"], "/project/src/App/User/UserRepository.php");
+    assert_eq!(exception["file"], "src/App/User/UserRepository.php");
     assert_eq!(exception["line"], 5);
     assert_eq!(
         exception["stack_trace"][0],
-        "App\\User\\UserRepository->get (/project/src/App/User/UserRepository.php:5)"
+        "App\\User\\UserRepository->get (src/App/User/UserRepository.php:5)"
     );
     assert_eq!((&thrown["ok"], &thrown["exit_code"]), (&json!(false), &json!(1)));
 }
@@ -164,6 +164,7 @@ fn s1_30_to_s1_35_the_guard_rails_hold() {
         (json!({"snippet": "1", "allow_writes": true}), "write_denied"),
         (json!({"snippet": "1", "allow_network": true}), "network_denied"),
         (json!({"snippet": "1", "timeout_ms": 60_001}), "args_invalid"),
+        (json!({"snippet": "1", "preview_offset": -1}), "args_invalid"),
         (json!({"snippet": "1", "unsafe": true}), "args_invalid"),
         (json!({"code": "1"}), "args_invalid"),
         (json!({"snippet": ""}), "args_invalid"),
@@ -171,6 +172,8 @@ fn s1_30_to_s1_35_the_guard_rails_hold() {
         let answer = wire.call(id, "framework__eval", arguments);
         assert_eq!(answer["structuredContent"]["error"]["code"], code, "{answer}");
         assert!(answer["structuredContent"]["duration_ms"].is_u64());
+        let hint = answer["structuredContent"]["error"]["hint"].as_str().unwrap();
+        assert!(!hint.contains("`code`") && !hint.contains("`stdin`"), "a field that there is not: {hint}");
     }
     assert!(!folder.path().join("out.txt").exists());
 
@@ -215,6 +218,81 @@ fn s1_08_a_snippet_that_looks_like_something_else_is_a_snippet() {
         assert_eq!(class, ends, "{snippet}: {answer}");
         assert!(!answer["stdout"].as_str().unwrap().contains("escaped"), "{answer}");
     }
+}
+
+#[test]
+fn another_language_is_told_in_the_words_of_a_tool_that_has_one() {
+    let folder = project();
+    let mut wire = server(&folder, &[]);
+    let answer = wire.call(1, "framework__eval", json!({"snippet": "const x = () => 1; console.log(x)"}));
+    let hint = answer["structuredContent"]["exception"]["hint"].as_str().unwrap();
+    assert!(hint.contains("looks like JavaScript") && hint.ends_with("this tool runs PHP alone"), "{answer}");
+    assert!(answer["content"][0]["text"].as_str().unwrap().contains("this tool runs PHP alone"), "{answer}");
+}
+
+#[test]
+fn s1_15_more_of_a_result_is_shown_on_request() {
+    let folder = project();
+    let mut wire = server(&folder, &[]);
+    let mut seen = Vec::new();
+    for (id, offset) in [(1, 0), (2, 50), (3, 100)] {
+        let asked = json!({"snippet": "return range(0, 119);", "preview_offset": offset});
+        let answer = wire.call(id, "framework__eval", asked)["structuredContent"].clone();
+        assert_eq!(answer["result"]["count"], 120, "{answer}");
+        seen.extend(answer["result"]["value"].as_array().unwrap().iter().map(|item| item["value"].clone()));
+    }
+    assert_eq!(json!(seen), json!((0..120).collect::<Vec<_>>()));
+}
+
+#[test]
+fn s1_20_the_working_directory_can_be_one_that_is_written_with_the_project_in_its_place() {
+    let folder = project();
+    let code = "return [getcwd(), @file_put_contents('rel.txt', 'x'), is_file('/project/config/container.php'), \
+                container('ArrayObject')->count()];";
+    for (more, wanted) in
+        [(&[][..], json!(["/project", false, true, 0])), (&["--cwd", "/tmp"], json!(["/tmp", 1, true, 0]))]
+    {
+        let mut wire = server(&folder, more);
+        let answer = structured(&mut wire, 1, code);
+        let seen: Vec<&Json> =
+            answer["result"]["value"].as_array().unwrap().iter().map(|item| &item["value"]).collect();
+        assert_eq!(json!(seen), wanted, "{answer}");
+    }
+    assert!(!folder.path().join("rel.txt").exists());
+}
+
+#[test]
+fn without_a_project_the_start_and_the_instructions_say_so() {
+    let mut wire = Wire::start(&["--profile", "eval"]);
+    let told = wire.greet()["result"]["instructions"].as_str().unwrap().to_owned();
+    assert!(told.contains("without a project") && told.contains("no `container()`"), "{told}");
+    assert_eq!(structured(&mut wire, 1, "return 1 + 1;")["result"]["value"], 2);
+    let ran = wire.end(std::time::Duration::from_secs(20));
+    assert!(ran.complaint().contains("WARN") && ran.complaint().contains("--project"), "{}", ran.complaint());
+
+    let folder = project();
+    let mut wire = Wire::start(&["--profile", "eval", "--project", folder.path().to_str().unwrap()]);
+    let told = wire.greet()["result"]["instructions"].as_str().unwrap().to_owned();
+    assert!(told.contains("`container()` gives its services"), "{told}");
+    let ran = wire.end(std::time::Duration::from_secs(20));
+    assert!(!ran.complaint().contains("--project"), "{}", ran.complaint());
+}
+
+#[test]
+fn profiles_can_be_combined() {
+    let (folder, state) = (project(), tempfile::tempdir().unwrap());
+    let places =
+        ["--project", folder.path().to_str().unwrap(), "--state-dir", state.path().to_str().unwrap()];
+    let mut wire = Wire::greeted(&[&["--profile", "eval,sprites,rlm"][..], &places].concat());
+    let tools = wire.ask(1, "tools/list", json!({}))["result"]["tools"].clone();
+    let names: Vec<&str> =
+        tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    for name in ["framework__eval", "sprite_create", "rlm_exec"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert_eq!(structured(&mut wire, 2, "return 1 + 1;")["result"]["value"], 2);
+    let ran = wire.call(3, "rlm_exec", json!({"code": "x = 20 + 1\nx * 2"}));
+    assert!(ran["content"][0]["text"].as_str().unwrap().contains("42"), "{ran}");
 }
 
 #[test]

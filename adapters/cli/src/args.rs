@@ -1,7 +1,9 @@
 //! The command line as it is written: raw text, no meaning yet. [`settings`](crate::settings) gives it one.
 
 mod capacity;
+mod dashes;
 mod docker;
+mod eval;
 mod git;
 mod model;
 mod packages;
@@ -10,6 +12,7 @@ mod sandbox;
 mod scenario;
 mod state;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -20,6 +23,7 @@ use crate::broker::Task;
 
 pub(crate) use self::capacity::CapacityArgs;
 pub(crate) use self::docker::DockerArgs;
+pub(crate) use self::eval::{BoundArgs, EvalArgs};
 pub(crate) use self::git::GitArgs;
 pub(crate) use self::model::ModelArgs;
 pub(crate) use self::packages::PackageArgs;
@@ -42,25 +46,10 @@ Exit status: 0 value, 1 exception or failure, 2 wrong usage, 124 time limit, 137
 else the status that the run chose.
 
 Environment:
-  DORMOUSE_LOG   what to log to standard error, such as `info` or `dormouse_wasm=debug`
-  NO_COLOR       no colours";
-
-const EVAL_EXAMPLES: &str = "\
-Examples:
-  dormouse eval '1 + 1'
-  dormouse eval -l js '[1, 2, 3].map(x => x * 2)'
-  dormouse eval --file job.py --timeout 30s -- --verbose input.csv
-  dormouse eval --project . 'open(\"README.md\").read()[:80]'
-  dormouse eval --mount ./data:/data:rw --writes --file clean.py
-  echo 'sum(range(10))' | dormouse eval
-  dormouse eval --json 'raise ValueError(\"no\")'
-  dormouse eval -- '--x if (x := 3) else 0'
-
-The first word that is not an option is the code, the others are the program's arguments;
-after `--` nothing is an option. With --file every word is an argument.
-
-On a terminal the value is shown with its type. Else it stands alone on a line: text as it is,
-everything else in JSON notation, and a null value is not printed.";
+  DORMOUSE_LOG         what to log to standard error, such as `info` or `dormouse_wasm=debug`
+  DORMOUSE_AUDIT_FILE  where each exception to the rules is recorded (--unsafe, --writes, --allow-git, ...)
+                       [default: dormouse/audit.jsonl in $XDG_STATE_HOME, else in ~/.local/state]
+  NO_COLOR             no colours";
 
 const SANDBOX_EXAMPLES: &str = "\
 Examples:
@@ -111,6 +100,20 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+impl Arguments {
+    /// Reads a command line, the program's name first.
+    ///
+    /// # Errors
+    /// What is wrong with it, or the help that it asks for.
+    pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut read = Self::try_parse_from(dashes::marked(words))?;
+        if let Command::Eval(arguments) = &mut read.command {
+            arguments.code.iter_mut().chain(&mut arguments.arguments).for_each(dashes::unmarked);
+        }
+        Ok(read)
+    }
+}
+
 /// Where guests are.
 #[derive(Args, Debug)]
 pub(crate) struct PlaceArgs {
@@ -125,7 +128,7 @@ pub(crate) struct PlaceArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Evaluate a snippet of Python, JavaScript, TypeScript or PHP
-    #[command(after_help = EVAL_EXAMPLES)]
+    #[command(after_help = eval::EXAMPLES)]
     Eval(EvalArgs),
     /// Make, use, save, fork and end sandboxes that last
     #[command(after_help = SANDBOX_EXAMPLES)]
@@ -183,46 +186,6 @@ pub(crate) enum Command {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct EvalArgs {
-    /// The code; `-`, or nothing when standard input is not a terminal: read it from there
-    #[arg(value_name = "CODE")]
-    pub(crate) code: Option<String>,
-    /// Arguments of the program
-    #[arg(value_name = "ARGS")]
-    pub(crate) arguments: Vec<String>,
-    /// Language [default: by the file's extension, else python]
-    #[arg(short, long, value_name = "LANG")]
-    pub(crate) language: Option<String>,
-    /// Read the code from a file
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-    /// Name of the snippet in traces; the file's name by default, else `<snippet>`
-    #[arg(long, value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
-    #[command(flatten)]
-    pub(crate) grants: GrantArgs,
-    /// Refuse code made from text: eval, and exec, compile, new Function and the like
-    #[arg(long, help_heading = "Grants")]
-    pub(crate) no_eval: bool,
-    /// Lift every guard at once: writes, and all limits at their ceilings; asks first, and is recorded in the audit file
-    #[arg(long = "unsafe", conflicts_with = "no_eval", help_heading = "Grants")]
-    pub(crate) lift_guards: bool,
-    /// Answer yes to the question of --unsafe
-    #[arg(long, requires = "lift_guards", help_heading = "Grants")]
-    pub(crate) yes: bool,
-    #[command(flatten)]
-    pub(crate) bounds: BoundArgs,
-    /// Print the whole outcome as one line of JSON
-    #[arg(long, conflicts_with = "verbose", help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print time and memory even when the output is no terminal
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) verbose: bool,
-}
-
-#[derive(Args, Debug)]
 pub(crate) struct ReplArgs {
     /// Name of the sandbox to work in, made if it is not there [default: one that vanishes at the end]
     #[arg(value_name = "NAME")]
@@ -267,7 +230,7 @@ pub(crate) struct LimitArgs {
     /// Wall-clock time, such as 500ms or 10s, at most 60s [default: 5s]
     #[arg(short, long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,
-    /// Memory, 16MiB to 512MiB [default: 128MiB]
+    /// Memory, 16MiB to 512MiB, and not less than the language's interpreter takes [default: 128MiB]
     #[arg(short, long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
     /// Budget of executed operations: deterministic, slower [default: not counted]
@@ -304,7 +267,7 @@ pub(crate) struct GrantArgs {
     /// Set an environment variable; the host's own are never seen; can be repeated
     #[arg(short, long = "env", value_name = "NAME=VALUE")]
     pub(crate) environment: Vec<String>,
-    /// Working directory inside the sandbox [default: /project, else /]
+    /// Working directory inside the sandbox [default: /project, else /tmp for snippets and / for programs]
     #[arg(long, value_name = "PATH")]
     pub(crate) cwd: Option<String>,
     /// What the program reads as standard input: a file, or `-` for ours [default: nothing]
@@ -318,26 +281,12 @@ pub(crate) struct GrantArgs {
     pub(crate) clock: Option<String>,
 }
 
-/// How much of the value is shown.
-#[derive(Args, Debug, Default)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct BoundArgs {
-    /// Levels of containers that are opened, at most 16 [default: 3]
-    #[arg(long, value_name = "N")]
-    pub(crate) depth: Option<u32>,
-    /// Items shown of a container, at most 10000 [default: 50]
-    #[arg(long, value_name = "N")]
-    pub(crate) items: Option<u32>,
-    /// Items skipped of the outermost container [default: 0]
-    #[arg(long, value_name = "N")]
-    pub(crate) offset: Option<u32>,
-}
-
 #[derive(Args, Debug, Default)]
 pub(crate) struct McpArgs {
     /// Whose tools are offered: `sandbox` (sandbox_eval and its siblings), `eval` (framework__eval: PHP in the project),
-    /// `sprites` (sprite_create and its siblings), `rlm` (rlm_exec and its siblings), `codegen` (Read, Edit, Bash, run_tests)
-    #[arg(long, value_name = "NAME", default_value = "sandbox")]
+    /// `sprites` (sprite_create and its siblings), `rlm` (rlm_exec and its siblings), `codegen` (Read, Edit, Bash, run_tests);
+    /// or several with commas between them, such as `sprites,rlm`
+    #[arg(long, value_name = "LIST", default_value = "sandbox")]
     pub(crate) profile: String,
     /// Show a folder of the host in every run; can be repeated
     #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
@@ -350,6 +299,10 @@ pub(crate) struct McpArgs {
     /// The project's bootstrap file, relative to it [default: .dormouse/bootstrap.*, or a framework's]
     #[arg(long, value_name = "FILE")]
     pub(crate) bootstrap: Option<String>,
+    /// Working directory of runs in a fresh sandbox; with a project, `/tmp` is one that can be written, and the project
+    /// stays at /project [default: /project, else /tmp]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) cwd: Option<String>,
     /// Let calls ask for writes to the project and to mounts that end in `:rw`
     #[arg(long)]
     pub(crate) allow_writes: bool,

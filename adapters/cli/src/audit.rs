@@ -1,6 +1,8 @@
-//! The audit of runs without guards: one line of JSON for each in a file that is only ever appended to (S1-25).
+//! The audit: one line of JSON for each use of what the rules refuse unless a command line allows it (S1-25), in a file that is
+//! only ever appended to.
 //!
-//! The file is opened before the run, so that a run that cannot be recorded does not happen.
+//! The file is opened before anything is done. Where that fails, nothing is done that lifts every guard, nor anything else if
+//! `DORMOUSE_AUDIT_FILE` names the file: who names one wants it written. Else a warning says that the use is not recorded.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write as _;
@@ -11,42 +13,62 @@ use std::time::SystemTime;
 use dormouse::{Error, ErrorCode, EvalRequest, Outcome, Result};
 use serde_json::json;
 
+use crate::settings::Exceptions;
+
+/// The variable that names the file.
+const VARIABLE: &str = "DORMOUSE_AUDIT_FILE";
+
 /// A line that will be written when the run has ended, however it ends.
 pub(crate) struct Entry {
     file: File,
     line: serde_json::Value,
+    /// Whether the command fails if the line cannot be written.
+    needed: bool,
 }
 
 impl Entry {
-    /// Opens the file.
+    /// Opens the file for a command with these exceptions; none: there is nothing to record, or no place for it and it is
+    /// said so.
     ///
     /// # Errors
-    /// `internal` when it cannot be opened for appending.
-    pub(crate) fn begin(request: &EvalRequest) -> Result<Self> {
-        let path = path()?;
-        let failed = |error| {
-            Error::internal(format!("the audit file `{}` cannot be written", path.display()), error)
-                .with_hint("a run without guards is not made without a record; set DORMOUSE_AUDIT_FILE")
-        };
-        if let Some(folder) = path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    /// `internal` when the file that has to be written cannot be opened for appending.
+    pub(crate) fn begin(command: &str, exceptions: &Exceptions) -> Result<Option<Self>> {
+        if exceptions.options.is_empty() {
+            return Ok(None);
         }
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(failed)?;
+        let needed = exceptions.lift_all() || named().is_some();
+        let file = match open() {
+            Ok(file) => file,
+            Err(error) if needed => return Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "{} is not recorded", exceptions.options.join(", "));
+                return Ok(None);
+            }
+        };
         let line = json!({
             "time": humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
-            "unsafe": true,
-            "allow_writes": true,
-            "allow_network": false,
-            "language": request.language.as_str(),
-            "snippet_length": request.code.len(),
+            "process": std::process::id(),
+            "command": command,
+            "exceptions": exceptions.options,
+            "writable": exceptions.writable,
         });
-        Ok(Self { file, line })
+        Ok(Some(Self { file, line, needed }))
     }
 
-    /// Writes the line, in one write.
+    /// Adds what is known of a snippet; nothing of its text.
+    pub(crate) fn of_snippet(mut self, request: &EvalRequest, exceptions: &Exceptions) -> Self {
+        self.line["unsafe"] = exceptions.lift_all().into();
+        self.line["allow_writes"] = true.into();
+        self.line["allow_network"] = false.into();
+        self.line["language"] = request.language.as_str().into();
+        self.line["snippet_length"] = request.code.len().into();
+        self
+    }
+
+    /// Writes the line of a run.
     ///
     /// # Errors
-    /// `internal` when it cannot be written: the disk may be full.
+    /// As [`Entry::write`].
     pub(crate) fn end(mut self, outcome: &Result<Option<Outcome>>) -> Result<()> {
         let (ended, timed_out) = match outcome {
             Ok(Some(outcome)) => (outcome.exit_code().to_string(), outcome.timed_out()),
@@ -55,20 +77,62 @@ impl Entry {
         };
         self.line["ended"] = ended.into();
         self.line["timed_out"] = timed_out.into();
-        self.file
-            .write_all(format!("{}\n", self.line).as_bytes())
-            .map_err(|error| Error::internal("the audit line cannot be written", error))
+        self.write()
     }
+
+    /// Writes the line, in one write.
+    ///
+    /// # Errors
+    /// `internal` when it has to be written and cannot be: the disk may be full.
+    fn write(mut self) -> Result<()> {
+        match self.file.write_all(format!("{}\n", self.line).as_bytes()) {
+            Err(error) if self.needed => Err(Error::internal("the audit line cannot be written", error)),
+            Err(error) => {
+                tracing::warn!(%error, "the audit line cannot be written");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+}
+
+/// Records a command that is not one run: once, before it begins.
+///
+/// # Errors
+/// As [`Entry::begin`] and [`Entry::write`].
+pub(crate) fn note(command: &str, exceptions: &Exceptions) -> Result<()> {
+    Entry::begin(command, exceptions)?.map_or(Ok(()), Entry::write)
+}
+
+fn open() -> Result<File> {
+    let path = path()?;
+    let failed = |error| {
+        Error::internal(format!("the audit file `{}` cannot be written", path.display()), error)
+            .with_hint(format!("what goes beyond the rules is not done without a record; set {VARIABLE}"))
+    };
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    }
+    OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(failed)
+}
+
+/// What `$DORMOUSE_AUDIT_FILE` says.
+fn named() -> Option<PathBuf> {
+    std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// `$DORMOUSE_AUDIT_FILE`, else `dormouse/audit.jsonl` below `$XDG_STATE_HOME` or `~/.local/state`.
 fn path() -> Result<PathBuf> {
+    if let Some(path) = named() {
+        return std::path::absolute(&path)
+            .map_err(|error| Error::internal(format!("`{VARIABLE}` names no file"), error));
+    }
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("DORMOUSE_AUDIT_FILE")
-        .or_else(|| Some(absolute("XDG_STATE_HOME")?.join("dormouse/audit.jsonl")))
-        .or_else(|| Some(absolute("HOME")?.join(".local/state/dormouse/audit.jsonl")))
+    absolute("XDG_STATE_HOME")
+        .or_else(|| Some(absolute("HOME")?.join(".local/state")))
+        .map(|folder| folder.join("dormouse/audit.jsonl"))
         .ok_or_else(|| {
             Error::new(ErrorCode::Internal, "there is no place for the audit file: HOME is not set")
-                .with_hint("set DORMOUSE_AUDIT_FILE to an absolute path")
+                .with_hint(format!("set {VARIABLE} to the path of a file"))
         })
 }

@@ -8,7 +8,7 @@
 //! | the second wall of servers | [`wall`] |
 //! | what is done for them beyond it | [`broker`] |
 //! | open files and connections of servers | [`descriptors`] |
-//! | the record of runs without guards | [`audit`] |
+//! | the record of what goes beyond the rules | [`audit`] |
 //! | what the reader sees; hints in the words of commands | [`print`](mod@print), [`words`] |
 //! | what asks a command to end | [`signals`] |
 //! | the exit status | [`exit`] |
@@ -27,10 +27,8 @@ mod signals;
 mod wall;
 mod words;
 
-use clap::Parser as _;
-
 fn main() {
-    let status = match args::Arguments::try_parse() {
+    let status = match args::Arguments::read(std::env::args_os()) {
         Ok(arguments) => signals::status(command::run(arguments)),
         Err(error) => exit::usage(&error),
     };

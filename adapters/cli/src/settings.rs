@@ -1,6 +1,7 @@
 //! The checked meaning of the command line: every option is read, every default decided, in this one place.
 
 pub(crate) mod docker;
+pub(crate) mod exceptions;
 mod git;
 pub(crate) mod given;
 mod grants;
@@ -17,14 +18,15 @@ use std::sync::Arc;
 
 use dormouse::wasm::Allocation;
 use dormouse::{
-    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, Language, Limits, Model,
-    ModelBudget, OfferedPrograms, Policy, Result,
+    Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, GuestPath, Language, Limits,
+    Model, ModelBudget, OfferedPrograms, Policy, Result,
 };
 
 use dormouse::sandbox::SessionKey;
 use dormouse::sandboxes::{MountRule, Rules};
 use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 
+pub(crate) use exceptions::Exceptions;
 pub(crate) use given::{Given, given};
 pub(crate) use serve::{Serve, serve};
 
@@ -42,6 +44,10 @@ pub(crate) struct Eval {
     pub(crate) policy: Policy,
     /// Whether every guard is lifted, and whether that has been confirmed by an option.
     pub(crate) unguarded: Option<Confirmed>,
+    /// What is recorded of it.
+    pub(crate) exceptions: Exceptions,
+    /// Whether a null value is shown even where nobody looks.
+    pub(crate) show_null: bool,
 }
 
 /// Whether lifting the guards has been confirmed already.
@@ -52,6 +58,8 @@ pub(crate) struct Confirmed(pub(crate) bool);
 pub(crate) struct Run {
     /// The program with its limits and grants.
     pub(crate) request: CommandRequest,
+    /// What is recorded of it.
+    pub(crate) exceptions: Exceptions,
     /// What this user allows this run.
     pub(crate) policy: Policy,
 }
@@ -66,15 +74,15 @@ pub(crate) struct Mcp {
     pub(crate) skills: Skills,
     /// The key of the one sandbox of some profiles, if it is not the usual one.
     pub(crate) session: Option<SessionKey>,
-    /// Which tools are offered.
-    pub(crate) profile: Profile,
+    /// Whose tools are offered.
+    pub(crate) profiles: Vec<Profile>,
     /// What calls can ask for.
     pub(crate) policy: Policy,
     /// Unused instances kept ready for each language.
     pub(crate) ready: usize,
     /// Where sandboxes are kept, if they are.
     pub(crate) state: Option<PathBuf>,
-    /// Which of the profile's tools are offered.
+    /// Which of the profiles' tools are offered.
     pub(crate) toolset: Toolset,
     /// What tools may read and write on the host.
     pub(crate) host: HostFolders,
@@ -90,6 +98,8 @@ pub(crate) struct Mcp {
     pub(crate) docker: DockerArgs,
     /// Folders of the host below which containers may be given folders.
     pub(crate) docker_roots: Vec<PathBuf>,
+    /// What is recorded of it.
+    pub(crate) exceptions: Exceptions,
     /// Whether and how the process confines itself, and who helps it then.
     pub(crate) confined: Confined,
 }
@@ -172,12 +182,15 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     }
     let language = language(&arguments)?;
     let unguarded = arguments.lift_guards.then_some(Confirmed(arguments.yes));
-    let mut limits = limits(&arguments.limits)?;
-    if unguarded.is_some() {
-        arguments.grants.writes = true;
-        limits = Limits { fuel: None, ..Limits::ceiling() };
-    }
+    let exceptions = exceptions::of_eval(&arguments);
+    arguments.grants.writes |= unguarded.is_some();
+    let usual = match unguarded {
+        Some(_) => Limits { fuel: None, ..Limits::ceiling() },
+        None => Limits::default(),
+    };
+    let limits = limits(&arguments.limits, usual)?;
     let (grants, policy) = grants::grants(&arguments.grants)?;
+    let exceptions = exceptions.in_folders(&grants);
     let code = match &arguments.file {
         Some(path) => source::file(path)?,
         None if from_input => source::standard_input(asked)?,
@@ -192,17 +205,19 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     let mut request =
         EvalRequest { name, limits, grants, allow_eval, bounds, ..EvalRequest::new(language, code) };
     request.grants.arguments = words;
-    Ok(Eval { request, policy, unguarded })
+    Ok(Eval { request, policy, unguarded, exceptions, show_null: arguments.show_null })
 }
 
 /// What the arguments of `run` mean. Reads the program.
 pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
-    let limits = limits(&arguments.limits)?;
+    let limits = limits(&arguments.limits, Limits::default())?;
     let (mut grants, policy) = grants::grants(&arguments.grants)?;
+    let exceptions = exceptions::of_run(&arguments).in_folders(&grants);
     grants.arguments = arguments.arguments;
     let name = arguments.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let wasm: Arc<[u8]> = source::bytes(&arguments.file, CommandRequest::MAX_WASM)?.into();
-    Ok(Run { request: CommandRequest { limits, grants, ..CommandRequest::new(name, wasm) }, policy })
+    let request = CommandRequest { limits, grants, ..CommandRequest::new(name, wasm) };
+    Ok(Run { request, exceptions, policy })
 }
 
 /// What the arguments of `mcp` mean. A helper is started where names will have to be looked up.
@@ -229,15 +244,16 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     let grants = Grants {
         mounts: grants::mounts(&arguments.mounts, writes, "--allow-writes")?,
         project: grants::project(arguments.project.as_deref(), arguments.bootstrap.as_deref(), writes)?,
+        directory: arguments.cwd.as_deref().map(GuestPath::parse).transpose()?,
         ..Grants::default()
     };
     grants.check()?;
     let skills = skills(&arguments.skills)?;
     let grants = skills.granted(&grants)?;
     let session = arguments.session_key.as_deref().map(SessionKey::parse).transpose()?;
-    let profile = profile(&arguments.profile)?;
+    let profiles = profiles(&arguments.profile)?;
     let state = match &arguments.state_dir {
-        None if !profile.needs_sandboxes() => None,
+        None if !profiles.iter().any(|profile| profile.needs_sandboxes()) => None,
         folder => Some(state_folder(folder.as_deref())?),
     };
     let mut host = HostFolders::default();
@@ -263,11 +279,12 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     }
     let docker_roots = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     Ok(Mcp {
+        exceptions: exceptions::of_tools(arguments).in_folders(&grants),
         mounts: given::offered(&grants),
         grants,
         skills,
         session,
-        profile,
+        profiles,
         policy,
         ready,
         state,
@@ -291,20 +308,36 @@ pub(crate) fn skills(arguments: &SkillArgs) -> Result<Skills> {
     Ok(skills)
 }
 
+/// The profiles that are named, with commas between them, each once.
+fn profiles(names: &str) -> Result<Vec<Profile>> {
+    let mut profiles = Vec::new();
+    for name in names.split(',') {
+        let profile = profile(name.trim())?;
+        if !profiles.contains(&profile) {
+            profiles.push(profile);
+        }
+    }
+    Ok(profiles)
+}
+
 fn profile(name: &str) -> Result<Profile> {
     Profile::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, profile)| profile).ok_or_else(|| {
         let known = Profile::ALL.map(|(known, _)| known).join(", ");
         Error::args_invalid(format!("there is no profile `{}`", name.escape_debug()))
-            .with_hint(format!("the profiles are {known}"))
+            .with_hint(format!("the profiles are {known}; several can be named with commas between them"))
     })
 }
 
+/// The language: as told, else that of the file, of the bootstrap file, of the project, in this order; else Python.
 fn language(arguments: &EvalArgs) -> Result<Language> {
-    match (&arguments.language, &arguments.file) {
-        (Some(name), _) => Language::parse(name),
-        (None, Some(file)) => Ok(Language::of_file(file).unwrap_or_else(Language::python)),
-        (None, None) => Ok(Language::python()),
+    if let Some(name) = &arguments.language {
+        return Language::parse(name);
     }
+    let grants = &arguments.grants;
+    let file = arguments.file.as_deref().and_then(Language::of_file);
+    let bootstrap = || grants.bootstrap.as_deref().and_then(|file| Language::of_file(Path::new(file)));
+    let project = || grants.project.as_deref().and_then(Language::of_project);
+    Ok(file.or_else(bootstrap).or_else(project).unwrap_or_else(Language::python))
 }
 
 /// The name that traces show: as told, else the file as written, else its last part when that is too long.
@@ -320,8 +353,9 @@ fn name(told: Option<&str>, file: Option<&Path>) -> String {
     file.file_name().unwrap_or_default().to_string_lossy().chars().take(60).collect()
 }
 
-fn limits(arguments: &LimitArgs) -> Result<Limits> {
-    let mut limits = Limits { fuel: arguments.fuel, ..Limits::default() };
+/// The limits that were given, and those of `usual` for the others.
+fn limits(arguments: &LimitArgs, usual: Limits) -> Result<Limits> {
+    let mut limits = Limits { fuel: arguments.fuel.or(usual.fuel), ..usual };
     if let Some(text) = &arguments.timeout {
         limits.wall = units::duration("--timeout", text)?;
     }

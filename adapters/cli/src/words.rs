@@ -1,10 +1,17 @@
 //! Hints in the words of this door: a command where a tool is named.
 
+use dormouse::mistaken::in_other_words;
 use dormouse_tools::reworded;
 
-/// The text with commands in place of the tools that it names.
+/// The text with commands in place of the tools that it names, and with the option in place of a language that it names.
 pub(crate) fn in_commands(text: &str) -> String {
-    reworded(text, |tool| command(tool).map(|command| format!("`dormouse sandbox {command}`")))
+    let text = in_other_words(text, |language| format!("add `-l {language}`"));
+    reworded(&text, |tool| command(tool).map(|command| format!("`dormouse sandbox {command}`")))
+}
+
+/// The same for lines that are typed one by one.
+pub(crate) fn in_lines(text: &str) -> String {
+    in_other_words(text, |language| format!("`.language {language}` changes it"))
 }
 
 fn command(tool: &str) -> Option<&'static str> {
@@ -39,6 +46,9 @@ mod tests {
 
     #[test]
     fn hints_name_commands_that_there_are() {
+        let other = "it looks like PHP: name `php` as the language";
+        assert_eq!(in_commands(other), "it looks like PHP: add `-l php`");
+        assert_eq!(in_lines(other), "it looks like PHP: `.language php` changes it");
         assert_eq!(in_commands("sandbox_vars names those"), "`dormouse sandbox vars` names those");
         let cli = Arguments::command();
         let known = cli.find_subcommand("sandbox").unwrap();

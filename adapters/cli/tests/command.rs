@@ -236,6 +236,63 @@ fn s1_25_lifting_every_guard_needs_a_yes_and_is_recorded_each_time() {
 }
 
 #[test]
+fn s1_25_what_goes_beyond_the_rules_is_recorded_whichever_command_allows_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (audit, state) = (folder.path().join("audit.jsonl"), folder.path().join("state"));
+    let run = |words: &[&str], file: Option<&std::path::Path>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+        command.args(words).env_clear().env("DORMOUSE_CACHE_DIR", folder.path()).stdin(Stdio::null());
+        command.envs(file.map(|file| ("DORMOUSE_AUDIT_FILE", file))).output().unwrap()
+    };
+    let (state, root) = (state.to_str().unwrap(), folder.path().to_str().unwrap());
+    let mount = format!("{root}:/data:rw");
+    let recorded: [(&[&str], &str, &[&str]); 4] = [
+        (&["eval", "--writes", "--mount", &mount, "1 + 1"], "eval", &["--writes"]),
+        (&["mcp", "--allow-writes", "--no-confine"], "mcp", &["--allow-writes", "--no-confine"]),
+        (&["mcp", "--no-confine", "--root", root], "mcp", &["--root", "--no-confine"]),
+        (&["sandbox", "--state-dir", state, "--allow-writes", "list"], "sandbox", &["--allow-writes"]),
+    ];
+    for (words, command, exceptions) in recorded {
+        run(words, Some(&audit));
+        let lines = std::fs::read_to_string(&audit).unwrap();
+        assert_eq!(lines.lines().count(), 1, "{words:?}: {lines}");
+        let entry: serde_json::Value = serde_json::from_str(&lines).unwrap();
+        assert_eq!(
+            (&entry["command"], &entry["exceptions"]),
+            (&command.into(), &serde_json::json!(exceptions))
+        );
+        let writable = if command == "eval" { vec![folder.path().canonicalize().unwrap()] } else { vec![] };
+        assert_eq!(entry["writable"], serde_json::json!(writable), "{words:?}");
+        assert_eq!(entry["unsafe"], if command == "eval" { false.into() } else { serde_json::Value::Null });
+        std::fs::remove_file(&audit).unwrap();
+    }
+    for words in [&["eval", "1 + 1"][..], &["sandbox", "--state-dir", state, "list"], &["mcp"]] {
+        run(words, Some(&audit));
+        assert!(!audit.exists(), "{words:?}: nothing went beyond the rules");
+    }
+    // A file that is named has to be written.
+    let refused = run(&["eval", "--writes", "1"], Some(folder.path()));
+    assert!(
+        text(&refused.stderr).starts_with("error[internal]: the audit file"),
+        "{}",
+        text(&refused.stderr)
+    );
+    // Where none is named and there is no place for it, only lifting every guard is refused.
+    let told = text(&run(&["eval", "--writes", "1"], None).stderr);
+    assert!(told.contains("--writes is not recorded") && told.contains("guest_missing"), "{told}");
+    let told = text(&run(&["eval", "--unsafe", "--yes", "1"], None).stderr);
+    assert!(told.contains("no place for the audit file") && !told.contains("guest_missing"), "{told}");
+}
+
+#[test]
+fn the_help_names_the_audit_file_and_the_default_folder() {
+    assert!(text(&dormouse(&["--help"], b"").stdout).contains("DORMOUSE_AUDIT_FILE"));
+    let help = text(&dormouse(&["eval", "--help"], b"").stdout);
+    assert!(help.contains("[default: /project, else /tmp"), "{help}");
+    assert!(help.contains("composer.json (PHP)"), "{help}");
+}
+
+#[test]
 fn mcp_04_a_token_file_that_others_can_read_is_refused_and_never_shown() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();

@@ -17,8 +17,11 @@ const COMMON: &str = "There is no network and no process. The whole standard lib
 Default limits: 5 s, 128 MiB, 16 KiB of each output stream; raise them by argument up to the ceilings that `sandbox_capabilities` tells. \
 An exception or an exit status is a normal result; `isError` means that the call was refused or that a limit ended it, and `error.code` says which.";
 
-const EVAL: &str = "Call `framework__eval` with a PHP snippet to try something in the operator's project: its packages load and `container()` gives its services. \
-Every call is fresh; the value that the snippet returns comes back typed. There is no network and no process.";
+const EVAL: &str = "Call `framework__eval` with a PHP snippet to try something in the operator's project: its packages load and `container()` gives its services. ";
+
+const EVAL_ALONE: &str = "Call `framework__eval` with a PHP snippet to try something. This server was started without a project: there are no packages and there is no `container()`. ";
+
+const EVAL_COMMON: &str = "Every call is fresh; the value that the snippet returns comes back typed. There is no network and no process.";
 
 const SPRITES: &str = "Named sandboxes that last: `sprite_create` makes one, `sprite_checkpoint` saves its state, `sprite_restore` goes back to it. \
 `sprite_shutdown` puts it to sleep, and any call wakes it.";
@@ -30,21 +33,26 @@ const CODEGEN: &str = "One sandbox that lasts, with Bash, Python, JavaScript and
 them with `Read`, change them with `Edit`. `run_tests`, `run_lint` and `run_typecheck` say whether it holds: the call is an error until it does. Skills lie \
 under `/skills`, each with a SKILL.md; put what is to be handed over into `/workspace/outputs`.";
 
-/// For this profile, with sandboxes that last or without.
-pub(crate) fn of(profile: Profile, lasting: bool) -> String {
+/// For these profiles, with sandboxes that last or without, in a project or in none.
+pub(crate) fn of(profiles: &[Profile], lasting: bool, has_project: bool) -> String {
+    let told: Vec<String> = profiles.iter().map(|profile| one(*profile, lasting, has_project)).collect();
+    told.join("\n\n")
+}
+
+fn one(profile: Profile, lasting: bool, has_project: bool) -> String {
     match profile {
         Profile::Sandbox => [SANDBOX, if lasting { LASTING } else { FRESH }, COMMON].concat(),
-        Profile::Eval => EVAL.into(),
+        Profile::Eval => [if has_project { EVAL } else { EVAL_ALONE }, EVAL_COMMON].concat(),
         Profile::Sprites => SPRITES.into(),
         Profile::Rlm => RLM.into(),
         Profile::Codegen => CODEGEN.into(),
     }
 }
 
-/// The name and version under which this profile is offered; S4-01 fixes those of `sprites`.
-pub(crate) fn identity(profile: Profile) -> (&'static str, &'static str) {
-    match profile {
-        Profile::Sprites => ("automaker-sprites", "1.0.0"),
+/// The name and version under which these profiles are offered; S4-01 fixes those of `sprites`, alone.
+pub(crate) fn identity(profiles: &[Profile]) -> (&'static str, &'static str) {
+    match profiles {
+        [Profile::Sprites] => ("automaker-sprites", "1.0.0"),
         _ => ("dormouse", env!("CARGO_PKG_VERSION")),
     }
 }

@@ -29,6 +29,10 @@ impl Desk {
         Self { surface, clock, provider, folder, runtime }
     }
 
+    pub(super) fn with_profiles(self, profiles: &[Profile]) -> Self {
+        Self { surface: self.surface.with_profiles(profiles), ..self }
+    }
+
     pub(super) fn call_as(&self, owner: &str, name: &str, arguments: Json) -> Reply {
         let Json::Object(arguments) = arguments else { panic!("not an object") };
         let context = CallContext { owner: owner.into(), ..CallContext::default() };

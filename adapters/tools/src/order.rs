@@ -20,7 +20,7 @@ impl Surface {
         // An empty text counts as left out.
         let text = |field: &str| arguments.get(field).and_then(Json::as_str).filter(|text| !text.is_empty());
         let lanes = |handle: &Handle<'_>| kept.sandboxes.lanes(owner, handle);
-        let sandbox: Vec<Lane> = match self.profile() {
+        let sandbox: Vec<Lane> = match self.profile_of(name).unwrap_or_default() {
             Profile::Eval => return Touches::default(),
             Profile::Rlm => lanes(&Handle::SessionKey(rlm_key(kept))),
             Profile::Codegen => lanes(&Handle::SessionKey(codegen_key(kept))),

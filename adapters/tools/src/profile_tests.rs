@@ -182,3 +182,34 @@ fn the_repl_keeps_its_variables_until_it_is_reset() {
     assert_eq!(desk.code("rlm_sub_agent", json!({"signature": "a", "inputs": "?"})), "args_invalid");
     assert_eq!(desk.code("rlm_exec", json!({"code": "1", "timeout": 61})), "args_invalid");
 }
+
+#[test]
+fn several_profiles_are_offered_at_once_and_the_first_has_a_name_that_two_have() {
+    let names = |desk: &Desk| desk.surface.list().iter().map(|spec| spec.name).collect::<Vec<_>>();
+    let mut both = [names(&Desk::new(Profile::Sprites)), names(&Desk::new(Profile::Rlm))].concat();
+    both.sort_unstable();
+    let desk = Desk::new(Profile::Sprites).with_profiles(&[Profile::Sprites, Profile::Rlm]);
+    assert_eq!(names(&desk), both);
+    assert_eq!(desk.surface.identity().0, "dormouse", "the seed's name is that of its tools alone");
+    let told = desk.surface.instructions();
+    assert!(told.contains("sprite_create") && told.contains("rlm_exec"), "{told}");
+    let made = desk.call("sprite_create", json!({"name": "a"}));
+    assert!(made.structured["id"].as_str().unwrap().starts_with("sprite-"), "{made:?}");
+    assert!(desk.call("rlm_vars", json!({})).structured.is_object());
+
+    // `sandbox_destroy` of `sprites` takes a name, and the canonical one a sandbox.
+    let field = |profiles: &[Profile]| {
+        let desk = Desk::new(Profile::Sandbox).with_profiles(profiles);
+        let spec = desk.surface.get("sandbox_destroy").unwrap();
+        spec.input_schema["properties"].as_object().unwrap().keys().next().unwrap().clone()
+    };
+    assert_eq!(field(&[Profile::Sprites, Profile::Sandbox]), "name");
+    assert_eq!(field(&[Profile::Sandbox, Profile::Sprites]), "sandbox");
+}
+
+#[test]
+fn a_hint_names_the_tools_of_the_profile_that_was_called() {
+    let desk = Desk::new(Profile::Sprites).with_profiles(&[Profile::Rlm, Profile::Sprites]);
+    let refused = desk.call("sprite_exec", json!({"name": "none", "command": "ls"}));
+    assert!(refused.is_error && !refused.text.contains("rlm_"), "{}", refused.text);
+}

@@ -107,14 +107,16 @@ pub struct CallContext {
 /// The tools over one manager. Making one starts nothing.
 pub struct Surface {
     manager: Manager,
-    profile: Profile,
+    /// Whose tools there are. Of two that have a tool of one name, the first has it.
+    profiles: Vec<Profile>,
     grants: Grants,
     kept: Option<Kept>,
     skills: Skills,
     models: Models,
     confinement: &'static str,
     toolset: Toolset,
-    tools: Vec<Box<dyn Tool>>,
+    /// Sorted by name, each with the profile that has it.
+    tools: Vec<(Profile, Box<dyn Tool>)>,
     /// The tools that the operator has not chosen.
     left_out: Vec<&'static str>,
 }
@@ -122,18 +124,24 @@ pub struct Surface {
 impl Surface {
     /// The default profile's tools, without grants and without sandboxes that last.
     pub fn new(manager: Manager) -> Self {
-        let (profile, grants, toolset) = (Profile::default(), Grants::default(), Toolset::default());
+        let (profiles, grants, toolset) = (vec![Profile::default()], Grants::default(), Toolset::default());
         let (skills, models) = (Skills::default(), Models::default());
         let confinement = "off";
         let (kept, tools, left_out) = (None, Vec::new(), Vec::new());
-        Self { manager, profile, grants, kept, skills, models, confinement, toolset, tools, left_out }
+        Self { manager, profiles, grants, kept, skills, models, confinement, toolset, tools, left_out }
             .remade()
     }
 
     /// The tools of another profile.
     #[must_use]
-    pub fn with_profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
+    pub fn with_profile(self, profile: Profile) -> Self {
+        self.with_profiles(&[profile])
+    }
+
+    /// The tools of several profiles. Where two have a tool of one name, it is that of the profile that is named first.
+    #[must_use]
+    pub fn with_profiles(mut self, profiles: &[Profile]) -> Self {
+        self.profiles = profiles.to_vec();
         self.remade()
     }
 
@@ -190,14 +198,14 @@ impl Surface {
         self.remade()
     }
 
-    /// The same with a choice of its profile's tools.
+    /// The same with a choice of its profiles' tools.
     ///
     /// # Errors
-    /// `args_invalid` for a name that the profile does not have.
+    /// `args_invalid` for a name that no profile has.
     pub fn with_tools(mut self, toolset: Toolset) -> Result<Self> {
         self.toolset = Toolset::All;
         self = self.remade();
-        toolset.check(&self.tools.iter().map(|tool| tool.spec().name).collect::<Vec<_>>())?;
+        toolset.check(&self.specs().map(|spec| spec.name).collect::<Vec<_>>())?;
         self.toolset = toolset;
         Ok(self.remade())
     }
@@ -205,37 +213,50 @@ impl Surface {
     fn remade(mut self) -> Self {
         let (grants, skills, models) = (&self.grants, &self.skills, &self.models);
         let given = tool::Given { grants, skills, models, confinement: self.confinement };
-        let all = tool::all(&self.manager, self.profile, self.kept.as_ref(), &given);
-        let is_chosen = |tool: &Box<dyn Tool>| self.toolset.has(self.profile, tool.spec().name);
+        let mut all: Vec<(Profile, Box<dyn Tool>)> = Vec::new();
+        for profile in &self.profiles {
+            for tool in tool::all(&self.manager, *profile, self.kept.as_ref(), &given) {
+                if all.iter().all(|(_, other)| other.spec().name != tool.spec().name) {
+                    all.push((*profile, tool));
+                }
+            }
+        }
+        all.sort_by_key(|(_, tool)| tool.spec().name);
+        let is_chosen =
+            |(profile, tool): &(Profile, Box<dyn Tool>)| self.toolset.has(*profile, tool.spec().name);
         let (tools, left_out): (Vec<_>, Vec<_>) = all.into_iter().partition(is_chosen);
-        self.left_out = left_out.iter().map(|tool| tool.spec().name).collect();
+        self.left_out = left_out.iter().map(|(_, tool)| tool.spec().name).collect();
         self.tools = tools;
         self
     }
 
+    fn specs(&self) -> impl Iterator<Item = &ToolSpec> + Clone {
+        self.tools.iter().map(|(_, tool)| tool.spec())
+    }
+
     /// The tools, sorted by name; the same at every call. Starts nothing (S3-02).
     pub fn list(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|tool| tool.spec().clone()).collect()
+        self.specs().cloned().collect()
     }
 
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<&ToolSpec> {
-        self.tools.iter().map(|tool| tool.spec()).find(|spec| spec.name == name)
+        self.specs().find(|spec| spec.name == name)
     }
 
     /// What a model is told once about the tools as a whole.
     pub fn instructions(&self) -> String {
-        instructions::of(self.profile, self.kept.is_some())
+        instructions::of(&self.profiles, self.kept.is_some(), self.grants.project.is_some())
     }
 
     /// The name and version under which they are offered.
     pub fn identity(&self) -> (&'static str, &'static str) {
-        instructions::identity(self.profile)
+        instructions::identity(&self.profiles)
     }
 
     /// Whether files can be read by the addresses that `sandbox_download` tells.
     pub fn has_resources(&self) -> bool {
-        self.profile == Profile::Sandbox && self.kept.is_some()
+        self.profiles.contains(&Profile::Sandbox) && self.kept.is_some()
     }
 
     /// Why what calls do can not be saved just now, if that is known; none where no sandboxes last. Names no folder.
@@ -264,7 +285,7 @@ impl Surface {
         arguments: Map<String, Json>,
         context: CallContext,
     ) -> Result<Reply> {
-        let tool = self.tool(name)?;
+        let (profile, tool) = self.tool(name)?;
         let begin = Instant::now();
         let owner = context.owner.clone();
         // A panic below must not take the answer with it: the caller would wait for ever.
@@ -275,7 +296,7 @@ impl Surface {
             Err(_) => tool.refuse(&Error::new(ErrorCode::Internal, format!("the tool `{name}` crashed"))),
         };
         let ms = begin.elapsed().as_millis();
-        let reply = words::of_here(reply, self.profile, &self.left_out);
+        let reply = words::of_here(reply, profile, &self.left_out);
         tracing::info!(tool = name, owner, is_error = reply.is_error, code = code(&reply), ms, "called");
         Ok(reply)
     }
@@ -285,22 +306,24 @@ impl Surface {
     /// # Errors
     /// `not_found` when there is no such tool.
     pub fn refuse(&self, name: &str, error: &Error) -> Result<Reply> {
-        Ok(words::of_here(self.tool(name)?.refuse(error), self.profile, &self.left_out))
+        let (profile, tool) = self.tool(name)?;
+        Ok(words::of_here(tool.refuse(error), profile, &self.left_out))
     }
 
     pub(crate) fn kept(&self) -> Option<&Kept> {
         self.kept.as_ref()
     }
 
-    pub(crate) fn profile(&self) -> Profile {
-        self.profile
+    /// The profile that has the tool of that name, if there is one.
+    pub(crate) fn profile_of(&self, name: &str) -> Option<Profile> {
+        self.tools.iter().find(|(_, tool)| tool.spec().name == name).map(|(profile, _)| *profile)
     }
 
-    fn tool(&self, name: &str) -> Result<&dyn Tool> {
-        if let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == name) {
-            return Ok(tool.as_ref());
+    fn tool(&self, name: &str) -> Result<(Profile, &dyn Tool)> {
+        if let Some((profile, tool)) = self.tools.iter().find(|(_, tool)| tool.spec().name == name) {
+            return Ok((*profile, tool.as_ref()));
         }
-        let names = self.tools.iter().map(|tool| tool.spec().name);
+        let names = self.specs().map(|spec| spec.name);
         let hint = match nearest(name, names.clone()) {
             _ if self.left_out.contains(&name) => {
                 "the operator adds it with `--tools all`, or by name".into()

@@ -14,6 +14,8 @@ use super::*;
 
 #[path = "checks_tests.rs"]
 mod checks;
+#[path = "eval_tests.rs"]
+mod evals;
 #[path = "exec_tests.rs"]
 mod exec;
 #[path = "kept_tests.rs"]

@@ -1,4 +1,4 @@
-//! Which of a profile's tools are listed.
+//! Which of the profiles' tools are listed.
 
 use dormouse_core::{Error, Result};
 

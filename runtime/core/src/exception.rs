@@ -42,12 +42,37 @@ pub struct Exception {
     /// The language's own rendering.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceback: Option<String>,
+    /// What the caller can do about it, in our words and never the guest's: the source may be in another language.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// Causes, nearest first, at most 10; they have none of their own.
     #[serde(default, deserialize_with = "at_most::<_, _, MAX_CAUSES>")]
     pub previous: Vec<Exception>,
 }
 
 impl Exception {
+    /// Names its files below `folder` relative to it, where they have fields of their own: `file` and the frames.
+    pub fn relative_to(&mut self, folder: &str) {
+        let strip = |path: &str| path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned);
+        if let Some(file) = self.file.as_deref().and_then(strip) {
+            self.file = Some(file);
+        }
+        let below = format!(" ({folder}/");
+        for frame in &mut self.stack_trace {
+            if let Some((function, place)) = frame.split_once(&below) {
+                *frame = format!("{function} ({place}");
+            }
+        }
+        self.previous.iter_mut().for_each(|cause| cause.relative_to(folder));
+    }
+
+    /// Leaves out the frames of a source of ours, by the name that traces show for it.
+    pub fn leave_out(&mut self, source: &str) {
+        let (place, closure) = (format!(" ({source}:"), format!("{{closure:{source}:"));
+        self.stack_trace.retain(|frame| !frame.contains(&place) && !frame.starts_with(&closure));
+        self.previous.iter_mut().for_each(|cause| cause.leave_out(source));
+    }
+
     /// Reads the JSON text that a guest made within `bounds`. A text that is longer than they allow is refused before it is
     /// read.
     ///
@@ -96,6 +121,30 @@ fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>, const MOST: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_a_folder_are_named_relative_to_it_where_they_have_a_field() {
+        let json = r#"{"class":"E","message":"/project/m","file":"/project/src/A.php","line":1,
+            "stack_trace":["A->f (/project/src/A.php:1)","g( (/projects/b.php:2)","h (/lib/c.php:3)","i (x) (/project/d (1).py:4)"],
+            "traceback":"/project/t","previous":[{"class":"F","message":"","file":"/project/b.py"}]}"#;
+        let mut read = Exception::from_guest(json, &Bounds::default()).unwrap();
+        read.relative_to("/project");
+        assert_eq!(read.file.as_deref(), Some("src/A.php"));
+        let frames =
+            ["A->f (src/A.php:1)", "g( (/projects/b.php:2)", "h (/lib/c.php:3)", "i (x) (d (1).py:4)"];
+        assert_eq!(read.stack_trace, frames);
+        assert_eq!(read.previous[0].file.as_deref(), Some("b.py"));
+        assert_eq!((read.message.as_str(), read.traceback.as_deref()), ("/project/m", Some("/project/t")));
+    }
+
+    #[test]
+    fn frames_of_our_own_sources_are_left_out() {
+        let json = r#"{"class":"E","message":"","stack_trace":["require (a.php:1)","{closure:<project>:3} (a.php:9)",
+            "container (<project>:4)","...(truncated)"]}"#;
+        let mut read = Exception::from_guest(json, &Bounds::default()).unwrap();
+        read.leave_out("<project>");
+        assert_eq!(read.stack_trace, ["require (a.php:1)", "...(truncated)"]);
+    }
 
     #[test]
     fn lists_that_are_too_long_and_codes_that_are_no_code_are_refused() {

@@ -145,7 +145,7 @@ pub struct Grants {
     pub program: Option<String>,
     /// Program arguments after the program's name.
     pub arguments: Vec<String>,
-    /// Working directory; none: the project's folder, else `/`.
+    /// Working directory; none: the project's folder, else `/tmp` for a snippet and `/` for a program.
     pub directory: Option<GuestPath>,
     /// Bytes that standard input yields before its end.
     pub stdin: Vec<u8>,

@@ -54,16 +54,18 @@ impl Language {
         if *self == Self::typescript() { Self::javascript() } else { self.clone() }
     }
 
-    /// Reads a name. Common short forms (`py`, `js`, `ts`, `node`) are understood.
+    /// Reads a name. Common short forms (`py`, `js`, `ts`, `node`) are understood, and those that every installation knows in
+    /// any case, such as `PHP`.
     ///
     /// # Errors
     /// `args_invalid` when the name breaks the rule above.
     pub fn parse(name: &str) -> Result<Self> {
-        let canonical = match name {
-            "py" | "python3" => "python",
-            "js" | "node" => "javascript",
-            "ts" => "typescript",
-            other => other,
+        let canonical = match name.to_ascii_lowercase().as_str() {
+            "python" | "py" | "python3" => "python",
+            "javascript" | "js" | "node" => "javascript",
+            "typescript" | "ts" => "typescript",
+            "php" => "php",
+            _ => name,
         };
         let mut bytes = canonical.bytes();
         let head = bytes.next().is_some_and(|b| b.is_ascii_lowercase());
@@ -83,6 +85,33 @@ impl Language {
             "ts" | "mts" | "cts" => Some(Self::typescript()),
             "php" | "phtml" => Some(Self::php()),
             _ => None,
+        }
+    }
+
+    /// The language of a project, by the first of these files that lies in its folder: `composer.json` (PHP);
+    /// `pyproject.toml`, `setup.py`, `requirements.txt` (Python); `package.json` (JavaScript), which is last because projects
+    /// of the others have it for their pages.
+    pub fn of_project(folder: &Path) -> Option<Self> {
+        [
+            ("composer.json", Self::php()),
+            ("pyproject.toml", Self::python()),
+            ("setup.py", Self::python()),
+            ("requirements.txt", Self::python()),
+            ("package.json", Self::javascript()),
+        ]
+        .into_iter()
+        .find(|(file, _)| folder.join(file).is_file())
+        .map(|(_, language)| language)
+    }
+
+    /// The name as people write it: `PHP`, `JavaScript`.
+    pub fn title(&self) -> &str {
+        match self.0.as_str() {
+            "python" => "Python",
+            "javascript" => "JavaScript",
+            "typescript" => "TypeScript",
+            "php" => "PHP",
+            name => name,
         }
     }
 
@@ -117,10 +146,39 @@ mod tests {
 
     #[test]
     fn names_outside_the_rule_are_refused() {
-        for bad in ["", "Python", "../python", "py thon", "1c", &"a".repeat(33), "a\0b"] {
+        for bad in ["", "Lua", "../python", "py thon", "1c", &"a".repeat(33), "a\0b"] {
             assert!(Language::parse(bad).is_err(), "{bad:?}");
         }
         assert_eq!(Language::parse("ts").unwrap(), Language::typescript());
+    }
+
+    #[test]
+    fn names_that_are_known_everywhere_have_any_case() {
+        for (name, language) in [
+            ("PHP", Language::php()),
+            ("Python", Language::python()),
+            ("JS", Language::javascript()),
+            ("TypeScript", Language::typescript()),
+        ] {
+            assert_eq!(Language::parse(name).unwrap(), language);
+        }
+    }
+
+    #[test]
+    fn a_projects_language_follows_the_first_file_of_the_list() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Language::of_project(folder.path()), None);
+        std::fs::create_dir(folder.path().join("composer.json")).unwrap();
+        assert_eq!(Language::of_project(folder.path()), None, "a folder of that name says nothing");
+        std::fs::remove_dir(folder.path().join("composer.json")).unwrap();
+        for (file, language) in [
+            ("package.json", Language::javascript()),
+            ("requirements.txt", Language::python()),
+            ("composer.json", Language::php()),
+        ] {
+            std::fs::write(folder.path().join(file), "").unwrap();
+            assert_eq!(Language::of_project(folder.path()), Some(language), "{file}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`capabilities`] |
 //! | doubles for tests (feature `testing`) | `testing` |
+//! | was another language meant | [`mistaken`] |
 //! | what came back | [`outcome`], [`value`], [`exception`], [`output`], [`error`] |
 
 pub mod arrival;
@@ -31,6 +32,7 @@ pub mod keys;
 pub mod language;
 pub mod limits;
 pub mod manager;
+pub mod mistaken;
 pub mod model;
 pub mod outcome;
 pub mod output;

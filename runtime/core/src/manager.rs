@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::mistaken::Read;
 use crate::places::{Place, Places};
 use crate::sandbox::Owner;
 use crate::turns::Turns;
@@ -68,8 +69,11 @@ impl Manager {
     /// As [`Manager::eval`].
     pub async fn eval_for(&self, owner: &Owner, mut request: EvalRequest) -> Result<Outcome> {
         self.admit(&mut request)?;
+        let read = Read::of(&request);
         let _place = self.place(owner).await?;
-        self.share(owner, self.inner.provider.eval(request)).await
+        let mut outcome = self.share(owner, self.inner.provider.eval(request)).await?;
+        read.hint(&mut outcome);
+        Ok(outcome)
     }
 
     /// Checks a snippet against the policy, wherever it is to run.

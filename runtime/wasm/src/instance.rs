@@ -19,7 +19,7 @@ use crate::entry::{Allowance, Entry, Left};
 use crate::programs::Programs;
 use crate::stdio::{Input, Output};
 use crate::typescript::Spent;
-use crate::{grants, trap};
+use crate::{grants, project, trap};
 
 /// A live instance.
 pub(crate) struct Instance {
@@ -39,11 +39,14 @@ pub(crate) struct Instance {
     used: Option<Arc<AtomicU32>>,
     /// What the run has used before it came here.
     spent: Spent,
+    /// Bytes of its memories and tables when it was fresh.
+    image: usize,
 }
 
 impl Instance {
     pub(crate) fn new(entry: Entry<Exports>) -> Self {
         Self {
+            image: entry.host().limiter.held(),
             entry,
             stdin: Input::default(),
             stdout: Output::new(Stream::Stdout),
@@ -76,11 +79,19 @@ impl Instance {
                 None => self.eval(request, &request.code, &allowance).await,
             }
         } else {
-            Status::Stopped(trap::held(self.memory(), &request.limits, own.is_kept()))
+            Status::Stopped(trap::held((self.memory(), self.image), request, own.is_kept()))
         };
         let outcome = self.outcome(status, &request.limits, begin);
         self.spent = Spent::default();
         Ok(outcome)
+    }
+
+    /// Refuses a run whose memory limit is less than the interpreter takes before it runs anything.
+    ///
+    /// # Errors
+    /// `args_invalid`, naming the least.
+    pub(crate) fn check_room(&self, request: &EvalRequest) -> Result<()> {
+        trap::too_small(&request.language, self.image, &request.limits).map_or(Ok(()), Err)
     }
 
     /// Lets its monotonic clock be this one. Must come before its first run.
@@ -167,7 +178,7 @@ impl Instance {
             let called = self.entry.call(&allowance, Get { name, query, options, bounds }).await;
             self.came_to(called, request)
         } else {
-            Status::Stopped(trap::held(self.memory(), &request.limits, own.is_kept()))
+            Status::Stopped(trap::held((self.memory(), self.image), request, own.is_kept()))
         };
         Ok(self.outcome(status, &request.limits, begin))
     }
@@ -180,7 +191,13 @@ impl Instance {
                 Value::from_guest(&json, &request.bounds).map(Status::Returned)
             }
             Ok(contract::Outcome::Raised(json)) => {
-                Exception::from_guest(&json, &request.bounds).map(Status::Raised)
+                Exception::from_guest(&json, &request.bounds).map(|mut exception| {
+                    if request.grants.project.is_some() {
+                        exception.relative_to(Project::TARGET);
+                        exception.leave_out(project::NAME);
+                    }
+                    Status::Raised(exception)
+                })
             }
             Ok(contract::Outcome::Exited(code)) => Ok(Status::Exited(code)),
         };
@@ -232,7 +249,7 @@ impl Instance {
         if self.arm(request) {
             Ok(allowance)
         } else {
-            Err(trap::held(self.memory(), &request.limits, own.is_kept()))
+            Err(trap::held((self.memory(), self.image), request, own.is_kept()))
         }
     }
 

@@ -29,7 +29,7 @@ use crate::session;
 /// The global through which the script learns what to open.
 const ARGUMENT: &str = "__dormouse_project__";
 /// What traces show for the script.
-const NAME: &str = "<project>";
+pub(crate) const NAME: &str = "<project>";
 /// Saved states kept in memory; the one that was not used for longest goes first.
 const KEPT: usize = 8;
 /// Bytes of saved states kept on disk; the oldest go first.

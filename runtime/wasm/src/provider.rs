@@ -211,6 +211,7 @@ impl Provider for WasmProvider {
         let mut begin = spent.begin();
         let first = !self.parts.loaded.has(&(request.language.clone(), metering));
         let (ready, mut instance) = self.instance(&request.language, metering).await?;
+        instance.check_room(&request)?;
         if let Some(project) = &request.grants.project
             && let Some(failed) =
                 self.parts.projects.enter(project, &request, &ready, &mut instance, &OwnFiles::Fresh).await?

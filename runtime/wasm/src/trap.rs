@@ -1,6 +1,6 @@
 //! What a trap means: exactly one named reason for each way a guest can be ended.
 
-use dormouse_core::{Error, ErrorCode, Limits, Status};
+use dormouse_core::{Error, ErrorCode, EvalRequest, Language, Limits, MIB, Status};
 use wasmtime::Trap;
 use wasmtime_wasi::I32Exit;
 
@@ -62,11 +62,29 @@ pub(crate) fn memory(limits: &Limits) -> Error {
         .with_hint("raise the memory limit, or work on less data at a time")
 }
 
-/// An interpreter holds more than the run may: its limit is lower than it was, or too small for any. `kept`: it belongs to a
-/// sandbox, which can have a fresh one.
-pub(crate) fn held(held: usize, limits: &Limits, kept: bool) -> Error {
+/// The memory limit is less than a fresh interpreter takes that has `image` bytes, or leaves it nothing; none: it is enough.
+pub(crate) fn too_small(language: &Language, image: usize, limits: &Limits) -> Option<Error> {
+    let least = (image as u64 + MIB).div_ceil(MIB);
+    (limits.memory < least * MIB).then(|| {
+        let (asked, title) = (limits.memory, language.title());
+        Error::args_invalid(format!(
+            "a memory limit of {asked} bytes ({} MiB) is too small for {title}: its interpreter alone takes {least} MiB",
+            asked / MIB
+        ))
+        .with_hint(format!("ask for {least} MiB or more; what the program holds comes on top"))
+    })
+}
+
+/// An interpreter, which had `image` bytes when it was fresh, holds more than the run may: its limit is lower than it was, or
+/// too small for any. `kept`: it belongs to a sandbox, which can have a fresh one.
+pub(crate) fn held((held, image): (usize, usize), request: &EvalRequest, kept: bool) -> Error {
+    let limits = &request.limits;
     if !kept {
         return memory(limits);
+    }
+    if let Some(error) = too_small(&request.language, image, limits) {
+        return Error::new(ErrorCode::LimitMemory, error.message())
+            .with_hint("make a sandbox with more memory, or have the operator's ceiling raised");
     }
     let most = limits.memory;
     Error::new(
@@ -101,4 +119,41 @@ fn other(trap: Option<Trap>, error: wasmtime::Error) -> Error {
     Error::new(ErrorCode::GuestTrap, format!("the interpreter crashed: {reason}"))
         .with_hint("the instance is gone, the next call gets a fresh one")
         .with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_memory_of_a_language_is_its_image_and_a_little() {
+        let limits = |mib: u64| Limits { memory: mib * MIB, ..Limits::default() };
+        let image = (43 * MIB - 7) as usize;
+        for (mib, told) in [(16, true), (43, true), (44, false), (128, false)] {
+            let error = too_small(&Language::python(), image, &limits(mib));
+            assert_eq!(error.is_some(), told, "{mib} MiB");
+            if let Some(error) = error {
+                assert_eq!(error.code(), ErrorCode::ArgsInvalid);
+                assert!(error.message().ends_with("Python: its interpreter alone takes 44 MiB"), "{error}");
+                assert!(error.hint().is_some_and(|hint| hint.contains("44 MiB")));
+            }
+        }
+    }
+
+    #[test]
+    fn a_sandbox_whose_interpreter_grew_is_told_to_reset_it_and_a_small_one_that_it_is_small() {
+        let request = |mib: u64| {
+            let mut request = EvalRequest::new(Language::python(), "1");
+            request.limits.memory = mib * MIB;
+            request
+        };
+        let image = (42 * MIB) as usize;
+        let hint = |error: Error| error.hint().unwrap_or_default().to_owned();
+        let grown = held(((100 * MIB) as usize, image), &request(64), true);
+        assert_eq!(grown.code(), ErrorCode::LimitMemory);
+        assert!(hint(grown).contains("sandbox_reset"));
+        let small = held((image, image), &request(16), true);
+        assert_eq!(small.code(), ErrorCode::LimitMemory);
+        assert!(small.message().contains("43 MiB") && hint(small).contains("with more memory"));
+    }
 }

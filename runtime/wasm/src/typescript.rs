@@ -219,6 +219,7 @@ fn exception(request: &EvalRequest, refusal: &Refusal) -> Exception {
         stack_trace: Vec::new(),
         excerpt: line.map(|line| cut(line, MAX_EXCERPT)),
         traceback: None,
+        hint: None,
         previous: Vec::new(),
     }
 }

@@ -94,6 +94,9 @@ pub(crate) enum SandboxCommand {
         /// Wall-clock time, such as 500ms or 10s, at most 60s [default: 5s]
         #[arg(short, long, value_name = "TIME")]
         timeout: Option<String>,
+        /// Print a null value, too, when the output is no terminal: None, null or NULL
+        #[arg(long)]
+        show_null: bool,
     },
     /// Run a shell command in a sandbox, with these streams and its exit status
     Exec(ExecArgs),

@@ -1,12 +1,13 @@
 //! `dormouse eval`: one snippet.
 
-use dormouse::{Error, EvalRequest, OutputSink};
+use dormouse::{Error, OutputSink};
 
 use super::once::{self, Form};
 use crate::args::{EvalArgs, PlaceArgs};
+use crate::audit;
 use crate::exit::Failure;
+use crate::print::{self, Null, View};
 use crate::settings::{self, Confirmed, Eval};
-use crate::{audit, print};
 
 /// Evaluates the snippet and shows what came of it.
 pub(crate) fn run(place: &PlaceArgs, arguments: EvalArgs) -> Result<u8, Failure> {
@@ -14,8 +15,8 @@ pub(crate) fn run(place: &PlaceArgs, arguments: EvalArgs) -> Result<u8, Failure>
     evaluate(place, arguments, form).or_else(|failure| once::refuse(failure, form))
 }
 
-/// Asks whether every guard shall be lifted, and opens the record of it.
-fn lift(Confirmed(confirmed): Confirmed, request: &EvalRequest) -> Result<audit::Entry, Failure> {
+/// Asks whether every guard shall be lifted.
+fn lift(Confirmed(confirmed): Confirmed) -> Result<(), Failure> {
     if !confirmed
         && !print::confirm("Lift every guard for this run? It may write to the project and use all limits.")?
     {
@@ -23,15 +24,18 @@ fn lift(Confirmed(confirmed): Confirmed, request: &EvalRequest) -> Result<audit:
             .with_hint("answer `yes`, or add --yes where nobody can answer")
             .into());
     }
-    Ok(audit::Entry::begin(request)?)
+    Ok(())
 }
 
 fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Failure> {
-    let Eval { mut request, policy, unguarded } = settings::eval(arguments)?;
-    let audit = unguarded.map(|confirmed| lift(confirmed, &request)).transpose()?;
+    let Eval { mut request, policy, unguarded, exceptions, show_null } = settings::eval(arguments)?;
+    unguarded.map(lift).transpose()?;
+    let audit =
+        audit::Entry::begin("eval", &exceptions)?.map(|entry| entry.of_snippet(&request, &exceptions));
     let live = form.live();
     request.output = live.clone().map(|live| live as std::sync::Arc<dyn OutputSink>);
     let (name, offset) = (request.name.clone(), request.bounds.offset);
+    let null = Some(Null::of(&request.language, show_null));
     // Only people see an excerpt of the source.
     let code = if live.is_some() { request.code.clone() } else { String::new() };
     let dormouse = once::dormouse(place, policy)?;
@@ -40,5 +44,5 @@ fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Fa
     if let Some(entry) = audit {
         entry.end(&outcome)?;
     }
-    once::show(outcome, form, live.as_deref(), (&name, &code, offset))
+    once::show(outcome, form, live.as_deref(), View { offset, null, ..View::new(&name, &code) })
 }

@@ -101,14 +101,14 @@ pub(crate) fn show(
     outcome: Result<Option<Outcome>>,
     form: Form,
     live: Option<&Live>,
-    (name, code, offset): (&str, &str, u32),
+    view: View<'_>,
 ) -> Result<u8, Failure> {
     let ends = live.map(Live::finish).transpose()?.unwrap_or_default();
     // Without an outcome nobody could read the output, which `finish` has said.
     let Some(outcome) = outcome? else { return Ok(1) };
     match form {
         Form::Json => print::out(&format!("{}\n", encode::outcome(&outcome)))?,
-        Form::Pretty { verbose } => print::outcome(&outcome, &View { name, code, offset, verbose }, ends)?,
+        Form::Pretty { verbose } => print::outcome(&outcome, &View { verbose, ..view }, ends)?,
     }
     Ok(u8::try_from(outcome.exit_code()).unwrap_or(1))
 }

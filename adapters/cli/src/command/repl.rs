@@ -23,10 +23,12 @@ use tokio::sync::Mutex;
 use super::once::{self, Form};
 use super::sandbox;
 use crate::args::{PlaceArgs, ReplArgs, SandboxCommand, StateArgs};
+use crate::audit;
 use crate::exit::{self, Failure};
-use crate::print;
+use crate::print::{self, View};
 use crate::settings;
 use crate::signals;
+use crate::words;
 
 /// The sandbox when none was named; its folder vanishes with it.
 const PASSING: &str = "repl";
@@ -70,6 +72,7 @@ pub(crate) fn run(place: &PlaceArgs, arguments: ReplArgs) -> std::result::Result
     let state_dir = passing.as_ref().map(|folder| folder.path().to_owned()).or(arguments.state_dir);
     let asked = StateArgs { state_dir, docker: arguments.docker, ..StateArgs::default() };
     let dormouse = settings::kept(place, &asked)?;
+    audit::note("repl", &settings::exceptions::of_state(&asked, None))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -197,7 +200,8 @@ impl Repl {
         if !last && matches!(&outcome, Ok(Some(outcome)) if is_unfinished(outcome)) {
             return Ok(false);
         }
-        match once::show(outcome, form, live.as_deref(), ("<snippet>", code, 0)) {
+        let outcome = outcome.map(in_lines);
+        match once::show(outcome, form, live.as_deref(), View::new("<snippet>", code)) {
             Err(Failure::Refused(error)) => print::error(&error)?,
             shown => drop(shown?),
         }
@@ -255,6 +259,15 @@ impl Repl {
         sandbox::call(&self.dormouse, command, None, false)?.tell()?;
         Ok(Next::Go)
     }
+}
+
+/// The outcome with its hint in the words of the commands of this one.
+fn in_lines(outcome: Option<Outcome>) -> Option<Outcome> {
+    let mut outcome = outcome?;
+    if let Status::Raised(exception) = &mut outcome.status {
+        exception.hint = exception.hint.as_deref().map(words::in_lines);
+    }
+    Some(outcome)
 }
 
 /// Whether an empty line is needed to end what has been written: Python's blocks.

@@ -4,7 +4,9 @@ use dormouse::OutputSink;
 
 use super::once::{self, Form};
 use crate::args::{PlaceArgs, RunArgs};
+use crate::audit;
 use crate::exit::Failure;
+use crate::print::View;
 use crate::settings::{self, Run};
 
 /// Runs the program and ends as it ended.
@@ -14,12 +16,16 @@ pub(crate) fn run(place: &PlaceArgs, arguments: RunArgs) -> Result<u8, Failure> 
 }
 
 fn execute(place: &PlaceArgs, arguments: RunArgs, form: Form) -> Result<u8, Failure> {
-    let Run { mut request, policy } = settings::run(arguments)?;
+    let Run { mut request, exceptions, policy } = settings::run(arguments)?;
+    let audit = audit::Entry::begin("run", &exceptions)?;
     let live = form.live();
     request.output = live.clone().map(|live| live as std::sync::Arc<dyn OutputSink>);
     let name = request.name.clone();
     let dormouse = once::dormouse(place, policy)?;
     let run = once::watch(dormouse.command(request), live.as_deref());
     let outcome = once::wait(run);
-    once::show(outcome, form, live.as_deref(), (&name, "", 0))
+    if let Some(entry) = audit {
+        entry.end(&outcome)?;
+    }
+    once::show(outcome, form, live.as_deref(), View::new(&name, ""))
 }

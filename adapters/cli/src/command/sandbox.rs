@@ -17,8 +17,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::once::{self, Form};
 use crate::args::{ExecArgs, GivenArgs, PlaceArgs, SandboxCommand, StateArgs};
+use crate::audit;
 use crate::exit::Failure;
-use crate::print;
+use crate::print::{self, Null, View};
 use crate::settings::{self, Given};
 
 /// Largest file that is copied, in bytes.
@@ -90,10 +91,15 @@ pub(crate) fn run(
     command: SandboxCommand,
 ) -> std::result::Result<u8, Failure> {
     let dormouse = settings::kept(place, state)?;
+    let packages = match &command {
+        SandboxCommand::Exec(arguments) => Some(&arguments.packages),
+        _ => None,
+    };
+    audit::note("sandbox", &settings::exceptions::of_state(state, packages))?;
     let form = Form::new(state.json, false);
     let done = match command {
-        SandboxCommand::Eval { name, code, language, timeout } => {
-            eval(&dormouse, &name, code, (&language, timeout.as_deref()), form)
+        SandboxCommand::Eval { name, code, language, timeout, show_null } => {
+            eval(&dormouse, &name, code, (&language, timeout.as_deref(), show_null), form)
         }
         SandboxCommand::Exec(arguments) => exec::run(&dormouse, place, &arguments, form),
         SandboxCommand::Cp { from, to } => {
@@ -135,11 +141,13 @@ fn eval(
     dormouse: &Dormouse,
     name: &str,
     code: String,
-    (language, timeout): (&str, Option<&str>),
+    (language, timeout, show_null): (&str, Option<&str>, bool),
     form: Form,
 ) -> std::result::Result<Answer, Failure> {
     let code = if code == "-" { settings::source::standard_input(true)? } else { code };
-    let mut request = EvalRequest::new(Language::parse(language)?, code.clone());
+    let language = Language::parse(language)?;
+    let null = Some(Null::of(&language, show_null));
+    let mut request = EvalRequest::new(language, code.clone());
     if let Some(text) = timeout {
         request.limits.wall = settings::duration("--timeout", text)?;
     }
@@ -156,7 +164,9 @@ fn eval(
     }
     let run = async { Ok(run.await?.1) };
     let outcome = once::wait(once::watch(run, live.as_deref()));
-    Ok(Answer::words(move || once::show(outcome, form, live.as_deref(), ("<snippet>", &code, 0))))
+    Ok(Answer::words(move || {
+        once::show(outcome, form, live.as_deref(), View { null, ..View::new("<snippet>", &code) })
+    }))
 }
 
 /// The tool of a command, and its arguments.

@@ -19,6 +19,7 @@ use self::containers::EngineContainers;
 use self::progress::Lines;
 use super::serving::{Serving, asked_to_end};
 use crate::args::{PlaceArgs, ScenarioArgs, ScenarioCommand, ScenarioFile};
+use crate::audit;
 use crate::exit::Failure;
 use crate::print;
 use crate::settings;
@@ -57,6 +58,7 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
     meant.docker_roots.extend(folders.iter().cloned());
     // The source looks at each mount that a file names, and its sandboxes end with the run.
     meant.mounts = MountRule::AsAsked;
+    audit::note("scenario", &meant.exceptions)?;
     let serving = Serving::new(place, meant)?;
     let registry = registry(&serving, &folders)?;
     let done = serving.run(async {

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::serving::{Serving, asked_to_end};
 use crate::args::{PlaceArgs, ServeArgs};
+use crate::audit;
 use crate::exit::Failure;
 use crate::print;
 use crate::settings::{self, Serve};
@@ -24,6 +25,7 @@ pub(crate) fn run(place: &PlaceArgs, arguments: &ServeArgs) -> Result<u8, Failur
     let listening = Listening::bind(listen).map_err(unreachable)?;
     listening.set_nonblocking(true).map_err(unreachable)?;
     tools.confined.reach.listens = true;
+    audit::note("serve", &tools.exceptions)?;
     let serving = Serving::new(place, tools)?;
     let (surface, behind_routes) = (serving.surface()?, serving.routes()?);
     let served = async {

@@ -51,6 +51,11 @@ impl Serving {
         descriptors::raise(&dormouse::Capacity::of(&meant.policy, lasting, 0, meant.ready));
         let wall = confine(place, &meant.confined, meant.state.as_deref())?;
         log::detach();
+        if meant.profiles.contains(&Profile::Eval) && meant.grants.project.is_none() {
+            tracing::warn!(
+                "the profile `eval` has no project, so that snippets have no container(): name one with --project"
+            );
+        }
         let mut builder =
             settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
         if let Some(folder) = &meant.state {
@@ -80,7 +85,7 @@ impl Serving {
     /// # Errors
     /// `args_invalid` for a tool that the profile does not have.
     pub(super) fn surface(&self) -> Result<Arc<Surface>> {
-        self.surface_of(self.meant.profile, self.meant.toolset.clone())
+        self.surface_of(&self.meant.profiles, self.meant.toolset.clone())
     }
 
     /// The tools behind routes: those that were named, else all of the profile `sandbox`.
@@ -88,17 +93,17 @@ impl Serving {
     /// # Errors
     /// As [`Serving::surface`].
     pub(super) fn routes(&self) -> Result<Arc<Surface>> {
-        let toolset = match (&self.meant.toolset, self.meant.profile) {
-            (named @ Toolset::Named(_), Profile::Sandbox) => named.clone(),
+        let toolset = match (&self.meant.toolset, self.meant.profiles.as_slice()) {
+            (named @ Toolset::Named(_), [Profile::Sandbox]) => named.clone(),
             _ => Toolset::All,
         };
-        self.surface_of(Profile::Sandbox, toolset)
+        self.surface_of(&[Profile::Sandbox], toolset)
     }
 
-    fn surface_of(&self, profile: Profile, toolset: Toolset) -> Result<Arc<Surface>> {
+    fn surface_of(&self, profiles: &[Profile], toolset: Toolset) -> Result<Arc<Surface>> {
         let (model, budget) = self.meant.model.clone();
         let surface = Surface::new(self.dormouse.manager().clone())
-            .with_profile(profile)
+            .with_profiles(profiles)
             .with_grants(&self.meant.grants)
             .with_skills(self.meant.skills.clone())
             .with_model(model, budget)

@@ -4,7 +4,8 @@ use dormouse::Exception;
 
 use super::escape;
 use super::excerpt;
-use super::paint::{DIM, ERROR, Paint};
+use super::paint::{DIM, ERROR, HINT, Paint};
+use crate::words;
 
 /// The source that ran.
 #[derive(Clone, Copy)]
@@ -21,6 +22,10 @@ pub(crate) fn exception(exception: &Exception, source: Source<'_>, paint: Paint)
     for cause in &exception.previous {
         text += &paint.style(DIM, "caused by: ");
         text += &one(cause, source, paint);
+    }
+    if let Some(hint) = &exception.hint {
+        let hint = escape::line(&words::in_commands(hint));
+        text += &format!("{} {hint}\n", paint.style(HINT, "hint:"));
     }
     text
 }
@@ -84,6 +89,16 @@ mod tests {
         let source = Source { name: "<s>", text: "def f():\n  raise X\nf()" };
         let expected = "ValueError: no␛[0m\n  at <s>:2:3\n  |\n1 | def f():\n2 |   raise X\n  |   ^\n3 | f()\n  \
             in f (<s>:2)\n  in <module> (<s>:3)\ncaused by: KeyError\n  code: \"E\"\n  at other.py:7\n";
+        assert_eq!(exception(&raised, source, Paint::default()), expected);
+    }
+
+    #[test]
+    fn a_hint_comes_last_in_the_words_of_commands() {
+        let mut raised =
+            Exception::from_guest(r#"{"class":"SyntaxError","message":"m"}"#, &Bounds::MAX).unwrap();
+        raised.hint = Some("it looks like PHP: name `php` as the language".into());
+        let source = Source { name: "<s>", text: "" };
+        let expected = "SyntaxError: m\nhint: it looks like PHP: add `-l php`\n";
         assert_eq!(exception(&raised, source, Paint::default()), expected);
     }
 

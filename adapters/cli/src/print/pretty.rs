@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use anstyle::Style;
-use dormouse::{Captured, Error, Outcome, Status, Usage, Value};
+use dormouse::{Captured, Error, Language, Outcome, Status, Usage, Value};
 
 use super::exception::{Source, exception};
 use super::live::Ends;
@@ -17,6 +17,7 @@ use crate::words;
 const CAUSE: usize = 300;
 
 /// What the reader knows about a run already.
+#[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     /// The name of the snippet.
     pub(crate) name: &'a str,
@@ -24,8 +25,38 @@ pub(crate) struct View<'a> {
     pub(crate) code: &'a str,
     /// Items skipped of the outermost container.
     pub(crate) offset: u32,
+    /// How a null value is shown. None: not at all.
+    pub(crate) null: Option<Null>,
     /// Time and memory even where nobody looks.
     pub(crate) verbose: bool,
+}
+
+impl<'a> View<'a> {
+    /// The whole of what a snippet of this name and text came to; a null value is not shown.
+    pub(crate) fn new(name: &'a str, code: &'a str) -> Self {
+        Self { name, code, offset: 0, null: None, verbose: false }
+    }
+}
+
+/// How a value is shown that says nothing but that it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Null {
+    /// The language's own word for it.
+    word: &'static str,
+    /// Whether it is shown even where the output is no terminal.
+    always: bool,
+}
+
+impl Null {
+    /// As a language calls it.
+    pub(crate) fn of(language: &Language, always: bool) -> Self {
+        let word = match language.as_str() {
+            "python" => "None",
+            "php" => "NULL",
+            _ => "null",
+        };
+        Self { word, always }
+    }
 }
 
 /// Prints how a run ended, after its output has been shown.
@@ -33,11 +64,12 @@ pub(crate) fn outcome(outcome: &Outcome, view: &View<'_>, ends: Ends) -> io::Res
     let (stdout, stderr) = (Paint::stdout(), Paint::stderr());
     let mut notes = String::new();
     match &outcome.status {
-        Status::Returned(value) if value.is_null() => {}
         Status::Returned(value) => {
-            let open = if ends.stdout_open { "\n" } else { "" };
-            out(&format!("{open}{}\n", shown(value, view, stdout)))?;
-            notes += &cut_text(value, stdout);
+            if let Some(shown) = shown(value, view, stdout) {
+                let open = if ends.stdout_open { "\n" } else { "" };
+                out(&format!("{open}{shown}\n"))?;
+                notes += &cut_text(value, stdout);
+            }
         }
         Status::Raised(raised) => {
             notes += &exception(raised, Source { name: view.name, text: view.code }, stderr);
@@ -83,17 +115,22 @@ fn told(what: &str, style: Style, error: &Error, paint: Paint) -> String {
     text
 }
 
-/// A value: with its type for a terminal; else text as it is, and everything else on one line.
-fn shown(value: &Value, view: &View<'_>, paint: Paint) -> String {
+/// A value: with its type for a terminal; else text as it is, and everything else on one line. A null value only where the
+/// view says so.
+fn shown(value: &Value, view: &View<'_>, paint: Paint) -> Option<String> {
     let offset = u64::from(view.offset);
-    match (paint.terminal, value) {
-        (false, Value::String { value, .. }) => value.clone(),
-        (false, _) => value::tree(value, offset).inline(paint),
-        (true, _) => {
-            let tree = value::tree(value, offset).block(paint, 2);
-            format!("= {tree}  {}", paint.style(DIM, &value::summary(value)))
+    let tree = match value {
+        Value::Null { undefined, .. } => {
+            let null = view.null.filter(|null| null.always || paint.terminal)?;
+            value::word(if *undefined { "undefined" } else { null.word })
         }
+        Value::String { value, .. } if !paint.terminal => return Some(value.clone()),
+        _ => value::tree(value, offset),
+    };
+    if !paint.terminal {
+        return Some(tree.inline(paint));
     }
+    Some(format!("= {}  {}", tree.block(paint, 2), paint.style(DIM, &value::summary(value))))
 }
 
 /// Says that text which stands there as it is was cut; everywhere else a mark stands in the value.

@@ -7,7 +7,7 @@ use super::*;
 const TERMINAL: Paint = Paint { color: false, terminal: true };
 
 fn view() -> View<'static> {
-    View { name: "<snippet>", code: "", offset: 0, verbose: false }
+    View::new("<snippet>", "")
 }
 
 #[test]
@@ -23,15 +23,39 @@ fn a_terminal_shows_the_type_and_a_pipe_the_value_alone() {
         (r#"{"type":"bytes","value":"AA==","length":1}"#, "= base64:AA==  1 byte", "base64:AA=="),
     ] {
         let value = Value::from_guest(json, &Bounds::MAX).unwrap();
-        assert_eq!(shown(&value, &view(), TERMINAL), terminal);
-        assert_eq!(shown(&value, &view(), Paint::default()), pipe);
+        assert_eq!(shown(&value, &view(), TERMINAL).as_deref(), Some(terminal));
+        assert_eq!(shown(&value, &view(), Paint::default()).as_deref(), Some(pipe));
+    }
+}
+
+#[test]
+fn a_null_value_has_the_languages_word_on_a_terminal_and_elsewhere_when_it_is_asked_for() {
+    let null = r#"{"type":"null","value":null}"#;
+    let undefined = r#"{"type":"null","value":null,"undefined":true}"#;
+    for (language, json, word) in [
+        (Language::python(), null, "None"),
+        (Language::php(), null, "NULL"),
+        (Language::javascript(), null, "null"),
+        (Language::javascript(), undefined, "undefined"),
+    ] {
+        let value = Value::from_guest(json, &Bounds::MAX).unwrap();
+        let seen =
+            |always, paint| shown(&value, &View { null: Some(Null::of(&language, always)), ..view() }, paint);
+        assert_eq!(seen(false, TERMINAL), Some(format!("= {word}  null")));
+        assert_eq!(seen(false, Paint::default()), None, "{language}: a pipe gets what was printed");
+        assert_eq!(seen(true, Paint::default()).as_deref(), Some(word));
+        assert_eq!(
+            shown(&value, &view(), TERMINAL),
+            None,
+            "{language}: where every line is a value of its own"
+        );
     }
 }
 
 #[test]
 fn colours_appear_only_where_they_are_wanted() {
     let value = Value::from_guest(r#"{"type":"int","value":2}"#, &Bounds::MAX).unwrap();
-    let coloured = shown(&value, &view(), Paint { color: true, terminal: true });
+    let coloured = shown(&value, &view(), Paint { color: true, terminal: true }).unwrap();
     assert!(coloured.contains("\x1b[36m2\x1b[0m"), "{coloured:?}");
 }
 

@@ -10,8 +10,8 @@ use super::paint::{DIM, NUMBER, PLAIN, TEXT, WORD};
 /// The value as a tree to be laid out. `offset` is how many items of the outermost container were skipped.
 pub(crate) fn tree(value: &Value, offset: u64) -> Node {
     match value {
-        Value::Null { undefined, .. } => Node::leaf(WORD, if *undefined { "undefined" } else { "null" }),
-        Value::Bool { value } => Node::leaf(WORD, if *value { "true" } else { "false" }),
+        Value::Null { undefined, .. } => word(if *undefined { "undefined" } else { "null" }),
+        Value::Bool { value } => word(if *value { "true" } else { "false" }),
         Value::Int { value, truncated, .. } => number(value, *truncated),
         Value::Float { value } => number(value, false),
         Value::String { value, truncated, .. } => Node::leaf(TEXT, cut(quoted(value), *truncated)),
@@ -44,6 +44,11 @@ pub(crate) fn tree(value: &Value, offset: u64) -> Node {
         Value::Resource { class, id } => Node::leaf(PLAIN, format!("<{} #{id}>", line(class))),
         Value::Unknown { class, reason } => Node::leaf(DIM, format!("<{}: {}>", line(class), line(reason))),
     }
+}
+
+/// A word of a language, such as its null.
+pub(crate) fn word(word: &str) -> Node {
+    Node::leaf(WORD, word)
 }
 
 /// The type in words, with what was cut.

@@ -11,7 +11,7 @@ use crate::args::{Arguments, Command};
 
 fn parse(words: &[&str]) -> Result<Eval> {
     let words = ["dormouse", "eval"].iter().chain(words);
-    match Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).command {
+    match Arguments::read(words.map(Into::into)).unwrap_or_else(|error| panic!("{error}")).command {
         Command::Eval(arguments) => eval(arguments),
         _ => unreachable!("the subcommand is eval"),
     }
@@ -34,6 +34,8 @@ fn the_first_word_is_the_code_and_the_others_are_arguments() {
         (&["--json", "1"], "1", &[]),
         (&["1", "--json"], "1", &[]),
         (&["", "a"], "", &["a"]),
+        (&["-f(3)"], "-f(3)", &[]),
+        (&["-5 % 3", "--json", "-1"], "-5 % 3", &["-1"]),
     ] {
         let Eval { request, .. } = parse(words).unwrap();
         assert_eq!(
@@ -128,6 +130,16 @@ fn what_cannot_be_meant_is_refused_with_its_code() {
 }
 
 #[test]
+fn several_profiles_can_be_named() {
+    let names = |text: &str| profiles(text).map_err(|error| error.code());
+    assert_eq!(names("sprites,rlm"), Ok(vec![Profile::Sprites, Profile::Rlm]));
+    assert_eq!(names("rlm, sandbox,rlm"), Ok(vec![Profile::Rlm, Profile::Sandbox]));
+    for bad in ["", "sprites,", "sprites;rlm", "Sprites"] {
+        assert_eq!(names(bad), Err(ErrorCode::ArgsInvalid), "{bad}");
+    }
+}
+
+#[test]
 fn long_file_names_are_shortened_for_traces() {
     let long = format!("/{}/{}.py", "a".repeat(250), "b".repeat(200));
     assert_eq!(name(None, Some(Path::new(&long))), "b".repeat(60));
@@ -138,14 +150,61 @@ fn long_file_names_are_shortened_for_traces() {
 fn s1_25_unsafe_lifts_every_guard_that_there_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    let Eval { request, policy, unguarded } =
-        parse(&["--unsafe", "--project", path, "--timeout", "1s", "1"]).unwrap();
+    let Eval { request, policy, unguarded, .. } = parse(&["--unsafe", "--project", path, "1"]).unwrap();
     assert_eq!(unguarded, Some(Confirmed(false)));
     assert_eq!(request.limits, Limits { fuel: None, ..Limits::ceiling() });
     assert_eq!(request.grants.project.unwrap().access, Access::ReadWrite);
     assert!(policy.allow_writes);
     assert_eq!(parse(&["--unsafe", "--yes", "1"]).unwrap().unguarded, Some(Confirmed(true)));
     assert_eq!(parse(&["--", "--unsafe"]).unwrap().request.code, "--unsafe");
+}
+
+#[test]
+fn s1_25_unsafe_keeps_the_limits_that_are_asked_for() {
+    let words = [
+        "--unsafe",
+        "--yes",
+        "--timeout",
+        "300ms",
+        "--memory",
+        "64MiB",
+        "--fuel",
+        "9",
+        "--output",
+        "1KiB",
+        "1",
+    ];
+    let asked = Limits {
+        wall: Duration::from_millis(300),
+        memory: 64 << 20,
+        fuel: Some(9),
+        output: 1 << 10,
+        ..Limits::ceiling()
+    };
+    assert_eq!(parse(&words).unwrap().request.limits, asked);
+    assert_eq!(refused(&["--unsafe", "--timeout", "61s", "1"]), ErrorCode::ArgsInvalid);
+}
+
+#[test]
+fn without_a_language_the_file_then_the_bootstrap_file_then_the_project_says_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let language = |words: &[&str]| parse(&[&["--project", path], words].concat()).unwrap().request.language;
+    std::fs::write(folder.path().join("job.ts"), "1").unwrap();
+    let file = folder.path().join("job.ts").to_str().unwrap().to_owned();
+    assert_eq!(language(&["1"]), Language::python());
+    std::fs::write(folder.path().join("package.json"), "{}").unwrap();
+    assert_eq!(language(&["1"]), Language::javascript());
+    std::fs::write(folder.path().join("composer.json"), "{}").unwrap();
+    assert_eq!(language(&["1"]), Language::php());
+    assert_eq!(language(&["--bootstrap", "config/services.py", "1"]), Language::python());
+    assert_eq!(language(&["--bootstrap", "config/services.py", "--file", &file]), Language::typescript());
+    assert_eq!(language(&["-l", "JS", "--bootstrap", "a.py", "1"]), Language::javascript());
+    assert_eq!(
+        parse(&["1"]).unwrap().request.language,
+        Language::python(),
+        "only the project that is named counts"
+    );
 }
 
 #[test]
@@ -165,8 +224,10 @@ fn s0_37_skills_are_mounted_beside_what_is_mounted_by_hand() {
     assert_eq!(refused(&["--skill", skill.to_str().unwrap()]), Some(ErrorCode::PathDenied));
     std::fs::write(skill.join("SKILL.md"), "How to.").unwrap();
     let hand = format!("{path}:/data");
-    let all =
-        meant(&["--skills", path, "--mount", &hand, "--session-key", "k", "--profile", "codegen"]).unwrap();
+    let words =
+        ["--skills", path, "--mount", &hand, "--session-key", "k", "--profile", "codegen", "--cwd", "/tmp"];
+    let all = meant(&words).unwrap();
+    assert_eq!(all.grants.directory.as_ref().map(GuestPath::as_str), Some("/tmp"));
     let mounts: Vec<_> =
         all.grants.mounts.iter().map(|mount| (mount.target.as_str(), mount.access)).collect();
     let read = Access::ReadOnly;
@@ -175,4 +236,5 @@ fn s0_37_skills_are_mounted_beside_what_is_mounted_by_hand() {
     let taken = format!("{path}:/skills/codegen");
     assert_eq!(refused(&["--skills", path, "--mount", &taken]), Some(ErrorCode::ArgsInvalid));
     assert_eq!(refused(&["--session-key", ""]), Some(ErrorCode::ArgsInvalid));
+    assert_eq!(refused(&["--cwd", "tmp"]), Some(ErrorCode::ArgsInvalid));
 }

@@ -3,6 +3,7 @@
 use super::Sandboxes;
 use super::history::Begun;
 use super::providers::noted;
+use crate::mistaken::Read;
 use crate::sandbox::{Entry, Files, Handle, Lost, Owner, Piece, SandboxId, Variable};
 use crate::{Bounds, Error, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
 
@@ -24,6 +25,7 @@ impl Sandboxes {
         // Memory is the sandbox's own, whatever the request says.
         request.limits.memory = request.limits.memory.min(self.inner.rules.ceiling.memory);
         self.inner.manager.admit(&mut request)?;
+        let read = Read::of(&request);
         let mut visit = self.visit_to_run(owner, handle).await?;
         let _place = visit.admitted(&request.language).await?;
         let run = async {
@@ -32,6 +34,7 @@ impl Sandboxes {
         };
         let (begun, outcome) = self.inner.manager.share(owner, run).await?;
         let mut outcome = noted(outcome, &visit.record.spec);
+        read.hint(&mut outcome);
         outcome.warning = visit.held.take();
         if let Some(begun) = begun {
             visit.live.history.add(begun, &outcome, &self.inner.rules);

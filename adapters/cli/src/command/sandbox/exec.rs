@@ -13,6 +13,7 @@ use super::super::once::{self, Form};
 use super::Answer;
 use crate::args::{ExecArgs, PlaceArgs};
 use crate::exit::Failure;
+use crate::print::View;
 use crate::settings;
 
 /// Largest standard input that is passed on, in bytes (8 MiB).
@@ -47,7 +48,7 @@ pub(super) fn run(
     }
     let run = async { Ok(run.await?.1.outcome) };
     let outcome = once::wait(once::watch(run, live.as_deref()));
-    Ok(Answer::words(move || once::show(outcome, form, live.as_deref(), ("bash", "", 0))))
+    Ok(Answer::words(move || once::show(outcome, form, live.as_deref(), View::new("bash", ""))))
 }
 
 fn line(arguments: &ExecArgs) -> Result<CommandLine, Error> {

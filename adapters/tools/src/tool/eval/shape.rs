@@ -290,6 +290,7 @@ pub(crate) fn exception() -> Json {
     frame_fields(Object::new().description("What the snippet raised; null when it did not. Untrusted text."))
         .optional("excerpt", schema::text("The source line that raised."))
         .optional("traceback", schema::text("The language's own rendering, cut in its middle."))
+        .optional("hint", schema::text("What to do about it, such as naming another language; only when there is something to advise."))
         .required(
             "previous",
             schema::list(
