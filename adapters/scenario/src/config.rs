@@ -17,10 +17,11 @@ mod yaml;
 pub use arena::{
     ArenaFile, ArenaSpec, Budget, Defaults, Metadata, ModelSpec, ScenarioItem, Server, Timeouts,
 };
-pub use fields::{Pattern, Pointer};
+pub use fields::{ExitCode, Pattern, Pointer};
 pub use plan::{Plan, Scenario};
 pub use scenario::{
-    Expect, Gate, OutputContains, ScenarioFile, ScenarioSpec, ToolCall, ToolExec, ToolsCalled, Turn, TurnRole,
+    Expect, Gate, GateExpect, OutputContains, ScenarioFile, ScenarioSpec, ToolCall, ToolExec, ToolsCalled,
+    Turn, TurnRole,
 };
 pub use yaml::MAX_FILE;
 

@@ -63,9 +63,16 @@ pub struct Scenario {
     /// How often it is run.
     pub repetitions: u32,
     /// What happens.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<Spanned<Turn>>,
     /// What must hold at the end.
-    pub gates: Vec<Gate>,
+    pub gates: Vec<Spanned<Gate>>,
+}
+
+impl Scenario {
+    /// A place in its file, as `FILE:LINE:COLUMN`.
+    pub fn place(&self, at: Location) -> String {
+        format!("{}:{}:{}", self.file, at.line(), at.column())
+    }
 }
 
 /// What is read, before it is checked as a whole.
@@ -113,13 +120,14 @@ impl Plan {
             for (path, key) in source_template::keys(&entry.source_args)? {
                 if !scenario.variables.contains_key(&key) {
                     let message = format!(
-                        "mcp server `{}`: source_args.{path} uses {{{{scenario.{key}}}}}, and the scenario `{}` has no variable `{key}`",
-                        entry.name, scenario.id
+                        "source_args.{path} uses {{{{scenario.{key}}}}}, and the scenario `{}` has no variable `{key}`",
+                        scenario.id
                     );
-                    return Err(Error::new(ErrorCode::TemplateMissingKey, message).with_hint(format!(
+                    let error = Error::new(ErrorCode::TemplateMissingKey, message).with_hint(format!(
                         "add `{key}` to the variables of the scenario in {}",
                         scenario.file
-                    )));
+                    ));
+                    return Err(entry.named(error));
                 }
             }
         }
@@ -226,13 +234,17 @@ impl Reading {
         let repetitions = repetitions(&source, defaults.repetitions.as_ref())?.unwrap_or(1);
         let mut scenarios: Vec<Scenario> = Vec::with_capacity(self.scenarios.len());
         for read in self.scenarios {
+            let at = read.at;
             let scenario = scenario(read, defaults.allowed_tools.as_ref(), repetitions)?;
             if scenarios.iter().any(|other| other.id == scenario.id) {
-                let message = format!("there are two scenarios of the name `{}`", scenario.id);
+                let place = scenario.place(at);
+                let message = format!("{place}: there are two scenarios of the name `{}`", scenario.id);
                 return Err(Error::args_invalid(message).with_hint("give each an `id` of its own"));
             }
-            if defaults.model.is_none() && scenario.turns.iter().any(|turn| turn.tool_calls.is_none()) {
-                let message = format!("{}: a turn has no `tool_calls`, and there is no model", scenario.file);
+            let unanswered = scenario.turns.iter().find(|turn| turn.value.tool_calls.is_none());
+            if let Some(turn) = unanswered.filter(|_| defaults.model.is_none()) {
+                let place = scenario.place(turn.referenced);
+                let message = format!("{place}: a turn has no `tool_calls`, and there is no model");
                 return Err(Error::args_invalid(message)
                     .with_hint("script the turn, or set `spec.defaults.model` in the arena"));
             }
@@ -260,7 +272,8 @@ fn entries(source: &Source, servers: &[Spanned<Server>]) -> Result<Vec<Entry>> {
         if entries.len() >= MAX_SERVERS {
             return Err(source.error(Some(*at), &format!("an arena has at most {MAX_SERVERS} servers")));
         }
-        let entry = entry(server).map_err(|error| source.placed(*at, &error))?;
+        let mut entry = entry(server).map_err(|error| source.placed(*at, &error))?;
+        entry.place = Some(source.place(*at));
         if entries.iter().any(|other| other.name == entry.name) {
             return Err(
                 source.error(Some(*at), &format!("there are two servers of the name `{}`", entry.name))
@@ -294,6 +307,7 @@ fn entry(server: &Server) -> Result<Entry> {
         command: server.command,
         args: server.args,
         env: server.env,
+        place: None,
     };
     entry.transport()?;
     Ok(entry)
@@ -462,8 +476,8 @@ fn scenario(read: Read, allowed: Option<&Vec<String>>, repetitions: u32) -> Resu
         variables: spec.variables,
         allowed_tools: spec.allowed_tools.or_else(|| allowed.cloned()),
         repetitions: spec.repetitions.map_or(repetitions, |given| given.value),
-        turns: spec.turns.into_iter().map(|turn| turn.value).collect(),
-        gates: spec.conversation_assertions.into_iter().map(|gate| gate.value).collect(),
+        turns: spec.turns,
+        gates: spec.conversation_assertions,
     })
 }
 

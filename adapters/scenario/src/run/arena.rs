@@ -89,6 +89,7 @@ impl Arena<'_> {
                 (scenarios, None)
             }
             Err(error) => {
+                self.not_opened(None, None, &error);
                 (self.plan.scenarios.iter().map(|scenario| skipped(scenario, None)).collect(), Some(error))
             }
         };
@@ -134,6 +135,7 @@ impl Arena<'_> {
                 ScenarioRecord { status, repetitions, ..skipped(scenario, None) }
             }
             Err(error) => {
+                self.not_opened(Some(name), None, &error);
                 self.failed();
                 skipped(scenario, Some(&error))
             }
@@ -196,6 +198,13 @@ impl Arena<'_> {
             biased;
             () = self.options.cancel.cancelled() => Err(cancelled()),
             opened = tokio::time::timeout(Duration::from_secs(seconds), opening) => opened.unwrap_or_else(|_| Err(late())),
+        }
+    }
+
+    /// Tells that a scope could not be opened, unless that is because the run was given up.
+    pub(super) fn not_opened(&self, scenario: Option<&str>, repetition: Option<u32>, error: &Error) {
+        if error.code() != ErrorCode::Cancelled {
+            self.options.observer.event(Event::NotOpened { scenario, repetition, error });
         }
     }
 
