@@ -60,13 +60,26 @@ pub(super) struct Arena<'a> {
     stop: AtomicBool,
 }
 
+/// All that keeps a plan from beginning: [`run`] says the same. Opens nothing.
+///
+/// # Errors
+/// What [`Plan::check`] says, and `args_invalid` for a key of the model that is not there.
+pub fn check(plan: &Plan, registry: &Registry) -> Result<()> {
+    plan.check(registry)?;
+    client(plan, registry).map(drop)
+}
+
+fn client(plan: &Plan, registry: &Registry) -> Result<Option<Client>> {
+    plan.model.as_ref().map(|spec| Client::new(spec, registry.outside())).transpose()
+}
+
 /// Runs a plan to its end and reports. What fails in it is in the report; only what keeps it from beginning is an error.
 ///
 /// # Errors
-/// Errors of configuration: what [`Plan::check`] says, and `args_invalid` for a key of the model that is not there.
+/// Errors of configuration, those of [`check`].
 pub async fn run(plan: &Plan, registry: &Registry, options: &Options) -> Result<Report> {
     plan.check(registry)?;
-    let model = plan.model.as_ref().map(|spec| Client::new(spec, registry.outside())).transpose()?;
+    let model = client(plan, registry)?;
     let warnings = Warnings::new(options.observer.clone());
     let scopes = Scopes::new(watched(plan, registry, &warnings)?, plan.staged(registry)?)?;
     let arena = Arena { plan, options, model: model.as_ref(), warnings, stop: AtomicBool::new(false) };
