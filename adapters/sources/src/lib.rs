@@ -71,5 +71,5 @@ pub use index::{Tool, Tools};
 pub use mountable::Mountable;
 pub use outside::{Outside, Process, Program, Started, Starter};
 pub use port::{Call, Endpoint, Listed, Opened, Progress, Registry, Source, ToolAnswer};
-pub use scopes::{Connection, OpenScope, Scopes};
+pub use scopes::{Connection, OpenScope, Scopes, Unclosed};
 pub use wasm::{MakeSurface, WasmSource};

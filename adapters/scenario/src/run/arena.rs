@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::observe::{Event, Observer, Silent};
 use super::session::Repetition;
 use super::since;
-use super::watch::{Warnings, watched};
+use super::watch::Warnings;
 use crate::config::{Plan, Scenario};
 use crate::model::Client;
 use crate::report::{
@@ -81,7 +81,7 @@ pub async fn run(plan: &Plan, registry: &Registry, options: &Options) -> Result<
     plan.check(registry)?;
     let model = client(plan, registry)?;
     let warnings = Warnings::new(options.observer.clone());
-    let scopes = Scopes::new(watched(plan, registry, &warnings)?, plan.staged(registry)?)?;
+    let scopes = Scopes::new(registry.clone(), plan.staged(registry)?)?.with_unclosed(warnings.unclosed());
     let arena = Arena { plan, options, model: model.as_ref(), warnings, stop: AtomicBool::new(false) };
     Ok(arena.run(&scopes).await)
 }
