@@ -5,10 +5,12 @@
 //! | bytes to values, with file, line and column in every error | `yaml` |
 //! | the arena's file | [`ArenaFile`] in `arena` |
 //! | a scenario's file | [`ScenarioFile`] in `scenario` |
-//! | patterns, names, pointers | `fields` |
+//! | patterns, pointers, exit statuses | `fields` |
+//! | what each part must hold by itself | `checks` |
 //! | all files of one run, checked against each other | [`Plan`] in `plan` |
 
 mod arena;
+mod checks;
 mod fields;
 mod plan;
 mod scenario;

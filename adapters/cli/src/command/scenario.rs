@@ -5,7 +5,7 @@ mod containers;
 mod progress;
 mod registry;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dormouse::sandboxes::MountRule;
@@ -71,12 +71,13 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
     })?;
     Report::clear(&out)?;
     let (plan, rule) = checked(&arguments.files, &arguments.sources).map_err(Failure::Configuration)?;
+    Report::prepare(&out)?;
     let folders = folders(&arguments.files)?;
     // What sandboxes hold is gone with the run, unless it is to stay.
     let tools = arguments.tools();
     let mut passing = Passing::new(&tools)?;
     let installation = passing.installation(&tools);
-    let further = further(&plan, &tools, &out, &folders, &passing, installation.as_deref())?;
+    let further = further(&plan, &tools, &out, &folders, &passing, installation.as_deref());
     let mut meant = settings::tools(&tools, further)?;
     passing.handed_over(&tools);
     meant.state = meant.state.or_else(|| passing.state());
@@ -105,15 +106,15 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
         report
     })?;
     drop(passing);
-    told(&done.map_err(Failure::Configuration)?, &out, arguments.json)
-}
-
-fn told(report: &Report, out: &Path, as_json: bool) -> std::result::Result<u8, Failure> {
-    let path = report.write(out)?;
-    if as_json {
-        print::out(&format!("{}\n", report.to_json()?))?;
-    } else {
-        print::out(&format!("{}\t{}\n", report.status.as_str(), path.display()))?;
-    }
+    let report = done.map_err(Failure::Configuration)?;
+    let (written, status) = (report.write(&out), report.status.as_str());
+    // What came of the run is told in any case.
+    let page = written.as_ref().ok().and_then(|page| page.file_name());
+    let shown = page.map(|page| arguments.out.join(page).display().to_string()).unwrap_or_default();
+    print::out(&match arguments.json {
+        true => format!("{}\n", report.to_json()?),
+        false => format!("{status}\t{shown}\n"),
+    })?;
+    written?;
     Ok(report.exit_code())
 }

@@ -41,6 +41,16 @@ impl Report {
             .map_err(|error| Error::internal("the report cannot be JSON", error))
     }
 
+    /// Makes the folder, if it is not there, and tries whether it can be written: before a run, not after it. A process that
+    /// confines itself can make nothing beside it later.
+    ///
+    /// # Errors
+    /// `path_denied` when it cannot be written.
+    pub fn prepare(folder: &Path) -> Result<()> {
+        let tried = fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
+        tried.map(drop).map_err(|error| denied(folder, error))
+    }
+
     /// Writes `report.html`, `report.json` and `junit.xml` into a folder, which is made if it is not there. The path of the
     /// HTML. A process that confines itself names the folder from the root on.
     ///

@@ -41,6 +41,21 @@ async fn marks_and_hidden_characters_are_shown_as_text() {
 }
 
 #[tokio::test]
+async fn what_a_failure_says_is_text_in_junits_report_too() {
+    let stage = Stage::new();
+    let text = Json::String("</failure><script>]]>\u{1b}[31m\u{202e}\u{ffff}\u{1}&amp;".into());
+    let text = text.to_string().replace('\u{ffff}', "\\uffff");
+    let scenario = format!(
+        "turns: [{{tool_calls: [{{tool: Fail, arguments: {{text: {text}}}}}]}}]\nconversation_assertions: [{{type: tool_exec, params: {{tool: Fail, message: {text}, args: {{text: {text}}}}}}}]\n"
+    );
+    let junit = stage.run(&arena("session", &scenario)).await.to_junit().unwrap();
+    assert!(junit.contains("&lt;/failure&gt;&lt;script&gt;") && junit.contains("&amp;amp;"), "{junit}");
+    for bad in ["<script", "\u{1b}", "\u{202e}", "\u{ffff}", "\u{1}"] {
+        assert!(!junit.contains(bad), "{bad:?}: {junit}");
+    }
+}
+
+#[tokio::test]
 async fn the_page_needs_nothing_from_elsewhere() {
     let page = said("x").await.to_html();
     for word in ["http://", "https://", "src=", "url(", "@import", "<link", "<script", "javascript:"] {
@@ -96,5 +111,9 @@ async fn all_files_are_written_whole_and_cleared() {
     Report::clear(&folder.path().join("nowhere")).unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "x").unwrap();
-    assert_eq!(report.write(&file).unwrap_err().code().as_str(), "path_denied");
+    for refused in [report.write(&file).map(drop), Report::prepare(&file)] {
+        assert_eq!(refused.unwrap_err().code().as_str(), "path_denied");
+    }
+    Report::prepare(&folder.path().join("a/b")).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path().join("a/b")).unwrap().count(), 0);
 }

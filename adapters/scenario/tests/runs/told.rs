@@ -41,8 +41,8 @@ async fn a_gate_and_a_turn_that_fail_are_told_with_their_place() {
     assert_eq!(
         told,
         [
-            "turn 1 FAILED: `Fail`: expected success of the tool, got a failure: no luck (arena.yaml:13:11)",
-            "gate tool_exec Say FAILS: it builds: the command ended with exit status 127, not 0: sh: go (arena.yaml:15:11)",
+            "turn 1 FAILED: `Fail`: expected success of the tool, got a failure: no luck (arena.yaml:13:17)",
+            "gate tool_exec Say FAILS: it builds: the command ended with exit status 127, not 0: sh: go (arena.yaml:15:13)",
             "gate tool_exec Say holds",
         ]
     );
@@ -54,7 +54,7 @@ async fn a_gate_and_a_turn_that_fail_are_told_with_their_place() {
         "classname=\"one\"",
         "no luck (",
         "it builds: the command ended with exit status 127, not 0: sh: go (",
-        "arena.yaml:15:11)",
+        "arena.yaml:15:13)",
     ] {
         assert!(junit.contains(wanted), "{wanted}: {junit}");
     }

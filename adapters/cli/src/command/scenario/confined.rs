@@ -6,7 +6,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use dormouse::{Error, ErrorCode, Result};
+use dormouse::{Error, Result};
 use dormouse_scenario::Plan;
 use tempfile::TempDir;
 
@@ -75,7 +75,7 @@ impl Passing {
     }
 }
 
-/// What the run needs besides its tools. Makes the report's folder: afterwards nothing can be made beside it.
+/// What the run needs besides its tools.
 pub(super) fn further(
     plan: &Plan,
     arguments: &McpArgs,
@@ -83,31 +83,27 @@ pub(super) fn further(
     folders: &[PathBuf],
     passing: &Passing,
     installation: Option<&Path>,
-) -> Result<Further> {
+) -> Further {
     if !arguments.confine {
-        return Ok(Further::none());
+        return Further::none();
     }
-    std::fs::create_dir_all(out).map_err(|error| {
-        let shown = out.display();
-        Error::new(ErrorCode::PathDenied, format!("the folder of the report, `{shown}`, cannot be written"))
-            .with_hint("name a folder that can be written")
-            .with_source(error)
-    })?;
     let containers = settings::docker::is_on(&arguments.docker);
     let addresses = plan.entries.iter().any(|entry| entry.url.is_some());
     let skills = plan.skills.iter().map(|(_, path)| path.clone());
-    Ok(Further {
+    let written = if arguments.allow_writes { folders } else { &[] };
+    Further {
         read: folders.iter().cloned().chain(skills).collect(),
         // Of the installation's folder no more than that: others' sandboxes may lie beside it.
         write: installation
             .map(|folder| folder.join(CONTAINERS))
             .into_iter()
             .chain([out.to_owned()])
+            .chain(written.iter().cloned())
             .collect(),
         // A container's server is reached at a port of this machine.
         connects: plan.model.is_some() || addresses || containers,
         programs: plan.entries.iter().filter_map(dormouse_sources::Entry::program).collect(),
         remove: passing.folder().map(Path::to_owned),
         ..Further::none()
-    })
+    }
 }
