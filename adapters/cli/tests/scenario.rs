@@ -2,6 +2,7 @@
 //! is opened, what is told of failures, sources of one's own.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test of a whole process")]
+#![allow(clippy::needless_pass_by_value, reason = "values are written where they are passed")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

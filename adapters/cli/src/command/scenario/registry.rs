@@ -53,20 +53,20 @@ pub(super) fn of_run(serving: &Serving, arguments: &SourceArgs, rule: &Mountable
         };
         WasmSource::new(sandboxes, Arc::new(make)).with_grants(&serving.meant().grants)
     });
-    all(wasm, serving.docker().cloned(), outside, arguments, rule)
+    all(wasm, serving.docker().cloned(), &outside, arguments, rule)
 }
 
 /// The same for a check: they refuse what those of a run refuse, and open nothing.
 pub(super) fn of_check(arguments: &SourceArgs, rule: &Mountable, mounts: Vec<Mount>) -> Result<Registry> {
     let docker = settings::docker::engine(&arguments.docker)?;
     let wasm = WasmSource::checking().with_grants(&Grants { mounts, ..Grants::default() });
-    all(Some(wasm), docker, Outside::default(), arguments, rule)
+    all(Some(wasm), docker, &Outside::default(), arguments, rule)
 }
 
 fn all(
     wasm: Option<WasmSource>,
     docker: Option<DockerProvider>,
-    outside: Outside,
+    outside: &Outside,
     arguments: &SourceArgs,
     rule: &Mountable,
 ) -> Result<Registry> {
