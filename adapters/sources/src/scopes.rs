@@ -288,6 +288,7 @@ impl Node {
                 (client::open_command(&program, outside.programs.as_ref()).await?, Naming::Namespaced)
             }
         };
+        tracing::info!(server = entry.name, url = opened.url, "open");
         let endpoint = opened.endpoint.clone();
         let (name, url) = (entry.name.clone(), opened.url);
         self.held().servers.push(Server { at, name, url, naming, tools: 0, endpoint: opened.endpoint });

@@ -317,7 +317,9 @@ fn folders(source: &Source, file: &Path, folders: &[Spanned<String>]) -> Result<
         }
         let path = file.parent().unwrap_or(Path::new("")).join(folder);
         let Some(path) = path.canonicalize().ok().filter(|path| path.join("SKILL.md").is_file()) else {
-            return Err(source.error(Some(*at), "this is no folder of a skill: it must hold a `SKILL.md`"));
+            let shown: String = folder.escape_debug().take(200).collect();
+            let message = format!("`{shown}` is no folder of a skill: it must hold a `SKILL.md`");
+            return Err(source.error(Some(*at), &message));
         };
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         if skills.iter().any(|(other, _)| *other == name) {

@@ -90,7 +90,7 @@ fn a_mistake_is_told_with_file_line_and_column() {
         (arena("run", TURNS).replace("id: one", "task_type: x"), "a scenario needs an `id`"),
         (
             arena("run", TURNS).replace("spec:\n  mcp", "spec:\n  skills: [nosuch]\n  mcp"),
-            "arena.yaml:2:12: this is no folder of a skill",
+            "arena.yaml:2:12: `nosuch` is no folder of a skill",
         ),
         (arena("run", TURNS) + "---\nspec: {}\n", "arena.yaml:"),
         ("spec: {}\n".to_owned(), "there are no scenarios"),
