@@ -1,14 +1,25 @@
 //! The worked example of S0, twice, as the README runs it: by a container's own MCP server, and on wasm without an engine.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use dormouse_tests::binary;
+use dormouse_docker::{DockerProvider, Settings};
+use dormouse_tests::{binary, sandbox};
 use serde_json::Value as Json;
 
 use super::Desk;
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/scenario").join(name)
+}
+
+/// Lets it reach the engine, with another folder of the user's data.
+fn at_the_engine(command: &mut Command, data: &Path) {
+    command.env("XDG_DATA_HOME", data);
+    if let Some(host) = std::env::var_os("DOCKER_HOST") {
+        command.env("DOCKER_HOST", host);
+    }
 }
 
 /// Runs a file: exit status, the JSON report, what was said.
@@ -18,13 +29,12 @@ fn run(file: &Path, options: &[&str]) -> (Option<i32>, Json, String) {
     let mut words = vec!["scenario", "run", file.to_str().unwrap(), "--out", out.to_str().unwrap()];
     words.extend(options);
     let mut command = binary::command(&words);
-    if let Some(host) = std::env::var_os("DOCKER_HOST") {
-        command.env("DOCKER_HOST", host);
-    }
+    at_the_engine(&mut command, folder.path());
     let ran = binary::finish(command, b"");
     let report = std::fs::read_to_string(out.join("report.json")).unwrap_or_else(|_| "null".into());
     let page = std::fs::read_to_string(out.join("report.html")).unwrap_or_default();
-    assert_eq!(page.contains("</html>"), report != "null", "both files or none");
+    assert_eq!(page.contains("</html>"), report != "null", "all files or none");
+    assert_eq!(out.join("junit.xml").exists(), report != "null", "all files or none");
     (ran.status, serde_json::from_str(&report).unwrap(), ran.complaint())
 }
 
@@ -71,6 +81,51 @@ fn a_gate_that_fails_is_1_and_a_source_that_is_unknown_is_2() {
     let (status, report, said) = run(&file, &[]);
     assert_eq!((status, report), (Some(2), Json::Null));
     assert!(said.contains("unknown source \"nowhere\"") && said.contains("wasm"), "{said}");
+}
+
+/// S0-28: a run that is killed cannot remove its container; the next one of the same user does, without `--state-dir`.
+#[test]
+fn s0_28_a_killed_runs_container_is_removed_by_the_next_run() {
+    let Some(desk) = Desk::new("s0_28_killed") else { return };
+    let folder = desk.folder.path();
+    let write = |name: &str, command: &str| {
+        let text = format!(
+            "spec:\n  mcp_servers:\n    - {{name: box, source: docker, scope: session, source_args: {{image: 'dormouse-test/mcp:1'}}}}\n  \
+             scenarios:\n    - spec:\n        id: one\n        turns: [{{tool_calls: [{{tool: Bash, arguments: {{command: '{command}'}}}}]}}]\n"
+        );
+        let file = folder.join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    };
+    let (long, short) = (write("long.yaml", "sleep 100"), write("short.yaml", "true"));
+    let (data, out) = (folder.join("data"), folder.join("out"));
+    let start = |file: &Path| {
+        let words = ["scenario", "run", file.to_str().unwrap(), "--out", out.to_str().unwrap()];
+        let mut command = binary::command(&[&words[..], &["--docker-image", "dormouse-test/mcp:1"]].concat());
+        at_the_engine(&mut command, &data);
+        command
+    };
+    let mut child = start(&long).spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    let lives = data.join("dormouse/docker/owner");
+    while !lives.exists() {
+        assert!(Instant::now() < end, "the run does not say whose its containers are");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let settings = Settings { state: Some(data.join("dormouse")), ..Settings::default() };
+    let looks = DockerProvider::new(settings).unwrap();
+    let left = || sandbox::wait(looks.left()).unwrap();
+    while left().is_empty() {
+        assert!(Instant::now() < end, "the run starts no container");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!left().is_empty(), "nobody was there to remove it");
+    let ran = binary::finish(start(&short), b"");
+    assert_eq!(ran.status, Some(0), "{}", ran.complaint());
+    assert_eq!(left(), [""; 0]);
+    desk.close();
 }
 
 /// S0-11, acceptance run 3: the third entry cannot be opened, so the other two are closed.

@@ -318,6 +318,14 @@ fn osw_04_a_confined_run_of_scenarios_starts_its_programs_writes_its_report_and_
         assert!(Instant::now() < end, "the run left its folder");
         std::thread::sleep(Duration::from_millis(10));
     }
+    // A relative folder, too: a confined process does not know where it is.
+    let mut command = binary::command(&["scenario", "run", "--confine", file.to_str().unwrap()]);
+    command.env("TMPDIR", &temporary).current_dir(folder.path());
+    let ran = binary::finish(command, b"");
+    assert_eq!(ran.status, Some(0), "{}{}", ran.text(), ran.complaint());
+    for name in ["report.html", "report.json", "junit.xml"] {
+        assert!(folder.path().join("dormouse-report").join(name).is_file(), "{name}");
+    }
 }
 
 /// The first use of a guest that is new here, as after an upgrade: what the server compiles lasts.

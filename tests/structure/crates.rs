@@ -46,12 +46,13 @@ const OURS: [(&str, &[&str]); 19] = [
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 25] = [
+const THEIRS: [(&str, &[&str]); 26] = [
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),
     ("jsonschema", &["dormouse-sources"]),
     ("maud", &["dormouse-scenario"]),
+    ("quick-junit", &["dormouse-scenario"]),
     ("serde-saphyr", &["dormouse-scenario"]),
     ("wasmtime", &["dormouse-wasm", "xtask"]),
     ("wasmtime-wasi", &["dormouse-wasm", "xtask"]),

@@ -29,7 +29,7 @@ pub(crate) use self::model::ModelArgs;
 pub(crate) use self::packages::PackageArgs;
 pub(crate) use self::quota::QuotaArgs;
 pub(crate) use self::sandbox::{ExecArgs, GivenArgs, SandboxCommand, SkillArgs, StateArgs};
-pub(crate) use self::scenario::{ScenarioArgs, ScenarioCommand, ScenarioFile};
+pub(crate) use self::scenario::{CheckArgs, ScenarioArgs, ScenarioCommand, ScenarioFile, SourceArgs};
 pub(crate) use self::state::StateCommand;
 
 /// `0.1.0 (engine, contract)`.
@@ -85,6 +85,8 @@ const SCENARIO_EXAMPLES: &str = "\
 Examples:
   dormouse scenario run repair.yaml
   dormouse scenario run arena.yaml scenarios/*.yaml --out report --jobs 2
+  dormouse scenario run arena.yaml --docker-image codegen:latest
+  dormouse scenario run arena.yaml --source podman='python3 podman_source.py'
   dormouse scenario check repair.yaml
   dormouse scenario schema scenario > scenario.schema.json
 
@@ -335,7 +337,7 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) downloads: Option<PathBuf>,
     /// Do not start unless the kernel can refuse this process all that it does not need: files that were not named,
-    /// connections, other programs [default: `mcp` and `serve` have of it what the kernel has, `scenario` nothing]
+    /// connections, other programs [default: what the kernel has of it]
     #[arg(long)]
     pub(crate) confine: bool,
     /// Leave this process what this user can do: whatever gets out of a sandbox can do it too

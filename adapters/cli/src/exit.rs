@@ -25,6 +25,8 @@ const PIPE: u8 = 141;
 pub(crate) enum Failure {
     /// A failure with a code.
     Refused(Error),
+    /// What was to be done is wrong in itself, whatever its code: wrong usage.
+    Configuration(Error),
     /// Standard output or standard error cannot be written.
     Output(io::Error),
 }
@@ -47,6 +49,10 @@ pub(crate) fn report(failure: &Failure) -> u8 {
         Failure::Refused(error) => {
             let _ = print::error(error);
             error.code().exit_status()
+        }
+        Failure::Configuration(error) => {
+            let _ = print::error(error);
+            2
         }
         Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => PIPE,
         Failure::Output(error) => {

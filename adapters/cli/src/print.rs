@@ -49,3 +49,9 @@ pub(crate) fn note(text: &str) -> io::Result<()> {
     let head = paint::Paint::stderr().style(paint::HINT, "note:");
     err(&format!("{head} {}\n", escape::line(text)))
 }
+
+/// Writes a warning to standard error.
+pub(crate) fn warning(text: &str) -> io::Result<()> {
+    let head = paint::Paint::stderr().style(paint::WORD, "warning:");
+    err(&format!("{head} {}\n", escape::line(text)))
+}

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use dormouse::wasm::Allocation;
 use dormouse::{
     Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, GuestPath, Language, Limits,
-    Model, ModelBudget, OfferedPrograms, Policy, Result,
+    Model, ModelBudget, Mount, OfferedPrograms, Policy, Result,
 };
 
 use dormouse::sandbox::SessionKey;
@@ -82,6 +82,8 @@ pub(crate) struct Mcp {
     pub(crate) ready: usize,
     /// Where sandboxes are kept, if they are.
     pub(crate) state: Option<PathBuf>,
+    /// Where this installation's containers are told from others', if not where sandboxes are kept.
+    pub(crate) installation: Option<PathBuf>,
     /// Which of the profiles' tools are offered.
     pub(crate) toolset: Toolset,
     /// What tools may read and write on the host.
@@ -242,7 +244,7 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     given::most_memory(&mut policy, arguments.memory_max.as_deref())?;
     let writes = arguments.allow_writes;
     let grants = Grants {
-        mounts: grants::mounts(&arguments.mounts, writes, "--allow-writes")?,
+        mounts: mounts(&arguments.mounts, writes)?,
         project: grants::project(arguments.project.as_deref(), arguments.bootstrap.as_deref(), writes)?,
         directory: arguments.cwd.as_deref().map(GuestPath::parse).transpose()?,
         ..Grants::default()
@@ -288,6 +290,7 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
         policy,
         ready,
         state,
+        installation: None,
         toolset,
         host,
         model,
@@ -298,6 +301,11 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
         docker_roots,
         confined,
     })
+}
+
+/// The folders of `--mount`, each existing and with its real path, for what has `--allow-writes`.
+pub(crate) fn mounts(texts: &[String], writes: bool) -> Result<Vec<Mount>> {
+    grants::mounts(texts, writes, "--allow-writes")
 }
 
 /// The skills of `--skill` and `--skills`. Reads the beginning of each.

@@ -84,7 +84,9 @@ impl Leftovers {
                 tries.remove(thing);
                 return;
             }
-            Err(error) => tracing::warn!(?thing, %error, again_in = ?one.wait, "it was not removed"),
+            // Once is enough for who reads it: it is tried again until it is gone.
+            Err(error) if one.wait == FIRST => tracing::warn!(?thing, %error, "it was not removed yet"),
+            Err(error) => tracing::debug!(?thing, %error, again_in = ?one.wait, "it was not removed yet"),
         }
         one.at = now + one.wait;
         one.wait = (one.wait * 2).min(LONGEST);

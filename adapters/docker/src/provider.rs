@@ -219,7 +219,7 @@ impl Inner {
                 return inner.leftovers.add(thing, true);
             }
             if let Err(error) = leftovers::remove(&inner.engine, &thing).await {
-                tracing::warn!(?thing, %error, "it was not removed");
+                tracing::debug!(?thing, %error, "it was not removed");
                 inner.leftovers.add(thing, false);
             }
         });

@@ -123,12 +123,19 @@ async fn create(inner: Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
         inner.engine.ask("create a container", docker.create_container(Some(options), body)).await?;
     inner.engine.ask("start a container", docker.start_container(&created.id, None)).await?;
     let looked = inner.engine.ask("look at a container", docker.inspect_container(&created.id, None)).await?;
+    // One that has ended has no port any more; what its server would be asked in vain, its status tells.
+    let ended = looked.state.as_ref().filter(|state| state.running == Some(false));
+    if let Some(status) = ended.and_then(|state| state.exit_code) {
+        let message = format!("container not healthy: it ended at once, with exit status {status}");
+        return Err(Error::new(ErrorCode::HealthTimeout, message)
+            .with_hint("the image's own command must serve, and go on serving"));
+    }
     let bound = looked.network_settings.and_then(|network| network.ports);
     let bound = bound.and_then(|mut ports| ports.remove(&port).flatten()).unwrap_or_default();
     let number = bound.into_iter().find_map(|binding| binding.host_port?.parse::<u16>().ok());
     let Some(number) = number.filter(|number| *number != 0) else {
         return Err(unavailable(format!("the container's port {} was not published", spec.port))
-            .with_hint("the container ended at once, or the engine has no bridge network"));
+            .with_hint("the engine needs a bridge network"));
     };
     guard.1 = None;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, number));

@@ -5,10 +5,12 @@
 //! | bytes to values, with file, line and column in every error | `yaml` |
 //! | the arena's file | [`ArenaFile`] in `arena` |
 //! | a scenario's file | [`ScenarioFile`] in `scenario` |
-//! | patterns, names, pointers | `fields` |
+//! | patterns, pointers, exit statuses | `fields` |
+//! | what each part must hold by itself | `checks` |
 //! | all files of one run, checked against each other | [`Plan`] in `plan` |
 
 mod arena;
+mod checks;
 mod fields;
 mod plan;
 mod scenario;
@@ -17,10 +19,11 @@ mod yaml;
 pub use arena::{
     ArenaFile, ArenaSpec, Budget, Defaults, Metadata, ModelSpec, ScenarioItem, Server, Timeouts,
 };
-pub use fields::{Pattern, Pointer};
+pub use fields::{ExitCode, Pattern, Pointer};
 pub use plan::{Plan, Scenario};
 pub use scenario::{
-    Expect, Gate, OutputContains, ScenarioFile, ScenarioSpec, ToolCall, ToolExec, ToolsCalled, Turn, TurnRole,
+    Expect, Gate, GateExpect, OutputContains, ScenarioFile, ScenarioSpec, ToolCall, ToolExec, ToolsCalled,
+    Turn, TurnRole,
 };
 pub use yaml::MAX_FILE;
 

@@ -1,6 +1,6 @@
 //! Scenarios: turns that call the tools of sources, gates that must hold, repetitions, and a report.
 //!
-//! A front door reads files with [`Plan::load`], checks them with [`Plan::check`], runs them with [`run()`] and writes what
+//! A front door reads files with [`Plan::load`], checks them with [`check()`], runs them with [`run()`] and writes what
 //! came of it with [`Report::write`]; [`Report::exit_code`] is the command's. `docs/scenarios.md` describes the files.
 //!
 //! | step | room |
@@ -22,4 +22,4 @@ pub use report::{
     CallRecord, FORMAT, GateDetails, GateRecord, Problem, RepetitionRecord, Report, ScenarioRecord,
     ServerRecord, Status, Step, Text, Totals, TurnRecord,
 };
-pub use run::{Event, Observer, Options, Silent, run};
+pub use run::{Event, Observer, Options, Silent, check, run};

@@ -1,4 +1,4 @@
-//! The report of a run: its data, its HTML, and how both are written.
+//! The report of a run: its data, its forms, and how they are written.
 //!
 //! | step | room |
 //! | --- | --- |
@@ -6,10 +6,14 @@
 //! | the data, which is the JSON twin | [`Report`] in `record` |
 //! | one bound for the whole | `bound` |
 //! | the page | `html`, `parts`, `style.css` |
-//! | two files in a folder, each whole or absent | `write` |
+//! | what failed, a line each | `lines` |
+//! | JUnit XML | `junit` |
+//! | three files in a folder, each whole or absent | `write` |
 
 mod bound;
 mod html;
+mod junit;
+mod lines;
 mod parts;
 mod record;
 mod text;
@@ -21,3 +25,4 @@ pub use record::{
     ServerRecord, Status, Step, Totals, TurnRecord,
 };
 pub use text::Text;
+pub(crate) use text::{last_words, whole_or_cut};

@@ -25,7 +25,7 @@ mod session;
 mod talk;
 mod watch;
 
-pub use arena::{Options, run};
+pub use arena::{Options, check, run};
 pub use observe::{Event, Observer, Silent};
 
 use std::time::Instant;

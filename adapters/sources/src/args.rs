@@ -12,6 +12,33 @@ const MAX_TEXT: usize = 4_096;
 const MAX_ENTRIES: usize = 256;
 const MAX_VALUE: usize = 64 << 10;
 
+/// One argument of a source, as documents tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Its key.
+    pub name: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    /// What holds without it.
+    pub default: &'static str,
+}
+
+impl Argument {
+    /// A Markdown table of them.
+    pub fn table(arguments: &[Self]) -> String {
+        let row = |Self { name, what, default }: &Self| format!("| `{name}` | {what} | {default} |\n");
+        let rows: String = arguments.iter().map(row).collect();
+        format!("| argument | what it is | default |\n| --- | --- | --- |\n{rows}")
+    }
+}
+
+/// What every source says of its mounts.
+pub(crate) const MOUNTS: Argument = Argument {
+    name: "mounts",
+    what: "folders of the host, at most 256: each `source` (absolute), `target` and `readonly` (false); which are allowed stands below",
+    default: "none",
+};
+
 /// A folder of the host that is to be seen inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerMount {
@@ -34,10 +61,11 @@ impl<'a> Args<'a> {
     /// Refuses unknown keys.
     pub(crate) fn new(
         source: &str,
-        known: &[&str],
+        known: &[Argument],
         map: &'a Map<String, Json>,
         templates: bool,
     ) -> Result<Self> {
+        let known: Vec<&str> = known.iter().map(|argument| argument.name).collect();
         match map.keys().find(|key| !known.contains(&key.as_str())) {
             Some(unknown) => Err(Error::args_invalid(format!(
                 "the source `{source}` has no argument `{}`",

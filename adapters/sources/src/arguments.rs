@@ -54,7 +54,7 @@ impl Check {
             .with_pattern_options(patterns)
             .build(schema)
             .map(|validator| Self { validator, has_patterns: count > 0 })
-            .map_err(|error| error.to_string().escape_debug().take(SHOWN).collect())
+            .map_err(|error| shown(&error.to_string()))
     }
 
     /// What is wrong with the arguments first, and where.
@@ -63,10 +63,19 @@ impl Check {
             return None;
         }
         let error = self.validator.iter_errors(arguments).next()?;
-        let told: String = error.to_string().escape_debug().take(SHOWN).collect();
+        let told = shown(&error.to_string());
         let at = error.instance_path().to_string();
         Some(if at.is_empty() { told } else { format!("at `{}`: {told}", at.escape_debug()) })
     }
+}
+
+/// A text with what is not shown made visible, and quotes as they are: people and models read it.
+fn shown(text: &str) -> String {
+    let visible = |c: char| match c {
+        '\'' | '"' | '\\' => vec![c],
+        c => c.escape_debug().collect(),
+    };
+    text.chars().flat_map(visible).take(SHOWN).collect()
 }
 
 /// The patterns of a schema, and what may be one. It is no deeper than `unfold` has seen.

@@ -8,8 +8,9 @@ use async_trait::async_trait;
 use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::{Map, Value as Json};
 
-use crate::args::{Args, ContainerMount, missing};
+use crate::args::{Args, Argument, ContainerMount, MOUNTS, missing};
 use crate::health::{self, Ready};
+use crate::mountable::Mountable;
 use crate::{Call, Endpoint, Listed, Opened, Source, ToolAnswer, client};
 
 /// The port that the server inside listens on.
@@ -18,7 +19,27 @@ pub const PORT: u16 = 8080;
 const CLONE: Duration = Duration::from_secs(300);
 /// Characters shown of what git said.
 const SHOWN: usize = 1_000;
-const KNOWN: [&str; 5] = ["image", "repo", "branch", "env", "mounts"];
+
+/// Its arguments.
+pub const ARGUMENTS: [Argument; 5] = [
+    Argument {
+        name: "image",
+        what: "the container's image, which the operator allows (`--docker-image`); by its own command it serves MCP on port 8080, at `/sse` or `/mcp`",
+        default: "required",
+    },
+    Argument {
+        name: "repo",
+        what: "a repository that `git clone` of the image copies to `/workspace`, without credentials",
+        default: "none",
+    },
+    Argument { name: "branch", what: "the branch of it", default: "the repository's own" },
+    Argument {
+        name: "env",
+        what: "environment variables, texts by name, at most 256",
+        default: "the image's own",
+    },
+    MOUNTS,
+];
 
 /// What a container is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +48,7 @@ pub struct ContainerAsk {
     pub image: String,
     /// Environment variables, besides the image's own.
     pub env: Vec<(String, String)>,
-    /// Folders of the host; whether they may be mounted is the operator's to say.
+    /// Folders of the host that the operator's rule grants, links resolved.
     pub mounts: Vec<ContainerMount>,
     /// The port inside ([`PORT`]), to be published at a free port of this machine's loopback address.
     pub port: u16,
@@ -64,14 +85,37 @@ pub trait Running: Send + Sync {
 
 /// The source.
 pub struct DockerSource {
-    containers: Arc<dyn Containers>,
+    /// None: why there are none.
+    containers: std::result::Result<Arc<dyn Containers>, Lack>,
+    mountable: Mountable,
     budget: Duration,
 }
 
+/// What a source lacks, and what to do about it.
+#[derive(Clone, Debug)]
+struct Lack {
+    message: String,
+    hint: String,
+}
+
 impl DockerSource {
-    /// The source over an engine. A server has 20 s to come up.
+    /// The source over an engine. A server has 20 s to come up; no folder can be mounted.
     pub fn new(containers: Arc<dyn Containers>) -> Self {
-        Self { containers, budget: health::BUDGET }
+        Self { containers: Ok(containers), mountable: Mountable::default(), budget: health::BUDGET }
+    }
+
+    /// A source without an engine, so that entries which name it are told what it lacks: their arguments are checked, and
+    /// then all of them are refused with `capability_unavailable`.
+    pub fn lacking(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        let lack = Lack { message: message.into(), hint: hint.into() };
+        Self { containers: Err(lack), mountable: Mountable::default(), budget: health::BUDGET }
+    }
+
+    /// The same with folders of the host that `mounts` may name.
+    #[must_use]
+    pub fn with_mountable(mut self, mountable: Mountable) -> Self {
+        self.mountable = mountable;
+        self
     }
 
     /// The same with another time for servers to come up, at least 1 s.
@@ -90,7 +134,7 @@ struct Decoded {
 }
 
 fn decode(args: &Map<String, Json>, templates: bool) -> Result<Decoded> {
-    let args = Args::new("docker", &KNOWN, args, templates)?;
+    let args = Args::new("docker", &ARGUMENTS, args, templates)?;
     let image =
         args.word("image")?.ok_or_else(|| missing("image").with_hint("name the container's image"))?;
     let ask = ContainerAsk { image: image.to_owned(), env: args.env()?, mounts: args.mounts()?, port: PORT };
@@ -133,12 +177,15 @@ impl Drop for Held {
 #[async_trait]
 impl Source for DockerSource {
     fn check(&self, args: &Map<String, Json>) -> Result<()> {
-        decode(args, true).map(drop)
+        let decoded = decode(args, true)?;
+        self.containers()?;
+        self.mountable.all(decoded.ask.mounts).map(drop)
     }
 
     async fn open(&self, args: Map<String, Json>) -> Result<Opened> {
-        let decoded = decode(&args, false)?;
-        let running: Arc<dyn Running> = Arc::from(self.containers.start(decoded.ask).await?);
+        let mut decoded = decode(&args, false)?;
+        decoded.ask.mounts = self.mountable.all(decoded.ask.mounts)?;
+        let running: Arc<dyn Running> = Arc::from(self.containers()?.start(decoded.ask).await?);
         let held = Held(Mutex::new(Some(running.clone())));
         match self.begin(&running, decoded.repo, decoded.branch).await {
             Ok((url, server)) => Ok(Opened { url, endpoint: Arc::new(Contained { server, held }) }),
@@ -157,6 +204,12 @@ impl Source for DockerSource {
 }
 
 impl DockerSource {
+    fn containers(&self) -> Result<&Arc<dyn Containers>> {
+        self.containers.as_ref().map_err(|Lack { message, hint }| {
+            Error::new(ErrorCode::CapabilityUnavailable, message.clone()).with_hint(hint.clone())
+        })
+    }
+
     async fn begin(
         &self,
         running: &Arc<dyn Running>,

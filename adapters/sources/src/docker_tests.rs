@@ -93,9 +93,15 @@ async fn until_gone(pretend: &Pretend) {
 #[tokio::test]
 async fn a_container_is_started_filled_connected_and_removed() {
     let (pretend, source) = source(Some(legacy(Heard::default())));
+    let folder = tempfile::tempdir().unwrap();
+    let source =
+        source.with_mountable(Mountable::default().folder(folder.path(), Access::ReadWrite).unwrap());
     let args = map(json!({
         "image": "img:1", "repo": "https://example.com/a b.git", "branch": "main", "env": {"DEV_MODE": "1"},
-        "mounts": [{"source": "/host/s", "target": "/skills/s", "readonly": true}, {"source": "/d", "target": "/data"}],
+        "mounts": [
+            {"source": folder.path(), "target": "/skills/s", "readonly": true},
+            {"source": folder.path(), "target": "/data"},
+        ],
     }));
     source.check(&args).unwrap();
     assert!(source.takes_mounts());
@@ -199,6 +205,38 @@ async fn an_opening_that_is_given_up_removes_the_container() {
         () = begun => {}
     }
     until_gone(&pretend).await;
+}
+
+#[tokio::test]
+async fn mounts_are_those_of_the_operators_rule_as_for_every_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pretend, source) = source(None);
+    let source = source.with_mountable(Mountable::default().folder(folder.path(), Access::ReadOnly).unwrap());
+    let args = |source: &std::path::Path, readonly: bool| {
+        let mount = json!({"source": source, "target": "/x", "readonly": readonly});
+        map(json!({"image": "x", "mounts": [mount]}))
+    };
+    source.check(&args(folder.path(), true)).unwrap();
+    for (folder, readonly) in [(folder.path(), false), (std::path::Path::new("/"), true)] {
+        assert_eq!(source.check(&args(folder, readonly)).unwrap_err().code(), ErrorCode::PathDenied);
+        assert_eq!(source.open(args(folder, readonly)).await.err().unwrap().code(), ErrorCode::PathDenied);
+    }
+    assert!(pretend.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn without_an_engine_it_says_what_it_lacks_after_what_is_wrong_with_the_arguments() {
+    let source = DockerSource::lacking("no image is allowed", "allow one with --docker-image");
+    assert!(source.takes_mounts());
+    assert_eq!(source.check(&map(json!({"immage": "x"}))).unwrap_err().code(), ErrorCode::ArgsInvalid);
+    let args = map(json!({"image": "x"}));
+    for error in [source.check(&args).unwrap_err(), source.open(args).await.err().unwrap()] {
+        assert_eq!(
+            (error.code(), error.message()),
+            (ErrorCode::CapabilityUnavailable, "no image is allowed")
+        );
+        assert_eq!(error.hint(), Some("allow one with --docker-image"));
+    }
 }
 
 #[test]

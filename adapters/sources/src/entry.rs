@@ -70,6 +70,9 @@ pub struct Entry {
     /// Environment variables that the program gets besides `PATH` and `HOME`. Default none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// Where it stands, as `FILE:LINE:COLUMN`; errors begin with it. Default nowhere. Never read.
+    #[serde(skip)]
+    pub place: Option<String>,
 }
 
 /// How an entry is reached.
@@ -171,12 +174,10 @@ impl Entry {
     pub fn check(&self, registry: &Registry) -> Result<()> {
         match self.transport()? {
             Transport::Source { source, scope } => {
-                let source = registry.find(source)?;
+                let source = registry.find(source).map_err(|error| self.named(error))?;
                 let keys = template::keys(&self.source_args).map_err(|error| self.named(error))?;
                 if let (Scope::Run, Some((path, key))) = (scope, keys.into_iter().next()) {
-                    return Err(self.named(template::missing(&path, &key)).with_hint(
-                        "an entry of scope run is opened before any scenario; use scope scenario or session",
-                    ));
+                    return Err(self.named(template::too_early(&path, &key)));
                 }
                 source.check(&self.source_args).map_err(|error| self.named(error))
             }
@@ -190,9 +191,11 @@ impl Entry {
         }
     }
 
-    /// The error, with the entry's name before its message.
-    pub(crate) fn named(&self, error: Error) -> Error {
-        let named = Error::new(error.code(), format!("mcp server `{}`: {}", self.name, error.message()));
+    /// The error, with the entry's place and name before its message.
+    #[must_use]
+    pub fn named(&self, error: Error) -> Error {
+        let message = format!("{}mcp server `{}`: {}", self.before(), self.name, error.message());
+        let named = Error::new(error.code(), message);
         let named = match error.hint() {
             Some(hint) => named.with_hint(hint),
             None => named,
@@ -201,7 +204,12 @@ impl Entry {
     }
 
     pub(crate) fn wrong(&self, what: &str) -> Error {
-        Error::new(ErrorCode::ArgsInvalid, format!("mcp server `{}` {what}", self.name))
+        Error::new(ErrorCode::ArgsInvalid, format!("{}mcp server `{}` {what}", self.before(), self.name))
+    }
+
+    /// Its place, as it stands before a message.
+    fn before(&self) -> String {
+        self.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default()
     }
 
     fn check_name(&self) -> Result<()> {

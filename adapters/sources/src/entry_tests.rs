@@ -52,10 +52,12 @@ fn exactly_one_transport_and_its_own_fields_are_taken() {
 
 #[test]
 fn an_unknown_source_is_told_with_those_that_there_are() {
-    let entry = Entry::parse(json!({"name": "a", "source": "X", "scope": "run"})).unwrap();
+    let mut entry = Entry::parse(json!({"name": "a", "source": "X", "scope": "run"})).unwrap();
     let error = entry.check(&registry()).unwrap_err();
-    assert_eq!((error.code(), error.message()), (ErrorCode::UnknownSource, "unknown source \"X\""));
-    assert_eq!(error.hint(), Some("registered sources: docker, wasm"));
+    let told = "mcp server `a`: unknown source \"X\"; registered sources: docker, wasm";
+    assert_eq!((error.code(), error.message()), (ErrorCode::UnknownSource, told));
+    entry.place = Some("arena.yaml:3:7".into());
+    assert_eq!(entry.check(&registry()).unwrap_err().message(), format!("arena.yaml:3:7: {told}"));
 }
 
 #[test]
@@ -67,7 +69,10 @@ fn what_the_source_refuses_and_templates_without_a_scenario_are_told_at_load() {
         json!({"name": "a", "source": "wasm", "scope": "run", "source_args": {"x": ["{{scenario.k}}"]}});
     let error = Entry::parse(early).unwrap().check(&registry()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::TemplateMissingKey);
-    assert!(error.message().contains("source_args.x.0"), "{error}");
+    assert!(
+        error.message().contains("source_args.x.0") && error.message().contains("before there is"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -85,18 +85,14 @@ impl Index {
         endpoint: &Arc<dyn Endpoint>,
     ) {
         let mut patterns = Patterns::default();
+        let mut overwritten: Vec<(String, String)> = Vec::new();
         for listed in tools {
             let name = match naming {
                 Naming::Raw => listed.name.clone(),
                 Naming::Namespaced => format!("mcp__{server}__{}", listed.name),
             };
             if let Some(before) = self.get(&name) {
-                tracing::warn!(
-                    tool = name,
-                    before = before.server,
-                    now = server,
-                    "two servers have this tool"
-                );
+                overwritten.push((name.clone(), before.server.clone()));
             }
             let check = Check::new(&listed.input_schema, &mut patterns).map_or_else(
                 |why| {
@@ -108,6 +104,15 @@ impl Index {
             let tool =
                 Tool { name: name.clone(), server: server.into(), listed, endpoint: endpoint.clone(), check };
             self.own.write().unwrap_or_else(PoisonError::into_inner).insert(name, Arc::new(tool));
+        }
+        if let Some((tool, before)) = overwritten.first() {
+            tracing::warn!(
+                server,
+                tool,
+                before,
+                tools = overwritten.len(),
+                "two servers have the same tools"
+            );
         }
     }
 

@@ -10,9 +10,11 @@
 //! | skills as mounts, before the entries are checked | [`skills`] |
 //! | `{{scenario.KEY}}` in a source's arguments | [`template`] |
 //! | run, scenario, session: opened, and closed inner before outer | [`Scopes`], [`OpenScope`] |
-//! | a source's arguments, read once | `args` |
+//! | a source's arguments, read once, and told to documents | [`Argument`] in `args` |
+//! | which folders `mounts` may name | [`Mountable`] |
 //! | the source `docker`: container, clone, health, connection | [`docker`], `health` |
-//! | the source `wasm`: a fresh sandbox of this process | [`WasmSource`] |
+//! | the source `wasm`: a fresh sandbox of this process | [`wasm`] |
+//! | a source that is a program of the operator's | [`CommandSource`] |
 //! | servers that are not of this process, bounded in all they send | `client` |
 //! | tools by name: raw, or `mcp__SERVER__TOOL` for static entries | [`Tools`] |
 //! | arguments against the tool's own schema | `arguments` |
@@ -46,10 +48,12 @@
 mod args;
 mod arguments;
 mod client;
+mod command;
 pub mod docker;
 mod entry;
 mod health;
 mod index;
+mod mountable;
 mod outside;
 mod port;
 mod scopes;
@@ -57,13 +61,15 @@ pub mod skills;
 pub mod template;
 #[cfg(test)]
 mod testing;
-mod wasm;
+pub mod wasm;
 
-pub use args::ContainerMount;
+pub use args::{Argument, ContainerMount};
+pub use command::{CommandSource, SOURCE_ARGS};
 pub use docker::{ContainerAsk, Containers, DockerSource, Running};
 pub use entry::{Entry, MAX_ENTRIES, Scope, Transport, check_all};
 pub use index::{Tool, Tools};
+pub use mountable::Mountable;
 pub use outside::{Outside, Process, Program, Started, Starter};
 pub use port::{Call, Endpoint, Listed, Opened, Progress, Registry, Source, ToolAnswer};
-pub use scopes::{Connection, OpenScope, Scopes};
+pub use scopes::{Connection, OpenScope, Scopes, Unclosed};
 pub use wasm::{MakeSurface, WasmSource};

@@ -145,8 +145,10 @@ impl Registry {
         self.sources.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.sources.keys().map(String::as_str).collect();
             let shown: String = name.escape_debug().take(64).collect();
-            Error::new(ErrorCode::UnknownSource, format!("unknown source \"{shown}\""))
-                .with_hint(format!("registered sources: {}", names.join(", ")))
+            let names = names.join(", ");
+            let message = format!("unknown source \"{shown}\"; registered sources: {names}");
+            Error::new(ErrorCode::UnknownSource, message)
+                .with_hint("use one of them, or register another under that name")
         })
     }
 }

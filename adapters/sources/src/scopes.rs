@@ -26,7 +26,12 @@ pub struct Scopes {
 struct Configured {
     registry: Registry,
     entries: Vec<Entry>,
+    /// Who hears of what cannot be closed; the log without.
+    unclosed: Option<Arc<Unclosed>>,
 }
+
+/// Hears of a server, by its entry's name, that could not be closed, and why. Called while a scope closes: it must not block.
+pub type Unclosed = dyn Fn(&str, &Error) + Send + Sync;
 
 /// An entry that is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +86,14 @@ impl Scopes {
     /// `unknown_source`, `args_invalid`, `template_missing_key`: see [`entry::check_all`].
     pub fn new(registry: Registry, entries: Vec<Entry>) -> Result<Self> {
         entry::check_all(&entries, &registry)?;
-        Ok(Self { inner: Arc::new(Configured { registry, entries }) })
+        Ok(Self { inner: Arc::new(Configured { registry, entries, unclosed: None }) })
+    }
+
+    /// The same with somebody who hears of what cannot be closed, however its scope comes to close; the log does not then.
+    #[must_use]
+    pub fn with_unclosed(self, hears: Arc<Unclosed>) -> Self {
+        let (registry, entries) = (self.inner.registry.clone(), self.inner.entries.clone());
+        Self { inner: Arc::new(Configured { registry, entries, unclosed: Some(hears) }) }
     }
 
     /// Whether an entry of that scope is there.
@@ -276,6 +288,7 @@ impl Node {
                 (client::open_command(&program, outside.programs.as_ref()).await?, Naming::Namespaced)
             }
         };
+        tracing::info!(server = entry.name, url = opened.url, "open");
         let endpoint = opened.endpoint.clone();
         let (name, url) = (entry.name.clone(), opened.url);
         self.held().servers.push(Server { at, name, url, naming, tools: 0, endpoint: opened.endpoint });
@@ -300,9 +313,13 @@ impl Node {
                 std::mem::take(&mut held.servers)
             };
             for server in servers.into_iter().rev() {
-                if let Err(error) = server.endpoint.close().await {
-                    let (code, message) = (error.code().as_str(), error.message());
-                    tracing::warn!(server = server.name, code, message, "not closed");
+                match (server.endpoint.close().await, &self.configured.unclosed) {
+                    (Ok(()), _) => {}
+                    (Err(error), Some(hears)) => hears(&server.name, &error),
+                    (Err(error), None) => {
+                        let (code, message) = (error.code().as_str(), error.message());
+                        tracing::warn!(server = server.name, code, message, "not closed");
+                    }
                 }
             }
         })

@@ -47,7 +47,7 @@ pub fn stage(skills: &[(String, PathBuf)], args: &mut Map<String, Json>) -> Resu
 pub fn stage_all(skills: &[(String, PathBuf)], entries: &mut [Entry], registry: &Registry) -> Result<()> {
     for entry in entries {
         let Transport::Source { source, .. } = entry.transport()? else { continue };
-        if registry.find(source)?.takes_mounts() {
+        if registry.find(source).map_err(|error| entry.named(error))?.takes_mounts() {
             let mut args = std::mem::take(&mut entry.source_args);
             let staged = stage(skills, &mut args);
             entry.source_args = args;

@@ -58,6 +58,14 @@ pub(crate) fn missing(path: &str, key: &str) -> Error {
         .with_hint(format!("add `{key}` to the variables of the scenario"))
 }
 
+/// The error of a template where there is no scenario yet.
+pub(crate) fn too_early(path: &str, key: &str) -> Error {
+    let message = format!(
+        "source_args.{path} uses {{{{scenario.{key}}}}}, and an entry of scope run is opened before there is a scenario"
+    );
+    Error::new(ErrorCode::TemplateMissingKey, message).with_hint("use scope scenario or session")
+}
+
 fn find(value: &Json, path: &mut Vec<String>, found: &mut Vec<(String, String)>) -> Result<()> {
     check_depth(path)?;
     match value {

@@ -1,17 +1,9 @@
 //! The source `wasm`: a fresh sandbox of this process for each endpoint, and one profile of tools over it.
 //!
-//! | argument | what | default |
-//! | --- | --- | --- |
-//! | `profile` | the set of tools | `codegen` |
-//! | `repo`, `branch` | what `/workspace` begins with | nothing, the repository's own |
-//! | `files` | texts that it begins with, by absolute path; at most 256, 4 MiB together | none |
-//! | `env` | environment variables | none |
-//! | `mounts` | `source`, `target`, `readonly` | none |
-//! | `limits` | `memory_bytes`, `disk_bytes` | the operator's |
+//! Its arguments are [`ARGUMENTS`].
 //!
 //! An endpoint has an owner of its own, so that its tools reach no other sandbox, and all that they made ends with it.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,10 +15,38 @@ use dormouse_core::{
 use dormouse_tools::{CallContext, Profile, Reply, Surface, ToolSpec, Toolset};
 use serde_json::{Map, Value as Json, json};
 
-use crate::args::{self, Args, ContainerMount};
+use crate::args::{self, Args, Argument, ContainerMount, MOUNTS};
+use crate::mountable::Mountable;
 use crate::{Call, Endpoint, Listed, Opened, Progress, Source, ToolAnswer};
 
-const KNOWN: [&str; 7] = ["profile", "repo", "branch", "files", "env", "mounts", "limits"];
+/// Its arguments.
+pub const ARGUMENTS: [Argument; 7] = [
+    Argument {
+        name: "profile",
+        what: "the set of tools: `sandbox`, `eval`, `sprites`, `rlm` or `codegen`; with `sprites` nothing is there before a tool makes it, so only `mounts` goes with it",
+        default: "`codegen`",
+    },
+    Argument {
+        name: "repo",
+        what: "a repository that `/workspace` is cloned from, by the host, where the operator allows it (`--allow-git`)",
+        default: "none",
+    },
+    Argument { name: "branch", what: "the branch of it", default: "the repository's own" },
+    Argument {
+        name: "files",
+        what: "texts that the sandbox begins with, by absolute path; at most 256, 4 MiB together",
+        default: "none",
+    },
+    Argument { name: "env", what: "environment variables, texts by name, at most 256", default: "none" },
+    MOUNTS,
+    Argument {
+        name: "limits",
+        what: "`memory_bytes` and `disk_bytes`, whole numbers up to the operator's",
+        default: "the operator's",
+    },
+];
+/// What a sandbox begins with: nothing for tools that make their sandboxes themselves.
+const BEGINS_WITH: [&str; 5] = ["repo", "branch", "files", "env", "limits"];
 const LIMITS: [&str; 2] = ["memory_bytes", "disk_bytes"];
 /// The session key of an endpoint's sandbox.
 const KEY: &str = "source";
@@ -46,16 +66,29 @@ pub type MakeSurface = dyn Fn() -> Surface + Send + Sync;
 
 /// The source.
 pub struct WasmSource {
+    /// None: arguments are checked, and nothing can be opened.
+    over: Option<Over>,
+    grants: Grants,
+    mountable: Mountable,
+}
+
+/// What it is over.
+struct Over {
     make: Arc<MakeSurface>,
     sandboxes: Sandboxes,
-    grants: Grants,
-    folders: Vec<(PathBuf, Access)>,
 }
 
 impl WasmSource {
-    /// The source over an installation's sandboxes. `make` gives a surface with them ([`Surface::with_sandboxes`]).
+    /// The source over an installation's sandboxes. `make` gives a surface with them ([`Surface::with_sandboxes`]). No folder
+    /// can be mounted.
     pub fn new(sandboxes: Sandboxes, make: Arc<MakeSurface>) -> Self {
-        Self { make, sandboxes, grants: Grants::default(), folders: Vec::new() }
+        let over = Some(Over { make, sandboxes });
+        Self { over, grants: Grants::default(), mountable: Mountable::default() }
+    }
+
+    /// A source that checks arguments and opens nothing.
+    pub fn checking() -> Self {
+        Self { over: None, grants: Grants::default(), mountable: Mountable::default() }
     }
 
     /// The same with what the operator grants every sandbox.
@@ -65,30 +98,27 @@ impl WasmSource {
         self
     }
 
-    /// The same with a folder of the host that `mounts` may name, or folders in it. Default none.
-    ///
-    /// # Errors
-    /// `path_denied` when the folder cannot be found.
-    pub fn mountable(mut self, folder: &Path, access: Access) -> Result<Self> {
-        self.folders.push((real(folder)?, access));
-        Ok(self)
+    /// The same with folders of the host that `mounts` may name.
+    #[must_use]
+    pub fn with_mountable(mut self, mountable: Mountable) -> Self {
+        self.mountable = mountable;
+        self
     }
 
-    /// The mount as it is granted: links resolved, below a folder of the operator's.
-    fn granted(&self, mount: ContainerMount) -> Result<Mount> {
-        let ContainerMount { source, target, access } = mount;
-        let source = real(&source)?;
-        let allowed = self.folders.iter().any(|(folder, most)| {
-            source.starts_with(folder) && (access == Access::ReadOnly || *most == Access::ReadWrite)
-        });
-        if allowed {
-            return Ok(Mount { source, target, access });
+    /// What the sandboxes of an endpoint are granted, with these mounts.
+    fn granted(&self, mounts: Vec<ContainerMount>) -> Result<Grants> {
+        let mut grants = self.grants.clone();
+        for ContainerMount { source, target, access } in self.mountable.all(mounts)? {
+            // One of the operator's at the same place gives way, so that both can name a skill.
+            grants.mounts.retain(|other| other.target != target);
+            grants.mounts.push(Mount { source, target, access });
         }
-        let shown = source.display();
-        Err(Error::new(ErrorCode::PathDenied, format!("the folder `{shown}` may not be mounted so"))
-            .with_hint("have the operator allow it, or mount it with readonly: true"))
+        grants.check()?;
+        Ok(grants)
     }
+}
 
+impl Over {
     /// Makes the sandbox. Whatever is made is the owner's.
     async fn fill(&self, asked: &Asked, grants: &Grants, owner: &Owner) -> Result<()> {
         let mut arguments = Map::new();
@@ -137,14 +167,21 @@ struct Asked {
 }
 
 fn decode(map: &Map<String, Json>, templates: bool) -> Result<Asked> {
-    let args = Args::new("wasm", &KNOWN, map, templates)?;
+    let args = Args::new("wasm", &ARGUMENTS, map, templates)?;
     let word = |key: &str| Ok::<_, Error>(args.word(key)?.map(str::to_owned));
     let repo = word("repo")?;
     // A branch of nothing is ignored (S0-23).
     let branch = word("branch")?.filter(|_| repo.is_some());
     let (env, mounts) = (args.env()?, args.mounts()?);
     let (files, limits) = (files(&args)?, limits(&args)?);
-    Ok(Asked { profile: profile(&args)?, repo, branch, env, mounts, files, limits })
+    let profile = profile(&args)?;
+    if let (Profile::Sprites, Some(key)) =
+        (profile, BEGINS_WITH.into_iter().find(|key| map.contains_key(*key)))
+    {
+        let message = format!("the argument `{key}` does not go with the profile `sprites`");
+        return Err(Error::args_invalid(message).with_hint("give it to the sprite that a turn makes"));
+    }
+    Ok(Asked { profile, repo, branch, env, mounts, files, limits })
 }
 
 fn profile(args: &Args<'_>) -> Result<Profile> {
@@ -184,13 +221,6 @@ fn limits(args: &Args<'_>) -> Result<Map<String, Json>> {
     Ok(limits.clone())
 }
 
-fn real(folder: &Path) -> Result<PathBuf> {
-    folder.canonicalize().map_err(|error| {
-        Error::new(ErrorCode::PathDenied, format!("the folder `{}` cannot be found", folder.display()))
-            .with_source(error)
-    })
-}
-
 /// The error that an answer tells.
 fn refused(reply: &Reply) -> Error {
     let told = &reply.structured["error"];
@@ -205,29 +235,31 @@ fn refused(reply: &Reply) -> Error {
 #[async_trait]
 impl Source for WasmSource {
     fn check(&self, args: &Map<String, Json>) -> Result<()> {
-        decode(args, true).map(drop)
+        self.granted(decode(args, true)?.mounts).map(drop)
     }
 
     async fn open(&self, args: Map<String, Json>) -> Result<Opened> {
         let mut asked = decode(&args, false)?;
-        let mut grants = self.grants.clone();
-        for mount in std::mem::take(&mut asked.mounts) {
-            // One of the operator's at the same place gives way, so that both can name a skill.
-            grants.mounts.retain(|other| other.target != mount.target);
-            grants.mounts.push(self.granted(mount)?);
-        }
-        grants.check()?;
+        let grants = self.granted(std::mem::take(&mut asked.mounts))?;
+        let Some(over) = &self.over else {
+            return Err(Error::new(ErrorCode::ProviderUnavailable, "this source checks, and opens nothing"));
+        };
         let owner = Owner::parse(&format!("source-{}", SandboxId::random()?))?;
         // From here on a dropped future takes with it what was made.
-        let estate = Estate { sandboxes: self.sandboxes.clone(), owner: Some(owner.clone()) };
-        if let Err(error) = self.fill(&asked, &grants, &owner).await {
+        let estate = Estate { sandboxes: over.sandboxes.clone(), owner: Some(owner.clone()) };
+        let filled = match asked.profile {
+            // These tools make their sandboxes themselves; one that is there already, nobody made.
+            Profile::Sprites => Ok(()),
+            _ => over.fill(&asked, &grants, &owner).await,
+        };
+        if let Err(error) = filled {
             if let Err(left) = estate.end().await {
                 tracing::warn!(error = %left, "a sandbox of a source is left");
             }
             return Err(error);
         }
         let surface =
-            (self.make)().with_grants(&grants).with_profile(asked.profile).with_tools(Toolset::All)?;
+            (over.make)().with_grants(&grants).with_profile(asked.profile).with_tools(Toolset::All)?;
         let surface = surface.with_session_key(SessionKey::parse(KEY)?);
         let estate = tokio::sync::Mutex::new(Some(estate));
         Ok(Opened { url: "wasm".into(), endpoint: Arc::new(Sandboxed { surface, owner, estate }) })

@@ -105,8 +105,8 @@ async fn folders_are_mounted_below_what_the_operator_allows() {
     let (skills, data, other) = (path("skills/codegen"), path("data"), path("other"));
     std::os::unix::fs::symlink(&other, format!("{data}/link")).unwrap();
     let mut desk = desk();
-    desk.source = desk.source.mountable(&folder.path().join("skills"), Access::ReadOnly).unwrap();
-    desk.source = desk.source.mountable(Path::new(&data), Access::ReadWrite).unwrap();
+    let rule = Mountable::default().folder(&folder.path().join("skills"), Access::ReadOnly).unwrap();
+    desk.source = desk.source.with_mountable(rule.folder(data.as_ref(), Access::ReadWrite).unwrap());
     let mounts = |source: &str, readonly: bool| {
         map(json!({"mounts": [{"source": source, "target": "/skills/codegen", "readonly": readonly}]}))
     };
@@ -128,9 +128,46 @@ async fn folders_are_mounted_below_what_the_operator_allows() {
     ] {
         let error = desk.source.open(mounts(source, readonly)).await.err().unwrap();
         assert_eq!(error.code(), ErrorCode::PathDenied, "{source}");
+        let error = desk.source.check(&mounts(source, readonly)).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::PathDenied, "{source}, before anything is opened");
     }
     assert_eq!(desk.there(), 0);
     assert!(desk.source.takes_mounts());
+}
+
+#[tokio::test]
+async fn sprites_begin_with_none() {
+    let desk = desk();
+    let opened = desk.source.open(map(json!({"profile": "sprites"}))).await.unwrap();
+    assert_eq!(desk.there(), 0, "nobody made one");
+    opened.endpoint.close().await.unwrap();
+    for key in BEGINS_WITH {
+        let args = map(
+            json!({"profile": "sprites", key: if key == "repo" || key == "branch" { json!("x") } else { json!({}) }}),
+        );
+        let error = desk.source.check(&args).unwrap_err();
+        assert!(error.message().contains(&format!("`{key}` does not go with")), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_only_checks_opens_nothing() {
+    let source = WasmSource::checking();
+    source.check(&Map::new()).unwrap();
+    assert!(source.check(&map(json!({"image": "x"}))).is_err());
+    assert_eq!(source.open(Map::new()).await.err().unwrap().code(), ErrorCode::ProviderUnavailable);
+}
+
+#[test]
+fn the_table_of_the_document_is_made_from_the_arguments() {
+    let document = include_str!("../../../docs/scenarios.md");
+    for arguments in [&ARGUMENTS[..], &crate::docker::ARGUMENTS] {
+        let table = Argument::table(arguments);
+        assert!(document.contains(&table), "docs/scenarios.md has to hold this table:\n{table}");
+    }
+    for (name, _) in Profile::ALL {
+        assert!(ARGUMENTS[0].what.contains(&format!("`{name}`")), "{name}");
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use clap::Args;
 
 /// Remote git repositories.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Remote git repositories")]
 pub(crate) struct GitArgs {
     /// Let `git clone`, `fetch`, `pull` and `push` in sandboxes reach repositories at or below this address, such as

@@ -42,7 +42,7 @@ pub(crate) struct GivenArgs {
 }
 
 /// Skills that sandboxes see which are made with them.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SkillArgs {
     /// Show a skill, a folder with a SKILL.md, read-only at /skills/NAME and /workspace/skills/NAME; can be repeated
     #[arg(long = "skill", global = true, value_name = "DIR")]

@@ -1,21 +1,17 @@
-//! The command line of scenarios.
+//! The command line of scenarios: only what a run of them uses.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::McpArgs;
+use super::{CapacityArgs, DockerArgs, GitArgs, McpArgs, ModelArgs, PackageArgs, QuotaArgs, SkillArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScenarioCommand {
     /// Open the sources, play the turns, hold the gates, write a report
     Run(Box<ScenarioArgs>),
-    /// Read the files and say what is wrong with them; open nothing
-    Check {
-        /// An arena's file and scenarios' files
-        #[arg(value_name = "FILE", required = true)]
-        files: Vec<PathBuf>,
-    },
+    /// Say what is wrong with the files, as a run with the same options would before it opens anything; open nothing
+    Check(Box<CheckArgs>),
     /// Print the JSON Schema of a file
     Schema {
         /// Of which
@@ -32,12 +28,39 @@ pub(crate) enum ScenarioFile {
     Scenario,
 }
 
+/// Which sources there are, and which folders they may be given.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Sources")]
+pub(crate) struct SourceArgs {
+    /// Register a source of your own: a program that speaks MCP on its standard streams, started for each endpoint, with the
+    /// entry's source_args as JSON in DORMOUSE_SOURCE_ARGS; quotes group words, no shell reads them; can be repeated
+    #[arg(long = "source", value_name = "NAME=COMMAND")]
+    pub(crate) sources: Vec<String>,
+    /// Show a folder of the host in every sandbox of the source `wasm`, and let `mounts` of any source name it; can be repeated
+    #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
+    pub(crate) mounts: Vec<String>,
+    /// Let `mounts` be written that name folders beside the files, or those of --mount that end in `:rw`
+    #[arg(long)]
+    pub(crate) allow_writes: bool,
+    #[command(flatten)]
+    pub(crate) docker: DockerArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// An arena's file and scenarios' files
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct ScenarioArgs {
     /// An arena's file and scenarios' files
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Folder for report.html and report.json
+    /// Folder for report.html, report.json and junit.xml; those of an earlier run are removed at once
     #[arg(short, long, value_name = "DIR", default_value = "dormouse-report")]
     pub(crate) out: PathBuf,
     /// Print the JSON report to standard output as well
@@ -47,8 +70,68 @@ pub(crate) struct ScenarioArgs {
     #[arg(long)]
     pub(crate) fail_fast: bool,
     /// Repetitions of a scenario at one time
-    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) jobs: u8,
     #[command(flatten)]
-    pub(crate) tools: McpArgs,
+    pub(crate) sources: SourceArgs,
+    #[command(flatten)]
+    pub(crate) sandboxes: SandboxArgs,
+}
+
+/// What sandboxes of the source `wasm` are given, and what they may cost.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Sandboxes")]
+pub(crate) struct SandboxArgs {
+    #[command(flatten)]
+    pub(crate) skills: SkillArgs,
+    /// Refuse code that snippets make from text: eval, and exec, compile, new Function and the like
+    #[arg(long)]
+    pub(crate) no_eval: bool,
+    /// The longest time that a call can ask for [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout_max: Option<String>,
+    /// The most memory of a run, and of each interpreter of a sandbox [default: 512MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory_max: Option<String>,
+    /// Keep what the sandboxes hold in this folder [default: one that is removed at the end]
+    #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Do not start unless the kernel can refuse this process all that it does not need: files that were not named,
+    /// connections, other programs than those of `command`
+    #[arg(long, conflicts_with = "sources")]
+    pub(crate) confine: bool,
+    #[command(flatten)]
+    pub(crate) capacity: CapacityArgs,
+    #[command(flatten)]
+    pub(crate) quota: QuotaArgs,
+    #[command(flatten)]
+    pub(crate) packages: PackageArgs,
+    #[command(flatten)]
+    pub(crate) git: GitArgs,
+}
+
+impl ScenarioArgs {
+    /// The same as options of a server: what a run of scenarios has no option for is as by default.
+    pub(crate) fn tools(&self) -> McpArgs {
+        let Self { sources, sandboxes, .. } = self;
+        McpArgs {
+            profile: "sandbox".into(),
+            tools: "usual".into(),
+            mounts: sources.mounts.clone(),
+            allow_writes: sources.allow_writes,
+            docker: sources.docker.clone(),
+            skills: sandboxes.skills.clone(),
+            no_eval: sandboxes.no_eval,
+            timeout_max: sandboxes.timeout_max.clone(),
+            memory_max: sandboxes.memory_max.clone(),
+            state_dir: sandboxes.state_dir.clone(),
+            confine: sandboxes.confine,
+            capacity: sandboxes.capacity,
+            quota: sandboxes.quota.clone(),
+            packages: sandboxes.packages.clone(),
+            git: sandboxes.git.clone(),
+            model: ModelArgs { llm_api: "openai".into(), ..ModelArgs::default() },
+            ..McpArgs::default()
+        }
+    }
 }

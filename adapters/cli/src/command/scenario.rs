@@ -3,22 +3,22 @@
 mod confined;
 mod containers;
 mod progress;
+mod registry;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dormouse::sandboxes::MountRule;
-use dormouse::{Access, Error, Result};
-use dormouse_scenario::{Options, Plan, Report, Status, config};
-use dormouse_sources::{DockerSource, Registry, WasmSource};
-use dormouse_tools::{HostFolders, Surface};
+use dormouse::{Error, ErrorCode};
+use dormouse_scenario::{Options, Plan, Report, config};
+use dormouse_sources::Mountable;
 use tokio_util::sync::CancellationToken;
 
 use self::confined::{Passing, further};
-use self::containers::EngineContainers;
 use self::progress::Lines;
+use self::registry::{folders, mountable, of_check, of_run};
 use super::serving::{Serving, asked_to_end};
-use crate::args::{PlaceArgs, ScenarioArgs, ScenarioCommand, ScenarioFile};
+use crate::args::{CheckArgs, PlaceArgs, ScenarioArgs, ScenarioCommand, ScenarioFile, SourceArgs};
 use crate::audit;
 use crate::exit::Failure;
 use crate::print;
@@ -28,9 +28,15 @@ use crate::settings;
 pub(crate) fn run(place: &PlaceArgs, command: ScenarioCommand) -> std::result::Result<u8, Failure> {
     match command {
         ScenarioCommand::Run(arguments) => play(place, &arguments),
-        ScenarioCommand::Check { files } => {
-            let plan = Plan::load(&files)?;
-            print::note(&format!("{} scenarios can be read", plan.scenarios.len()))?;
+        ScenarioCommand::Check(arguments) => {
+            let CheckArgs { files, sources } = *arguments;
+            let (plan, _) = checked(&files, &sources).map_err(Failure::Configuration)?;
+            let (scenarios, servers) = (plan.scenarios.len(), plan.entries.len());
+            print::note(&format!(
+                "nothing is wrong: {}, {}",
+                count(scenarios, "scenario"),
+                count(servers, "server")
+            ))?;
             Ok(0)
         }
         ScenarioCommand::Schema { of } => {
@@ -44,23 +50,47 @@ pub(crate) fn run(place: &PlaceArgs, command: ScenarioCommand) -> std::result::R
     }
 }
 
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The files and the rule of mounts, after all that a run refuses before it opens anything.
+fn checked(files: &[PathBuf], arguments: &SourceArgs) -> dormouse::Result<(Plan, Mountable)> {
+    let plan = Plan::load(files)?;
+    let mounts = settings::mounts(&arguments.mounts, arguments.allow_writes)?;
+    let rule = mountable(&folders(files)?, &plan, &mounts, arguments.allow_writes)?;
+    dormouse_scenario::check(&plan, &of_check(arguments, &rule, mounts)?)?;
+    Ok((plan, rule))
+}
+
 fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, Failure> {
-    let plan = Plan::load(&arguments.files)?;
-    // The skills that the files name may be mounted, read-only, and whatever else lies beside the files.
-    let folders: Vec<PathBuf> = folders(&arguments.files)?
-        .into_iter()
-        .chain(plan.skills.iter().map(|(_, path)| path.clone()))
-        .collect();
+    // A process that has confined itself does not know where it is: what is relative is settled before.
+    let out = std::path::absolute(&arguments.out).map_err(|error| {
+        Error::new(ErrorCode::PathDenied, format!("`{}` is no folder", arguments.out.display()))
+            .with_hint("name a folder for the report with --out")
+            .with_source(error)
+    })?;
+    Report::clear(&out)?;
+    let (plan, rule) = checked(&arguments.files, &arguments.sources).map_err(Failure::Configuration)?;
+    Report::prepare(&out)?;
+    let folders = folders(&arguments.files)?;
     // What sandboxes hold is gone with the run, unless it is to stay.
-    let passing = Passing::new(&arguments.tools)?;
-    let mut meant = settings::tools(&arguments.tools, further(&plan, arguments, &folders, &passing)?)?;
+    let tools = arguments.tools();
+    let mut passing = Passing::new(&tools)?;
+    let installation = passing.installation(&tools);
+    let further = further(&plan, &tools, &out, &folders, &passing, installation.as_deref());
+    let mut meant = settings::tools(&tools, further)?;
+    passing.handed_over(&tools);
     meant.state = meant.state.or_else(|| passing.state());
-    meant.docker_roots.extend(folders.iter().cloned());
+    meant.installation = installation;
+    // The skills that the files name may be mounted, and whatever else lies beside the files; the rule has looked at each.
+    meant.docker_roots.extend(folders);
+    meant.docker_roots.extend(plan.skills.iter().map(|(_, path)| path.clone()));
     // The source looks at each mount that a file names, and its sandboxes end with the run.
     meant.mounts = MountRule::AsAsked;
     audit::note("scenario", &meant.exceptions)?;
     let serving = Serving::new(place, meant)?;
-    let registry = registry(&serving, &folders)?;
+    let registry = of_run(&serving, &arguments.sources, &rule)?;
     let done = serving.run(async {
         let options = Options {
             fail_fast: arguments.fail_fast,
@@ -78,58 +108,15 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
         report
     })?;
     drop(passing);
-    told(&done?, arguments)
-}
-
-fn told(report: &Report, arguments: &ScenarioArgs) -> std::result::Result<u8, Failure> {
-    let path = report.write(&arguments.out)?;
-    if arguments.json {
-        print::out(&format!("{}\n", report.to_json()?))?;
-    } else {
-        let word = match report.status {
-            Status::Passed => "passed",
-            Status::Failed => "failed",
-            Status::Cancelled => "cancelled",
-            Status::Skipped => "skipped",
-        };
-        print::out(&format!("{word}\t{}\n", path.display()))?;
-    }
+    let report = done.map_err(Failure::Configuration)?;
+    let (written, status) = (report.write(&out), report.status.as_str());
+    // What came of the run is told in any case.
+    let page = written.as_ref().ok().and_then(|page| page.file_name());
+    let shown = page.map(|page| arguments.out.join(page).display().to_string()).unwrap_or_default();
+    print::out(&match arguments.json {
+        true => format!("{}\n", report.to_json()?),
+        false => format!("{status}\t{shown}\n"),
+    })?;
+    written?;
     Ok(report.exit_code())
-}
-
-/// The folders of the files: what lies in them may be mounted, read-only.
-fn folders(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let folder = |file: &PathBuf| {
-        let file = file.canonicalize().map_err(|error| {
-            Error::args_invalid(format!("`{}` cannot be read", file.display())).with_source(error)
-        })?;
-        Ok(file.parent().unwrap_or(Path::new("/")).to_owned())
-    };
-    let mut folders = files.iter().map(folder).collect::<Result<Vec<_>>>()?;
-    folders.sort();
-    folders.dedup();
-    Ok(folders)
-}
-
-/// The sources of this process: `wasm`, and `docker` where images are allowed.
-fn registry(serving: &Serving, folders: &[PathBuf]) -> Result<Registry> {
-    let mut registry = Registry::default().with_outside(serving.meant().confined.outside());
-    if let Some(sandboxes) = serving.sandboxes().cloned() {
-        let manager = sandboxes.manager().clone();
-        let (owned, skills) = (sandboxes.clone(), serving.meant().skills.clone());
-        let make = move || {
-            Surface::new(manager.clone())
-                .with_skills(skills.clone())
-                .with_sandboxes(owned.clone(), HostFolders::default())
-        };
-        let mut source = WasmSource::new(sandboxes, Arc::new(make)).with_grants(&serving.meant().grants);
-        for folder in folders {
-            source = source.mountable(folder, Access::ReadOnly)?;
-        }
-        registry.register("wasm", Arc::new(source));
-    }
-    if let Some(provider) = serving.docker().cloned() {
-        registry.register("docker", Arc::new(DockerSource::new(Arc::new(EngineContainers(provider)))));
-    }
-    Ok(registry)
 }

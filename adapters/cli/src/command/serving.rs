@@ -72,7 +72,7 @@ impl Serving {
         // Last: what somebody here has needs no container.
         let docker = match &meant.state {
             Some(folder) => {
-                let dial = meant.confined.dial();
+                let (dial, folder) = (meant.confined.dial(), meant.installation.as_ref().unwrap_or(folder));
                 settings::docker::offer(&dormouse, &meant.docker, folder, &meant.docker_roots, dial)?
             }
             None => None,

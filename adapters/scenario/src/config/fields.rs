@@ -98,3 +98,34 @@ impl JsonSchema for Pointer {
         json_schema!({"type": "string", "format": "json-pointer", "description": "A JSON Pointer (RFC 6901)."})
     }
 }
+
+/// The exit status that a command must have: a whole number, or `any`.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "Json")]
+pub enum ExitCode {
+    /// This one.
+    Is(i64),
+    /// Whichever, but it must have ended by itself.
+    Any,
+}
+
+impl TryFrom<Json> for ExitCode {
+    type Error = String;
+
+    fn try_from(value: Json) -> Result<Self, String> {
+        match &value {
+            Json::String(word) if word == "any" => Ok(Self::Any),
+            _ => value.as_i64().map(Self::Is).ok_or_else(|| "`exit_code` is a whole number, or `any`".into()),
+        }
+    }
+}
+
+impl JsonSchema for ExitCode {
+    fn schema_name() -> Cow<'static, str> {
+        "ExitCode".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"anyOf": [{"type": "integer"}, {"const": "any"}], "description": "An exit status, or `any`."})
+    }
+}

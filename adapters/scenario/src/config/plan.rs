@@ -4,27 +4,22 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use dormouse_core::{Error, ErrorCode, Result};
-use dormouse_models::{Api, Endpoint};
 use dormouse_sources::{Entry, Registry, Scope, Scopes, skills, template as source_template};
 use serde_saphyr::{Location, Spanned};
 
 use super::arena::{ArenaFile, ArenaSpec, ModelSpec, ScenarioItem, Server, Timeouts};
-use super::scenario::{Gate, ScenarioFile, ScenarioSpec, ToolCall, Turn};
+use super::checks::{check_model, check_scenario, check_timeouts, repetitions};
+use super::scenario::{Gate, ScenarioFile, ScenarioSpec, Turn};
 use super::yaml::Source;
-use crate::template;
 
 /// The versions of the form that are read.
 const VERSIONS: [&str; 2] = ["dormouse/v1", "promptkit.altairalabs.ai/v1alpha1"];
-/// Most scenarios of a run, repetitions of a scenario, turns, calls of a turn and gates.
+/// Most scenarios of a run.
 const MAX_SCENARIOS: usize = 1_000;
-const MAX_REPETITIONS: u32 = 1_000;
-const MAX_STEPS: usize = 200;
 /// Most servers and skills.
 const MAX_SERVERS: usize = 64;
 /// Longest name of a scenario, in characters.
 const MAX_ID: usize = 128;
-/// Longest time that can be set, in seconds (a day).
-const MAX_SECONDS: u64 = 86_400;
 
 /// What a run is to do: checked, immutable.
 #[derive(Clone, Debug)]
@@ -63,9 +58,16 @@ pub struct Scenario {
     /// How often it is run.
     pub repetitions: u32,
     /// What happens.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<Spanned<Turn>>,
     /// What must hold at the end.
-    pub gates: Vec<Gate>,
+    pub gates: Vec<Spanned<Gate>>,
+}
+
+impl Scenario {
+    /// A place in its file, as `FILE:LINE:COLUMN`.
+    pub fn place(&self, at: Location) -> String {
+        format!("{}:{}:{}", self.file, at.line(), at.column())
+    }
 }
 
 /// What is read, before it is checked as a whole.
@@ -113,13 +115,14 @@ impl Plan {
             for (path, key) in source_template::keys(&entry.source_args)? {
                 if !scenario.variables.contains_key(&key) {
                     let message = format!(
-                        "mcp server `{}`: source_args.{path} uses {{{{scenario.{key}}}}}, and the scenario `{}` has no variable `{key}`",
-                        entry.name, scenario.id
+                        "source_args.{path} uses {{{{scenario.{key}}}}}, and the scenario `{}` has no variable `{key}`",
+                        scenario.id
                     );
-                    return Err(Error::new(ErrorCode::TemplateMissingKey, message).with_hint(format!(
+                    let error = Error::new(ErrorCode::TemplateMissingKey, message).with_hint(format!(
                         "add `{key}` to the variables of the scenario in {}",
                         scenario.file
-                    )));
+                    ));
+                    return Err(entry.named(error));
                 }
             }
         }
@@ -226,13 +229,17 @@ impl Reading {
         let repetitions = repetitions(&source, defaults.repetitions.as_ref())?.unwrap_or(1);
         let mut scenarios: Vec<Scenario> = Vec::with_capacity(self.scenarios.len());
         for read in self.scenarios {
+            let at = read.at;
             let scenario = scenario(read, defaults.allowed_tools.as_ref(), repetitions)?;
             if scenarios.iter().any(|other| other.id == scenario.id) {
-                let message = format!("there are two scenarios of the name `{}`", scenario.id);
+                let place = scenario.place(at);
+                let message = format!("{place}: there are two scenarios of the name `{}`", scenario.id);
                 return Err(Error::args_invalid(message).with_hint("give each an `id` of its own"));
             }
-            if defaults.model.is_none() && scenario.turns.iter().any(|turn| turn.tool_calls.is_none()) {
-                let message = format!("{}: a turn has no `tool_calls`, and there is no model", scenario.file);
+            let unanswered = scenario.turns.iter().find(|turn| turn.value.tool_calls.is_none());
+            if let Some(turn) = unanswered.filter(|_| defaults.model.is_none()) {
+                let place = scenario.place(turn.referenced);
+                let message = format!("{place}: a turn has no `tool_calls`, and there is no model");
                 return Err(Error::args_invalid(message)
                     .with_hint("script the turn, or set `spec.defaults.model` in the arena"));
             }
@@ -260,7 +267,8 @@ fn entries(source: &Source, servers: &[Spanned<Server>]) -> Result<Vec<Entry>> {
         if entries.len() >= MAX_SERVERS {
             return Err(source.error(Some(*at), &format!("an arena has at most {MAX_SERVERS} servers")));
         }
-        let entry = entry(server).map_err(|error| source.placed(*at, &error))?;
+        let mut entry = entry(server).map_err(|error| source.placed(*at, &error))?;
+        entry.place = Some(source.place(*at));
         if entries.iter().any(|other| other.name == entry.name) {
             return Err(
                 source.error(Some(*at), &format!("there are two servers of the name `{}`", entry.name))
@@ -294,6 +302,7 @@ fn entry(server: &Server) -> Result<Entry> {
         command: server.command,
         args: server.args,
         env: server.env,
+        place: None,
     };
     entry.transport()?;
     Ok(entry)
@@ -308,7 +317,9 @@ fn folders(source: &Source, file: &Path, folders: &[Spanned<String>]) -> Result<
         }
         let path = file.parent().unwrap_or(Path::new("")).join(folder);
         let Some(path) = path.canonicalize().ok().filter(|path| path.join("SKILL.md").is_file()) else {
-            return Err(source.error(Some(*at), "this is no folder of a skill: it must hold a `SKILL.md`"));
+            let shown: String = folder.escape_debug().take(200).collect();
+            let message = format!("`{shown}` is no folder of a skill: it must hold a `SKILL.md`");
+            return Err(source.error(Some(*at), &message));
         };
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         if skills.iter().any(|(other, _)| *other == name) {
@@ -317,130 +328,6 @@ fn folders(source: &Source, file: &Path, folders: &[Spanned<String>]) -> Result<
         skills.push((name, path));
     }
     Ok(skills)
-}
-
-fn check_timeouts(source: &Source, timeouts: &Spanned<Timeouts>) -> Result<()> {
-    let Timeouts { open_seconds, call_seconds, repetition_seconds } = timeouts.value;
-    for (name, seconds) in [
-        ("open_seconds", open_seconds),
-        ("call_seconds", call_seconds),
-        ("repetition_seconds", repetition_seconds),
-    ] {
-        if !(1..=MAX_SECONDS).contains(&seconds) {
-            let message = format!("`{name}` is {seconds}: it must be 1 to {MAX_SECONDS}");
-            return Err(source.error(Some(timeouts.referenced), &message));
-        }
-    }
-    Ok(())
-}
-
-fn check_model(source: &Source, model: &Spanned<ModelSpec>) -> Result<()> {
-    let at = model.referenced;
-    let ModelSpec { url, name, max_iterations, budget, .. } = &model.value;
-    Endpoint::new(url, Api::OpenAi, name).map_err(|error| source.placed(at, &error))?;
-    for (name, value, most) in [
-        ("max_iterations", u64::from(*max_iterations), 200),
-        ("budget.calls", u64::from(budget.calls), 10_000),
-        ("budget.tokens", budget.tokens, u64::MAX),
-        ("budget.answer_tokens", u64::from(budget.answer_tokens), 1_000_000),
-        ("budget.call_seconds", budget.call_seconds, 3_600),
-    ] {
-        if !(1..=most).contains(&value) {
-            return Err(source.error(Some(at), &format!("`{name}` is {value}: it must be 1 to {most}")));
-        }
-    }
-    Ok(())
-}
-
-fn repetitions(source: &Source, given: Option<&Spanned<u32>>) -> Result<Option<u32>> {
-    match given {
-        None => Ok(None),
-        Some(given) if (1..=MAX_REPETITIONS).contains(&given.value) => Ok(Some(given.value)),
-        Some(given) => {
-            let message = format!("`repetitions` is {}: it must be 1 to {MAX_REPETITIONS}", given.value);
-            Err(source.error(Some(given.referenced), &message))
-        }
-    }
-}
-
-/// Checks what has a place inside a scenario.
-fn check_scenario(source: &Source, spec: &ScenarioSpec) -> Result<()> {
-    repetitions(source, spec.repetitions.as_ref())?;
-    if spec.turns.is_empty() && spec.conversation_assertions.is_empty() {
-        return Err(source.error(None, "a scenario has neither turns nor gates"));
-    }
-    for name in spec.variables.keys() {
-        if !template::is_key(name) {
-            let shown: String = name.escape_debug().take(64).collect();
-            let message =
-                format!("`{shown}` is no name of a variable: use letters, digits, `_`, `-` and `.`");
-            return Err(source.error(None, &message));
-        }
-    }
-    // What earlier calls keep can be named by later ones.
-    let mut names: Vec<&str> = spec.variables.keys().map(String::as_str).collect();
-    for (number, turn) in spec.turns.iter().enumerate() {
-        let calls = turn.value.tool_calls.as_deref();
-        if number >= MAX_STEPS || calls.is_some_and(|calls| calls.len() > MAX_STEPS) {
-            let message = format!("there are at most {MAX_STEPS} turns, and {MAX_STEPS} calls in one");
-            return Err(source.error(Some(turn.referenced), &message));
-        }
-        if turn.value.content.is_none() && calls.is_none_or(<[_]>::is_empty) {
-            return Err(source.error(Some(turn.referenced), "a turn has neither `content` nor `tool_calls`"));
-        }
-        let content = turn.value.content.as_deref().unwrap_or_default();
-        template::check_text(content, &names).map_err(|error| source.placed(turn.referenced, &error))?;
-        for Spanned { value: call, referenced: at, .. } in calls.unwrap_or_default() {
-            check_call(call, &mut names).map_err(|error| source.placed(*at, &error))?;
-        }
-    }
-    if spec.conversation_assertions.len() > MAX_STEPS {
-        return Err(source.error(None, &format!("a scenario has at most {MAX_STEPS} gates")));
-    }
-    for Spanned { value: gate, referenced: at, .. } in &spec.conversation_assertions {
-        check_gate(gate, &names).map_err(|error| source.placed(*at, &error))?;
-    }
-    Ok(())
-}
-
-fn check_call<'a>(call: &'a ToolCall, names: &mut Vec<&'a str>) -> Result<()> {
-    template::check(&call.arguments, names)?;
-    let both = call.expect.error.is_some()
-        && (call.expect.is_error || call.expect.text.is_some() || !call.expect.structured.is_empty());
-    if both {
-        return Err(Error::args_invalid(
-            "a call that must fail with `error` has no answer to expect anything of",
-        ));
-    }
-    match (&call.save_as, &call.save_from) {
-        (Some(name), _) if !template::is_key(name) => Err(Error::args_invalid(
-            "`save_as` is no name of a variable: use letters, digits, `_`, `-` and `.`",
-        )),
-        (Some(name), _) => {
-            names.push(name);
-            Ok(())
-        }
-        (None, Some(_)) => Err(Error::args_invalid("`save_from` goes with `save_as`")),
-        (None, None) => Ok(()),
-    }
-}
-
-fn check_gate(gate: &Gate, names: &[&str]) -> Result<()> {
-    match gate {
-        Gate::ToolExec(gate) => {
-            template::check(&gate.args, names)?;
-            if !(1..=MAX_SECONDS).contains(&gate.timeout_seconds) {
-                let message =
-                    format!("`timeout_seconds` is {}: it must be 1 to {MAX_SECONDS}", gate.timeout_seconds);
-                return Err(Error::args_invalid(message));
-            }
-            Ok(())
-        }
-        Gate::ToolsCalled(gate) if gate.tools.is_empty() => {
-            Err(Error::args_invalid("`tools` is empty: name the tools that must have been called"))
-        }
-        Gate::ToolsCalled(_) | Gate::OutputContains(_) => Ok(()),
-    }
 }
 
 fn scenario(read: Read, allowed: Option<&Vec<String>>, repetitions: u32) -> Result<Scenario> {
@@ -462,8 +349,8 @@ fn scenario(read: Read, allowed: Option<&Vec<String>>, repetitions: u32) -> Resu
         variables: spec.variables,
         allowed_tools: spec.allowed_tools.or_else(|| allowed.cloned()),
         repetitions: spec.repetitions.map_or(repetitions, |given| given.value),
-        turns: spec.turns.into_iter().map(|turn| turn.value).collect(),
-        gates: spec.conversation_assertions.into_iter().map(|gate| gate.value).collect(),
+        turns: spec.turns,
+        gates: spec.conversation_assertions,
     })
 }
 

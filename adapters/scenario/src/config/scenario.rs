@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 use serde_saphyr::Spanned;
 
 use super::arena::Metadata;
-use super::fields::{Pattern, Pointer};
+use super::fields::{ExitCode, Pattern, Pointer};
 
 /// A scenario's file.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -161,6 +161,17 @@ pub struct ToolExec {
     pub success_pattern: Option<Pattern>,
     /// What must not be found in the output's text.
     pub failure_pattern: Option<Pattern>,
+    /// How a command must have ended. Default: with exit status 0.
+    #[serde(default)]
+    pub expect: GateExpect,
+}
+
+/// How the command of a gate must have ended.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GateExpect {
+    /// Its exit status. Default: 0, where the answer has one.
+    pub exit_code: Option<ExitCode>,
 }
 
 fn gate_seconds() -> u64 {

@@ -119,9 +119,14 @@ impl Source {
         Error::args_invalid(format!("{place}: {message}")).with_hint("docs/scenarios.md describes the files")
     }
 
+    /// A place of the file, as `FILE:LINE:COLUMN`.
+    pub(super) fn place(&self, at: Location) -> String {
+        format!("{}:{}:{}", self.name, at.line(), at.column())
+    }
+
     /// The same error, with its place in the file before its text.
     pub(super) fn placed(&self, at: Location, error: &Error) -> Error {
-        let placed = format!("{}:{}:{}: {}", self.name, at.line(), at.column(), error.message());
+        let placed = format!("{}: {}", self.place(at), error.message());
         let new = Error::new(error.code(), placed);
         match error.hint() {
             Some(hint) => new.with_hint(hint),

@@ -1,6 +1,7 @@
 //! Parts of the page: texts, calls, gates, turns, bars.
 
 use maud::{Markup, html};
+use serde_json::Value as Json;
 
 use super::record::{CallRecord, GateRecord, Problem, RepetitionRecord, Status, Step, TurnRecord};
 use super::text::Text;
@@ -14,7 +15,7 @@ const LANE: usize = 10;
 
 /// The text with every character that is not shown, or that turns text around, made visible.
 pub(super) fn visible(text: &str) -> String {
-    let hidden = |c: char| matches!(c, '\u{80}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    let hidden = |c: char| matches!(c, '\u{80}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}');
     let mut shown = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
@@ -112,7 +113,7 @@ pub(super) fn timeline(repetition: &RepetitionRecord) -> Markup {
 pub(super) fn turn(turn: &TurnRecord) -> Markup {
     html! {
         div .turn {
-            h3 { "Turn " (turn.number) " " (pill(turn.status)) " " span .soft { (turn.driver) ", " (millis(turn.duration_ms)) } }
+            h3 { "Turn " (turn.number) " " (pill(turn.status)) " " span .soft { (turn.driver) ", " (millis(turn.duration_ms)) ", " (visible(&turn.place)) } }
             @if let Some(content) = &turn.content { p .user { (visible(&content.text)) } }
             @if let Some(why) = &turn.failure { (note(&why.text, false)) }
             @for step in &turn.steps {
@@ -143,11 +144,17 @@ fn call(call: &CallRecord) -> Markup {
                 @if let Some(error) = &call.problem { (problem(error)) }
                 (block("Arguments", &call.arguments))
                 @if call.problem.is_none() { (block("Output", &call.output)) }
-                @if let Some(structured) = &call.structured { (block("Structured content", structured)) }
+                (data("Structured content", call.structured.as_ref(), call.structured_cut.as_ref()))
                 @if let Some(server) = &call.server { p .label { "Server: " (visible(server)) } }
             }
         }
     }
+}
+
+/// JSON, or what is left of its text.
+fn data(label: &str, whole: Option<&Json>, cut: Option<&Text>) -> Markup {
+    let whole = whole.map(|json| Text { text: format!("{json:#}"), omitted_bytes: 0 });
+    html! { @if let Some(text) = whole.as_ref().or(cut) { (block(label, text)) } }
 }
 
 fn block(label: &str, text: &Text) -> Markup {
@@ -190,6 +197,7 @@ fn row(gate: &GateRecord) -> Markup {
                 code { (gate.kind) }
                 @if let Some(tool) = &gate.tool { " " code { (visible(&tool.text)) } }
                 @if let Some(message) = &gate.message { br; span .soft { (visible(&message.text)) } }
+                br; span .soft { (visible(&gate.place)) }
             }
             td { (pill(if gate.passed { Status::Passed } else { Status::Failed })) }
             td { (visible(&gate.reason.text)) }
@@ -201,9 +209,9 @@ fn row(gate: &GateRecord) -> Markup {
 /// What a gate's call brought, if it called something.
 fn seen(gate: &GateRecord) -> Markup {
     let details = &gate.details;
-    let blocks =
-        [("Arguments", &details.arguments), ("Output", &details.output), ("Payload", &details.payload)];
-    if blocks.iter().all(|(_, text)| text.is_none()) {
+    let blocks = [("Arguments", &details.arguments), ("Output", &details.output)];
+    let has_payload = details.payload.is_some() || details.payload_cut.is_some();
+    if !has_payload && blocks.iter().all(|(_, text)| text.is_none()) {
         return html! {};
     }
     html! {
@@ -214,6 +222,7 @@ fn seen(gate: &GateRecord) -> Markup {
             div .inside {
                 @if let Some(error) = &details.problem { (problem(error)) }
                 @for (label, text) in blocks { @if let Some(text) = text { (block(label, text)) } }
+                (data("Payload", details.payload.as_ref(), details.payload_cut.as_ref()))
             }
         }
     }

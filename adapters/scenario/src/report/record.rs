@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 
 use dormouse_core::Error;
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use super::text::Text;
 
 /// The version of the JSON twin's form.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// How something ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -71,7 +72,7 @@ impl From<&Error> for Problem {
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The version of this form: 1.
+    /// The version of this form: 2.
     pub format: u32,
     /// The program that wrote it, such as `dormouse 0.1.0`.
     pub program: String,
@@ -211,6 +212,8 @@ impl RepetitionRecord {
 pub struct TurnRecord {
     /// Its number, from 1.
     pub number: usize,
+    /// Where it stands, as `FILE:LINE:COLUMN`.
+    pub place: String,
     /// Who answered: `script` or `model`.
     pub driver: &'static str,
     /// What the user said.
@@ -255,14 +258,18 @@ pub enum Step {
 pub struct CallRecord {
     /// The tool's name.
     pub tool: Text,
+    /// Where it stands, as `FILE:LINE:COLUMN`; none for what a model wanted.
+    pub place: Option<String>,
     /// The server that it went to, if there is one.
     pub server: Option<String>,
     /// Its arguments, as JSON.
     pub arguments: Text,
     /// The text of the answer. Untrusted.
     pub output: Text,
-    /// The structured content of the answer, as JSON. Untrusted.
-    pub structured: Option<Text>,
+    /// The structured content of the answer. Untrusted.
+    pub structured: Option<Json>,
+    /// The text of it, cut, where it is too long to be kept as it is. Untrusted.
+    pub structured_cut: Option<Text>,
     /// Whether the tool said that it failed.
     pub is_error: bool,
     /// Why there is no answer, if there is none.
@@ -281,6 +288,8 @@ pub struct GateRecord {
     /// Its type: `tool_exec`, `output_contains` or `tools_called`.
     #[serde(rename = "type")]
     pub kind: &'static str,
+    /// Where it stands, as `FILE:LINE:COLUMN`.
+    pub place: String,
     /// The tool that it calls, if it does.
     pub tool: Option<Text>,
     /// Why it is there.
@@ -304,8 +313,10 @@ pub struct GateDetails {
     pub arguments: Option<Text>,
     /// The text of the answer. Untrusted.
     pub output: Option<Text>,
-    /// The payload of the answer as JSON, if there is one: structured content, or a text that is a JSON object or array. Untrusted.
-    pub payload: Option<Text>,
+    /// The payload of the answer, if there is one: structured content, or a text that is a JSON object or array. Untrusted.
+    pub payload: Option<Json>,
+    /// The text of it, cut, where it is too long to be kept as it is. Untrusted.
+    pub payload_cut: Option<Text>,
     /// Why there is no answer, if there is none.
     pub problem: Option<Problem>,
 }

@@ -1,11 +1,14 @@
 //! Texts of strangers, cut to a size.
 
 use serde::Serialize;
+use serde_json::Value as Json;
 
 /// Bytes that are kept of an output, of arguments and of what is said.
 const MOST: usize = 32 << 10;
 /// Bytes that are kept of a message.
 const SHORT: usize = 2 << 10;
+/// Characters of an output that a reason shows.
+const SHOWN: usize = 300;
 /// What stays of the end of a text that is cut, as a part of the whole: a quarter.
 const TAIL: usize = 4;
 
@@ -51,6 +54,25 @@ impl Text {
     }
 }
 
+/// JSON of strangers as it is, or, where it is longer than an output may be, its text, cut.
+pub(crate) fn whole_or_cut(json: &Json) -> (Option<Json>, Option<Text>) {
+    let text = Text::long(&json.to_string());
+    match text.omitted_bytes {
+        0 => (Some(json.clone()), None),
+        _ => (None, Some(text)),
+    }
+}
+
+/// The end of an output on one line, where commands say what went wrong.
+pub(crate) fn last_words(output: &str) -> String {
+    let end = &output[output.ceil_char_boundary(output.len().saturating_sub(SHORT))..];
+    let line = end.split_whitespace().collect::<Vec<&str>>().join(" ");
+    match line.chars().count().checked_sub(SHOWN) {
+        None | Some(0) => line,
+        Some(left_out) => format!("... {}", line.chars().skip(left_out).collect::<String>()),
+    }
+}
+
 impl std::fmt::Display for Text {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text)
@@ -71,5 +93,20 @@ mod tests {
         let cut = Text::long(&"é".repeat(10 << 20));
         assert!(cut.text.len() < MOST + 64 && cut.text.contains("bytes left out"));
         assert_eq!(cut.omitted_bytes, (20 << 20) - cut.text.matches('é').count() as u64 * 2);
+    }
+
+    #[test]
+    fn last_words_are_one_line_and_few() {
+        assert_eq!(last_words("a\n\tb \n"), "a b");
+        let said = last_words(&format!("{}the end", "é\n".repeat(5_000)));
+        assert!(said.starts_with("... ") && said.ends_with("é the end") && said.chars().count() == SHOWN + 4);
+    }
+
+    #[test]
+    fn json_stays_json_while_it_is_small() {
+        let small = serde_json::json!({"passed": true, "n": [1]});
+        assert_eq!(whole_or_cut(&small), (Some(small), None));
+        let (whole, cut) = whole_or_cut(&Json::from("x".repeat(MOST)));
+        assert!(whole.is_none() && cut.is_some_and(|cut| cut.omitted_bytes > 0));
     }
 }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::observe::{Event, Observer, Silent};
 use super::session::Repetition;
 use super::since;
-use super::watch::{Warnings, watched};
+use super::watch::Warnings;
 use crate::config::{Plan, Scenario};
 use crate::model::Client;
 use crate::report::{
@@ -60,15 +60,28 @@ pub(super) struct Arena<'a> {
     stop: AtomicBool,
 }
 
+/// All that keeps a plan from beginning: [`run`] says the same. Opens nothing.
+///
+/// # Errors
+/// What [`Plan::check`] says, and `args_invalid` for a key of the model that is not there.
+pub fn check(plan: &Plan, registry: &Registry) -> Result<()> {
+    plan.check(registry)?;
+    client(plan, registry).map(drop)
+}
+
+fn client(plan: &Plan, registry: &Registry) -> Result<Option<Client>> {
+    plan.model.as_ref().map(|spec| Client::new(spec, registry.outside())).transpose()
+}
+
 /// Runs a plan to its end and reports. What fails in it is in the report; only what keeps it from beginning is an error.
 ///
 /// # Errors
-/// Errors of configuration: what [`Plan::check`] says, and `args_invalid` for a key of the model that is not there.
+/// Errors of configuration, those of [`check`].
 pub async fn run(plan: &Plan, registry: &Registry, options: &Options) -> Result<Report> {
     plan.check(registry)?;
-    let model = plan.model.as_ref().map(|spec| Client::new(spec, registry.outside())).transpose()?;
+    let model = client(plan, registry)?;
     let warnings = Warnings::new(options.observer.clone());
-    let scopes = Scopes::new(watched(plan, registry, &warnings)?, plan.staged(registry)?)?;
+    let scopes = Scopes::new(registry.clone(), plan.staged(registry)?)?.with_unclosed(warnings.unclosed());
     let arena = Arena { plan, options, model: model.as_ref(), warnings, stop: AtomicBool::new(false) };
     Ok(arena.run(&scopes).await)
 }
@@ -89,6 +102,7 @@ impl Arena<'_> {
                 (scenarios, None)
             }
             Err(error) => {
+                self.not_opened(None, None, &error);
                 (self.plan.scenarios.iter().map(|scenario| skipped(scenario, None)).collect(), Some(error))
             }
         };
@@ -134,6 +148,7 @@ impl Arena<'_> {
                 ScenarioRecord { status, repetitions, ..skipped(scenario, None) }
             }
             Err(error) => {
+                self.not_opened(Some(name), None, &error);
                 self.failed();
                 skipped(scenario, Some(&error))
             }
@@ -196,6 +211,13 @@ impl Arena<'_> {
             biased;
             () = self.options.cancel.cancelled() => Err(cancelled()),
             opened = tokio::time::timeout(Duration::from_secs(seconds), opening) => opened.unwrap_or_else(|_| Err(late())),
+        }
+    }
+
+    /// Tells that a scope could not be opened, unless that is because the run was given up.
+    pub(super) fn not_opened(&self, scenario: Option<&str>, repetition: Option<u32>, error: &Error) {
+        if error.code() != ErrorCode::Cancelled {
+            self.options.observer.event(Event::NotOpened { scenario, repetition, error });
         }
     }
 

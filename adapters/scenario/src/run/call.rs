@@ -10,7 +10,7 @@ use super::arena::cancelled;
 use super::observe::Event;
 use super::session::Session;
 use super::since;
-use crate::report::{CallRecord, Problem, Text};
+use crate::report::{CallRecord, Problem, Text, whole_or_cut};
 
 /// What came of a call.
 pub(super) struct Called {
@@ -47,14 +47,16 @@ pub(super) async fn call(
     let ok = result.as_ref().is_ok_and(|answer| !answer.is_error);
     session.observer().event(Event::CallFinished { scenario, repetition, tool: name, latency_ms, ok });
     let answer = result.as_ref().ok();
+    let structured = answer.and_then(|answer| answer.structured.as_ref()).map(whole_or_cut);
+    let (structured, structured_cut) = structured.unwrap_or_default();
     let record = CallRecord {
         tool: Text::short(name),
+        place: None,
         server,
         arguments: shown,
         output: answer.map(|answer| Text::long(&answer.text())).unwrap_or_default(),
-        structured: answer
-            .and_then(|answer| answer.structured.as_ref())
-            .map(|json| Text::long(&json.to_string())),
+        structured,
+        structured_cut,
         is_error: answer.is_some_and(|answer| answer.is_error),
         problem: result.as_ref().err().map(Problem::from),
         started_ms,

@@ -4,6 +4,7 @@ use dormouse_core::Result;
 use dormouse_sources::ToolAnswer;
 
 use crate::config::Expect;
+use crate::report::last_words;
 
 /// Characters of a value that a failure shows.
 const SHOWN: usize = 200;
@@ -27,7 +28,11 @@ pub(super) fn failure(expect: &Expect, result: &Result<ToolAnswer>) -> Option<St
     if answer.is_error != expect.is_error {
         let (expected, got) =
             if expect.is_error { ("a failure", "success") } else { ("success", "a failure") };
-        return Some(format!("expected {expected} of the tool, got {got}"));
+        let said = match last_words(&answer.text()) {
+            said if said.is_empty() => said,
+            said => format!(": {said}"),
+        };
+        return Some(format!("expected {expected} of the tool, got {got}{said}"));
     }
     if let Some(pattern) = expect.text.as_ref().filter(|pattern| !pattern.finds(&answer.text())) {
         return Some(format!("the text has no `{pattern}`"));

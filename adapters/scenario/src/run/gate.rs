@@ -4,23 +4,28 @@ use std::time::{Duration, Instant};
 
 use dormouse_sources::ToolAnswer;
 use serde_json::Value as Json;
+use serde_saphyr::Spanned;
 
 use super::call::{Called, call};
 use super::session::Session;
 use super::since;
-use crate::config::{Gate, OutputContains, ToolExec, ToolsCalled};
-use crate::report::{GateDetails, GateRecord, Step, Text, TurnRecord};
+use crate::config::{ExitCode, Gate, OutputContains, ToolExec, ToolsCalled};
+use crate::report::{GateDetails, GateRecord, Step, Text, TurnRecord, last_words, whole_or_cut};
 use crate::template;
 
 /// The fields of a payload that say whether something passed, the first that is there counts.
 const FLAGS: [&str; 4] = ["passed", "success", "ok", "pass"];
-
+/// The fields that say how a command ended, as servers write them.
+const EXIT_CODES: [&str; 2] = ["exit_code", "exitCode"];
+const TIMED_OUT: [&str; 2] = ["timed_out", "timedOut"];
 /// Why a gate did not hold, or what it found.
 type Verdict = Result<String, String>;
 
 /// Looks at one gate.
-pub(super) async fn look(session: &Session<'_>, gate: &Gate, turns: &[TurnRecord]) -> GateRecord {
+pub(super) async fn look(session: &Session<'_>, gate: &Spanned<Gate>, turns: &[TurnRecord]) -> GateRecord {
     let start = Instant::now();
+    let place = session.scenario.place(gate.referenced);
+    let gate = &gate.value;
     let (verdict, tool, details) = match gate {
         Gate::ToolExec(gate) => {
             let (verdict, details) = tool_exec(session, gate).await;
@@ -33,6 +38,7 @@ pub(super) async fn look(session: &Session<'_>, gate: &Gate, turns: &[TurnRecord
     let reason = verdict.unwrap_or_else(|why| why);
     GateRecord {
         kind: gate.kind(),
+        place,
         tool,
         message: gate.message().map(Text::short),
         passed,
@@ -58,30 +64,62 @@ async fn tool_exec(session: &Session<'_>, gate: &ToolExec) -> (Verdict, GateDeta
     };
     let payload = payload(&answer);
     details.output = Some(record.output);
-    details.payload = payload.as_ref().map(|payload| Text::long(&payload.to_string()));
+    (details.payload, details.payload_cut) = payload.as_ref().map(whole_or_cut).unwrap_or_default();
     (judged(gate, &answer, payload.as_ref()), details)
 }
 
 fn judged(gate: &ToolExec, answer: &ToolAnswer, payload: Option<&Json>) -> Verdict {
-    if answer.is_error {
-        return Err("the tool says that it failed".into());
+    let text = answer.text();
+    let failed = |why: String| match last_words(&text) {
+        said if said.is_empty() => Err(why),
+        said => Err(format!("{why}: {said}")),
+    };
+    // A status that is no success is what its tool calls a failure: whoever expects it expects that, too.
+    let expected = gate.expect.exit_code;
+    let judges = matches!(expected, None | Some(ExitCode::Is(0)));
+    if judges && answer.is_error {
+        return failed("the tool says that it failed".into());
     }
+    let status = match ended(expected, payload) {
+        Ok(status) => status,
+        Err(why) => return failed(why),
+    };
     let flag =
         payload.and_then(|payload| FLAGS.iter().find_map(|name| Some((name, payload.get(name)?.as_bool()?))));
-    if let Some((name, false)) = flag {
-        return Err(format!("the answer's `{name}` is false"));
+    if let Some((name, false)) = flag.filter(|_| judges) {
+        return failed(format!("the answer's `{name}` is false"));
     }
-    let text = answer.text();
     if let Some(pattern) = gate.failure_pattern.as_ref().filter(|pattern| pattern.finds(&text)) {
-        return Err(format!("the output has `{pattern}`, which is a failure"));
+        return failed(format!("the output has `{pattern}`, which is a failure"));
     }
     match &gate.success_pattern {
-        Some(pattern) if !pattern.finds(&text) => Err(format!("the output has no `{pattern}`")),
+        Some(pattern) if !pattern.finds(&text) => failed(format!("the output has no `{pattern}`")),
         Some(pattern) => Ok(format!("the output has `{pattern}`")),
-        None => Ok(match flag {
-            Some((name, _)) => format!("the answer's `{name}` is true"),
-            None => "the tool succeeded".into(),
+        None => Ok(match (flag, status) {
+            (Some((name, true)), _) => format!("the answer's `{name}` is true"),
+            (_, Some(status)) => format!("the command ended with exit status {status}"),
+            _ => "the tool succeeded".into(),
         }),
+    }
+}
+
+/// The exit status of the command that the answer tells of, if it tells of one; why it is not what is expected.
+fn ended(expected: Option<ExitCode>, payload: Option<&Json>) -> Result<Option<i64>, String> {
+    let found = |names: [&str; 2]| names.into_iter().find_map(|name| payload?.get(name));
+    if found(TIMED_OUT) == Some(&Json::Bool(true)) {
+        return Err("the command was ended by its time limit".into());
+    }
+    let wanted = match expected {
+        Some(ExitCode::Is(wanted)) => wanted,
+        None | Some(ExitCode::Any) => 0,
+    };
+    match (found(EXIT_CODES).map(Json::as_i64), expected) {
+        (None, None | Some(ExitCode::Any)) => Ok(None),
+        (None, Some(ExitCode::Is(_))) => Err("the answer has no exit status, and one is expected".into()),
+        (Some(None), _) => Err("the command has no exit status: it did not end by itself".into()),
+        (Some(status), Some(ExitCode::Any)) => Ok(status),
+        (Some(Some(status)), _) if status == wanted => Ok(Some(status)),
+        (Some(Some(status)), _) => Err(format!("the command ended with exit status {status}, not {wanted}")),
     }
 }
 

@@ -1,13 +1,24 @@
 //! Who hears of a run while it is under way, such as a progress bar.
 
-use crate::report::Status;
+use dormouse_core::Error;
+
+use crate::report::{GateRecord, Status, TurnRecord};
 
 /// Something that happened. Scenarios follow one another; repetitions of one can be under way at the same time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// The servers of scope `run` are open.
     Opened,
+    /// The servers of a scope could not be opened.
+    NotOpened {
+        /// The scenario's name; none for scope `run`.
+        scenario: Option<&'a str>,
+        /// From 1; none for the scopes around it.
+        repetition: Option<u32>,
+        /// Why. Untrusted in parts: it may repeat what a server said.
+        error: &'a Error,
+    },
     /// A scenario begins.
     ScenarioStarted {
         /// Its name.
@@ -30,6 +41,15 @@ pub enum Event<'a> {
         repetition: u32,
         /// From 1.
         turn: usize,
+    },
+    /// A turn has ended.
+    TurnFinished {
+        /// The scenario's name.
+        scenario: &'a str,
+        /// From 1.
+        repetition: u32,
+        /// What is known of it. What failed is untrusted in parts.
+        turn: &'a TurnRecord,
     },
     /// A tool is called.
     CallStarted {
@@ -68,10 +88,8 @@ pub enum Event<'a> {
         scenario: &'a str,
         /// From 1.
         repetition: u32,
-        /// Its type.
-        kind: &'a str,
-        /// Whether it held.
-        passed: bool,
+        /// What is known of it. Its reason is untrusted in parts.
+        gate: &'a GateRecord,
     },
     /// A repetition has ended, its servers are closed.
     RepetitionFinished {

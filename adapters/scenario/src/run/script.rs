@@ -19,7 +19,7 @@ const MAX_SAVED: usize = 64 << 10;
 pub(super) async fn play(
     session: &mut Session<'_>,
     number: usize,
-    turn: &Turn,
+    turn: &Spanned<Turn>,
     calls: &[Spanned<ToolCall>],
 ) -> TurnRecord {
     let start = Instant::now();
@@ -28,16 +28,22 @@ pub(super) async fn play(
         if record.status != Status::Passed {
             break;
         }
-        step(session, &call.value, &mut record).await;
+        step(session, call, &mut record).await;
     }
     record.duration_ms = since(start);
     record
 }
 
 /// A turn of which nothing has happened yet.
-pub(super) fn begun(session: &Session<'_>, number: usize, driver: &'static str, turn: &Turn) -> TurnRecord {
+pub(super) fn begun(
+    session: &Session<'_>,
+    number: usize,
+    driver: &'static str,
+    turn: &Spanned<Turn>,
+) -> TurnRecord {
     let mut record = TurnRecord {
         number,
+        place: session.scenario.place(turn.referenced),
         driver,
         content: None,
         status: Status::Passed,
@@ -45,7 +51,12 @@ pub(super) fn begun(session: &Session<'_>, number: usize, driver: &'static str, 
         duration_ms: 0.0,
         steps: Vec::new(),
     };
-    match turn.content.as_deref().map(|content| template::fill_text(content, &session.variables)).transpose()
+    match turn
+        .value
+        .content
+        .as_deref()
+        .map(|content| template::fill_text(content, &session.variables))
+        .transpose()
     {
         Ok(content) => record.content = content.as_deref().map(Text::long),
         Err(error) => fail(&mut record, error.message()),
@@ -61,7 +72,9 @@ pub(super) fn fail(record: &mut TurnRecord, why: &str) {
     record.failure = Some(Text::short(why));
 }
 
-async fn step(session: &mut Session<'_>, scripted: &ToolCall, record: &mut TurnRecord) {
+async fn step(session: &mut Session<'_>, scripted: &Spanned<ToolCall>, record: &mut TurnRecord) {
+    let place = session.scenario.place(scripted.referenced);
+    let scripted = &scripted.value;
     let arguments = match template::fill(&scripted.arguments, &session.variables) {
         Ok(arguments) => arguments,
         Err(error) => return fail(record, error.message()),
@@ -69,6 +82,7 @@ async fn step(session: &mut Session<'_>, scripted: &ToolCall, record: &mut TurnR
     let time = time_of(session);
     let Called { record: mut called, result } =
         call(session, &session.tools, &scripted.tool, arguments, time).await;
+    called.place = Some(place);
     let mut why = expect::failure(&scripted.expect, &result);
     if why.is_none()
         && let Some(name) = &scripted.save_as

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use dormouse_core::{Error, ErrorCode};
 use dormouse_sources::{Connection, OpenScope, Progress, Scope, Tools};
+use serde_saphyr::Spanned;
 
 use super::arena::Arena;
 use super::observe::{Event, Observer};
@@ -69,6 +70,7 @@ impl<'a> Repetition<'a> {
                 record.close_ms = since(closing);
             }
             Err(error) => {
+                arena.not_opened(Some(name), Some(number), &error);
                 record.open_ms = since(start);
                 record.problem = Some(Problem::from(&error));
                 record.status = status_of(&error);
@@ -112,6 +114,7 @@ impl Session<'_> {
             self.observer().event(Event::TurnStarted { scenario, repetition, turn: at + 1 });
             let played = self.turn(at + 1, turn).await;
             let status = played.status;
+            self.observer().event(Event::TurnFinished { scenario, repetition, turn: &played });
             record.turns.push(played);
             if status != Status::Passed {
                 break;
@@ -123,12 +126,7 @@ impl Session<'_> {
             }
             let held: GateRecord = gate::look(self, gate, &record.turns).await;
             let (scenario, repetition) = (self.scenario.id.as_str(), self.number);
-            self.observer().event(Event::GateFinished {
-                scenario,
-                repetition,
-                kind: held.kind,
-                passed: held.passed,
-            });
+            self.observer().event(Event::GateFinished { scenario, repetition, gate: &held });
             record.gates.push(held);
         }
         record.tokens = self.conversation.as_ref().map(Conversation::tokens);
@@ -137,8 +135,8 @@ impl Session<'_> {
         record.status = if self.is_cancelled() { Status::Cancelled } else { Status::of(turns.chain(gates)) };
     }
 
-    async fn turn(&mut self, number: usize, turn: &Turn) -> TurnRecord {
-        match &turn.tool_calls {
+    async fn turn(&mut self, number: usize, turn: &Spanned<Turn>) -> TurnRecord {
+        match &turn.value.tool_calls {
             Some(calls) => script::play(self, number, turn, calls).await,
             None => talk::play(self, number, turn).await,
         }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_sources::{Tool, ToolAnswer};
+use serde_saphyr::Spanned;
 
 use super::arena::cancelled;
 use super::call::{Called, call, time_of};
@@ -16,12 +17,12 @@ use crate::model::{Answer, Conversation, MAX_RESULT, Wanted, can_carry};
 use crate::report::{CallRecord, Problem, Status, Step, Text, TurnRecord};
 use crate::template;
 
-pub(super) async fn play(session: &mut Session<'_>, number: usize, turn: &Turn) -> TurnRecord {
+pub(super) async fn play(session: &mut Session<'_>, number: usize, turn: &Spanned<Turn>) -> TurnRecord {
     let start = Instant::now();
     let mut record = begun(session, number, "model", turn);
     // It is put back at the end; the session lends everything else to the calls meanwhile.
     if let (Status::Passed, Some(mut conversation)) = (record.status, session.conversation.take()) {
-        if let Err(error) = talk(session, &mut conversation, turn, &mut record).await {
+        if let Err(error) = talk(session, &mut conversation, &turn.value, &mut record).await {
             fail(&mut record, error.message());
             record.status = status_of(&error);
         }
@@ -116,10 +117,12 @@ fn refused(session: &Session<'_>, wanted: &Wanted, text: &str) -> (CallRecord, S
     let error = Error::args_invalid("the arguments are no JSON object");
     let record = CallRecord {
         tool: Text::short(&wanted.tool),
+        place: None,
         server: None,
         arguments: Text::long(text),
         output: Text::default(),
         structured: None,
+        structured_cut: None,
         is_error: false,
         problem: Some(Problem::from(&error)),
         started_ms: since(session.start),

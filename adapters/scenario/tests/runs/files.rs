@@ -36,7 +36,10 @@ fn a_mistake_is_told_with_file_line_and_column() {
             "arena.yaml:10:31: the scenario has no variable `x`",
         ),
         (arena("run", "turns: [{role: assistant, content: x}]"), "unknown variant `assistant`"),
-        (arena("run", "turns: [{content: x}]"), "there is no model"),
+        (
+            arena("run", "turns: [{content: x}]"),
+            "arena.yaml:10:17: a turn has no `tool_calls`, and there is no model",
+        ),
         (arena("run", "turns: [{}]"), "arena.yaml:10:17: a turn has neither"),
         (arena("run", "turns: []"), "neither turns nor gates"),
         (
@@ -66,6 +69,15 @@ fn a_mistake_is_told_with_file_line_and_column() {
             "unknown field `timeout`",
         ),
         (
+            arena(
+                "run",
+                &format!(
+                    "{TURNS}\nconversation_assertions: [{{type: tool_exec, params: {{tool: x, expect: {{exit_code: yes}}}}}}]"
+                ),
+            ),
+            "`exit_code` is a whole number, or `any`",
+        ),
+        (
             arena("run", TURNS).replace("spec:\n  mcp", "apiVersion: other/v1\nspec:\n  mcp"),
             "arena.yaml:1:13: this version is not known",
         ),
@@ -73,12 +85,12 @@ fn a_mistake_is_told_with_file_line_and_column() {
         (arena("run", TURNS) + "    - file: nosuch.yaml\n", "the file `nosuch.yaml` is not there"),
         (
             arena("run", TURNS) + "    - spec: {id: one, turns: [{tool_calls: [{tool: x}]}]}\n",
-            "two scenarios of the name `one`",
+            "arena.yaml:11:7: there are two scenarios of the name `one`",
         ),
         (arena("run", TURNS).replace("id: one", "task_type: x"), "a scenario needs an `id`"),
         (
             arena("run", TURNS).replace("spec:\n  mcp", "spec:\n  skills: [nosuch]\n  mcp"),
-            "arena.yaml:2:12: this is no folder of a skill",
+            "arena.yaml:2:12: `nosuch` is no folder of a skill",
         ),
         (arena("run", TURNS) + "---\nspec: {}\n", "arena.yaml:"),
         ("spec: {}\n".to_owned(), "there are no scenarios"),
@@ -96,8 +108,8 @@ fn an_unknown_source_is_told_with_those_that_there_are() {
     let stage = Stage::new();
     let plan = stage.plan(&arena("run", TURNS).replace("source: double", "source: X")).unwrap();
     let error = plan.check(&stage.registry).unwrap_err();
-    assert!(error.message().contains("unknown source \"X\""), "{error}");
-    assert!(error.hint().unwrap().contains("double"));
+    let told = "arena.yaml:3:7: mcp server `box`: unknown source \"X\"; registered sources: double";
+    assert!(error.message().ends_with(told), "{error}");
     assert_eq!(error.code().exit_status(), 2);
     assert!(plan.check(&Registry::default()).is_err());
     let plan = stage.plan(&arena("run", TURNS).replace("tag: run", "nosuch: 1")).unwrap();

@@ -1,6 +1,7 @@
 //! Gates (S0-31 … S0-33).
 
 use dormouse_scenario::{GateRecord, Report, Status};
+use serde_json::{Value as Json, json};
 
 use super::{Stage, arena};
 
@@ -21,7 +22,10 @@ async fn a_gate_calls_its_tool_in_the_session_of_the_turns() {
         gate("{type: tool_exec, params: {tool: run_tests, message: Hidden test suite must pass}}").await;
     assert_eq!((report.exit_code(), gate.passed, gate.score), (0, true, 1.0));
     assert_eq!(gate.message.unwrap().text, "Hidden test suite must pass");
-    assert_eq!(gate.details.payload.unwrap().text, r#"{"passed":true,"summary":"1 passed"}"#);
+    assert_eq!(gate.details.payload, Some(json!({"passed": true, "summary": "1 passed"})));
+    let twin: Json = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+    let details = &twin["scenarios"][0]["repetitions"][0]["gates"][0]["details"];
+    assert_eq!(details["payload"]["passed"], true, "JSON in the report, too");
     assert!(gate.latency_ms >= 0.0 && gate.reason.text.contains("`passed` is true"));
 }
 
@@ -42,6 +46,48 @@ async fn a_gate_holds_or_not_by_what_its_tool_answers() {
         ("tool: Say, args: {text: x, structured: {success: false}}", false, "`success` is false"),
         ("tool: Say, args: {text: '{\"ok\": false}'}", false, "`ok` is false"),
         ("tool: Say, args: {text: '{\"ok\": true}'}", true, "`ok` is true"),
+        ("tool: Say, args: {text: no, structured: {exit_code: 0}}", true, "exit status 0"),
+        (
+            "tool: Say, args: {text: 'bash: go: command not found', structured: {exit_code: 127}}",
+            false,
+            "ended with exit status 127, not 0: bash: go: command not found",
+        ),
+        ("tool: Say, args: {text: '{\"output\": \"\", \"exit_code\": 1}'}", false, "exit status 1, not 0"),
+        ("tool: Say, args: {text: x, structured: {exitCode: 3}}", false, "exit status 3, not 0"),
+        ("tool: Say, args: {text: x, structured: {exit_code: null}}", false, "did not end by itself"),
+        ("tool: Say, args: {text: x, structured: {exit_code: 0, timed_out: true}}", false, "time limit"),
+        (
+            "tool: Say, args: {text: x, structured: {exit_code: 1}}, success_pattern: x",
+            false,
+            "exit status 1, not 0",
+        ),
+        ("tool: Say, args: {text: x, structured: {exit_code: 3}}, expect: {exit_code: 3}", true, "status 3"),
+        (
+            "tool: Say, args: {text: x, structured: {exit_code: 1, ok: false}}, expect: {exit_code: 1}",
+            true,
+            "exit status 1",
+        ),
+        (
+            "tool: Say, args: {text: x, structured: {exit_code: 0}}, expect: {exit_code: 3}",
+            false,
+            "exit status 0, not 3",
+        ),
+        ("tool: Say, args: {text: x}, expect: {exit_code: 0}", false, "has no exit status"),
+        (
+            "tool: Say, args: {text: x, structured: {exit_code: 9}}, expect: {exit_code: any}",
+            true,
+            "exit status 9",
+        ),
+        (
+            "tool: Say, args: {text: x, structured: {exit_code: 9}}, expect: {exit_code: any}, failure_pattern: x",
+            false,
+            "is a failure",
+        ),
+        (
+            "tool: Say, args: {text: x, structured: {exit_code: 9, timed_out: true}}, expect: {exit_code: any}",
+            false,
+            "time limit",
+        ),
         ("tool: Break", false, "the connection broke"),
         ("tool: nosuch", false, "tool not found: nosuch"),
         ("tool: strict, args: {n: x}", false, "tool strict validation error (args_invalid)"),

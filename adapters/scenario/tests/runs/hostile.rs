@@ -31,7 +31,28 @@ async fn marks_and_hidden_characters_are_shown_as_text() {
     let twin: Json = serde_json::from_str(&report.to_json().unwrap()).unwrap();
     let step = &twin["scenarios"][0]["repetitions"][0]["turns"][0]["steps"][0];
     assert_eq!((step["type"].as_str(), step["output"]["text"].as_str()), (Some("called"), Some(text)));
-    assert_eq!(twin["format"], 1);
+    assert_eq!(twin["format"], 2);
+    assert_eq!(step["structured"]["k"], text);
+    let junit = report.to_junit().unwrap();
+    assert!(
+        !junit.contains("<script") && !junit.contains(['\0', '\u{1b}', '\u{202e}', '\u{200b}']),
+        "{junit}"
+    );
+}
+
+#[tokio::test]
+async fn what_a_failure_says_is_text_in_junits_report_too() {
+    let stage = Stage::new();
+    let text = Json::String("</failure><script>]]>\u{1b}[31m\u{202e}\u{ffff}\u{1}&amp;".into());
+    let text = text.to_string().replace('\u{ffff}', "\\uffff");
+    let scenario = format!(
+        "turns: [{{tool_calls: [{{tool: Fail, arguments: {{text: {text}}}}}]}}]\nconversation_assertions: [{{type: tool_exec, params: {{tool: Fail, message: {text}, args: {{text: {text}}}}}}}]\n"
+    );
+    let junit = stage.run(&arena("session", &scenario)).await.to_junit().unwrap();
+    assert!(junit.contains("&lt;/failure&gt;&lt;script&gt;") && junit.contains("&amp;amp;"), "{junit}");
+    for bad in ["<script", "\u{1b}", "\u{202e}", "\u{ffff}", "\u{1}"] {
+        assert!(!junit.contains(bad), "{bad:?}: {junit}");
+    }
 }
 
 #[tokio::test]
@@ -66,7 +87,7 @@ async fn src_07_a_whole_report_is_bounded() {
 }
 
 #[tokio::test]
-async fn both_files_are_written_whole() {
+async fn all_files_are_written_whole_and_cleared() {
     let report = said("x").await;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("new/out");
@@ -77,11 +98,22 @@ async fn both_files_are_written_whole() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert_eq!(names.len(), 2, "{names:?}");
+    assert_eq!(names.len(), 3, "{names:?}");
     assert!(std::fs::read_to_string(out.join("report.html")).unwrap().ends_with("</html>"));
     let twin: Json = serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap();
     assert_eq!(twin["status"], "passed");
+    assert!(std::fs::read_to_string(out.join("junit.xml")).unwrap().contains("<testsuites"));
+    std::fs::write(out.join("other"), "x").unwrap();
+    for _ in 0..2 {
+        Report::clear(&out).unwrap();
+    }
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 1, "what is not ours stays");
+    Report::clear(&folder.path().join("nowhere")).unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "x").unwrap();
-    assert_eq!(report.write(&file).unwrap_err().code().as_str(), "path_denied");
+    for refused in [report.write(&file).map(drop), Report::prepare(&file)] {
+        assert_eq!(refused.unwrap_err().code().as_str(), "path_denied");
+    }
+    Report::prepare(&folder.path().join("a/b")).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path().join("a/b")).unwrap().count(), 0);
 }

@@ -11,6 +11,7 @@ mod hostile;
 mod model;
 mod scopes;
 mod server;
+mod told;
 mod turns;
 
 use std::path::{Path, PathBuf};

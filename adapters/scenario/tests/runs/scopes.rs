@@ -85,12 +85,24 @@ async fn inner_scopes_close_before_outer_ones_and_gates_come_before() {
 
 #[tokio::test]
 async fn what_cannot_be_closed_is_a_warning() {
+    for scope in ["run", "scenario", "session"] {
+        let stage = Stage::new();
+        let text = arena(scope, "repetitions: 2\nturns: [{tool_calls: [{tool: Say}]}]")
+            .replace(&format!("tag: {scope}"), "tag: s, fail: close");
+        let report = stage.run(&text).await;
+        assert_eq!(report.exit_code(), 0, "{scope}");
+        let told: Vec<&str> = report.warnings.iter().map(|warning| warning.text.as_str()).collect();
+        assert_eq!(told, ["the server `box` could not be closed: it would not go"], "{scope}");
+        assert!(report.to_html().contains("would not go"));
+    }
+    // What was open when another could not be opened.
     let stage = Stage::new();
-    let text = arena("session", "turns: [{tool_calls: [{tool: Say}]}]")
-        .replace("tag: session", "tag: s, fail: close");
+    let text = arena("session", "turns: [{tool_calls: [{tool: Say}]}]").replace(
+        "  scenarios:",
+        "    - {name: a, source: double, scope: run, source_args: {tag: a, fail: close}}\n    - {name: b, command: /no/such/program}\n  scenarios:",
+    );
     let report = stage.run(&text).await;
-    assert_eq!(report.exit_code(), 0);
-    assert!(report.warnings[0].text.contains("`double`") && report.warnings[0].text.contains("would not go"));
+    assert_eq!((report.exit_code(), stage.double.live()), (1, 0));
     assert!(report.to_html().contains("would not go"));
 }
 

@@ -65,7 +65,12 @@ impl Serving {
     pub(super) async fn start(program: &Program, programs: &dyn Starter) -> Result<Self> {
         let shown: String = program.program.escape_debug().take(200).collect();
         let started = programs.start(program).await.map_err(|error| {
-            unavailable(format!("the program `{shown}` of an MCP server cannot be started: {}", error.kind()))
+            let why = match error.kind() {
+                std::io::ErrorKind::NotFound => "there is no such program".to_owned(),
+                std::io::ErrorKind::PermissionDenied => "it may not be started".to_owned(),
+                other => other.to_string(),
+            };
+            unavailable(format!("the program `{shown}` of an MCP server cannot be started: {why}"))
                 .with_source(error)
         })?;
         let Started { input, output, errors, process } = started;

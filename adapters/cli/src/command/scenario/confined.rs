@@ -1,15 +1,21 @@
-//! What a run needs when its process confines itself: the folders of its files and of its report, programs and addresses that
-//! the files name, and a folder for what passes.
+//! What a run needs of the host besides its tools: a folder for what passes, one that tells whose containers are whose, and,
+//! when its process confines itself, the folders of its files and of its report, and programs and addresses that the files
+//! name.
 
-use std::path::PathBuf;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 
-use dormouse::{Error, ErrorCode, Result};
+use dormouse::{Error, Result};
 use dormouse_scenario::Plan;
 use tempfile::TempDir;
 
-use crate::args::{McpArgs, ScenarioArgs};
+use crate::args::McpArgs;
 use crate::settings;
 use crate::settings::wall::Further;
+
+/// What the provider of containers keeps in the folder of an installation.
+const CONTAINERS: &str = "docker";
 
 /// A folder for what sandboxes hold during the run, unless the operator has named one.
 pub(super) enum Passing {
@@ -27,53 +33,77 @@ impl Passing {
             return Ok(Self::Named);
         }
         let failed = |error| Error::internal("there is no folder for the sandboxes", error);
-        let folder = tempfile::tempdir().map_err(failed)?;
-        Ok(if arguments.confine { Self::Helpers(folder.keep()) } else { Self::Ours(folder) })
+        tempfile::tempdir().map(Self::Ours).map_err(failed)
+    }
+
+    /// From now on the helper removes it, where there is one. Not before the helper is there.
+    pub(super) fn handed_over(&mut self, arguments: &McpArgs) {
+        if arguments.confine
+            && let Self::Ours(folder) = std::mem::replace(self, Self::Named)
+        {
+            *self = Self::Helpers(folder.keep());
+        }
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Named => None,
+            Self::Ours(folder) => Some(folder.path()),
+            Self::Helpers(folder) => Some(folder),
+        }
     }
 
     /// The folder of the state in it.
     pub(super) fn state(&self) -> Option<PathBuf> {
-        match self {
-            Self::Named => None,
-            Self::Ours(folder) => Some(folder.path().join("state")),
-            Self::Helpers(folder) => Some(folder.join("state")),
+        self.folder().map(|folder| folder.join("state"))
+    }
+
+    /// Where containers are told apart, when the state passes: in the user's own folder, where the next run finds those of
+    /// one that was killed. None: in the state, or nowhere, where there is none to be had.
+    pub(super) fn installation(&self, arguments: &McpArgs) -> Option<PathBuf> {
+        if matches!(self, Self::Named) || !settings::docker::is_on(&arguments.docker) {
+            return None;
         }
+        let made = settings::state_folder(None).and_then(|folder| {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder.join(CONTAINERS));
+            made.map_err(|error| Error::internal("the folder of this user's data cannot be made", error))?;
+            Ok(folder)
+        });
+        let told =
+            |error: &Error| tracing::warn!(%error, "if this run is killed, nobody removes its containers");
+        made.inspect_err(told).ok()
     }
 }
 
-/// What the run needs besides its tools. Makes the report's folder: afterwards nothing can be made beside it.
+/// What the run needs besides its tools.
 pub(super) fn further(
     plan: &Plan,
-    arguments: &ScenarioArgs,
+    arguments: &McpArgs,
+    out: &Path,
     folders: &[PathBuf],
     passing: &Passing,
-) -> Result<Further> {
-    if !arguments.tools.confine {
-        return Ok(Further::none());
+    installation: Option<&Path>,
+) -> Further {
+    if !arguments.confine {
+        return Further::none();
     }
-    let report = std::path::absolute(&arguments.out).and_then(|folder| {
-        std::fs::create_dir_all(&folder)?;
-        Ok(folder)
-    });
-    let report = report.map_err(|error| {
-        let shown = arguments.out.display();
-        Error::new(ErrorCode::PathDenied, format!("the folder of the report, `{shown}`, cannot be written"))
-            .with_hint("name a folder that can be written")
-            .with_source(error)
-    })?;
-    let remove = match passing {
-        Passing::Helpers(folder) => Some(folder.clone()),
-        _ => None,
-    };
-    let containers = settings::docker::is_on(&arguments.tools.docker);
+    let containers = settings::docker::is_on(&arguments.docker);
     let addresses = plan.entries.iter().any(|entry| entry.url.is_some());
-    Ok(Further {
-        read: folders.to_vec(),
-        write: vec![report],
+    let skills = plan.skills.iter().map(|(_, path)| path.clone());
+    let written = if arguments.allow_writes { folders } else { &[] };
+    Further {
+        read: folders.iter().cloned().chain(skills).collect(),
+        // Of the installation's folder no more than that: others' sandboxes may lie beside it.
+        write: installation
+            .map(|folder| folder.join(CONTAINERS))
+            .into_iter()
+            .chain([out.to_owned()])
+            .chain(written.iter().cloned())
+            .collect(),
         // A container's server is reached at a port of this machine.
         connects: plan.model.is_some() || addresses || containers,
         programs: plan.entries.iter().filter_map(dormouse_sources::Entry::program).collect(),
-        remove,
+        remove: passing.folder().map(Path::to_owned),
         ..Further::none()
-    })
+    }
 }

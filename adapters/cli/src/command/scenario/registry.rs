@@ -1,0 +1,162 @@
+//! The sources of this process, for a run and for a check: `wasm`, `docker`, and programs of the operator's own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dormouse::{Access, Error, Grants, Mount, Result};
+use dormouse_docker::DockerProvider;
+use dormouse_scenario::Plan;
+use dormouse_sources::{CommandSource, DockerSource, Mountable, Outside, Registry, Source, WasmSource};
+use dormouse_tools::{HostFolders, Surface};
+
+use super::containers::EngineContainers;
+use crate::args::{DockerArgs, SourceArgs};
+use crate::command::serving::Serving;
+use crate::settings;
+
+/// The folders of the files.
+pub(super) fn folders(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let folder = |file: &PathBuf| {
+        let file = file.canonicalize().map_err(|error| {
+            Error::args_invalid(format!("`{}` cannot be read", file.display())).with_source(error)
+        })?;
+        Ok(file.parent().unwrap_or(Path::new("/")).to_owned())
+    };
+    let mut folders = files.iter().map(folder).collect::<Result<Vec<_>>>()?;
+    folders.sort();
+    folders.dedup();
+    Ok(folders)
+}
+
+/// Which folders `mounts` may name, for every source: those of the files and those of `--mount`, to be written where
+/// `--allow-writes` says so, and the skills that the arena names.
+pub(super) fn mountable(files: &[PathBuf], plan: &Plan, mounts: &[Mount], writes: bool) -> Result<Mountable> {
+    let most = if writes { Access::ReadWrite } else { Access::ReadOnly };
+    let files = files.iter().map(|folder| (folder, most));
+    let skills = plan.skills.iter().map(|(_, folder)| (folder, Access::ReadOnly));
+    let mounts = mounts.iter().map(|mount| (&mount.source, mount.access));
+    let all = files.chain(skills).chain(mounts);
+    all.into_iter().try_fold(Mountable::default(), |rule, (folder, most)| rule.folder(folder, most))
+}
+
+/// The sources of a run.
+pub(super) fn of_run(serving: &Serving, arguments: &SourceArgs, rule: &Mountable) -> Result<Registry> {
+    let outside = serving.meant().confined.outside();
+    let sandboxes = serving.sandboxes().cloned();
+    let wasm = sandboxes.map(|sandboxes| {
+        let manager = sandboxes.manager().clone();
+        let (owned, skills) = (sandboxes.clone(), serving.meant().skills.clone());
+        let make = move || {
+            Surface::new(manager.clone())
+                .with_skills(skills.clone())
+                .with_sandboxes(owned.clone(), HostFolders::default())
+        };
+        WasmSource::new(sandboxes, Arc::new(make)).with_grants(&serving.meant().grants)
+    });
+    all(wasm, serving.docker().cloned(), &outside, arguments, rule)
+}
+
+/// The same for a check: they refuse what those of a run refuse, and open nothing.
+pub(super) fn of_check(arguments: &SourceArgs, rule: &Mountable, mounts: Vec<Mount>) -> Result<Registry> {
+    let docker = settings::docker::engine(&arguments.docker)?;
+    let wasm = WasmSource::checking().with_grants(&Grants { mounts, ..Grants::default() });
+    all(Some(wasm), docker, &Outside::default(), arguments, rule)
+}
+
+fn all(
+    wasm: Option<WasmSource>,
+    docker: Option<DockerProvider>,
+    outside: &Outside,
+    arguments: &SourceArgs,
+    rule: &Mountable,
+) -> Result<Registry> {
+    let mut registry = Registry::default().with_outside(outside.clone());
+    if let Some(source) = wasm {
+        registry.register("wasm", Arc::new(source.with_mountable(rule.clone())));
+    }
+    let docker = match docker {
+        Some(provider) => DockerSource::new(Arc::new(EngineContainers(provider))),
+        None => lacking(&arguments.docker),
+    };
+    registry.register("docker", Arc::new(docker.with_mountable(rule.clone())));
+    for text in &arguments.sources {
+        let (name, words) = own(text)?;
+        if registry.find(&name).is_ok() {
+            let message = format!("`--source`: there is a source `{name}` already");
+            return Err(Error::args_invalid(message).with_hint("give it another name"));
+        }
+        let source: Arc<dyn Source> = Arc::new(CommandSource::new(words, outside.programs.clone())?);
+        registry.register(&name, source);
+    }
+    Ok(registry)
+}
+
+/// The source `docker` without an image that it may start.
+fn lacking(arguments: &DockerArgs) -> DockerSource {
+    match arguments.no_docker {
+        true => DockerSource::lacking(
+            "the source `docker` has no engine: `--no-docker` says so",
+            "leave --no-docker out, and allow the image with --docker-image IMAGE",
+        ),
+        false => DockerSource::lacking(
+            "the source `docker` has no image that it may start",
+            "allow the image with --docker-image IMAGE (docs/providers.md)",
+        ),
+    }
+}
+
+/// What `--source` means: a name, and a program with its arguments.
+fn own(text: &str) -> Result<(String, Vec<String>)> {
+    let wrong = |why: &str| {
+        Error::args_invalid(format!("`--source`: `{}` {why}", text.escape_debug()))
+            .with_hint("write `--source NAME=COMMAND`; quotes group words, as in a shell")
+    };
+    let (name, command) = text.split_once('=').ok_or_else(|| wrong("is not NAME=COMMAND"))?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        return Err(wrong("has no name of 1 to 64 letters, digits, `-` and `_`"));
+    }
+    let words = shlex::split(command).ok_or_else(|| wrong("has a quote that does not end"))?;
+    match words.first() {
+        Some(program) if !program.is_empty() => Ok((name.to_owned(), words)),
+        _ => Err(wrong("names no program")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_of_ones_own_has_a_name_and_words() {
+        let (name, words) = own("pod-man=python3 'my source.py' --fast").unwrap();
+        assert_eq!(
+            (name.as_str(), words),
+            ("pod-man", vec!["python3".into(), "my source.py".into(), "--fast".into()])
+        );
+        for wrong in ["x", "=x", "a b=x", "x=", "x='", "x=''"] {
+            assert!(own(wrong).unwrap_err().message().starts_with("`--source`: "), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn docker_and_wasm_are_there_whatever_is_said_and_nothing_takes_their_names() {
+        let rule = Mountable::default();
+        for no_docker in [false, true] {
+            let docker = DockerArgs { no_docker, ..DockerArgs::default() };
+            let sources = vec!["mine=cat".to_owned()];
+            let registry =
+                of_check(&SourceArgs { docker, sources, ..SourceArgs::default() }, &rule, Vec::new())
+                    .unwrap();
+            for name in ["wasm", "docker", "mine"] {
+                assert!(registry.find(name).is_ok(), "{name}");
+            }
+            let args = serde_json::Map::from_iter([("image".to_owned(), "x".into())]);
+            let error = registry.find("docker").unwrap().check(&args).unwrap_err();
+            assert!(error.hint().is_some_and(|hint| hint.contains("--docker-image")), "{error}");
+            assert_eq!(error.message().contains("--no-docker"), no_docker, "{error}");
+        }
+        let sources = vec!["wasm=cat".to_owned()];
+        assert!(of_check(&SourceArgs { sources, ..SourceArgs::default() }, &rule, Vec::new()).is_err());
+    }
+}

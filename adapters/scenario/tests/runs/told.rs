@@ -1,0 +1,78 @@
+//! Why something failed is told while the run is under way, and in JUnit's report: tool, message, file and line.
+
+use std::sync::{Arc, Mutex};
+
+use dormouse_scenario::{Event, Observer, Options, Problem, Report};
+
+use super::{Stage, arena};
+
+/// Keeps what a console would show of failures.
+#[derive(Default)]
+struct Hears(Mutex<Vec<String>>);
+
+impl Observer for Hears {
+    fn event(&self, event: Event<'_>) {
+        let told = match event {
+            Event::NotOpened { scenario, repetition, error } => {
+                Some(format!("{scenario:?} {repetition:?} {}", Problem::from(error).line()))
+            }
+            Event::TurnFinished { turn, .. } => turn.line(),
+            Event::GateFinished { gate, .. } => Some(gate.line()),
+            _ => None,
+        };
+        self.0.lock().unwrap().extend(told);
+    }
+}
+
+/// The report, and what was told, without the path of the folder.
+async fn heard(arena: &str) -> (Report, Vec<String>) {
+    let (stage, hears) = (Stage::new(), Arc::new(Hears::default()));
+    let options = Options { observer: hears.clone(), ..Options::default() };
+    let report = stage.run_with(arena, &options).await;
+    let folder = format!("{}/", stage.folder().display());
+    let told = hears.0.lock().unwrap().iter().map(|line| line.replace(&folder, "")).collect();
+    (report, told)
+}
+
+#[tokio::test]
+async fn a_gate_and_a_turn_that_fail_are_told_with_their_place() {
+    let scenario = "turns:\n  - content: x\n    tool_calls:\n      - {tool: Fail, arguments: {text: no luck}}\nconversation_assertions:\n  - {type: tool_exec, params: {tool: Say, message: it builds, args: {text: 'sh: go', structured: {exit_code: 127}}}}\n  - {type: tool_exec, params: {tool: Say}}\n";
+    let (report, told) = heard(&arena("session", scenario)).await;
+    assert_eq!(
+        told,
+        [
+            "turn 1 FAILED: `Fail`: expected success of the tool, got a failure: no luck (arena.yaml:13:17)",
+            "gate tool_exec Say FAILS: it builds: the command ended with exit status 127, not 0: sh: go (arena.yaml:15:13)",
+            "gate tool_exec Say holds",
+        ]
+    );
+    let junit = report.to_junit().unwrap();
+    for wanted in [
+        "failures=\"1\"",
+        "testsuite name=\"one\"",
+        "testcase name=\"repetition 1\"",
+        "classname=\"one\"",
+        "no luck (",
+        "it builds: the command ended with exit status 127, not 0: sh: go (",
+        "arena.yaml:15:13)",
+    ] {
+        assert!(junit.contains(wanted), "{wanted}: {junit}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_opened_is_told_in_every_scope() {
+    for (scope, whose) in
+        [("run", "None None"), ("scenario", "Some(\"one\") None"), ("session", "Some(\"one\") Some(1)")]
+    {
+        let text = arena(scope, "turns: [{tool_calls: [{tool: Say}]}]")
+            .replace(&format!("tag: {scope}"), "tag: x, fail: open");
+        let (report, told) = heard(&text).await;
+        let wanted = format!(
+            "{whose} arena.yaml:3:7: mcp server `box`: container not healthy: health timeout after 20s [health_timeout]"
+        );
+        assert_eq!(told, [wanted]);
+        let junit = report.to_junit().unwrap();
+        assert!(junit.contains("errors=\"1\"") && junit.contains("type=\"health_timeout\""), "{junit}");
+    }
+}
