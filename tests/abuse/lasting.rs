@@ -157,6 +157,10 @@ fn fs_02_no_file_tool_leads_out_of_the_tree() {
                 ("sandbox_files", json!({})),
                 ("sandbox_download", json!({})),
             ] {
+                if (tool, path) == ("sandbox_files", "") {
+                    // An empty text counts as left out, and here it may be.
+                    continue;
+                }
                 let mut arguments = more;
                 (arguments["sandbox"], arguments["path"]) = ("box".into(), path.into());
                 let answer = call(&surface, tool, arguments);
