@@ -52,7 +52,6 @@ fn mcp_02_arguments_that_do_not_fit_are_refused_by_name_and_bound() {
         (with("preview_offset", json!(1_u64 << 32)), vec!["preview_offset"]),
         (with("allow_writes", json!("true")), vec!["allow_writes"]),
         (with("allow_writes", json!(1)), vec!["allow_writes"]),
-        (with("language", json!("")), vec!["language"]),
         (with("language", json!("../python")), vec!["language"]),
         (with("language", json!("x".repeat(100))), vec!["language"]),
         (with("name", json!("x".repeat(257))), vec!["name", "257", "256"]),
