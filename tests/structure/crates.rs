@@ -41,7 +41,18 @@ const OURS: [(&str, &[&str]); 19] = [
         ],
     ),
     ("xtask", &["dormouse", "dormouse-wasm"]),
-    ("dormouse-tests", &["dormouse", "dormouse-docker", "dormouse-git", "dormouse-models", "dormouse-tools"]),
+    // Of `dormouse-core` the features alone (tests/Cargo.toml).
+    (
+        "dormouse-tests",
+        &[
+            "dormouse",
+            "dormouse-core",
+            "dormouse-docker",
+            "dormouse-git",
+            "dormouse-models",
+            "dormouse-tools",
+        ],
+    ),
     ("dormouse-benches", &["dormouse", "dormouse-docker"]),
 ];
 
@@ -69,7 +80,7 @@ const THEIRS: [(&str, &[&str]); 26] = [
     ("nodejs-semver", &["dormouse-packages"]),
     ("pep508_rs", &["dormouse-packages"]),
     ("pubgrub", &["dormouse-packages"]),
-    ("rmcp", &["dormouse-mcp"]),
+    ("rmcp", &["dormouse-mcp", "dormouse-tests"]),
     ("axum", &["dormouse-mcp", "dormouse-rest", "dormouse-tests"]),
     ("hyper", &["dormouse-rest"]),
     ("clap", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-benches"]),

@@ -190,7 +190,7 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
         Some(_) => Limits { fuel: None, ..Limits::ceiling() },
         None => Limits::default(),
     };
-    let limits = limits(&arguments.limits, usual)?;
+    let limits = limits(&arguments.limits, &usual)?;
     let (grants, policy) = grants::grants(&arguments.grants)?;
     let exceptions = exceptions.in_folders(&grants);
     let code = match &arguments.file {
@@ -212,7 +212,7 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
 
 /// What the arguments of `run` mean. Reads the program.
 pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
-    let limits = limits(&arguments.limits, Limits::default())?;
+    let limits = limits(&arguments.limits, &Limits::default())?;
     let (mut grants, policy) = grants::grants(&arguments.grants)?;
     let exceptions = exceptions::of_run(&arguments).in_folders(&grants);
     grants.arguments = arguments.arguments;
@@ -362,8 +362,8 @@ fn name(told: Option<&str>, file: Option<&Path>) -> String {
 }
 
 /// The limits that were given, and those of `usual` for the others.
-fn limits(arguments: &LimitArgs, usual: Limits) -> Result<Limits> {
-    let mut limits = Limits { fuel: arguments.fuel.or(usual.fuel), ..usual };
+fn limits(arguments: &LimitArgs, usual: &Limits) -> Result<Limits> {
+    let mut limits = Limits { fuel: arguments.fuel.or(usual.fuel), ..usual.clone() };
     if let Some(text) = &arguments.timeout {
         limits.wall = units::duration("--timeout", text)?;
     }

@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_least_memory_of_a_language_is_its_image_and_a_little() {
         let limits = |mib: u64| Limits { memory: mib * MIB, ..Limits::default() };
-        let image = (43 * MIB - 7) as usize;
+        let image = (43 << 20) - 7;
         for (mib, told) in [(16, true), (43, true), (44, false), (128, false)] {
             let error = too_small(&Language::python(), image, &limits(mib));
             assert_eq!(error.is_some(), told, "{mib} MiB");
@@ -147,9 +147,9 @@ mod tests {
             request.limits.memory = mib * MIB;
             request
         };
-        let image = (42 * MIB) as usize;
+        let image = 42 << 20;
         let hint = |error: Error| error.hint().unwrap_or_default().to_owned();
-        let grown = held(((100 * MIB) as usize, image), &request(64), true);
+        let grown = held((100 << 20, image), &request(64), true);
         assert_eq!(grown.code(), ErrorCode::LimitMemory);
         assert!(hint(grown).contains("sandbox_reset"));
         let small = held((image, image), &request(16), true);
