@@ -256,19 +256,14 @@ fn osw_04_models_packages_and_repositories_are_reached_by_name_through_a_helper_
 }
 
 /// A server of MCP in the shell's language.
-const SCRIPT: &str = r#"
+const SCRIPT: &str = concat!(
+    r#"
 echo $$ > "$PIDS"; sleep 1000 & echo $! >> "$PIDS"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
-  case "$line" in
-    *'"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}\n' "$id" ;;
-    *'"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"tools/list"'*) say '{"tools":[{"name":"hello","inputSchema":{"type":"object"}}]}' ;;
-    *'"tools/call"'*) say '{"content":[{"type":"text","text":"hello, yes"}]}' ;;
-  esac
-done
-"#;
+tools='[{"name":"hello","inputSchema":{"type":"object"}}]'
+call() { say '{"content":[{"type":"text","text":"hello, yes"}]}'; }
+"#,
+    include_str!("../../adapters/sources/src/testing/server.sh")
+);
 
 #[test]
 fn osw_04_a_confined_run_of_scenarios_starts_its_programs_writes_its_report_and_leaves_nothing() {

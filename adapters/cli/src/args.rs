@@ -283,6 +283,20 @@ pub(crate) struct GrantArgs {
     pub(crate) clock: Option<String>,
 }
 
+/// What no call can go beyond.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct CeilingArgs {
+    /// Refuse code that snippets make from text: eval, and exec, compile, new Function and the like
+    #[arg(long)]
+    pub(crate) no_eval: bool,
+    /// The longest time that a call can ask for [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout_max: Option<String>,
+    /// The most memory of a run, and of each interpreter of a sandbox, also of one that was made with more [default: 512MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory_max: Option<String>,
+}
+
 #[derive(Args, Debug, Default)]
 pub(crate) struct McpArgs {
     /// Whose tools are offered: `sandbox` (sandbox_eval and its siblings), `eval` (framework__eval: PHP in the project),
@@ -308,15 +322,8 @@ pub(crate) struct McpArgs {
     /// Let calls ask for writes to the project and to mounts that end in `:rw`
     #[arg(long)]
     pub(crate) allow_writes: bool,
-    /// Refuse code that snippets make from text: eval, and exec, compile, new Function and the like
-    #[arg(long)]
-    pub(crate) no_eval: bool,
-    /// The longest time that a call can ask for [default: 60s]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) timeout_max: Option<String>,
-    /// The most memory of a run, and of each interpreter of a sandbox, also of one that was made with more [default: 512MiB]
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) memory_max: Option<String>,
+    #[command(flatten)]
+    pub(crate) ceilings: CeilingArgs,
     /// Unused instances kept ready for each language that has run
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) ready: u16,

@@ -12,20 +12,19 @@ use tempfile::TempDir;
 
 /// A server of MCP in the shell's language. Its one tool, `run`, answers that a command ended with the status that it is asked
 /// for; `args` tells the source's arguments.
-const SERVER: &str = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+const SERVER: &str = concat!(
+    r#"
+tools='[{"name":"run","inputSchema":{"type":"object"}},{"name":"args","inputSchema":{"type":"object"}}]'
+call() {
   status=$(printf '%s' "$line" | sed -n 's/.*"status":\([0-9]*\).*/\1/p')
-  say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
   case "$line" in
-    *'"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}\n' "$id" ;;
-    *'"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"tools/list"'*) say '{"tools":[{"name":"run","inputSchema":{"type":"object"}},{"name":"args","inputSchema":{"type":"object"}}]}' ;;
     *'"name":"args"'*) say "{\"content\":[],\"structuredContent\":$DORMOUSE_SOURCE_ARGS}" ;;
-    *'"tools/call"'*) say "{\"content\":[{\"type\":\"text\",\"text\":\"go: command not found\"}],\"structuredContent\":{\"exit_code\":$status}}" ;;
+    *) say "{\"content\":[{\"type\":\"text\",\"text\":\"go: command not found\"}],\"structuredContent\":{\"exit_code\":$status}}" ;;
   esac
-done
-"#;
+}
+"#,
+    include_str!("../../sources/src/testing/server.sh")
+);
 
 struct Ran {
     status: Option<i32>,

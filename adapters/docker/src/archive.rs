@@ -319,8 +319,11 @@ fn read_tar(reader: impl Read, folder: &str, files: &Files, mut found: Found) ->
                 found.extras.fifos.insert(name, mode);
                 continue;
             }
-            // A socket or a device is of no use to whoever comes later.
-            _ => continue,
+            // A device; sockets are in no archive.
+            _ => {
+                found.extras.leave_out(name.as_bytes());
+                continue;
+            }
         }
         let _kept = root.set_times_at(&name, false, NewTime::Keep, NewTime::At(modified));
     }

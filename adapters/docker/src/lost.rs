@@ -40,7 +40,10 @@ impl Losses {
 pub(crate) fn left_out(extras: &Extras) -> Option<String> {
     (extras.left_out > 0).then(|| {
         let (count, names) = (extras.left_out, extras.named.join("`, `"));
-        format!("dormouse: {count} files were not kept when the sandbox slept, their names are no text: `{names}`\n")
+        format!(
+            "dormouse: {count} files were not kept when the sandbox slept: sockets, devices, or names that are no text: \
+             `{names}`\n"
+        )
     })
 }
 

@@ -209,7 +209,8 @@ pub(crate) fn merge(
             What::Fifo => {
                 extras.fifos.insert(path.clone(), stamp.mode & 0o1777);
             }
-            What::Folder | What::File | What::Other => {}
+            What::Other => extras.leave_out(path.as_bytes()),
+            What::Folder | What::File => {}
         }
         if fresh && !matches!(stamp.what, What::Folder | What::Fifo | What::Other) {
             let _none_outside = root.set_times_at(path, false, NewTime::Keep, NewTime::At(stamp.modified));
@@ -377,7 +378,7 @@ mod tests {
         assert!(!extras.links.contains_key("workspace/out"));
         assert_eq!(extras.fifos["workspace/pipe"], 0o620);
         assert_eq!((extras.mode("workspace/one", false), extras.mode("workspace/x", false)), (0o600, 0o644));
-        assert_eq!(extras.left_out, 0);
+        assert_eq!((extras.left_out, extras.named), (1, vec!["workspace/socket".into()]));
     }
 
     #[test]

@@ -71,18 +71,13 @@ mod tests {
     use crate::{Call, Outside};
 
     /// A server of MCP in the shell's language, whose one tool tells the source's arguments.
-    const SCRIPT: &str = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
-  case "$line" in
-    *'"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}\n' "$id" ;;
-    *'"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"tools/list"'*) say '{"tools":[{"name":"told","inputSchema":{"type":"object"}}]}' ;;
-    *'"tools/call"'*) say "{\"content\":[],\"structuredContent\":$DORMOUSE_SOURCE_ARGS}" ;;
-  esac
-done
-"#;
+    const SCRIPT: &str = concat!(
+        r#"
+tools='[{"name":"told","inputSchema":{"type":"object"}}]'
+call() { say "{\"content\":[],\"structuredContent\":$DORMOUSE_SOURCE_ARGS}"; }
+"#,
+        include_str!("testing/server.sh")
+    );
 
     fn source(words: &[&str]) -> Result<CommandSource> {
         CommandSource::new(words.iter().map(|word| (*word).to_owned()).collect(), Outside::default().programs)

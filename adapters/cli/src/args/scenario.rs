@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{CapacityArgs, DockerArgs, GitArgs, McpArgs, ModelArgs, PackageArgs, QuotaArgs, SkillArgs};
+use super::{
+    CapacityArgs, CeilingArgs, DockerArgs, GitArgs, McpArgs, ModelArgs, PackageArgs, QuotaArgs, SkillArgs,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScenarioCommand {
@@ -84,15 +86,8 @@ pub(crate) struct ScenarioArgs {
 pub(crate) struct SandboxArgs {
     #[command(flatten)]
     pub(crate) skills: SkillArgs,
-    /// Refuse code that snippets make from text: eval, and exec, compile, new Function and the like
-    #[arg(long)]
-    pub(crate) no_eval: bool,
-    /// The longest time that a call can ask for [default: 60s]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) timeout_max: Option<String>,
-    /// The most memory of a run, and of each interpreter of a sandbox [default: 512MiB]
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) memory_max: Option<String>,
+    #[command(flatten)]
+    pub(crate) ceilings: CeilingArgs,
     /// Keep what the sandboxes hold in this folder [default: one that is removed at the end]
     #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
@@ -121,9 +116,7 @@ impl ScenarioArgs {
             allow_writes: sources.allow_writes,
             docker: sources.docker.clone(),
             skills: sandboxes.skills.clone(),
-            no_eval: sandboxes.no_eval,
-            timeout_max: sandboxes.timeout_max.clone(),
-            memory_max: sandboxes.memory_max.clone(),
+            ceilings: sandboxes.ceilings.clone(),
             state_dir: sandboxes.state_dir.clone(),
             confine: sandboxes.confine,
             capacity: sandboxes.capacity,

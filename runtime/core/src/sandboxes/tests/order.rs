@@ -1,11 +1,17 @@
 //! Whoever comes first is first, whatever each has to wait for.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use futures::poll;
 
 use super::fakes::{World, code, rules, until};
+use crate::packages::{
+    Fetched, Package, PackageFile, PackageManager, PackageProgress, PackageRequest, Packages,
+};
 use crate::sandbox::{Handle, Quota, Share};
 use crate::sandboxes::{CommandLine, Rules};
-use crate::{ErrorCode, GuestPath};
+use crate::{ErrorCode, GuestPath, Result};
 
 const HANDLE: Handle<'_> = Handle::IdOrName("a");
 
@@ -74,6 +80,56 @@ async fn fs_09_an_upload_that_is_given_up_is_whole_or_not_there() {
                 world.sandboxes.remove_file(&world.owner, &HANDLE, path(&format!("/workspace/{at}"))).await;
         }
     }
+}
+
+/// Ten packages of one file each, that take a moment to come.
+struct Ten;
+
+#[async_trait]
+impl Packages for Ten {
+    async fn fetch(&self, _: &PackageRequest, _: PackageProgress<'_>) -> Result<Fetched> {
+        tokio::task::yield_now().await;
+        let package = |at| {
+            let (name, path) = (format!("p{at}"), format!("node_modules/p{at}"));
+            let file =
+                PackageFile { path: format!("{path}/index.js"), bytes: b"1".to_vec(), executable: false };
+            let version = "1.0.0".to_owned();
+            Package { name, version, path, sha256: String::new(), files: vec![file] }
+        };
+        Ok(Fetched { packages: (0..10).map(package).collect(), ..Fetched::default() })
+    }
+}
+
+/// the same of an installation, whether it is given up while packages come or while they are written.
+#[tokio::test]
+async fn fs_09_an_installation_that_is_given_up_is_whole_or_not_there() {
+    let (mut none, mut all) = (0, 0);
+    for looks in 0..60 {
+        let world = World::new(rules());
+        world.sandboxes.supply(Arc::new(Ten), "3.14.0");
+        world.create("a").await;
+        let names = (0..10).map(|at| format!("p{at}")).collect();
+        let (manager, silent) = (PackageManager::Npm, |_| ());
+        let mut installation =
+            Box::pin(world.sandboxes.install(&world.owner, &HANDLE, manager, names, false, &silent));
+        for _ in 0..looks {
+            if poll!(&mut installation).is_ready() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        drop(installation);
+        let listed = world.sandboxes.list_files(&world.owner, &HANDLE, path("/workspace"), true, 100).await;
+        let entries = listed.unwrap().0;
+        let files = entries.iter().filter(|entry| entry.path.ends_with("index.js")).count();
+        let named = entries.iter().any(|entry| entry.path.ends_with("package.json"));
+        match (files, named) {
+            (0, false) => none += 1,
+            (10, true) => all += 1,
+            half => panic!("after {looks} looks: {half:?}"),
+        }
+    }
+    assert!(none > 1 && all > 1, "{none} without and {all} with packages");
 }
 
 /// jobs end with what they run on, and that goes on when a restore cannot be saved.
