@@ -41,6 +41,8 @@ pub(crate) struct Reach {
     pub(crate) connects: bool,
     /// Whether connections are taken, on a socket that listens already.
     pub(crate) listens: bool,
+    /// Whether it listens at ports that the kernel chooses.
+    pub(crate) relays: bool,
     /// Whether there are helpers, which hand over descriptors.
     pub(crate) helped: bool,
 }

@@ -193,7 +193,7 @@ fn inodes(files: u64) -> u64 {
 }
 
 /// A volume without a name goes with its container.
-fn volume(target: &str, bytes: u64, files: u64, labels: &HashMap<String, String>) -> Mount {
+pub(crate) fn volume(target: &str, bytes: u64, files: u64, labels: &HashMap<String, String>) -> Mount {
     // A page more than asked: tmpfs rounds down.
     let pages = bytes.div_ceil(4096);
     let mode = if target == TMP { "1777" } else { "0755" };

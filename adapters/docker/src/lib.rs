@@ -15,7 +15,7 @@
 //! | a save | [`saving`] (what is done), [`listing`] (what there is), [`merge`] (what of it is new) |
 //! | what is lost | [`lost`] (variables, and that an answer says so), [`ended`] (a container that ends under a command) |
 //! | the ports | [`provider`], [`machine`], [`commands`], [`programs`] (single commands of another provider) |
-//! | containers of others' servers | [`published`] |
+//! | containers of others' servers | [`published`], [`relay`] (the way to one without a network) |
 
 mod archive;
 mod commands;
@@ -42,6 +42,7 @@ mod programs;
 mod provider;
 mod published;
 mod reap;
+mod relay;
 mod room;
 mod running;
 mod saving;

@@ -1,7 +1,8 @@
 //! A container that serves others' tools on a port: started from an image's own entry point, reached on this host's loopback.
 //!
-//! It has a network, because a port cannot be published without one, and so it can reach what the engine's bridge reaches;
-//! else it is confined as a sandbox is. Its port is published on 127.0.0.1 alone, at a number that the engine chooses.
+//! It is confined as a sandbox is, and has no network: connections are carried into it ([`crate::relay`]). One that is to have a
+//! network reaches what the engine's bridge reaches, and its port is published on 127.0.0.1 alone, at a number that the engine
+//! chooses.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
-use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, PortBinding};
+use bollard::models::{ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, PortBinding};
 use bollard::query_parameters::CreateContainerOptionsBuilder;
 use dormouse_core::limits::MIB;
 use dormouse_core::sandbox::SpecMount;
@@ -23,6 +24,7 @@ use crate::leftovers::{self, Thing};
 use crate::mount;
 use crate::provider::Inner;
 use crate::reap::random;
+use crate::relay::{self, Relay};
 
 /// Bytes kept of each stream of a program.
 const SAID: usize = 1 << 20;
@@ -40,6 +42,8 @@ pub struct PublishedSpec {
     pub mounts: Vec<SpecMount>,
     /// The port that it listens on. Default 8080.
     pub port: u16,
+    /// Whether it reaches what the engine's bridge reaches: other containers, this host, and by it the internet. Default no.
+    pub network: bool,
     /// Whether its own files can be written; they are gone with the container, and not bounded in size. Default no.
     pub writable: bool,
     /// Bytes of memory. Default 512 MiB.
@@ -58,6 +62,7 @@ impl Default for PublishedSpec {
             environment: Vec::new(),
             mounts: Vec::new(),
             port: 8080,
+            network: false,
             writable: false,
             memory: 512 * MIB,
             cpu_millis: 1_000,
@@ -71,6 +76,8 @@ pub struct Published {
     inner: Arc<Inner>,
     id: String,
     address: SocketAddr,
+    /// What leads there, where the container has no network.
+    relay: Option<Relay>,
     closed: bool,
 }
 
@@ -92,21 +99,26 @@ pub(crate) async fn start(inner: &Arc<Inner>, spec: PublishedSpec) -> Result<Pub
 async fn create(inner: Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
     let image = inner.images.find(&inner.engine, &inner.settings, spec.image.as_deref()).await?;
     let binds = mount::binds(&inner, &spec.mounts).await?;
+    let mut mounts: Vec<_> = binds.iter().map(bind).collect();
+    if !spec.network {
+        mounts.push(relay::folder(&inner)?);
+    }
     let port = format!("{}/tcp", spec.port);
     let published = PortBinding { host_ip: Some("127.0.0.1".into()), host_port: Some(String::new()) };
+    let bindings = HashMap::from([(port.clone(), Some(vec![published]))]);
     let name = format!("dormouse-{}", random()?);
     let mut guard = Guard(inner.clone(), Some(name.clone()));
     let body = ContainerCreateBody {
         image: Some(image.id.clone()),
         cmd: (!spec.command.is_empty()).then(|| spec.command.clone()),
         env: Some(spec.environment.iter().map(|(name, value)| format!("{name}={value}")).collect()),
-        exposed_ports: Some(vec![port.clone()]),
+        exposed_ports: spec.network.then(|| vec![port.clone()]),
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..HealthConfig::default() }),
         labels: Some(inner.identity.labels()),
         host_config: Some(HostConfig {
-            network_mode: Some("bridge".into()),
-            port_bindings: Some(HashMap::from([(port.clone(), Some(vec![published]))])),
-            mounts: Some(binds.iter().map(bind).collect()),
+            network_mode: Some(if spec.network { "bridge" } else { "none" }.into()),
+            port_bindings: spec.network.then_some(bindings),
+            mounts: Some(mounts),
             tmpfs: Some(HashMap::from([("/tmp".into(), format!("size={},mode=1777", inner.settings.tmp))])),
             memory: Some(signed(spec.memory)),
             memory_swap: Some(signed(spec.memory)),
@@ -115,6 +127,7 @@ async fn create(inner: Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
             readonly_rootfs: Some(!spec.writable),
             ..hardened(&inner.settings)
         }),
+        network_disabled: (!spec.network).then_some(true),
         ..ContainerCreateBody::default()
     };
     let docker = inner.engine.docker().await?;
@@ -130,16 +143,28 @@ async fn create(inner: Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
         return Err(Error::new(ErrorCode::HealthTimeout, message)
             .with_hint("the image's own command must serve, and go on serving"));
     }
-    let bound = looked.network_settings.and_then(|network| network.ports);
-    let bound = bound.and_then(|mut ports| ports.remove(&port).flatten()).unwrap_or_default();
-    let number = bound.into_iter().find_map(|binding| binding.host_port?.parse::<u16>().ok());
-    let Some(number) = number.filter(|number| *number != 0) else {
-        return Err(unavailable(format!("the container's port {} was not published", spec.port))
-            .with_hint("the engine needs a bridge network"));
+    let (relay, address) = if spec.network {
+        (None, bound(looked, spec.port)?)
+    } else {
+        let relay = Relay::open(&inner, &created.id, spec.port).await?;
+        let address = relay.address;
+        (Some(relay), address)
     };
     guard.1 = None;
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, number));
-    Ok(Published { inner, id: created.id, address, closed: false })
+    Ok(Published { inner, id: created.id, address, relay, closed: false })
+}
+
+/// Where the engine has published a port.
+fn bound(looked: ContainerInspectResponse, port: u16) -> Result<SocketAddr> {
+    let ports = looked.network_settings.and_then(|network| network.ports);
+    let bound =
+        ports.and_then(|mut ports| ports.remove(&format!("{port}/tcp")).flatten()).unwrap_or_default();
+    let number = bound.into_iter().find_map(|binding| binding.host_port?.parse::<u16>().ok());
+    let Some(number) = number.filter(|number| *number != 0) else {
+        return Err(unavailable(format!("the container's port {port} was not published"))
+            .with_hint("the engine needs a bridge network"));
+    };
+    Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, number)))
 }
 
 /// How a program in it ended.
@@ -225,6 +250,7 @@ impl Published {
     /// `provider_unavailable` when the engine does not say so in time; it is tried again then in the background.
     pub async fn close(mut self) -> Result<()> {
         let within = self.inner.settings.answer_within;
+        self.relay = None;
         let what = "remove a container";
         let thing = Thing::container(&self.id);
         let removed = timeout(within, leftovers::remove(&self.inner.engine, &thing)).await;

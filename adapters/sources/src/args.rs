@@ -84,6 +84,17 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// A flag; not set when it is left out.
+    pub(crate) fn flag(&self, key: &str) -> Result<bool> {
+        match self.map.get(key) {
+            None | Some(Json::Null) => Ok(false),
+            Some(Json::Bool(set)) => Ok(*set),
+            Some(other) => {
+                Err(wrong(key, "a flag", other).with_hint("write `true` or `false`, without quotes"))
+            }
+        }
+    }
+
     /// Whether what the text says cannot be judged yet.
     pub(crate) fn is_open(&self, text: &str) -> bool {
         self.templates && text.contains("{{")

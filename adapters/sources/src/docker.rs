@@ -21,7 +21,7 @@ const CLONE: Duration = Duration::from_secs(300);
 const SHOWN: usize = 1_000;
 
 /// Its arguments.
-pub const ARGUMENTS: [Argument; 5] = [
+pub const ARGUMENTS: [Argument; 6] = [
     Argument {
         name: "image",
         what: "the container's image, which the operator allows (`--docker-image`); by its own command it serves MCP on port 8080, at `/sse` or `/mcp`",
@@ -29,7 +29,7 @@ pub const ARGUMENTS: [Argument; 5] = [
     },
     Argument {
         name: "repo",
-        what: "a repository that `git clone` of the image copies to `/workspace`, without credentials",
+        what: "a repository that `git clone` of the image copies to `/workspace`, without credentials; needs `network`",
         default: "none",
     },
     Argument { name: "branch", what: "the branch of it", default: "the repository's own" },
@@ -39,6 +39,11 @@ pub const ARGUMENTS: [Argument; 5] = [
         default: "the image's own",
     },
     MOUNTS,
+    Argument {
+        name: "network",
+        what: "`true`: the container reaches what the engine's bridge reaches, where the operator allows it (`--docker-network`)",
+        default: "`false`: nothing outside it",
+    },
 ];
 
 /// What a container is to be.
@@ -50,8 +55,10 @@ pub struct ContainerAsk {
     pub env: Vec<(String, String)>,
     /// Folders of the host that the operator's rule grants, links resolved.
     pub mounts: Vec<ContainerMount>,
-    /// The port inside ([`PORT`]), to be published at a free port of this machine's loopback address.
+    /// The port inside ([`PORT`]), to be reached at a free port of this machine's loopback address.
     pub port: u16,
+    /// Whether it reaches anything outside. Else what is in it does not.
+    pub network: bool,
 }
 
 /// Starts containers.
@@ -67,7 +74,7 @@ pub trait Containers: Send + Sync {
 /// A container that runs. Whoever holds it removes it.
 #[async_trait]
 pub trait Running: Send + Sync {
-    /// The port of this machine at which the one inside is published.
+    /// The port of this machine at which the one inside is reached.
     fn port(&self) -> u16;
 
     /// Runs a program in it, without a shell: its exit code, and the end of what it wrote to both streams, bounded.
@@ -88,6 +95,8 @@ pub struct DockerSource {
     /// None: why there are none.
     containers: std::result::Result<Arc<dyn Containers>, Lack>,
     mountable: Mountable,
+    /// Whether containers may have a network.
+    network: bool,
     budget: Duration,
 }
 
@@ -99,22 +108,33 @@ struct Lack {
 }
 
 impl DockerSource {
-    /// The source over an engine. A server has 20 s to come up; no folder can be mounted.
+    /// The source over an engine. A server has 20 s to come up; no folder can be mounted, and no container has a network.
     pub fn new(containers: Arc<dyn Containers>) -> Self {
-        Self { containers: Ok(containers), mountable: Mountable::default(), budget: health::BUDGET }
+        Self::over(Ok(containers))
     }
 
     /// A source without an engine, so that entries which name it are told what it lacks: their arguments are checked, and
     /// then all of them are refused with `capability_unavailable`.
     pub fn lacking(message: impl Into<String>, hint: impl Into<String>) -> Self {
         let lack = Lack { message: message.into(), hint: hint.into() };
-        Self { containers: Err(lack), mountable: Mountable::default(), budget: health::BUDGET }
+        Self::over(Err(lack))
+    }
+
+    fn over(containers: std::result::Result<Arc<dyn Containers>, Lack>) -> Self {
+        Self { containers, mountable: Mountable::default(), network: false, budget: health::BUDGET }
     }
 
     /// The same with folders of the host that `mounts` may name.
     #[must_use]
     pub fn with_mountable(mut self, mountable: Mountable) -> Self {
         self.mountable = mountable;
+        self
+    }
+
+    /// The same where entries can ask for a network, or cannot.
+    #[must_use]
+    pub fn with_network(mut self, allowed: bool) -> Self {
+        self.network = allowed;
         self
     }
 
@@ -137,8 +157,16 @@ fn decode(args: &Map<String, Json>, templates: bool) -> Result<Decoded> {
     let args = Args::new("docker", &ARGUMENTS, args, templates)?;
     let image =
         args.word("image")?.ok_or_else(|| missing("image").with_hint("name the container's image"))?;
-    let ask = ContainerAsk { image: image.to_owned(), env: args.env()?, mounts: args.mounts()?, port: PORT };
+    let network = args.flag("network")?;
+    let image = image.to_owned();
+    let ask = ContainerAsk { image, env: args.env()?, mounts: args.mounts()?, port: PORT, network };
     let (repo, branch) = (args.word("repo")?.map(str::to_owned), args.word("branch")?.map(str::to_owned));
+    if repo.is_some() && !network {
+        return Err(Error::args_invalid(
+            "the argument `repo` needs `network: true`: the container clones it itself",
+        )
+        .with_hint("or use the source `wasm`, where this host clones"));
+    }
     Ok(Decoded { ask, repo, branch })
 }
 
@@ -179,11 +207,13 @@ impl Source for DockerSource {
     fn check(&self, args: &Map<String, Json>) -> Result<()> {
         let decoded = decode(args, true)?;
         self.containers()?;
+        self.allow(&decoded.ask)?;
         self.mountable.all(decoded.ask.mounts).map(drop)
     }
 
     async fn open(&self, args: Map<String, Json>) -> Result<Opened> {
         let mut decoded = decode(&args, false)?;
+        self.allow(&decoded.ask)?;
         decoded.ask.mounts = self.mountable.all(decoded.ask.mounts)?;
         let running: Arc<dyn Running> = Arc::from(self.containers()?.start(decoded.ask).await?);
         let held = Held(Mutex::new(Some(running.clone())));
@@ -208,6 +238,15 @@ impl DockerSource {
         self.containers.as_ref().map_err(|Lack { message, hint }| {
             Error::new(ErrorCode::CapabilityUnavailable, message.clone()).with_hint(hint.clone())
         })
+    }
+
+    /// Refuses what the operator does not allow.
+    fn allow(&self, ask: &ContainerAsk) -> Result<()> {
+        if ask.network && !self.network {
+            return Err(Error::new(ErrorCode::CapabilityUnavailable, "containers may have no network here")
+                .with_hint("leave `network` out, or allow it with --docker-network"));
+        }
+        Ok(())
     }
 
     async fn begin(

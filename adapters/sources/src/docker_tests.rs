@@ -96,8 +96,9 @@ async fn a_container_is_started_filled_connected_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let source =
         source.with_mountable(Mountable::default().folder(folder.path(), Access::ReadWrite).unwrap());
+    let source = source.with_network(true);
     let args = map(json!({
-        "image": "img:1", "repo": "https://example.com/a b.git", "branch": "main", "env": {"DEV_MODE": "1"},
+        "image": "img:1", "network": true, "repo": "https://example.com/a b.git", "branch": "main", "env": {"DEV_MODE": "1"},
         "mounts": [
             {"source": folder.path(), "target": "/skills/s", "readonly": true},
             {"source": folder.path(), "target": "/data"},
@@ -107,7 +108,7 @@ async fn a_container_is_started_filled_connected_and_removed() {
     assert!(source.takes_mounts());
     let opened = source.open(args).await.unwrap();
     let ask = pretend.asked.lock().unwrap()[0].clone();
-    assert_eq!((ask.image.as_str(), ask.port), ("img:1", 8080));
+    assert_eq!((ask.image.as_str(), ask.port, ask.network), ("img:1", 8080, true));
     assert_eq!(ask.env, [("DEV_MODE".to_owned(), "1".to_owned())]);
     let accesses: Vec<Access> = ask.mounts.iter().map(|mount| mount.access).collect();
     assert_eq!(accesses, [Access::ReadOnly, Access::ReadWrite]);
@@ -180,7 +181,9 @@ async fn whatever_fails_after_the_start_removes_the_container() {
     assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
     assert_eq!(pretend.live.load(Ordering::SeqCst), 0);
     *pretend.exit.lock().unwrap() = (128, format!("{}fatal: no \u{1b}[31msuch branch", "x".repeat(5_000)));
-    let error = source.open(map(json!({"image": "x", "repo": "r"}))).await.err().unwrap();
+    let source = source.with_network(true);
+    let args = map(json!({"image": "x", "repo": "r", "network": true}));
+    let error = source.open(args).await.err().unwrap();
     assert!(
         error.message().contains("git ended with 128") && error.message().ends_with("such branch"),
         "{error}"
@@ -225,6 +228,23 @@ async fn mounts_are_those_of_the_operators_rule_as_for_every_source() {
 }
 
 #[tokio::test]
+async fn a_container_has_a_network_only_where_its_entry_asks_and_the_operator_allows_it() {
+    let (pretend, source) = source(Some(streamable(Heard::default())));
+    let args = map(json!({"image": "x", "network": true}));
+    for error in [source.check(&args).unwrap_err(), source.open(args.clone()).await.err().unwrap()] {
+        assert_eq!(error.code(), ErrorCode::CapabilityUnavailable);
+        assert!(error.hint().is_some_and(|hint| hint.contains("--docker-network")), "{error}");
+    }
+    let source = source.with_network(true);
+    source.check(&args).unwrap();
+    for args in [args, map(json!({"image": "x", "network": false})), map(json!({"image": "x"}))] {
+        source.open(args).await.unwrap().endpoint.close().await.unwrap();
+    }
+    let asked: Vec<bool> = pretend.asked.lock().unwrap().iter().map(|ask| ask.network).collect();
+    assert_eq!(asked, [true, false, false]);
+}
+
+#[tokio::test]
 async fn without_an_engine_it_says_what_it_lacks_after_what_is_wrong_with_the_arguments() {
     let source = DockerSource::lacking("no image is allowed", "allow one with --docker-image");
     assert!(source.takes_mounts());
@@ -251,6 +271,7 @@ fn arguments_are_checked_with_their_names() {
     let fine = [
         map(json!({"image": "{{scenario.image}}"})),
         with("repo", json!("")),
+        with("network", json!(false)),
         with("branch", json!("b")),
         with("env", json!({})),
         mount(json!({"source": "{{scenario.d}}", "target": "/x"})),
@@ -264,9 +285,11 @@ fn arguments_are_checked_with_their_names() {
         (map(json!({"image": 1})), "`image` is a number, not a text"),
         (map(json!({"image": "--privileged"})), "`image` cannot be"),
         (with("surprise", json!(1)), "no argument `surprise`"),
+        (with("repo", json!("r")), "`repo` needs `network: true`"),
         (with("repo", json!("-x")), "`repo` cannot be"),
         (with("repo", json!(["x"])), "`repo` is a list"),
         (with("branch", json!("a\nb")), "`branch` cannot be"),
+        (with("network", json!("yes")), "`network` is a text, not a flag"),
         (with("env", json!(["A=1"])), "`env` is a list, not a map"),
         (with("env", json!({"A": 1})), "`env.A` is a number, not a text"),
         (with("env", json!({"A=B": "1"})), "no environment variable"),

@@ -73,6 +73,7 @@ pub(super) fn of_tools(arguments: &McpArgs) -> Exceptions {
         ("--downloads", arguments.downloads.is_some()),
         ("--llm-endpoint", arguments.model.llm_endpoint.is_some()),
         ("--docker-image", offers_containers(&arguments.docker)),
+        ("--docker-network", offers_containers(&arguments.docker) && arguments.docker.docker_network),
         ("--no-confine", arguments.no_confine),
     ])
 }
@@ -119,6 +120,7 @@ mod tests {
                 &["--packages", "--root", "--downloads"],
             ),
             (&["mcp", "--no-confine", "--docker-image", "i"], &["--docker-image", "--no-confine"]),
+            (&["mcp", "--docker-image", "i", "--docker-network"], &["--docker-image", "--docker-network"]),
             (&["mcp", "--docker-image", "i", "--no-docker"], &[]),
             (&["sandbox", "list"], &[]),
             (&["sandbox", "--allow-writes", "list"], &["--allow-writes"]),

@@ -23,6 +23,8 @@ pub(crate) struct Further {
     pub(crate) write: Vec<PathBuf>,
     /// Whether it connects to somewhere by TCP.
     pub(crate) connects: bool,
+    /// Whether it listens at ports that the kernel chooses.
+    pub(crate) relays: bool,
     /// Programs that its files name.
     pub(crate) programs: Vec<Program>,
     /// A folder that is removed when the process has ended, by a helper where one is needed.
@@ -42,6 +44,7 @@ impl Further {
             read: Vec::new(),
             write: Vec::new(),
             connects: false,
+            relays: false,
             programs: Vec::new(),
             remove: None,
         }
@@ -114,6 +117,7 @@ fn reach(arguments: &McpArgs, grants: &Grants, further: &Further) -> Reach {
         read: [&arguments.roots[..], &further.read].concat(),
         write: further.write.clone(),
         connects: model || remotes || packages || further.connects,
+        relays: further.relays,
         ..Reach::default()
     };
     let project = grants.project.as_ref().map(|project| (&project.source, project.access));

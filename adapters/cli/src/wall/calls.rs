@@ -306,11 +306,16 @@ pub(super) fn of_server(reach: &Reach, process: u32) -> Calls {
         calls.allow(&[c::SYS_recvmsg]);
         calls.allow_when(c::SYS_sendmsg, [vec![Is::Bits(2, number(c::MSG_FASTOPEN), 0)]]);
     }
-    if reach.listens {
+    if reach.listens || reach.relays {
         calls.allow(&[c::SYS_accept4]);
+    }
+    if reach.relays {
+        calls.allow(&[c::SYS_bind, c::SYS_listen]);
     }
     if reach.connects {
         calls.allow(&[c::SYS_connect]);
+    }
+    if reach.connects || reach.relays {
         let families = [c::AF_INET, c::AF_INET6].map(number);
         // Not its siblings that come as streams too (MPTCP, SCTP), which Landlock does not see.
         let protocols = [0, c::IPPROTO_TCP].map(number);
@@ -320,7 +325,7 @@ pub(super) fn of_server(reach: &Reach, process: u32) -> Calls {
         });
         calls.allow_when(c::SYS_socket, tcp);
     }
-    if reach.connects || reach.listens {
+    if reach.connects || reach.listens || reach.relays {
         let options =
             OPTIONS.map(|(level, name)| vec![Is::Number(1, number(level)), Is::Number(2, number(name))]);
         calls.allow_when(c::SYS_setsockopt, options);

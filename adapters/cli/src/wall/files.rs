@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use dormouse::{Error, ErrorCode, Result};
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd,
-    Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
-    path_beneath_rules,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort, PathBeneath,
+    PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, RulesetStatus,
+    Scope, path_beneath_rules,
 };
 
 use super::Reach;
@@ -114,6 +114,10 @@ pub(super) fn restrict(reach: &Reach) -> Result<Option<String>> {
     let mut rules = rules.create().map_err(failed)?;
     rules = rules.add_rules(path_beneath_rules(read, reading())).map_err(failed)?;
     rules = rules.add_rules(path_beneath_rules([NULL], reading() | AccessFs::WriteFile)).map_err(failed)?;
+    if reach.relays {
+        // Port 0 stands for those that the kernel chooses.
+        rules = rules.add_rule(NetPort::new(0, AccessNet::BindTcp)).map_err(failed)?;
+    }
     let named = reach.read.iter().map(|path| (path, reading()));
     for (path, access) in named.chain(reach.write.iter().map(|path| (path, writing()))) {
         rules = rule(rules, path, access)?;

@@ -202,6 +202,15 @@ fn osw_02_what_connects_by_tcp_does_so_and_a_listener_that_was_there_takes_conne
     let client = std::thread::spawn(move || TcpStream::connect(address).map(drop));
     within("osw_02_tcp", Reach { listens: true, ..Reach::default() }, move || listener.accept().unwrap());
     client.join().unwrap().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    drop(taken);
+    within("osw_02_tcp", Reach { connects: true, relays: true, ..Reach::default() }, move || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        listener.accept().unwrap();
+        assert!(denied(TcpListener::bind(("127.0.0.1", port))), "a port of its own choosing");
+    });
 }
 
 #[test]

@@ -42,11 +42,6 @@ async fn a_container_serves_on_a_port_of_the_loopback_until_it_is_closed() {
     else {
         return;
     };
-    let networks = bench.docker.list_networks(None).await.unwrap();
-    if !networks.iter().any(|network| network.name.as_deref() == Some("bridge")) {
-        println!("skipped: published: the engine has no bridge network");
-        return bench.end().await;
-    }
     let mount = |source: &std::path::Path| SpecMount {
         source: source.into(),
         target: path("/data"),
@@ -63,11 +58,21 @@ async fn a_container_serves_on_a_port_of_the_loopback_until_it_is_closed() {
     let argv = ["grep", "CapEff", "/proc/self/status"].map(str::to_owned);
     let ended = published.exec(argv.into(), Duration::from_secs(10)).await.unwrap();
     assert!(ended.stdout.text.contains("0000000000000000"), "{}", ended.stdout.text);
+    // CON-07: nothing outside it, not even this host; and many at once, each piece as it comes.
+    let argv = ["sh", "-c", "ls /sys/class/net; cat /proc/net/route | wc -l"].map(str::to_owned);
+    let ended = published.exec(argv.into(), Duration::from_secs(10)).await.unwrap();
+    assert_eq!(ended.stdout.text, "lo\n1\n");
+    let address = published.address();
+    let many = (0..100).map(|_| tokio::spawn(get(address)));
+    for got in futures::future::join_all(many).await {
+        assert!(got.unwrap().ends_with("a server\n"));
+    }
     let slow = ["sleep", "60"].map(str::to_owned);
     let late = published.exec(slow.into(), Duration::from_millis(200)).await.unwrap_err();
     assert_eq!(late.code(), ErrorCode::HealthTimeout);
     published.close().await.unwrap();
     assert_eq!(bench.left().await, (0, 0));
+    assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
     // Dropped, or given up while it starts, it goes as well.
     drop(bench.provider.publish(server()).await.unwrap());
     let starting = bench.provider.publish(server());
@@ -75,5 +80,47 @@ async fn a_container_serves_on_a_port_of_the_loopback_until_it_is_closed() {
     // CON-05: the same rules for folders of the host.
     let denied = PublishedSpec { mounts: vec![mount(std::path::Path::new("/"))], ..server() };
     assert_eq!(bench.provider.publish(denied).await.err().unwrap().code(), ErrorCode::PathDenied);
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_has_a_network_where_it_is_to_have_one() {
+    let Some(bench) = Bench::new("published_network").await else { return };
+    let networks = bench.docker.list_networks(None).await.unwrap();
+    if !networks.iter().any(|network| network.name.as_deref() == Some("bridge")) {
+        println!("skipped: published_network: the engine has no bridge network");
+        return bench.end().await;
+    }
+    let published = bench.provider.publish(PublishedSpec { network: true, ..server() }).await.unwrap();
+    assert!(get(published.address()).await.ends_with("a server\n"));
+    let argv = ["ls", "/sys/class/net"].map(str::to_owned);
+    let ended = published.exec(argv.into(), Duration::from_secs(10)).await.unwrap();
+    assert!(ended.stdout.text.contains("eth0"), "{}", ended.stdout.text);
+    published.close().await.unwrap();
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_sends_comes_at_once_and_an_end_is_an_end_on_both_sides() {
+    let Some(bench) = Bench::new("published_pieces").await else { return };
+    // Says a word, waits for one, says it back, and ends.
+    let serve =
+        "echo 'echo ready; read word; echo \"[$word]\"' > /tmp/say; exec nc -ll -p 8080 -e sh /tmp/say";
+    let command = ["sh", "-c", serve].map(str::to_owned).into();
+    let published =
+        bench.provider.publish(PublishedSpec { command, ..PublishedSpec::default() }).await.unwrap();
+    let mut heard = String::new();
+    for _ in 0..100 {
+        let mut stream = TcpStream::connect(published.address()).await.unwrap();
+        let mut first = [0; 6];
+        if stream.read_exact(&mut first).await.is_ok() {
+            stream.write_all(b"word\n").await.unwrap();
+            stream.read_to_string(&mut heard).await.unwrap();
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(heard, "[word]\n");
+    published.close().await.unwrap();
     bench.end().await;
 }

@@ -68,7 +68,12 @@ impl WasmMachine {
     }
 
     /// The answer of a run that has ended. Where there is none, the next one tells what was lost before.
-    pub(super) fn answer(&mut self, language: &Language, done: Result<Outcome>, told: Told) -> Result<Outcome> {
+    pub(super) fn answer(
+        &mut self,
+        language: &Language,
+        done: Result<Outcome>,
+        told: Told,
+    ) -> Result<Outcome> {
         match done {
             Ok(outcome) => {
                 let (recovery, recovery_reason) = told;

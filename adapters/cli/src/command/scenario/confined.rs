@@ -100,8 +100,9 @@ pub(super) fn further(
             .chain([out.to_owned()])
             .chain(written.iter().cloned())
             .collect(),
-        // A container's server is reached at a port of this machine.
+        // A container's server is reached at a port of this process, which carries what comes into the container.
         connects: plan.model.is_some() || addresses || containers,
+        relays: containers,
         programs: plan.entries.iter().filter_map(dormouse_sources::Entry::program).collect(),
         remove: passing.folder().map(Path::to_owned),
         ..Further::none()

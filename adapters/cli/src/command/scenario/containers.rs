@@ -34,6 +34,7 @@ impl Containers for EngineContainers {
             environment: ask.env,
             mounts: mounts.collect::<Result<_>>()?,
             port: ask.port,
+            network: ask.network,
             // A server of somebody else's writes where it likes; its files are gone with it.
             writable: true,
             ..PublishedSpec::default()

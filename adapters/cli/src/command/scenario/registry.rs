@@ -78,7 +78,8 @@ fn all(
         Some(provider) => DockerSource::new(Arc::new(EngineContainers(provider))),
         None => lacking(&arguments.docker),
     };
-    registry.register("docker", Arc::new(docker.with_mountable(rule.clone())));
+    let docker = docker.with_mountable(rule.clone()).with_network(arguments.docker.docker_network);
+    registry.register("docker", Arc::new(docker));
     for text in &arguments.sources {
         let (name, words) = own(text)?;
         if registry.find(&name).is_ok() {
