@@ -54,6 +54,8 @@ fn s0_39_the_demo_runs_on_wasm_without_an_engine() {
 fn s0_38_the_demo_runs_by_the_server_of_a_container() {
     let Some(desk) = Desk::new("s0_38") else { return };
     holds("codegen-docker.yaml", &["--docker-image", "dormouse-test/mcp:1"]);
+    // OSW-04: also from a process that has confined itself.
+    holds("codegen-docker.yaml", &["--docker-image", "dormouse-test/mcp:1", "--confine"]);
     desk.close();
 }
 

@@ -1,6 +1,7 @@
 //! What both HTTP transports share: a client that follows nothing, and bodies that are read up to a bound.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,12 @@ const MAX_HEADERS: usize = 64;
 /// Headers that are the connection's.
 const OURS: [&str; 6] =
     ["host", "content-length", "content-type", "accept", "connection", "transfer-encoding"];
+/// The name of this machine, and its addresses; the port is that of the address that is asked.
+const LOCAL: &str = "localhost";
+const OWN: [SocketAddr; 2] = [
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+    SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0),
+];
 /// How the protocol's own headers begin.
 const PROTOCOL: &str = "mcp-";
 
@@ -43,7 +50,8 @@ impl Place {
             .connect_timeout(CONNECT)
             .user_agent(concat!("dormouse/", env!("CARGO_PKG_VERSION")));
         if is_local(&url) {
-            builder = builder.no_proxy();
+            // Nobody has to be asked for the name, which a confined process could not do.
+            builder = builder.no_proxy().resolve_to_addrs(LOCAL, &OWN);
         } else if url.scheme() == "http" && !headers.is_empty() {
             tracing::warn!("the headers for an MCP server go over the network unencrypted");
         }
@@ -122,7 +130,7 @@ pub(super) fn checked(headers: &BTreeMap<String, String>) -> Result<HeaderMap> {
 
 fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == LOCAL || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Sends a request; what is no success comes back as what it says.
