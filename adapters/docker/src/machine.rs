@@ -138,11 +138,13 @@ fn quota(inner: &Inner, spec: &SandboxSpec) -> Quota {
 impl Machine for DockerMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
         self.settle().await?;
+        self.room.admit()?;
         self.run_snippet(request).await
     }
 
     async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
         self.settle().await?;
+        self.room.admit()?;
         let mut executed = self.run_line(request).await?;
         if let Some(note) = self.dropped.take() {
             executed.outcome.stderr = with_note(&note, &executed.outcome.stderr);
@@ -152,6 +154,7 @@ impl Machine for DockerMachine {
 
     async fn job(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Job> {
         self.settle().await?;
+        self.room.admit()?;
         self.line_beside(request)
     }
 

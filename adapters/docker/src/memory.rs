@@ -10,6 +10,7 @@ use bytes::Bytes;
 use dormouse_core::Result;
 use futures::StreamExt as _;
 
+use crate::commands::out_of_memory;
 use crate::container::signed;
 use crate::exec::Written;
 use crate::room::Room;
@@ -85,6 +86,15 @@ impl Room {
             Ok(()) => self.raised.store(false, Ordering::Release),
             Err(error) => tracing::debug!(container = self.id, %error, "more than the limit is in use"),
         }
+    }
+
+    /// Refuses programs of the sandbox's while more than its limit is in use: what the limit was raised by is for those that
+    /// remove.
+    ///
+    /// # Errors
+    /// `limit_memory`.
+    pub(crate) fn admit(&self) -> Result<()> {
+        if self.raised.load(Ordering::Acquire) { Err(out_of_memory(self)) } else { Ok(()) }
     }
 
     async fn limit_memory(&self, most: u64) -> Result<()> {

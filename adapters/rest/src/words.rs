@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use crate::route::{Method, ROUTES};
 
 /// Fields of an answer that are errors.
-const ERRORS: [&str; 4] = ["error", "warning", "unavailable", "cause"];
+const ERRORS: [&str; 5] = ["error", "warning", "unavailable", "cause", "unsaved"];
 
 /// Makes routes of the tools that the hints of an answer name.
 pub(crate) fn in_routes(answer: &mut Json) {

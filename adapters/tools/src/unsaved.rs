@@ -13,7 +13,7 @@ pub const FIELD: &str = "unsaved";
 /// The answer, saying why what the call has done is not saved, if it is not. It stays the answer that it was: the call was done, and
 /// is saved later if that can be.
 pub(crate) fn told(mut reply: Reply, unsaved: Option<Error>) -> Reply {
-    let Some(error) = unsaved.filter(|_| reply.structured["error"].is_null()) else { return reply };
+    let Some(error) = unsaved.filter(|_| was_done(&reply)) else { return reply };
     let Some(fields) = reply.structured.as_object_mut() else { return reply };
     let was_json = reply.text.starts_with('{') && serde_json::from_str::<Json>(&reply.text).is_ok();
     fields.insert(FIELD.into(), encode::error(&error));
@@ -24,6 +24,11 @@ pub(crate) fn told(mut reply: Reply, unsaved: Option<Error>) -> Reply {
         reply.text.extend(error.hint().map(|hint| format!("\nHint: {hint}")));
     }
     reply
+}
+
+/// Whether the call was done and not refused. What a limit ended, or a crash, was done up to there.
+fn was_done(reply: &Reply) -> bool {
+    reply.structured["error"].is_null() || reply.structured.get("timed_out").is_some()
 }
 
 /// The same as a property of a schema.
@@ -59,6 +64,14 @@ mod tests {
         assert!(!json.is_error, "the call was done");
         let plain = told(reply("done"), full());
         assert_eq!(plain.text, "done\nNot saved: the disk is full\nHint: make room");
+    }
+
+    #[test]
+    fn what_a_limit_ended_was_done_up_to_there() {
+        let structured = json!({"ok": false, "timed_out": true, "error": {"code": "limit_time"}});
+        let ended = told(Reply { text: structured.to_string(), structured, is_error: true }, full());
+        assert_eq!(ended.structured["unsaved"]["code"], "state_unavailable");
+        assert_eq!(ended.structured["error"]["code"], "limit_time");
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Database {
 
     /// Opens it to be looked at.
     fn open_still(folder: &Folder, why: Why) -> Answer<Self> {
-        tracing::warn!(?why, "the state folder can only be read");
+        tracing::warn!("the state folder can only be read: {}", why.error());
         let path = folder.database();
         let connection = still::connect(&path)?;
         schema::is_current(&connection)?;
@@ -118,6 +118,8 @@ impl Database {
     /// `state_unavailable`.
     pub(crate) fn check_writable(&self) -> Answer<()> {
         match self.still {
+            // What is read so cannot become what is written: others may have written meanwhile.
+            Some(why) if why.is_over(&self.path, self.reserve.needs()) => Err(fault::was_still().into()),
             Some(why) => Err(why.error().into()),
             None if file_of(&self.path) == Some(self.file) => Ok(()),
             None => Err(fault::gone().into()),

@@ -117,6 +117,14 @@ pub(crate) fn gone() -> Error {
     )
 }
 
+/// The error for a folder that can be written by now, and was opened when it could not.
+pub(crate) fn was_still() -> Error {
+    unavailable(
+        "the state folder could not be written when this process began, so it only reads it",
+        "start it again: by now there is room, and the folder can be written",
+    )
+}
+
 pub(crate) fn unavailable(what: &str, hint: &str) -> Error {
     Error::new(ErrorCode::StateUnavailable, what).with_hint(hint)
 }

@@ -8,6 +8,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
 use dormouse_core::Error;
+use rustix::fs::{Access, access};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::database;
@@ -49,6 +50,12 @@ impl Why {
         } else {
             Self::Full
         }
+    }
+
+    /// Whether the database can be written by now, with so many bytes to spare.
+    pub(crate) fn is_over(self, database: &Path, needs: u64) -> bool {
+        let room = database.parent().is_some_and(|folder| disk::free(folder, needs).is_ok());
+        room && access(database, Access::WRITE_OK).is_ok()
     }
 
     /// What who wants to write is told.

@@ -1,7 +1,9 @@
 //! The memory limit: what a sandbox is told to have is what the kernel lets it have, programs and files together.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Machine, Owner, SandboxSpec};
 use dormouse_core::{
     ErrorCode, EvalRequest, Language, Limits, OfferedPrograms as _, ProgramCall, Provider as _,
@@ -9,7 +11,7 @@ use dormouse_core::{
 use dormouse_files::{Files, Tree};
 
 use crate::life::TreePort;
-use crate::support::{Bench, FULL, path, run, said, spec};
+use crate::support::{Bench, FULL, line, path, run, said, spec};
 
 const MIB: u64 = 1 << 20;
 
@@ -109,7 +111,12 @@ async fn con_24_a_sandbox_whose_memory_is_full_can_be_emptied() {
     let mut said_full = 0;
     for round in 0..30 {
         let more = format!("i=0; while [ $i -lt 9000 ]; do : > names/m{round}-$i; i=$((i+1)); done");
-        said_full += u32::from(stopped(&mut machine, &more).await == Some(ErrorCode::LimitMemory));
+        // It is ended, or not even begun.
+        let code = match machine.exec(line(&more), Arc::new(NoPrograms)).await {
+            Ok(executed) => executed.outcome.stopped().map(|error| error.code()),
+            Err(error) => Some(error.code()),
+        };
+        said_full += u32::from(code == Some(ErrorCode::LimitMemory));
         if said_full == 5 {
             break;
         }

@@ -22,6 +22,8 @@ pub(super) fn options(
     };
     let same = [
         ("name", name.is_none_or(|name| *name == there.name)),
+        ("durability", asked.durability == has.durability),
+        ("files", asked.files == has.files),
         ("persistence", asked.keeps_memory == has.keeps_memory),
         ("provider", asked.provider == has.fallback_from.unwrap_or(has.provider)),
         ("image", asked.image == has.image),
