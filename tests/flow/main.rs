@@ -11,6 +11,7 @@ mod command_line;
 mod confined;
 mod crowds;
 mod fairness;
+mod folders;
 mod framework_eval;
 mod front_doors;
 mod grants;
