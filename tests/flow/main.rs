@@ -19,6 +19,7 @@ mod hostile_bytes;
 mod hostile_text;
 mod http_clients;
 mod http_guard;
+mod keep;
 mod listing;
 mod no_eval;
 mod odd_files;
