@@ -41,6 +41,16 @@ fn script() -> Vec<(&'static str, Json)> {
         ("sandbox_vars", work(json!({}))),
         ("sandbox_files", work(json!({}))),
         ("sandbox_read", work(json!({"path": "/workspace/a.txt"}))),
+        ("sandbox_make_folder", work(json!({"path": "/workspace/d"}))),
+        (
+            "sandbox_rename_file",
+            work(json!({"path": "/workspace/a.txt", "to": "/workspace/d/b.txt", "replace": false})),
+        ),
+        ("sandbox_remove_file", work(json!({"path": "/workspace/d", "recursive": false}))),
+        ("sandbox_files", work(json!({}))),
+        ("sandbox_remove_file", work(json!({"path": "/workspace/d", "recursive": true}))),
+        ("sandbox_describe_checkpoint", work(json!({"checkpoint_id": "CHECKPOINT", "note": "why / so!"}))),
+        ("sandbox_describe_checkpoint", work(json!({"checkpoint_id": "CHECKPOINT", "name": "step-1"}))),
         ("sandbox_list_checkpoints", work(json!({}))),
         ("sandbox_remove_checkpoint", work(json!({"checkpoint_id": "CHECKPOINT"}))),
         ("sandbox_remove_checkpoint", work(json!({"checkpoint_id": "good"}))),
@@ -134,8 +144,15 @@ impl Door for Rest {
             "sandbox_read" => ("GET", of("/files/read")),
             "sandbox_write" => ("POST", of("/files/write")),
             "sandbox_edit" => ("POST", of("/files/edit")),
+            "sandbox_rename_file" => ("POST", of("/files/rename")),
+            "sandbox_remove_file" => ("DELETE", of("/files")),
+            "sandbox_make_folder" => ("POST", of("/files/folder")),
             "sandbox_checkpoint" => ("POST", of("/checkpoints")),
             "sandbox_list_checkpoints" => ("GET", of("/checkpoints")),
+            "sandbox_describe_checkpoint" => {
+                let id = rest.shift_remove("checkpoint_id").unwrap();
+                ("POST", of(&format!("/checkpoints/{}", id.as_str().unwrap())))
+            }
             "sandbox_remove_checkpoint" => {
                 let id = rest.shift_remove("checkpoint_id").unwrap();
                 ("DELETE", of(&format!("/checkpoints/{}", id.as_str().unwrap())))
@@ -183,7 +200,21 @@ impl Door for Commands<'_> {
             "sandbox_restore" => self.run(&["restore", "work", text("checkpoint_id")]),
             "sandbox_checkpoint" => self.run(&["checkpoint", "work", "--label", text("name")]),
             "sandbox_list_checkpoints" => self.run(&["checkpoints", "work"]),
+            "sandbox_describe_checkpoint" => {
+                let words = ["describe-checkpoint", "work", text("checkpoint_id")];
+                let said = [("--note", text("note")), ("--label", text("name"))];
+                let said = said.into_iter().filter(|(_, text)| !text.is_empty());
+                self.run(
+                    &words.into_iter().chain(said.flat_map(|(name, text)| [name, text])).collect::<Vec<_>>(),
+                )
+            }
             "sandbox_remove_checkpoint" => self.run(&["rm-checkpoint", "work", text("checkpoint_id")]),
+            "sandbox_make_folder" => self.run(&["mkdir", "work", text("path")]),
+            "sandbox_rename_file" => self.run(&["mv", "work", text("path"), text("to")]),
+            "sandbox_remove_file" => match arguments["recursive"] == true {
+                true => self.run(&["rm-file", "work", "-r", text("path")]),
+                false => self.run(&["rm-file", "work", text("path")]),
+            },
             "sandbox_fork" => self.run(&["fork", "work", "--count", "1"]),
             "sandbox_vars" | "sandbox_files" | "sandbox_stop" | "sandbox_resume" | "sandbox_reset" => {
                 self.run(&[tool.strip_prefix("sandbox_").unwrap(), "work"])

@@ -67,7 +67,7 @@ const THEIRS: [(&str, &[&str]); 26] = [
     ("serde-saphyr", &["dormouse-scenario"]),
     ("wasmtime", &["dormouse-wasm", "xtask"]),
     ("wasmtime-wasi", &["dormouse-wasm", "xtask"]),
-    ("cap-std", &["dormouse-tools", "dormouse-wasm"]),
+    ("cap-std", &["dormouse-cli", "dormouse-tools", "dormouse-wasm"]),
     ("rusqlite", &["dormouse-store"]),
     ("zstd", &["dormouse-store"]),
     ("tar", &["dormouse-docker", "dormouse-packages", "dormouse-tools"]),

@@ -5,6 +5,7 @@ pub(crate) mod exceptions;
 mod git;
 pub(crate) mod given;
 mod grants;
+mod keep;
 mod model;
 pub(crate) mod packages;
 pub(crate) mod quota;

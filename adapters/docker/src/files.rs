@@ -52,7 +52,20 @@ cd -- "$1" || exit 1
 if [ "$3" = -r ]; then find . -mindepth 1 -exec stat -c "$2 %f %s %Y %n" {} +
 else find . -mindepth 1 -maxdepth 1 -exec stat -c "$2 %f %s %Y %n" {} +; fi
 true"#;
-const REMOVE: &str = r#"[ -e "$1" ] || [ -L "$1" ] || exit 44; rm -rf -- "$1""#;
+/// `$1` the file or folder, `$2` `all` for a folder with all that it holds.
+const REMOVE: &str = r#"[ -e "$1" ] || [ -L "$1" ] || exit 44
+if [ "$2" = all ]; then rm -rf -- "$1"
+elif [ -d "$1" ] && [ ! -L "$1" ]; then rmdir -- "$1"
+else rm -f -- "$1"; fi"#;
+/// `$1` the old name, `$2` the new one, `$3` `replace` where that may be taken. What goes into itself is refused by `mv`.
+const RENAME: &str = r#"[ -e "$1" ] || [ -L "$1" ] || exit 44
+if [ -e "$2" ] || [ -L "$2" ]; then
+[ "$3" = replace ] || exit 46
+if [ -d "$2" ] && [ ! -L "$2" ]; then
+if [ -d "$1" ] && [ ! -L "$1" ]; then rmdir -- "$2" || exit 1; else exit 45; fi
+elif [ -d "$1" ] && [ ! -L "$1" ]; then exit 46; fi
+fi
+mkdir -p -- "${2%/*}" && mv -f -- "$1" "$2""#;
 const FOLDER: &str = r#"mkdir -p -- "$1""#;
 const STAT: &str = r#"[ -e "$1" ] || exit 44; stat -L -c '%f %s %Y' -- "$1""#;
 
@@ -104,6 +117,17 @@ fn refused(path: &GuestPath, code: i64, said: &str) -> Error {
     if code == 44 || has("No such file or directory") {
         return error(ErrorCode::NotFound, "it does not exist")
             .with_hint("list the folder to see what there is");
+    }
+    if code == 46 {
+        return error(ErrorCode::ArgsInvalid, "the new name is taken")
+            .with_hint("choose another name, or let it be replaced");
+    }
+    if has("not empty") {
+        return error(ErrorCode::ArgsInvalid, "the folder is not empty")
+            .with_hint("remove it with all it holds");
+    }
+    if has("subdirectory of itself") {
+        return error(ErrorCode::ArgsInvalid, "a folder cannot lie in itself");
     }
     if code == 45 {
         return error(ErrorCode::InvalidState, "it is no file");
@@ -180,11 +204,18 @@ impl Port for DockerMachine {
         Ok((entries, total))
     }
 
-    async fn remove(&mut self, path: &GuestPath) -> Result<()> {
+    async fn remove(&mut self, path: &GuestPath, all: bool) -> Result<()> {
         if MOVED.contains(&path.as_str()) {
             return Err(dormouse_files::Errno::Busy.at(path));
         }
-        self.ask(REMOVE, path, &[], (Vec::new(), 4096)).await.map(|_| ())
+        let all = if all { "all" } else { "" };
+        self.ask(REMOVE, path, &[all], (Vec::new(), 4096)).await.map(|_| ())
+    }
+
+    async fn rename(&mut self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()> {
+        self.check_path(to)?;
+        let replace = if replace { "replace" } else { "" };
+        self.ask(RENAME, path, &[to.as_str(), replace], (Vec::new(), 4096)).await.map(|_| ())
     }
 
     async fn make_folder(&mut self, path: &GuestPath) -> Result<()> {

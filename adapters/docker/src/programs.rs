@@ -182,7 +182,7 @@ async fn bring_back(before: &Files, after: &Files, files: &mut dyn Port) -> Resu
             let inside = removed.as_ref().is_some_and(|removed| path.starts_with(removed.as_str()));
             let gone = new.get(path).is_none_or(|(now, _)| now != kind);
             if gone && !inside {
-                match files.remove(&GuestPath::parse(&format!("{folder}/{path}"))?).await {
+                match files.remove(&GuestPath::parse(&format!("{folder}/{path}"))?, true).await {
                     Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
                     _ => removed = Some(format!("{path}/")),
                 }

@@ -179,7 +179,7 @@ async fn as_base64(bytes: Bytes) -> Result<String> {
     if bytes.len() > MAX_CONTENT {
         let message = format!("the body has {} bytes, at most {MAX_CONTENT} are taken", bytes.len());
         return Err(Error::new(ErrorCode::TooLarge, message)
-            .with_hint("put large files into a folder that the operator allows, and use `host_path`"));
+            .with_hint("send it in pieces, each with the `offset` where it begins in the query"));
     }
     if bytes.len() <= incoming::AT_ONCE {
         return Ok(BASE64.encode(&bytes));

@@ -132,6 +132,7 @@ fn too_slow(time: Duration) -> Error {
 }
 
 fn too_large() -> Error {
-    Error::new(ErrorCode::TooLarge, format!("the body is larger than {MAX_BODY} bytes"))
-        .with_hint("put large files into a folder that the operator allows, and use `host_path`")
+    Error::new(ErrorCode::TooLarge, format!("the body is larger than {MAX_BODY} bytes")).with_hint(
+        "send a large file in pieces, or put it into a folder that the operator allows and use `host_path`",
+    )
 }

@@ -71,7 +71,7 @@ fn operation(route: &Route, spec: &ToolSpec) -> Json {
         Form::BytesIn => {
             operation["requestBody"] = json!({
                 "required": true,
-                "description": "The bytes of the file, at most 8 MiB.",
+                "description": "The bytes of the file, or of a piece of it that begins at `offset`; at most 8 MiB.",
                 "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
             });
         }

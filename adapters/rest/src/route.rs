@@ -85,6 +85,9 @@ pub const ROUTES: &[Route] = &[
     row(Get, "/api/sandboxes/{sandbox}/files/read", "sandbox_read"),
     row(Post, "/api/sandboxes/{sandbox}/files/write", "sandbox_write"),
     row(Post, "/api/sandboxes/{sandbox}/files/edit", "sandbox_edit"),
+    row(Delete, "/api/sandboxes/{sandbox}/files", "sandbox_remove_file"),
+    row(Post, "/api/sandboxes/{sandbox}/files/rename", "sandbox_rename_file"),
+    row(Post, "/api/sandboxes/{sandbox}/files/folder", "sandbox_make_folder"),
     row(Post, "/api/sandboxes/{sandbox}/files/upload", "sandbox_upload"),
     row(Post, "/api/sandboxes/{sandbox}/files/download", "sandbox_download"),
     Route {
@@ -99,6 +102,7 @@ pub const ROUTES: &[Route] = &[
     },
     row(Get, "/api/sandboxes/{sandbox}/checkpoints", "sandbox_list_checkpoints"),
     row(Post, "/api/sandboxes/{sandbox}/checkpoints", "sandbox_checkpoint"),
+    row(Post, "/api/sandboxes/{sandbox}/checkpoints/{checkpoint_id}", "sandbox_describe_checkpoint"),
     row(Delete, "/api/sandboxes/{sandbox}/checkpoints/{checkpoint_id}", "sandbox_remove_checkpoint"),
     row(Get, "/api/sandboxes/{sandbox}/history", "sandbox_history"),
     row(Post, "/api/sandboxes/{sandbox}/restore", "sandbox_restore"),

@@ -117,7 +117,7 @@ impl HostFolders {
     fn read_now(&self, path: &str, most: u64) -> Result<HostFile> {
         if self.roots.is_empty() {
             return Err(Error::new(ErrorCode::PathDenied, "no folder of the host can be read here")
-                .with_hint("have the operator name a folder that tools may read"));
+                .with_hint("the operator names folders that tools may read with `--root`"));
         }
         let asked = judged(path)?;
         let mut found = None;
@@ -169,7 +169,7 @@ impl HostFolders {
     pub async fn save(&self, sandbox: String, name: String, bytes: Vec<u8>) -> Result<PathBuf> {
         let downloads = self.downloads.clone().ok_or_else(|| {
             Error::new(ErrorCode::CapabilityUnavailable, "downloads cannot be saved on the host here")
-                .with_hint("read the file in pieces with sandbox_read, or have the operator name a folder")
+                .with_hint("read the file in pieces with sandbox_read; the operator names a folder with `--downloads`")
         })?;
         tokio::task::spawn_blocking(move || {
             let failed = |error: io::Error| {
@@ -282,7 +282,7 @@ fn real_path(file: &File, root: &Root, below: &Path) -> io::Result<PathBuf> {
 fn outside(path: &str) -> Error {
     let message = format!("`{}` is not below a folder that tools may read", shown(path));
     Error::new(ErrorCode::PathDenied, message)
-        .with_hint("name a file below a folder that the operator allows")
+        .with_hint("name a file below a folder that the operator allows (`--root`)")
 }
 
 /// The same words whether there is such a file or not.

@@ -68,7 +68,7 @@ impl Desk {
 }
 
 /// Tools that take nothing but a sandbox, or can do with these arguments.
-const WITH_A_SANDBOX: [(&str, &str); 27] = [
+const WITH_A_SANDBOX: [(&str, &str); 31] = [
     ("sandbox_get", "{}"),
     ("sandbox_stop", "{}"),
     ("sandbox_resume", "{}"),
@@ -84,6 +84,9 @@ const WITH_A_SANDBOX: [(&str, &str); 27] = [
     ("sandbox_write", r#"{"path":"/x","content":"1"}"#),
     ("sandbox_edit", r#"{"path":"/x","old":"1","new":"2"}"#),
     ("sandbox_files", "{}"),
+    ("sandbox_remove_file", r#"{"path":"/x"}"#),
+    ("sandbox_rename_file", r#"{"path":"/x","to":"/y"}"#),
+    ("sandbox_make_folder", r#"{"path":"/x"}"#),
     ("sandbox_upload", r#"{"path":"/x","content_base64":"MQ=="}"#),
     ("sandbox_download", r#"{"path":"/x"}"#),
     ("sandbox_load", r#"{"path":"in.txt","var":"v"}"#),
@@ -92,6 +95,7 @@ const WITH_A_SANDBOX: [(&str, &str); 27] = [
     ("sandbox_checkpoint", "{}"),
     ("sandbox_restore", r#"{"checkpoint_id":"ckpt-1"}"#),
     ("sandbox_list_checkpoints", "{}"),
+    ("sandbox_describe_checkpoint", r#"{"checkpoint_id":"ckpt-1"}"#),
     ("sandbox_remove_checkpoint", r#"{"checkpoint_id":"ckpt-1"}"#),
     ("sandbox_history", "{}"),
     ("sandbox_fork", "{}"),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::resource;
 use crate::surface::{Profile, Surface};
-use crate::tool::{codegen_key, rlm_key, sprite};
+use crate::tool::{codegen_key, rlm_key};
 
 impl Surface {
     /// What a call of a tool with these arguments touches, as sandboxes are named now. Nothing is checked.
@@ -25,7 +25,7 @@ impl Surface {
             Profile::Rlm => lanes(&Handle::SessionKey(rlm_key(kept))),
             Profile::Codegen => lanes(&Handle::SessionKey(codegen_key(kept))),
             Profile::Sprites => {
-                let named = text("name").map(|name| lanes(&Handle::IdOrName(&sprite(name))));
+                let named = text("name").map(|name| lanes(&Handle::IdOrName(name)));
                 named.unwrap_or_default()
             }
             Profile::Sandbox => {
@@ -59,7 +59,7 @@ impl Surface {
                 works().holding(Until::Ended, checkpoints())
             }
             "sandbox_fork" if text("checkpoint_id").is_none() => works().holding(Until::Ended, [Lane::All]),
-            "sandbox_fork" | "sandbox_remove_checkpoint" => after
+            "sandbox_fork" | "sandbox_remove_checkpoint" | "sandbox_describe_checkpoint" => after
                 .after(checkpoints())
                 .holding(Until::Ended, checkpoints())
                 .holding(Until::Ended, [Lane::All]),

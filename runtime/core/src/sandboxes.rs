@@ -11,7 +11,8 @@
 //! | making one: whole, or not at all | [`making`] |
 //! | look at, stop, resume, destroy | [`life`] |
 //! | evaluate, variables, files | [`calls`] |
-//! | packages; several files, all or none | [`packages`], [`whole`] |
+//! | names of files: list, remove, rename, make folders | [`folders`] |
+//! | packages; several files, all or none; a file in pieces | [`packages`], [`whole`], [`pieces`] |
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
 //! | the whole of long output | [`outputs`] |
 //! | checkpoint, restore, fork | [`states`] |
@@ -37,6 +38,7 @@ mod closing;
 mod commands;
 mod effective;
 mod ending;
+mod folders;
 mod growth;
 mod history;
 mod jobs;
@@ -45,6 +47,7 @@ mod life;
 mod making;
 mod outputs;
 mod packages;
+mod pieces;
 mod providers;
 mod room;
 mod rules;
@@ -68,6 +71,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use self::awake::Awake;
 pub use self::commands::CommandLine;
 pub use self::effective::{Effective, MountRule, Withdrawn};
+pub use self::folders::FilePage;
 use self::growth::Growth;
 pub use self::history::Step;
 use self::jobs::Jobs;
@@ -76,6 +80,7 @@ pub use self::life::{Asked, View};
 pub use self::making::Beginning;
 use self::making::Makings;
 pub use self::outputs::{Outputs, Whole};
+pub use self::pieces::Upload;
 pub use self::providers::ProviderState;
 use self::room::Rooms;
 pub use self::rules::{Clock, Rules, SystemClock};

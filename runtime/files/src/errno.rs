@@ -70,7 +70,9 @@ impl Errno {
         };
         match self {
             Self::NoEntry => error(ErrorCode::NotFound, "list the folder to see what there is"),
-            Self::NoSpace => error(ErrorCode::LimitDisk, "remove files, or raise the sandbox's quota"),
+            Self::NoSpace => {
+                error(ErrorCode::LimitDisk, "remove files, or make a sandbox with more room for them")
+            }
             Self::FileTooLarge => error(ErrorCode::LimitDisk, ""),
             Self::NotPermitted => error(ErrorCode::PathDenied, "links of a sandbox lead nowhere outside it"),
             Self::Busy => error(ErrorCode::Busy, "name something below it"),

@@ -153,18 +153,30 @@ impl Files {
         })
     }
 
-    /// Renames, as [`Handle::rename_at`](crate::Handle::rename_at).
+    /// Renames, as [`Handle::rename_at`](crate::Handle::rename_at), and makes the folders above the new name. What has that name
+    /// already gives way only with `replace`.
     ///
     /// # Errors
-    /// As there, with the path that was to be renamed.
-    pub fn rename(&self, path: &GuestPath, to: &GuestPath) -> Result<()> {
-        self.alter(path, |live, now| {
+    /// As there, with the path that was to be renamed; `args_invalid` when the new name is taken, with that.
+    pub fn rename(&self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()> {
+        let work = |live: &mut Live, now: u64| {
             let from = live.tree.resolve(ROOT, relative(path), false)?;
+            from.found()?;
+            if let Some((above, _)) = relative(to).rsplit_once('/') {
+                folders(live, above, now)?;
+            }
             let onto = live.tree.resolve(ROOT, relative(to), false)?;
             let (Some(name), Some(new)) = (&from.name, &onto.name) else { return Err(Errno::Busy) };
+            if !replace && onto.entry.is_some() {
+                return Err(Errno::Exists);
+            }
             let gone = live.tree.rename((from.folder, name), (onto.folder, new), now)?;
             live.release(gone);
             Ok(())
+        };
+        self.with(|live, now| live.attempt(|live| work(live, now))).map_err(|errno| match errno {
+            Errno::Exists => errno.at(to).with_hint("choose another name, or let it be replaced"),
+            _ => errno.at(path),
         })
     }
 

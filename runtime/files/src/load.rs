@@ -204,7 +204,7 @@ impl Load {
             ErrorCode::TooLarge,
             format!("the saved files hold more than the quota of {bytes} bytes and {files} names"),
         )
-        .with_hint("raise the sandbox's quota")
+        .with_hint("make a sandbox with more room for files")
     }
 }
 

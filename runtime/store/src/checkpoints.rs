@@ -28,11 +28,11 @@ fn checkpoint(row: &Row<'_>) -> Answer<Checkpoint> {
         include: fields.word()?,
         created_at: fields.time()?.ok_or_else(|| fields.bad())?,
     };
-    Ok(Checkpoint { label, state: fields.state()?.ok_or_else(|| fields.bad())? })
+    Ok(Checkpoint { label, note: None, state: fields.state()?.ok_or_else(|| fields.bad())? })
 }
 
-/// Adds a checkpoint. Its sandbox must be there.
-pub(crate) fn insert(connection: &Connection, checkpoint: &Checkpoint) -> Answer<()> {
+/// Adds a checkpoint, or puts it in the place of the one with its id. Its sandbox must be there.
+pub(crate) fn put(connection: &Connection, checkpoint: &Checkpoint) -> Answer<()> {
     let label = &checkpoint.label;
     let values = Draft::new(TABLE)
         .text(label.id.as_str())
@@ -42,7 +42,7 @@ pub(crate) fn insert(connection: &Connection, checkpoint: &Checkpoint) -> Answer
         .time(Some(label.created_at))
         .state(Some(checkpoint.state))
         .sealed();
-    let sql = "INSERT INTO checkpoints VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let sql = "INSERT OR REPLACE INTO checkpoints VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     connection.prepare_cached(sql)?.execute(params_from_iter(values))?;
     Ok(())
 }
@@ -56,6 +56,19 @@ pub(crate) fn one(connection: &Connection, owner: &Owner, id: &CheckpointId) -> 
                WHERE checkpoints.id = ?1 AND sandboxes.owner = ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query((id.as_str(), owner.as_str()))?;
+    match rows.next()? {
+        Some(row) => checkpoint(row),
+        None => Err(unknown(id).into()),
+    }
+}
+
+/// The checkpoint with this id, whoever owns it.
+///
+/// # Errors
+/// `unknown_checkpoint`.
+pub(crate) fn by_id(connection: &Connection, id: &CheckpointId) -> Answer<Checkpoint> {
+    let mut statement = connection.prepare_cached("SELECT * FROM checkpoints WHERE id = ?1")?;
+    let mut rows = statement.query([id.as_str()])?;
     match rows.next()? {
         Some(row) => checkpoint(row),
         None => Err(unknown(id).into()),
@@ -81,6 +94,12 @@ pub(crate) fn all(connection: &Connection, sandbox: &SandboxId) -> Answer<Vec<Ch
         }
     }
     Ok(found)
+}
+
+/// Whether there is a row of it, whole or not.
+pub(crate) fn is_there(connection: &Connection, id: &CheckpointId) -> Answer<bool> {
+    let mut statement = connection.prepare_cached("SELECT 1 FROM checkpoints WHERE id = ?1")?;
+    Ok(statement.exists([id.as_str()])?)
 }
 
 /// How many a sandbox has.

@@ -9,6 +9,7 @@ use dormouse_core::{Error, ErrorCode, Result};
 
 use crate::disk;
 use crate::fault::{self, broken};
+use crate::notes::Notes;
 use crate::reserve::Reserve;
 
 /// Held while a process sweeps; its content is the bytes that were used on the disk after the last sweep.
@@ -45,6 +46,11 @@ impl Folder {
     /// Where the leases are.
     pub(crate) fn locks(&self) -> PathBuf {
         self.root.join("locks")
+    }
+
+    /// What callers have written about checkpoints.
+    pub(crate) fn notes(&self) -> Notes {
+        Notes(self.root.join("notes"))
     }
 
     /// Room that is kept for removing.

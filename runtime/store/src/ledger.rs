@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dormouse_core::sandbox::{
-    Checkpoint, CheckpointId, ChunkSource, Created, Disk, Handle, Lease, Ledger, NewCheckpoint, Owner, Phase,
-    Quota, Reach, Sandbox, SandboxId, SavedState, Snapshot, Stored, Swept, Timestamp,
+    Checkpoint, CheckpointId, ChunkSource, Created, Description, Disk, Handle, Lease, Ledger, NewCheckpoint,
+    Owner, Phase, Quota, Reach, Sandbox, SandboxId, SavedState, Snapshot, Stored, Swept, Timestamp,
 };
 use dormouse_core::{Error, ErrorCode, Result};
 use rusqlite::{Connection, Transaction};
@@ -114,15 +114,39 @@ impl Ledger for Store {
     }
 
     fn checkpoint(&self, owner: &Owner, id: &CheckpointId) -> Result<Checkpoint> {
-        Ok(self.database.read(|reader| checkpoints::one(&reader.connection, owner, id))?)
+        let found = self.database.read(|reader| checkpoints::one(&reader.connection, owner, id))?;
+        Ok(Checkpoint { note: self.folder.notes().of(id), ..found })
     }
 
     fn checkpoints(&self, sandbox: &SandboxId) -> Result<Vec<Checkpoint>> {
-        Ok(self.database.read(|reader| checkpoints::all(&reader.connection, sandbox))?)
+        let notes = self.folder.notes();
+        let all = self.database.read(|reader| checkpoints::all(&reader.connection, sandbox))?;
+        Ok(all.into_iter().map(|found| Checkpoint { note: notes.of(&found.label.id), ..found }).collect())
+    }
+
+    fn describe_checkpoint(&self, id: &CheckpointId, description: &Description) -> Result<Checkpoint> {
+        let mut described = self.database.write(|transaction| {
+            let mut there = checkpoints::by_id(transaction, id)?;
+            if let Some(name) = &description.name {
+                there.label.name = name.clone();
+                checkpoints::put(transaction, &there)?;
+            }
+            Ok(there)
+        })?;
+        let notes = self.folder.notes();
+        if let Some(note) = &description.note {
+            notes.set(id, note.as_ref())?;
+        }
+        described.note = notes.of(id);
+        Ok(described)
     }
 
     fn remove_checkpoint(&self, id: &CheckpointId) -> Result<()> {
-        Ok(self.database.clear(|transaction| checkpoints::remove(transaction, id))?)
+        self.database.clear(|transaction| checkpoints::remove(transaction, id))?;
+        if let Err(error) = self.folder.notes().set(id, None) {
+            tracing::debug!(%error, "a note stays until a sweep removes it");
+        }
+        Ok(())
     }
 
     fn stored(&self, owner: &Owner) -> Result<Stored> {
@@ -217,8 +241,8 @@ fn keep(
     let count = checkpoints::count(transaction, &checkpoint.sandbox)?;
     Quota::check_count(count, 1, quota.checkpoints, "checkpoints of one sandbox")?;
     let state = saved.ok_or_else(|| Error::new(ErrorCode::Internal, "a checkpoint without state"))?;
-    let made = Checkpoint { label: checkpoint.clone(), state };
-    checkpoints::insert(transaction, &made)?;
+    let made = Checkpoint { label: checkpoint.clone(), note: None, state };
+    checkpoints::put(transaction, &made)?;
     usage::check(transaction, &there.owner, quota)?;
     Ok(made)
 }

@@ -32,6 +32,7 @@ mod fault;
 mod folder;
 mod lease;
 mod ledger;
+mod notes;
 mod pack;
 mod records;
 mod reserve;

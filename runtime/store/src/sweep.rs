@@ -32,7 +32,7 @@ use crate::fault::Answer;
 use crate::folder::unavailable;
 use crate::lease::Held;
 use crate::store::Store;
-use crate::{chunks, damaged, doomed, records, usage};
+use crate::{checkpoints, chunks, damaged, doomed, records, usage};
 
 /// Chunks that are looked through, or noted, at once.
 const LOOK: usize = 4096;
@@ -54,6 +54,7 @@ pub(crate) fn run(store: &Store, reach: Reach<'_>, until: Option<Instant>) -> An
     let (database, until) = (&store.database, Until(until));
     unfinished(store, &mut swept)?;
     locks(store)?;
+    notes(store)?;
     let removed = unneeded(database, reach, until, &mut swept);
     // What was removed until then is given back, also after a failure.
     let shrunk = shrink(database, until)?;
@@ -99,6 +100,21 @@ fn locks(store: &Store) -> Answer<()> {
         }
     }
     Ok(())
+}
+
+/// Removes notes of checkpoints that are gone.
+fn notes(store: &Store) -> Answer<()> {
+    store.folder.notes().sweep(|found| {
+        store.database.read(|reader| {
+            let mut there = HashSet::new();
+            for id in found {
+                if checkpoints::is_there(&reader.connection, id)? {
+                    there.insert(id.clone());
+                }
+            }
+            Ok(there)
+        })
+    })
 }
 
 /// What is needed, as far as it is known.

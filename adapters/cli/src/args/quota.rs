@@ -10,6 +10,11 @@ pub(crate) struct QuotaArgs {
     /// awake-in-all, downloads (the folder of --downloads, 10GiB); as many bytes as fit the machine by default; can be repeated
     #[arg(long = "quota", global = true, value_name = "KEY=VALUE")]
     pub(crate) quotas: Vec<String>,
+    /// How long there may be nothing to do: idle (a sandbox that nobody calls is stopped, 15m), retention (a stopped one is destroyed,
+    /// 7d), idle-max and retention-max (the most that can be asked for one, 1day and 30days), unused (one that was never called is
+    /// destroyed, 1day); for sandboxes that are made from now on; can be repeated
+    #[arg(long = "keep", global = true, value_name = "KEY=TIME")]
+    pub(crate) keeps: Vec<String>,
     /// The most room for files that a sandbox can be made with [default: 256MiB]
     #[arg(long, global = true, value_name = "SIZE")]
     pub(crate) disk_max: Option<String>,

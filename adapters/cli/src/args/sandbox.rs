@@ -111,12 +111,41 @@ pub(crate) enum SandboxCommand {
         #[arg(short, long)]
         recursive: bool,
     },
-    /// Copy a file out of or into a sandbox: one of the two is NAME:PATH
+    /// Copy a file or a folder out of or into a sandbox: one of the two is NAME:/PATH
     Cp {
         /// From where
         from: String,
-        /// To where
+        /// To where; into a folder it goes by its own name
         to: String,
+    },
+    /// Make a folder in it, and those above
+    Mkdir {
+        /// Its name or id
+        name: String,
+        /// The folder
+        path: String,
+    },
+    /// Rename or move a file or folder in it
+    Mv {
+        /// Its name or id
+        name: String,
+        /// The file or folder
+        path: String,
+        /// Its new path
+        to: String,
+        /// Take the place of a file or an empty folder that has that path
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Remove a file or an empty folder in it
+    RmFile {
+        /// Its name or id
+        name: String,
+        /// The file or folder
+        path: String,
+        /// A folder with all that is in it
+        #[arg(short, long)]
+        recursive: bool,
     },
     /// Save its state
     Checkpoint {
@@ -125,11 +154,27 @@ pub(crate) enum SandboxCommand {
         /// What to call the checkpoint
         #[arg(long, value_name = "LABEL")]
         label: Option<String>,
+        /// What to say of it
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
     },
-    /// List its checkpoints
+    /// List its checkpoints: id, time, bytes, label, note
     Checkpoints {
         /// Its name or id
         name: String,
+    },
+    /// Give one of its checkpoints another label or note; an empty one removes it
+    DescribeCheckpoint {
+        /// Its name or id
+        name: String,
+        /// The checkpoint's id or label; of one label the latest
+        checkpoint: String,
+        /// What to call it
+        #[arg(long, value_name = "LABEL", required_unless_present = "note")]
+        label: Option<String>,
+        /// What to say of it
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
     },
     /// Remove one of its checkpoints for good
     RmCheckpoint {
@@ -180,6 +225,7 @@ pub(crate) enum SandboxCommand {
         name: String,
     },
     /// End it for good, with its files and checkpoints
+    #[command(visible_aliases = ["delete", "destroy"])]
     Rm {
         /// Its name or id
         name: String,

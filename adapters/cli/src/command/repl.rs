@@ -240,7 +240,7 @@ impl Repl {
                 let path = told.unwrap_or_else(|| "/workspace".into());
                 SandboxCommand::Files { name, path, recursive: false }
             }
-            ".checkpoint" => SandboxCommand::Checkpoint { name, label: told },
+            ".checkpoint" => SandboxCommand::Checkpoint { name, label: told, note: None },
             ".checkpoints" => SandboxCommand::Checkpoints { name },
             ".restore" => SandboxCommand::Restore { name, checkpoint: rest.into() },
             ".reset" => SandboxCommand::Reset { name },

@@ -3,15 +3,13 @@
 //! Each command is one call of a tool, in a process of its own: the sandbox is woken, called, saved and put down.
 
 mod answer;
+mod copy;
 mod exec;
 
-use std::fs;
-use std::io::{self, Read as _};
-use std::path::Path;
 use std::time::Duration;
 
-use dormouse::sandbox::{Handle, Owner, Piece};
-use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Result};
+use dormouse::sandbox::{Handle, Owner};
+use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, Grants, Language, Result};
 use dormouse_tools::{CallContext, HostFolders, Reply, Skills, Surface, Toolset, encode, unsaved};
 use serde_json::{Map, Value as Json, json};
 
@@ -21,9 +19,6 @@ use crate::audit;
 use crate::exit::Failure;
 use crate::print::{self, Null, View};
 use crate::settings::{self, Given};
-
-/// Largest file that is copied, in bytes.
-const MAX_COPY: u64 = 256 << 20;
 
 /// Time for sweeping at the end of a command, where there is much to sweep.
 const TIDYING: Duration = Duration::from_secs(2);
@@ -103,7 +98,7 @@ pub(crate) fn run(
         }
         SandboxCommand::Exec(arguments) => exec::run(&dormouse, place, &arguments, form),
         SandboxCommand::Cp { from, to } => {
-            copy(&dormouse, &from, &to).map(|()| Answer::default()).map_err(Failure::from)
+            copy::copy(&dormouse, &from, &to).map(|()| Answer::default()).map_err(Failure::from)
         }
         SandboxCommand::Sweep => return sweep(&dormouse, form),
         other => call(&dormouse, other, Some(&state.given), state.json),
@@ -186,8 +181,22 @@ fn meant(command: SandboxCommand, given: Option<&GivenArgs>) -> (&'static str, J
         SandboxCommand::Files { name, path, recursive } => {
             ("sandbox_files", json!({"sandbox": name, "path": path, "recursive": recursive}))
         }
-        SandboxCommand::Checkpoint { name, label } => {
-            ("sandbox_checkpoint", json!({"sandbox": name, "name": label}))
+        SandboxCommand::Mkdir { name, path } => {
+            ("sandbox_make_folder", json!({"sandbox": name, "path": path}))
+        }
+        SandboxCommand::Mv { name, path, to, replace } => {
+            ("sandbox_rename_file", json!({"sandbox": name, "path": path, "to": to, "replace": replace}))
+        }
+        SandboxCommand::RmFile { name, path, recursive } => {
+            ("sandbox_remove_file", json!({"sandbox": name, "path": path, "recursive": recursive}))
+        }
+        SandboxCommand::Checkpoint { name, label, note } => {
+            ("sandbox_checkpoint", json!({"sandbox": name, "name": label, "note": note}))
+        }
+        SandboxCommand::DescribeCheckpoint { name, checkpoint, label, note } => {
+            let arguments =
+                json!({"sandbox": name, "checkpoint_id": checkpoint, "name": label, "note": note});
+            ("sandbox_describe_checkpoint", arguments)
         }
         SandboxCommand::Checkpoints { name } => ("sandbox_list_checkpoints", json!({"sandbox": name})),
         SandboxCommand::RmCheckpoint { name, checkpoint } => {
@@ -273,66 +282,4 @@ fn ask(surface: &Surface, tool: &str, mut arguments: Map<String, Json>) -> Resul
         }
     }
     Ok(reply)
-}
-
-/// `NAME:PATH` of a sandbox.
-fn inside(text: &str) -> Option<(&str, Result<GuestPath>)> {
-    let (name, path) = text.split_once(':')?;
-    path.starts_with('/').then(|| (name, GuestPath::parse(path)))
-}
-
-/// Why a file of this machine is not copied.
-fn failed(path: &str, error: io::Error) -> Error {
-    let (code, why, hint) = match error.kind() {
-        io::ErrorKind::NotFound => {
-            (ErrorCode::NotFound, "there is no such file or folder", "look at the path")
-        }
-        io::ErrorKind::IsADirectory => {
-            (ErrorCode::ArgsInvalid, "it is a folder", "copy its files one by one")
-        }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            (ErrorCode::PathDenied, "it cannot be reached by this user", "look at its permissions")
-        }
-        _ => return Error::internal(format!("`{path}` cannot be copied"), error),
-    };
-    Error::new(code, format!("`{path}`: {why}")).with_hint(hint).with_source(error)
-}
-
-fn copy(dormouse: &Dormouse, from: &str, to: &str) -> Result<()> {
-    let (sandboxes, owner) = (dormouse.sandboxes()?, Owner::local());
-    match (inside(from), inside(to)) {
-        (Some((name, path)), None) => {
-            let (handle, path) = (Handle::IdOrName(name), path?);
-            let file_name = path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
-            let Piece { bytes, size, .. } = once::finish(sandboxes.read(&owner, &handle, path, 0, MAX_COPY))?;
-            if size > MAX_COPY {
-                return Err(Error::new(
-                    ErrorCode::TooLarge,
-                    format!("`{from}` has {size} bytes, more than {MAX_COPY}"),
-                ));
-            }
-            // Into a folder it goes by its own name.
-            let target = match Path::new(to) {
-                folder if folder.is_dir() => folder.join(file_name),
-                file => file.to_owned(),
-            };
-            fs::write(target, bytes).map_err(|error| failed(to, error))
-        }
-        (None, Some((name, path))) => {
-            let mut bytes = Vec::new();
-            let file = fs::File::open(Path::new(from)).map_err(|error| failed(from, error))?;
-            file.take(MAX_COPY + 1).read_to_end(&mut bytes).map_err(|error| failed(from, error))?;
-            if bytes.len() as u64 > MAX_COPY {
-                return Err(Error::new(
-                    ErrorCode::TooLarge,
-                    format!("`{from}` has more than {MAX_COPY} bytes"),
-                ));
-            }
-            once::finish(sandboxes.write(&owner, &Handle::IdOrName(name), path?, bytes))
-        }
-        _ => Err(Error::args_invalid(
-            "one of the two must be a file of a sandbox, and the other of this machine",
-        )
-        .with_hint("write `cp NAME:/workspace/a.txt a.txt`, or the other way round")),
-    }
 }

@@ -1,11 +1,11 @@
-//! What the options of quotas mean: numbers of things, and sizes.
+//! What the options of quotas mean: numbers of things, and sizes. What those of times mean is `keep`'s.
 
 use dormouse::sandbox::Quota;
 use dormouse::sandboxes::Rules;
 use dormouse::{Error, Result};
 use dormouse_tools::HostFolders;
 
-use super::units;
+use super::{keep, units};
 use crate::args::QuotaArgs;
 
 /// The least room for files that is worth a sandbox, and the most that one can have: 1 MiB to 1 TiB.
@@ -45,7 +45,7 @@ pub(crate) fn rules(mut rules: Rules, arguments: &QuotaArgs) -> Result<Rules> {
         rules.ceiling.disk = most;
         rules.defaults.disk = rules.defaults.disk.min(most);
     }
-    Ok(rules)
+    keep::rules(rules, &arguments.keeps)
 }
 
 /// How many bytes of downloads there may be.
@@ -97,7 +97,10 @@ mod tests {
 
     fn meant(quotas: &[&str], disk_max: Option<&str>) -> Result<Rules> {
         let quotas = quotas.iter().map(|text| (*text).to_owned()).collect();
-        rules(Rules::default(), &QuotaArgs { quotas, disk_max: disk_max.map(str::to_owned) })
+        rules(
+            Rules::default(),
+            &QuotaArgs { quotas, disk_max: disk_max.map(str::to_owned), ..QuotaArgs::default() },
+        )
     }
 
     #[test]
@@ -122,7 +125,7 @@ mod tests {
         }
         let told = |quotas: &[&str]| {
             let quotas = quotas.iter().map(|text| (*text).to_owned()).collect();
-            downloads(&QuotaArgs { quotas, disk_max: None })
+            downloads(&QuotaArgs { quotas, ..QuotaArgs::default() })
         };
         assert_eq!((told(&[]).unwrap(), told(&["downloads=1KiB"]).unwrap()), (10 << 30, 1024));
         assert!(meant(&["downloads=1KiB"], None).is_ok() && told(&["downloads=x"]).is_err());

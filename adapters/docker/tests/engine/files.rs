@@ -41,10 +41,10 @@ async fn files_are_read_written_listed_and_removed() {
         ErrorCode::InvalidState
     );
     assert_eq!(files.make_folder(&path(odd)).await.unwrap_err().code(), ErrorCode::InvalidState);
-    files.remove(&path("/workspace/new folder")).await.unwrap();
+    files.remove(&path("/workspace/new folder"), true).await.unwrap();
     for missing in ["/workspace/new folder", odd] {
         assert_eq!(files.stat(&path(missing)).await.unwrap_err().code(), ErrorCode::NotFound);
-        assert_eq!(files.remove(&path(missing)).await.unwrap_err().code(), ErrorCode::NotFound);
+        assert_eq!(files.remove(&path(missing), true).await.unwrap_err().code(), ErrorCode::NotFound);
     }
     for outside in ["/etc/passwd", "/", "/workspacex", "/proc/1/environ"] {
         assert_eq!(files.read(&path(outside), 0, 1).await.unwrap_err().code(), ErrorCode::PathDenied);

@@ -128,7 +128,7 @@ async fn con_24_a_sandbox_whose_memory_is_full_can_be_emptied() {
         assert_eq!(error.code(), ErrorCode::LimitMemory, "{error}");
     }
     assert_eq!(machine.files().read(&path("/workspace/mine"), 0, 9).await.unwrap().bytes, b"kept\n");
-    machine.files().remove(&path("/workspace/names")).await.unwrap();
+    machine.files().remove(&path("/workspace/names"), true).await.unwrap();
     assert_eq!(said(&mut machine, "cat mine").await.1, "kept\n");
     let limits = "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null";
     assert_eq!(said(&mut machine, limits).await.1, format!("{}\n", 64 * MIB));

@@ -55,8 +55,12 @@ impl Port for Sandbox {
         Ok((entries.collect(), total))
     }
 
-    async fn remove(&mut self, path: &GuestPath) -> Result<()> {
-        self.0.remove(path, true)
+    async fn remove(&mut self, path: &GuestPath, all: bool) -> Result<()> {
+        self.0.remove(path, all)
+    }
+
+    async fn rename(&mut self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()> {
+        self.0.rename(path, to, replace)
     }
 
     async fn make_folder(&mut self, path: &GuestPath) -> Result<()> {

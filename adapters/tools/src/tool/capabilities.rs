@@ -1,8 +1,10 @@
 //! `sandbox_capabilities`: what this installation can do. Starts nothing.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use dormouse_core::sandbox::Quota;
-use dormouse_core::sandboxes::ProviderState;
+use dormouse_core::sandboxes::{ProviderState, Rules};
 use dormouse_core::{Access, Error, EvalRequest, Grants, Limits, Manager, Sandboxes};
 use serde_json::{Map, Value as Json, json};
 
@@ -14,7 +16,7 @@ use crate::skills::{self, Skills};
 use crate::surface::{Annotations, CallContext, Reply, ToolSpec};
 
 const DESCRIPTION: &str = "Lists what the sandbox can do: installed languages with their interpreter versions, default \
-limits and ceilings of time, memory and output, quotas, providers and container images, mounted folders, skills, and whether writes or network access can be granted. \
+limits and ceilings of time, memory and output, quotas, how long sandboxes are kept, providers and container images, mounted folders, skills, and whether writes or network access can be granted. \
 Use it once before `sandbox_eval` when the language or a limit matters. It takes no arguments, starts nothing and \
 answers at once.";
 
@@ -100,6 +102,7 @@ impl Capabilities {
             "allow_eval": found.allow_eval,
             "network": found.network,
             "quotas": self.sandboxes.as_ref().map(|sandboxes| quotas(&sandboxes.rules().quota)),
+            "times": self.sandboxes.as_ref().map(|sandboxes| times(sandboxes.rules())),
             "confinement": self.confinement,
             "callbacks": [],
             "error": error,
@@ -135,6 +138,18 @@ fn quotas(quota: &Quota) -> Json {
         }
     }
     shown
+}
+
+/// How long sandboxes are kept that nobody calls.
+fn times(rules: &Rules) -> Json {
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    json!({
+        "idle_timeout_ms": ms(rules.defaults.idle),
+        "idle_timeout_max_ms": ms(rules.ceiling.idle),
+        "retention_ms": ms(rules.defaults.retention),
+        "retention_max_ms": ms(rules.ceiling.retention),
+        "unused_ms": ms(rules.unused),
+    })
 }
 
 #[async_trait]
@@ -209,6 +224,7 @@ fn output() -> Json {
         .required("allow_eval", schema::flag("Whether snippets may make code from text."))
         .required("network", schema::text("Network access that can be granted: `none`."))
         .required("quotas", quotas_schema())
+        .required("times", times_schema())
         .required(
             "confinement",
             schema::text(
@@ -233,6 +249,25 @@ fn quotas_schema() -> Json {
         .optional("saved_bytes_in_all", schema::integer(0, "What all saved states may take of the disk."))
         .optional("awake_bytes", schema::integer(0, "Memory of one owner's sandboxes that are awake."))
         .optional("awake_bytes_in_all", schema::integer(0, "Memory of all sandboxes that are awake."))
+        .or_null()
+}
+
+fn times_schema() -> Json {
+    Object::new()
+        .description(
+            "How long sandboxes that last are kept when nobody calls them; null where there are none.",
+        )
+        .required(
+            "idle_timeout_ms",
+            schema::integer(0, "Without calls for this long a sandbox is stopped, unless it asks otherwise."),
+        )
+        .required("idle_timeout_max_ms", schema::integer(0, "The most that one can ask."))
+        .required(
+            "retention_ms",
+            schema::integer(0, "Stopped for this long it is destroyed, unless it asks otherwise."),
+        )
+        .required("retention_max_ms", schema::integer(0, "The most that one can ask."))
+        .required("unused_ms", schema::integer(0, "One that was never called is destroyed after this."))
         .or_null()
 }
 

@@ -184,7 +184,7 @@ impl Job {
         let (sandboxes, handle) = (&kept.sandboxes, by_id(id));
         let read = sandboxes.read(owner, &handle, self.result.clone(), 0, MAX_RESULT).await;
         for path in [&self.script, &self.asked, &self.result] {
-            match sandboxes.remove_file(owner, &handle, path.clone()).await {
+            match sandboxes.remove_file(owner, &handle, path.clone(), true).await {
                 Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
                 _ => {}
             }

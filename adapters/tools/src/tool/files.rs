@@ -17,8 +17,10 @@ use crate::time::iso8601;
 pub const MAX_CONTENT: usize = 8 << 20;
 /// The same as base64.
 pub(crate) const MAX_BASE64: usize = MAX_CONTENT.div_ceil(3) * 4;
-/// Most entries of a listing.
+/// Most entries of a page of a listing.
 const MAX_ENTRIES: u64 = 1_000;
+/// Longest cursor, in bytes: a path below a folder can be longer than one that a caller may name.
+const MAX_CURSOR: usize = 64 << 10;
 
 pub(crate) fn write() -> Verb {
     Verb {
@@ -133,8 +135,8 @@ pub(crate) fn files() -> Verb {
         name: "sandbox_files",
         title: "List files of a sandbox",
         description: "Lists what lies in a folder of a sandbox, sorted by path, with sizes and times. Use it to see what a \
-            run has left. With `recursive` it shows everything below. `total` tells how many there are when not all are \
-            shown: list a folder below then.",
+            run has left. With `recursive` it shows everything below. A long list comes in pages: call \
+            again with `cursor` set to `next_cursor`.",
         fields: naming([
             Field::text(
                 "path",
@@ -147,15 +149,22 @@ pub(crate) fn files() -> Verb {
                 "limit",
                 (1, MAX_ENTRIES),
                 Absent::Default(MAX_ENTRIES),
-                "Most entries. Default and at most 1000.",
+                "Most entries of one page. Default and at most 1000.",
+            ),
+            Field::text(
+                "cursor",
+                MAX_CURSOR,
+                Absent::None,
+                "Where the page before ended. Default: the beginning.",
             ),
         ]),
         output: Object::new()
             .optional("sandbox_id", schema::text("The sandbox."))
             .optional("path", schema::text("The folder."))
-            .optional("entries", schema::list(&entry, "What lies there."))
-            .optional("total", schema::integer(0, "How many there are, shown or not."))
-            .optional("truncated", schema::flag("Whether some are not shown.")),
+            .optional("entries", schema::list(&entry, "The page."))
+            .optional("total", schema::integer(0, "How many there are, on this page or not."))
+            .optional("truncated", schema::flag("Whether some come after this page."))
+            .optional("next_cursor", schema::text("Where the next page begins; only when there is one.")),
         annotations: LOOKS,
         run: |kept, arguments, caller| Box::pin(list(kept, arguments, &caller.owner)),
     }
@@ -166,27 +175,33 @@ async fn list(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
     let id = kept.there(&mut arguments, owner)?;
     let most = usize::try_from(arguments.integer("limit").unwrap_or(MAX_ENTRIES)).unwrap_or_default();
     let recursive = arguments.flag("recursive");
-    let (entries, total) =
-        kept.sandboxes.list_files(owner, &by_id(&id), path.clone(), recursive, most).await?;
+    let from = (arguments.take_text("cursor"), most);
+    let page = kept.sandboxes.page_of_files(owner, &by_id(&id), path.clone(), recursive, from).await?;
     // Long names can fill an answer before the number does.
     let mut room = VALUE;
     let mut shown = Vec::new();
-    for entry in &entries {
+    for entry in &page.entries {
         let entry = encoded(entry);
         match room.checked_sub(encoded_len(&entry) + 1) {
             Some(left) => room = left,
+            // The first is shown in any case: pages go on from what they show.
+            None if shown.is_empty() => room = 0,
             None => break,
         }
         shown.push(entry);
     }
-    let truncated = (shown.len() as u64) < total;
-    let answer = json!({
+    let truncated = page.more || shown.len() < page.entries.len();
+    let last = shown.len().checked_sub(1).and_then(|last| page.entries.get(last)).filter(|_| truncated);
+    let mut answer = json!({
         "sandbox_id": id.as_str(),
         "path": path.as_str(),
         "entries": shown,
-        "total": total,
+        "total": page.total,
         "truncated": truncated,
     });
+    if let Some(last) = last {
+        answer["next_cursor"] = last.path.clone().into();
+    }
     Ok(answer.into())
 }
 

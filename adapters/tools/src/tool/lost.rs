@@ -91,9 +91,15 @@ pub(crate) fn with_text(mut text: String, recovery: Option<Recovery>, reason: Op
     text
 }
 
-/// The error of a tool, with the way out of damage that its profile has.
+/// The error of a tool, with the way out that its profile has: others have arguments that it has not.
 pub(crate) fn at_door(tool: &str, error: Error) -> Error {
     match (error.code(), tool.split_once('_')) {
+        (ErrorCode::ArgsInvalid, Some(("rlm", "load"))) if error.message().contains("UTF-8") => {
+            error.with_hint("only text in UTF-8 is loaded: have the file converted first")
+        }
+        (ErrorCode::LimitTime, Some(("rlm", "get" | "vars"))) => {
+            error.with_hint("ask for less, or do the work in rlm_exec, which has a `timeout`")
+        }
         (ErrorCode::StateDamaged, Some(("rlm", _))) => {
             error.with_hint("rlm_reset begins anew with fresh variables; the files are kept")
         }

@@ -8,6 +8,7 @@ mod create;
 mod eval;
 mod exec;
 mod files;
+mod folders;
 mod framework_eval;
 mod given;
 mod install;
@@ -30,7 +31,6 @@ pub(crate) use codegen::key as codegen_key;
 pub(crate) use eval::fields as eval_fields;
 pub use files::MAX_CONTENT;
 pub(crate) use rlm::key as rlm_key;
-pub(crate) use sprites::ours_or_as_is as sprite;
 pub(crate) use verb::Kept;
 
 use async_trait::async_trait;
@@ -57,7 +57,7 @@ pub(crate) trait Tool: Send + Sync {
 
 /// The tools that are listed when nobody chooses: what it takes to run code, to keep it and its files, and to go back or
 /// several ways. A list costs its readers attention, so what snippets can do themselves and what is rare is left out.
-pub(crate) const USUAL: [&str; 13] = [
+pub(crate) const USUAL: [&str; 14] = [
     "sandbox_capabilities",
     "sandbox_checkpoint",
     "sandbox_create",
@@ -66,6 +66,7 @@ pub(crate) const USUAL: [&str; 13] = [
     "sandbox_exec",
     "sandbox_files",
     "sandbox_fork",
+    "sandbox_job",
     "sandbox_list",
     "sandbox_read",
     "sandbox_remove_checkpoint",
@@ -136,6 +137,9 @@ fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         files::write(),
         files::edit(),
         files::files(),
+        folders::remove_file(),
+        folders::rename_file(),
+        folders::make_folder(),
         transfer::upload(),
         transfer::download(),
         variables::load(),
@@ -144,6 +148,7 @@ fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         states::checkpoint(),
         states::restore(),
         states::list_checkpoints(),
+        states::describe_checkpoint(),
         states::remove_checkpoint(),
         states::history(),
         states::fork(),

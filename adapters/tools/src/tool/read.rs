@@ -18,7 +18,7 @@ const DEFAULT_BYTES: u64 = 16 << 10;
 /// Bytes read at a time while lines are counted (1 MiB).
 const PIECE: u64 = 1 << 20;
 /// Largest number of a byte or a line.
-const MAX_PLACE: u64 = (1 << 53) - 1;
+pub(crate) const MAX_PLACE: u64 = (1 << 53) - 1;
 
 pub(crate) fn read() -> Verb {
     Verb {

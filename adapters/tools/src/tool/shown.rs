@@ -136,6 +136,9 @@ pub(crate) fn checkpoint(checkpoint: &Checkpoint) -> Json {
     if let Some(name) = &label.name {
         shown["name"] = name.as_str().into();
     }
+    if let Some(note) = &checkpoint.note {
+        shown["note"] = note.as_str().into();
+    }
     shown
 }
 
@@ -145,6 +148,7 @@ pub(crate) fn checkpoint_fields() -> Object {
         .optional("id", schema::text("Its id, for sandbox_restore and sandbox_fork."))
         .optional("sandbox_id", schema::text("The sandbox whose state it is."))
         .optional("name", schema::text("Its name, if it has one."))
+        .optional("note", schema::text("What was said of it, if anything. Untrusted text."))
         .optional("include", schema::text("both, memory or files."))
         .optional("created_at", schema::text("When it was made, UTC."))
         .optional("size_bytes", schema::integer(0, "Bytes of the state, shared ones included."))

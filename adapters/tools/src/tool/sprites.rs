@@ -8,7 +8,7 @@ mod verbs;
 
 use std::sync::Arc;
 
-use dormouse_core::sandbox::{Checkpoint, Name, Owner, SandboxId};
+use dormouse_core::sandbox::{Checkpoint, Name, Note, Owner, SandboxId};
 use dormouse_core::sandboxes::View;
 use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::{Value as Json, json};
@@ -21,8 +21,6 @@ use crate::schema::{self, Object};
 use crate::surface::Annotations;
 use crate::time::iso8601;
 
-/// What a seed's id of a sandbox begins with.
-const PREFIX: &str = "sprite-";
 /// Bytes of a text that are read before it is judged.
 const MAX_TEXT: usize = 64 << 10;
 
@@ -104,8 +102,7 @@ fn said(message: String) -> Answer {
 /// The sandbox that is named, and how the caller named it.
 fn named(kept: &Kept, arguments: &mut Arguments, owner: &Owner) -> Result<(SandboxId, String)> {
     let name = arguments.take_text("name").unwrap_or_default();
-    let ours = ours_or_as_is(&name);
-    let found = kept.sandboxes.get(owner, &dormouse_core::sandbox::Handle::IdOrName(&ours));
+    let found = kept.sandboxes.get(owner, &dormouse_core::sandbox::Handle::IdOrName(&name));
     let id = found.map_err(|error| match error.code() {
         ErrorCode::UnknownSandbox => {
             let shown: String = name.escape_debug().take(64).collect();
@@ -117,19 +114,8 @@ fn named(kept: &Kept, arguments: &mut Arguments, owner: &Owner) -> Result<(Sandb
     Ok((id.sandbox.id, name))
 }
 
-/// Our form of a name or an ID.
-pub(crate) fn ours_or_as_is(name: &str) -> String {
-    ours(name).unwrap_or_else(|| name.to_owned())
-}
-
-/// Our form of a seed's id.
-fn ours(name: &str) -> Option<String> {
-    let id = format!("{}{}", SandboxId::PREFIX, name.strip_prefix(PREFIX)?);
-    SandboxId::parse(&id).map(String::from)
-}
-
 fn theirs(id: &SandboxId) -> String {
-    format!("{PREFIX}{}", &id.as_str()[SandboxId::PREFIX.len()..])
+    format!("{}{}", SandboxId::AS_SPRITE, &id.as_str()[SandboxId::PREFIX.len()..])
 }
 
 fn sprite(view: &View, status: &str) -> Json {
@@ -152,11 +138,11 @@ fn sprite_fields() -> Object {
 }
 
 fn checkpoint(saved: &Checkpoint) -> Json {
-    let label = &saved.label;
+    let (label, note) = (&saved.label, saved.note.as_ref().map(Note::as_str));
     json!({
         "id": label.id.as_str(),
         "spriteId": theirs(&label.sandbox),
-        "name": label.name.as_ref().map_or("", Name::as_str),
+        "name": label.name.as_ref().map(Name::as_str).or(note).unwrap_or_default(),
         "createdAt": iso8601(label.created_at),
         "sizeBytes": saved.state.bytes,
     })

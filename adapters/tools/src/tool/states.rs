@@ -1,20 +1,22 @@
-//! `sandbox_checkpoint`, `sandbox_restore`, `sandbox_list_checkpoints`, `sandbox_remove_checkpoint`, `sandbox_history`,
-//! `sandbox_fork`.
+//! `sandbox_checkpoint`, `sandbox_restore`, `sandbox_list_checkpoints`, `sandbox_describe_checkpoint`, `sandbox_remove_checkpoint`,
+//! `sandbox_history`, `sandbox_fork`.
 
 use dormouse_core::Result;
-use dormouse_core::sandbox::{Include, Name, Owner, ProviderName};
+use dormouse_core::sandbox::{Checkpoint, Description, Include, Name, Note, Owner, ProviderName};
 use dormouse_core::sandboxes::Step;
 use serde_json::json;
 
-use super::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, Verb, by_id, naming};
+use super::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id, naming};
 use super::{lost, shown};
 use crate::decode::Arguments;
-use crate::field::{Absent, Field};
+use crate::field::{Absent, Field, Kind};
 use crate::schema::{self, Object};
 use crate::time::iso8601;
 
 /// Most sandboxes that one call makes.
 const MAX_FORKS: u64 = 100;
+/// Bytes of a note that are looked at.
+const MAX_NOTE: usize = 4 << 10;
 /// Bytes of a checkpoint's id that are looked up.
 const MAX_ID: usize = 64 << 10;
 
@@ -32,6 +34,12 @@ pub(crate) fn checkpoint() -> Verb {
                 4 << 10,
                 Absent::None,
                 "What to call it, at most 64 characters. Default none.",
+            ),
+            Field::text(
+                "note",
+                MAX_NOTE,
+                Absent::None,
+                "What to say of it, at most 1000 characters. Default none.",
             ),
             Field::choice(
                 "include",
@@ -54,13 +62,17 @@ pub(crate) fn checkpoint() -> Verb {
 
 async fn save(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
     let name = arguments.take_text("name").map(|name| Name::parse(&name)).transpose()?;
+    let note = arguments.take_text("note").map(|note| Note::parse(&note)).transpose()?;
     let include = match arguments.take_text("include").as_deref() {
         Some("memory") => Include::Memory,
         Some("files") => Include::Files,
         _ => Include::Both,
     };
     let id = kept.there(&mut arguments, owner)?;
-    let (saved, mut closed) = kept.sandboxes.checkpoint(owner, &by_id(&id), name, include).await?;
+    let (mut saved, mut closed) = kept.sandboxes.checkpoint(owner, &by_id(&id), name, include).await?;
+    if note.is_some() {
+        saved = described(kept, owner, &saved, note).await?;
+    }
     closed.truncate(100);
     let mut answer = shown::checkpoint(&saved);
     answer["closed_files"] = closed.into();
@@ -70,6 +82,27 @@ async fn save(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
         answer["not_held"] = shown::running(&kept.sandboxes.get(owner, &by_id(&id))?);
     }
     Ok(answer.into())
+}
+
+/// A checkpoint that has just been made, with its note; without it there is none.
+///
+/// # Errors
+/// What keeps the note from being written.
+pub(crate) async fn described(
+    kept: &Kept,
+    owner: &Owner,
+    saved: &Checkpoint,
+    note: Option<Note>,
+) -> Result<Checkpoint> {
+    let (handle, id) = (by_id(&saved.label.sandbox), saved.label.id.as_str());
+    let description = Description { note: Some(note), ..Description::default() };
+    match kept.sandboxes.describe_checkpoint(owner, &handle, id, description).await {
+        Ok(described) => Ok(described),
+        Err(error) => {
+            kept.sandboxes.remove_checkpoint(owner, &handle, id).await?;
+            Err(error)
+        }
+    }
 }
 
 pub(crate) fn restore() -> Verb {
@@ -140,6 +173,46 @@ pub(crate) fn list_checkpoints() -> Verb {
                 let id = kept.there(&mut arguments, owner)?;
                 let all = kept.sandboxes.checkpoints(owner, &by_id(&id)).await?;
                 Ok(json!({"checkpoints": all.iter().map(shown::checkpoint).collect::<Vec<_>>()}).into())
+            })
+        },
+    }
+}
+
+pub(crate) fn describe_checkpoint() -> Verb {
+    let text =
+        |name, most, what| Field::new(name, Kind::Text { min: 0, max: most, absent: Absent::None }, what);
+    Verb {
+        name: "sandbox_describe_checkpoint",
+        title: "Rename or describe a checkpoint",
+        description: "Gives a checkpoint another name or another note. What is left out stays; an empty text removes it. The state \
+            that the checkpoint holds stays as it is.",
+        fields: naming([
+            Field::text(
+                "checkpoint_id",
+                MAX_ID,
+                Absent::Refused,
+                "Id or name of a checkpoint of this sandbox; of one name the latest.",
+            ),
+            text("name", 4 << 10, "What to call it, at most 64 characters. Default: as before."),
+            text("note", MAX_NOTE, "What to say of it, at most 1000 characters. Default: as before."),
+        ]),
+        output: shown::checkpoint_fields(),
+        annotations: SETTLES,
+        run: |kept, mut arguments, caller| {
+            Box::pin(async move {
+                let owner = &caller.owner;
+                let mut text = |field| arguments.take_text(field);
+                let filled = |text: String| Some(text).filter(|text| !text.is_empty());
+                let (name, note) = (text("name").map(filled), text("note").map(filled));
+                let description = Description {
+                    name: name.map(|name| name.as_deref().map(Name::parse).transpose()).transpose()?,
+                    note: note.map(|note| note.as_deref().map(Note::parse).transpose()).transpose()?,
+                };
+                let id = kept.there(&mut arguments, owner)?;
+                let wanted = arguments.take_text("checkpoint_id").unwrap_or_default();
+                let handle = by_id(&id);
+                let told = kept.sandboxes.describe_checkpoint(owner, &handle, &wanted, description).await?;
+                Ok(shown::checkpoint(&told).into())
             })
         },
     }

@@ -7,7 +7,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::files::{MAX_BASE64, base64};
-use super::read::{path, path_field};
+use super::read::{MAX_PLACE, path, path_field};
 use super::verb::{Answer, CHANGES, Kept, Verb, by_id, naming};
 use crate::archive::{self, MAX_PACKED, unpack};
 use crate::decode::Arguments;
@@ -25,7 +25,7 @@ pub(crate) fn upload() -> Verb {
         name: "sandbox_upload",
         title: "Upload a file or an archive to a sandbox",
         description: "Puts a whole file into a sandbox, from base64 or from a file of the host that the operator allows. \
-            With `unpack` it is a zip, tar or tar.gz, and its files are put below `path`. All of it is written or nothing. \
+            A larger file comes in pieces, with `offset`. With `unpack` it is a zip, tar or tar.gz, and its files are put below `path`. All of it is written or nothing. \
             An archive with links, devices, absolute paths or `..`, or one that unpacks to far more than its size, is \
             refused as a whole.",
         fields: naming([
@@ -42,12 +42,19 @@ pub(crate) fn upload() -> Verb {
                 "A file of the host, instead of `content_base64`.",
             ),
             Field::flag("unpack", "It is an archive, and `path` the folder for its files. Default false."),
+            Field::integer(
+                "offset",
+                (0, MAX_PLACE),
+                Absent::None,
+                "For a file that comes in pieces: where this piece begins. 0 begins the file; later ones go where it ends.",
+            ),
         ]),
         output: Object::new()
             .optional("sandbox_id", schema::text("The sandbox."))
             .optional("path", schema::text("The file, or the folder that was unpacked into."))
             .optional("files", schema::integer(0, "Files that were written."))
             .optional("bytes", schema::integer(0, "Bytes that were written."))
+            .optional("size_bytes", schema::integer(0, "Bytes that the file has now; only of a piece."))
             .optional("sha256", schema::text("SHA-256 of what was uploaded, in hexadecimal.")),
         annotations: CHANGES,
         run: |kept, arguments, caller| Box::pin(take(kept, arguments, &caller.owner)),
@@ -57,6 +64,11 @@ pub(crate) fn upload() -> Verb {
 async fn take(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
     let path = path(&mut arguments)?;
     let is_archive = arguments.flag("unpack");
+    let offset = arguments.integer("offset");
+    if offset.is_some() && (is_archive || arguments.is_given("host_path")) {
+        return Err(Error::args_invalid("only a file by content comes in pieces")
+            .with_hint("leave out `offset`, or give `content_base64` without `unpack`"));
+    }
     let bytes = match (arguments.take_text("content_base64"), arguments.take_text("host_path")) {
         (Some(text), None) => base64("content_base64", &text)?,
         (None, Some(host)) => {
@@ -69,6 +81,20 @@ async fn take(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
     };
     let sha256 = HEXLOWER.encode(&Sha256::digest(&bytes));
     let target = path.clone();
+    if let Some(offset) = offset {
+        let written = bytes.len();
+        let id = kept.there_or_new(&mut arguments, owner).await?;
+        let size = kept.sandboxes.write_piece(owner, &by_id(&id), target, offset, bytes).await?;
+        let answer = json!({
+            "sandbox_id": id.as_str(),
+            "path": path.as_str(),
+            "files": 1,
+            "bytes": written,
+            "size_bytes": size,
+            "sha256": sha256,
+        });
+        return Ok(answer.into());
+    }
     let (folders, files) = if is_archive {
         let read = tokio::task::spawn_blocking(move || unpack(&bytes, &target));
         let unpacked = read.await.map_err(|error| Error::internal("the archive was not read", error))??;

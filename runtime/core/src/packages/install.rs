@@ -158,7 +158,7 @@ impl Change {
             Err(error) => return Err(error),
         };
         self.bytes += bytes.len() as u64;
-        files.remove(path).await?;
+        files.remove(path, true).await?;
         self.kept.insert(path.clone(), bytes);
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Change {
         for entry in entries.iter().filter(|entry| entry.kind == EntryKind::File) {
             self.take(files, &below(folder, &entry.path)?).await?;
         }
-        match files.remove(folder).await {
+        match files.remove(folder, true).await {
             Err(error) if !missing(&error) => Err(error),
             _ => Ok(()),
         }
@@ -185,14 +185,14 @@ impl Change {
     /// Puts everything back. What was there fitted, so it fits again.
     async fn undo(self, files: &mut dyn Files) {
         for path in self.written.iter().rev() {
-            let _ = files.remove(path).await;
+            let _ = files.remove(path, true).await;
         }
         if let Some(root) = &self.root {
             tidy(files, root, &self.written).await;
             if self.made
                 && let Ok((_, 0)) = files.list(root, false, 1).await
             {
-                let _ = files.remove(root).await;
+                let _ = files.remove(root, true).await;
             }
         }
         for (path, bytes) in &self.kept {
@@ -219,7 +219,7 @@ async fn tidy(files: &mut dyn Files, root: &GuestPath, paths: &[GuestPath]) {
     for folder in folders.iter().rev() {
         let Ok(folder) = GuestPath::parse(folder) else { continue };
         if let Ok((_, 0)) = files.list(&folder, false, 1).await {
-            let _ = files.remove(&folder).await;
+            let _ = files.remove(&folder, true).await;
         }
     }
 }

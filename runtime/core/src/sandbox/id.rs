@@ -142,6 +142,41 @@ words! {
     SessionKey, "a session key", 128;
 }
 
+impl SandboxId {
+    /// What an id begins with where the profile `sprites` shows it. It means the same at every door.
+    pub const AS_SPRITE: &'static str = "sprite-";
+
+    /// Reads an id in either form.
+    pub fn of(text: &str) -> Option<Self> {
+        match text.strip_prefix(Self::AS_SPRITE) {
+            Some(digits) => Self::parse(&format!("{}{digits}", Self::PREFIX)),
+            None => Self::parse(text),
+        }
+    }
+}
+
+impl Name {
+    /// Refuses what a new thing is not to be called, because it is read as something else or not seen: `.`, `..`, characters without
+    /// width but for those that join letters, and those that turn the direction of writing. What has such a name already is found.
+    ///
+    /// # Errors
+    /// `args_invalid`.
+    pub fn check_new(&self) -> Result<()> {
+        let joins = |c: char| matches!(c, '\u{200c}' | '\u{200d}');
+        let hides = |c: char| {
+            matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+                | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}')
+        };
+        let is_seen = self.0.chars().any(|c| !joins(c) && !c.is_whitespace());
+        if is_seen && !self.0.contains(hides) && self.0 != "." && self.0 != ".." {
+            return Ok(());
+        }
+        Err(Error::args_invalid(format!("`{}` cannot be a name", self.0.escape_unicode()))
+            .with_hint("use characters that are seen, and more than dots"))
+    }
+}
+
 impl Owner {
     /// The owner when nobody says who calls: a command line, a server on standard input and output.
     pub fn local() -> Self {
@@ -163,6 +198,25 @@ mod tests {
             ["", "sb-", "sb-1", upper.as_str(), &format!("{id}a"), &format!("ckpt-{}", &id.as_str()[3..])]
         {
             assert_eq!(SandboxId::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn an_id_is_read_in_the_form_of_the_profile_sprites_too() {
+        let id = SandboxId::random().unwrap();
+        let shown = id.as_str().replace(SandboxId::PREFIX, SandboxId::AS_SPRITE);
+        assert_eq!((SandboxId::of(&shown), SandboxId::of(id.as_str())), (Some(id.clone()), Some(id)));
+        assert_eq!((SandboxId::of("sprite-x"), SandboxId::of("x")), (None, None));
+    }
+
+    #[test]
+    fn what_is_not_seen_or_means_something_else_is_no_new_name() {
+        for good in ["a", "...", "naïve-名前.1", "👩\u{200d}💻", "می\u{200c}خواهم"] {
+            assert!(Name::parse(good).unwrap().check_new().is_ok(), "{good}");
+        }
+        for bad in [".", "..", "\u{200b}", "\u{200d}", "a\u{202e}b", "a\u{2066}", "\u{e0041}x", "\u{3164}"] {
+            let error = Name::parse(bad).unwrap().check_new().unwrap_err();
+            assert!(error.message().is_ascii() && error.hint().is_some(), "{error}");
         }
     }
 

@@ -9,7 +9,7 @@ use super::id::{CheckpointId, Owner, SandboxId};
 use super::lifecycle::Phase;
 use super::machine::{Reach, Snapshot};
 use super::quota::{Quota, Stored};
-use super::record::{Checkpoint, NewCheckpoint, Sandbox, Timestamp};
+use super::record::{Checkpoint, Description, NewCheckpoint, Sandbox, Timestamp};
 use crate::Result;
 
 /// What came of asking for a sandbox.
@@ -148,6 +148,12 @@ pub trait Ledger: Send + Sync {
     /// # Errors
     /// What keeps it from reading.
     fn checkpoints(&self, sandbox: &SandboxId) -> Result<Vec<Checkpoint>>;
+
+    /// Says something else of a checkpoint: its state stays. Returns it as it then is.
+    ///
+    /// # Errors
+    /// `unknown_checkpoint`; what keeps it from writing: of name and note one may have changed then.
+    fn describe_checkpoint(&self, id: &CheckpointId, description: &Description) -> Result<Checkpoint>;
 
     /// Removes a checkpoint.
     ///

@@ -328,11 +328,18 @@ pub trait Files: Send {
     /// `not_found`.
     async fn list(&mut self, path: &GuestPath, recursive: bool, most: usize) -> Result<(Vec<Entry>, u64)>;
 
-    /// Removes a file, or a folder with all that is in it.
+    /// Removes a file, a link or an empty folder; with `all` a folder with all that is in it. A link is not followed.
     ///
     /// # Errors
-    /// `not_found`.
-    async fn remove(&mut self, path: &GuestPath) -> Result<()>;
+    /// `not_found`; `args_invalid` for a folder that is not empty.
+    async fn remove(&mut self, path: &GuestPath, all: bool) -> Result<()>;
+
+    /// Gives a file, a link or a folder another name, and makes the folders above that. With `replace` a file takes the place of a
+    /// file or link, and a folder that of an empty folder.
+    ///
+    /// # Errors
+    /// `not_found`; `args_invalid` when the new name is taken without `replace`, or what has it cannot give way.
+    async fn rename(&mut self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()>;
 
     /// Makes a folder and those above it.
     ///

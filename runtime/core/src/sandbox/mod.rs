@@ -34,5 +34,5 @@ pub use machine::{
 };
 pub use quota::{Quota, Share, Stored};
 pub use reached::Reached;
-pub use record::{Checkpoint, NewCheckpoint, Sandbox, SavedState, Timestamp};
+pub use record::{Checkpoint, Description, NewCheckpoint, Note, Sandbox, SavedState, Timestamp};
 pub use spec::{Durability, ProviderName, SandboxSpec, SpecMount, WarmPool};

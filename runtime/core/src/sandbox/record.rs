@@ -7,6 +7,7 @@ use super::id::{CheckpointId, Name, Owner, SandboxId, SessionKey};
 use super::lifecycle::{Phase, StopReason};
 use super::machine::Include;
 use super::spec::SandboxSpec;
+use crate::{Error, Result};
 
 /// Milliseconds since 1970, UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -67,11 +68,52 @@ pub struct NewCheckpoint {
     pub created_at: Timestamp,
 }
 
+/// A free text about a checkpoint: 1 to 1 000 characters, in lines if need be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note(String);
+
+impl Note {
+    /// Most characters.
+    pub const MAX_CHARS: usize = 1_000;
+
+    /// Reads it: any characters but control characters, of which line breaks and tabs are taken.
+    ///
+    /// # Errors
+    /// `args_invalid`.
+    pub fn parse(text: &str) -> Result<Self> {
+        let count = text.chars().take(Self::MAX_CHARS + 1).count();
+        let bad = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        if (1..=Self::MAX_CHARS).contains(&count) && !text.contains(bad) {
+            return Ok(Self(text.into()));
+        }
+        let why =
+            if count > Self::MAX_CHARS { "it is too long" } else { "it is empty or has control characters" };
+        Err(Error::args_invalid(format!("this cannot be a note: {why}"))
+            .with_hint(format!("write 1 to {} characters, in lines if need be", Self::MAX_CHARS)))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What is to be said of a checkpoint from now on. Default: what was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// Its name, or that it has none.
+    pub name: Option<Option<Name>>,
+    /// Its note, or that it has none.
+    pub note: Option<Option<Note>>,
+}
+
 /// One checkpoint of a sandbox: named saved state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Which it is.
     pub label: NewCheckpoint,
+    /// What somebody has written about it, if anybody has.
+    pub note: Option<Note>,
     /// The state.
     pub state: SavedState,
 }

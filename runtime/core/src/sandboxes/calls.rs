@@ -1,14 +1,11 @@
-//! What a sandbox does for a call: evaluate, show and bind variables, read and write files.
+//! What a sandbox does for a call: evaluate, show and bind variables, read and write files. Names of files are `folders`'.
 
 use super::Sandboxes;
 use super::history::Begun;
 use super::providers::noted;
 use crate::mistaken::Read;
-use crate::sandbox::{Entry, Files, Handle, Lost, Owner, Piece, SandboxId, Variable};
+use crate::sandbox::{Files, Handle, Lost, Owner, Piece, SandboxId, Variable};
 use crate::{Bounds, Error, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
-
-/// Entries that a listing gives at most.
-pub(super) const MAX_ENTRIES: usize = 10_000;
 
 impl Sandboxes {
     /// Runs a snippet in a sandbox; its variables and files last. Dropping the future cancels the run: the interpreter is
@@ -215,45 +212,6 @@ impl Sandboxes {
         let done = visit
             .run(|machine| Box::pin(async move { machine.files().edit(&path, &old, &new, all).await }))
             .await;
-        visit.answer(done).await
-    }
-
-    /// The entries below a folder, by path, at most `most` (10 000), and how many there are in all.
-    ///
-    /// # Errors
-    /// `unknown_sandbox`, `not_found`.
-    pub async fn list_files(
-        &self,
-        owner: &Owner,
-        handle: &Handle<'_>,
-        path: GuestPath,
-        recursive: bool,
-        most: usize,
-    ) -> Result<(Vec<Entry>, u64)> {
-        let most = most.min(MAX_ENTRIES);
-        let mut visit = self.visit(owner, handle).await?;
-        visit.run(|machine| Box::pin(async move { machine.files().list(&path, recursive, most).await })).await
-    }
-
-    /// Removes a file, or a folder with all that is in it.
-    ///
-    /// # Errors
-    /// `unknown_sandbox`, `not_found`.
-    pub async fn remove_file(&self, owner: &Owner, handle: &Handle<'_>, path: GuestPath) -> Result<()> {
-        self.inner.ledger.writable()?;
-        let mut visit = self.visit(owner, handle).await?;
-        let done = visit.run(|machine| Box::pin(async move { machine.files().remove(&path).await })).await;
-        visit.answer(done).await
-    }
-
-    /// Makes a folder and those above it.
-    ///
-    /// # Errors
-    /// `unknown_sandbox`, `limit_disk`, `invalid_state` when a file is in the way.
-    pub async fn make_folder(&self, owner: &Owner, handle: &Handle<'_>, path: GuestPath) -> Result<()> {
-        let mut visit = self.visit_to_grow(owner, handle).await?;
-        let done =
-            visit.run(|machine| Box::pin(async move { machine.files().make_folder(&path).await })).await;
         visit.answer(done).await
     }
 

@@ -148,7 +148,7 @@ impl Effective {
                 && let Ok((_, 0)) = machine.files().list(target, false, 1).await
             {
                 // What cannot be removed is no more than an empty folder.
-                let _ = machine.files().remove(target).await;
+                let _ = machine.files().remove(target, true).await;
             }
         }
     }

@@ -57,10 +57,11 @@ impl Sandboxes {
         self.may_grow(owner).await?;
         let id = SandboxId::random()?;
         let name = match asked.name {
-            Some(name) if SandboxId::parse(name.as_str()).is_some() => {
-                return Err(Error::args_invalid("a sandbox cannot be called like an id"));
+            Some(name) if SandboxId::of(name.as_str()).is_some() => {
+                return Err(Error::args_invalid("a sandbox cannot be called like an id")
+                    .with_hint("choose another name; ids are made here"));
             }
-            Some(name) => name,
+            Some(name) => name.check_new().map(|()| name)?,
             None => Name::parse(&format!("sandbox-{}", &id.as_str()[SandboxId::PREFIX.len()..][..NAMED]))?,
         };
         let now = self.inner.clock.now();

@@ -118,7 +118,7 @@ impl Others {
             return Ok(false);
         }
         let (_, name, _) = self.0.remove(0);
-        machine.files().remove(&GuestPath::parse(&format!("{FOLDER}/{name}"))?).await?;
+        machine.files().remove(&GuestPath::parse(&format!("{FOLDER}/{name}"))?, false).await?;
         Ok(true)
     }
 }

@@ -215,7 +215,12 @@ impl Sandboxes {
         if !can_be {
             return Err(unknown(handle));
         }
-        self.inner.ledger.find(owner, handle).map_err(|error| match error.code() {
+        let id = match handle {
+            Handle::IdOrName(text) => SandboxId::of(text),
+            Handle::SessionKey(_) => None,
+        };
+        let meant = id.as_ref().map_or(*handle, |id| Handle::IdOrName(id.as_str()));
+        self.inner.ledger.find(owner, &meant).map_err(|error| match error.code() {
             ErrorCode::UnknownSandbox => unknown(handle),
             _ => error,
         })

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::Sandboxes;
 use super::growth::PATIENCE;
+use super::history::Step;
 use super::life::View;
 use super::unopened::is_damage;
 use super::unsaved::Saves;
 use crate::sandbox::{
-    Checkpoint, CheckpointId, ChunkId, Event, Handle, Include, Name, NewCheckpoint, Owner, Phase, Sandbox,
-    SandboxId, SavedState, Snapshot,
+    Checkpoint, CheckpointId, ChunkId, Description, Event, Handle, Include, Name, NewCheckpoint, Owner,
+    Phase, Sandbox, SandboxId, SavedState, Snapshot,
 };
 use crate::{Error, ErrorCode, Result};
 
@@ -21,7 +22,8 @@ impl Sandboxes {
     /// the files that are open in an interpreter and are no part of it, which is none of a provider that keeps them open.
     ///
     /// # Errors
-    /// `unknown_sandbox`, `invalid_state`, `quota_exceeded`, and what keeps it from being saved.
+    /// `unknown_sandbox`, `invalid_state`, `quota_exceeded`, and what keeps it from being saved; `args_invalid` for a name that means
+    /// something else.
     pub async fn checkpoint(
         &self,
         owner: &Owner,
@@ -29,6 +31,9 @@ impl Sandboxes {
         name: Option<Name>,
         include: Include,
     ) -> Result<(Checkpoint, Vec<String>)> {
+        if let Some(name) = &name {
+            can_be_found(name)?;
+        }
         let mut visit = self.visit_to_grow(owner, handle).await?;
         // Interpreters that cannot be saved are not in it, and it does not say so either.
         let forgets = visit.machine().await?.forgets();
@@ -125,6 +130,29 @@ impl Sandboxes {
             .map_err(|error| Error::internal("the checkpoint was not removed", error))??;
         self.inner.sweeping.removed(checkpoint.state.bytes, self.inner.uptime());
         Ok(checkpoint)
+    }
+
+    /// Gives a checkpoint of a sandbox, by its id or its name, another name or note, or none; of one name the latest. Its state
+    /// stays, and what was forked from it.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::remove_checkpoint`]; `args_invalid` for a name that means something else.
+    pub async fn describe_checkpoint(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        checkpoint: &str,
+        description: Description,
+    ) -> Result<Checkpoint> {
+        if let Some(Some(name)) = &description.name {
+            can_be_found(name)?;
+        }
+        let record = self.find(owner, handle)?;
+        let id = self.own(owner, &record, checkpoint)?.label.id;
+        let ledger = self.inner.ledger.clone();
+        tokio::task::spawn_blocking(move || ledger.describe_checkpoint(&id, &description))
+            .await
+            .map_err(|error| Error::internal("the checkpoint was not described", error))?
     }
 
     /// New sandboxes that begin where this one is, or where one of its checkpoints was. They share what they do not change.
@@ -243,7 +271,21 @@ fn unreadable(record: &Sandbox, text: &str) -> Option<Checkpoint> {
         include: Include::Both,
         created_at: record.created_at,
     };
-    Some(Checkpoint { label, state: SavedState { root: ChunkId::of(&[]), bytes: 0 } })
+    Some(Checkpoint { label, note: None, state: SavedState { root: ChunkId::of(&[]), bytes: 0 } })
+}
+
+/// Refuses a name that would be taken for an id or a step, so that nobody could go back to it.
+///
+/// # Errors
+/// `args_invalid`.
+fn can_be_found(name: &Name) -> Result<()> {
+    name.check_new()?;
+    let text = name.as_str();
+    if CheckpointId::parse(text).is_none() && !text.starts_with(Step::PREFIX) {
+        return Ok(());
+    }
+    Err(Error::args_invalid(format!("a checkpoint cannot be called `{text}`"))
+        .with_hint(format!("names that begin with `{}` are steps, and ids are made here", Step::PREFIX)))
 }
 
 fn unknown_checkpoint(text: &str) -> Error {

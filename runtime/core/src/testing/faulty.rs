@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use super::MemoryLedger;
 use crate::sandbox::{
-    Checkpoint, CheckpointId, ChunkId, ChunkSource, Created, Disk, Handle, Lease, Ledger, NewCheckpoint,
-    Owner, Phase, Quota, Reach, Sandbox, SandboxId, Snapshot, Stored, Swept, Timestamp,
+    Checkpoint, CheckpointId, ChunkId, ChunkSource, Created, Description, Disk, Handle, Lease, Ledger,
+    NewCheckpoint, Owner, Phase, Quota, Reach, Sandbox, SandboxId, Snapshot, Stored, Swept, Timestamp,
 };
 use crate::{Error, ErrorCode, Result};
 
@@ -167,6 +167,10 @@ impl Ledger for FaultyLedger {
 
     fn checkpoints(&self, sandbox: &SandboxId) -> Result<Vec<Checkpoint>> {
         self.read().checkpoints(sandbox)
+    }
+
+    fn describe_checkpoint(&self, id: &CheckpointId, description: &Description) -> Result<Checkpoint> {
+        self.written()?.describe_checkpoint(id, description)
     }
 
     fn remove_checkpoint(&self, id: &CheckpointId) -> Result<()> {

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::sandbox::{
-    Checkpoint, CheckpointId, ChunkId, ChunkSink, ChunkSource, Created, Disk, Handle, Lease, Ledger,
-    NewCheckpoint, Owner, Phase, Quota, Reach, Reached, Sandbox, SandboxId, Snapshot, Stored, Swept,
+    Checkpoint, CheckpointId, ChunkId, ChunkSink, ChunkSource, Created, Description, Disk, Handle, Lease,
+    Ledger, NewCheckpoint, Owner, Phase, Quota, Reach, Reached, Sandbox, SandboxId, Snapshot, Stored, Swept,
     Timestamp,
 };
 use crate::{Error, ErrorCode, Result};
@@ -219,7 +219,7 @@ impl Ledger for MemoryLedger {
         Quota::check_count(there, 1, quota.checkpoints, "checkpoints of one sandbox")?;
         let state = state.save(&mut self.chunks.as_ref())?;
         quota.check_disk(self.chunks.bytes())?;
-        let checkpoint = Checkpoint { label: checkpoint.clone(), state };
+        let checkpoint = Checkpoint { label: checkpoint.clone(), note: None, state };
         let mut tables = lock(&self.tables);
         let sandbox = tables.sandboxes.iter().find(|sandbox| sandbox.id == checkpoint.label.sandbox);
         let owner = sandbox.map(|sandbox| sandbox.owner.clone());
@@ -241,6 +241,19 @@ impl Ledger for MemoryLedger {
     fn checkpoints(&self, sandbox: &SandboxId) -> Result<Vec<Checkpoint>> {
         let tables = lock(&self.tables);
         Ok(tables.checkpoints.iter().filter(|kept| kept.label.sandbox == *sandbox).cloned().collect())
+    }
+
+    fn describe_checkpoint(&self, id: &CheckpointId, description: &Description) -> Result<Checkpoint> {
+        let mut tables = lock(&self.tables);
+        let found = tables.checkpoints.iter_mut().find(|kept| kept.label.id == *id);
+        let found = found.ok_or_else(|| unknown_checkpoint(id))?;
+        if let Some(name) = &description.name {
+            found.label.name = name.clone();
+        }
+        if let Some(note) = &description.note {
+            found.note = note.clone();
+        }
+        Ok(found.clone())
     }
 
     fn remove_checkpoint(&self, id: &CheckpointId) -> Result<()> {

@@ -394,11 +394,23 @@ impl Files for FakeMachine {
         Ok((found, count))
     }
 
-    async fn remove(&mut self, path: &GuestPath) -> Result<()> {
+    async fn remove(&mut self, path: &GuestPath, all: bool) -> Result<()> {
         let below = format!("{path}/");
+        if !all && self.files.keys().any(|name| name.starts_with(&below)) {
+            return Err(Error::args_invalid("the folder is not empty"));
+        }
         let before = self.files.len();
         self.files.retain(|name, _| name != path.as_str() && !name.starts_with(&below));
         if self.files.len() < before { Ok(()) } else { Err(missing(path.as_str())) }
+    }
+
+    async fn rename(&mut self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()> {
+        if !replace && self.files.contains_key(to.as_str()) {
+            return Err(Error::args_invalid("the name is taken"));
+        }
+        let file = self.files.remove(path.as_str()).ok_or_else(|| missing(path.as_str()))?;
+        self.files.insert(to.to_string(), file);
+        Ok(())
     }
 
     async fn make_folder(&mut self, _: &GuestPath) -> Result<()> {

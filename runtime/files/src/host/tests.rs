@@ -204,8 +204,8 @@ fn folders_are_made_and_removed_with_what_they_hold() {
     assert_eq!(files.usage(), crate::Usage { bytes: 7, files: 3 });
     drop(held);
     assert_eq!(files.usage(), crate::Usage { bytes: 3, files: 2 });
-    files.rename(&path("/w/g"), &path("/h")).unwrap();
-    assert_eq!(code(files.rename(&path("/w"), &path("/w/x"))), ErrorCode::ArgsInvalid);
+    files.rename(&path("/w/g"), &path("/h"), false).unwrap();
+    assert_eq!(code(files.rename(&path("/w"), &path("/w/x/y"), false)), ErrorCode::ArgsInvalid);
     assert_eq!(files.stat(&path("/h")).unwrap().size, 3);
     audit(&files);
 }

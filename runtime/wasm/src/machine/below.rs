@@ -57,11 +57,19 @@ impl Below {
                 "it cannot be reached",
                 "links of a mounted folder lead nowhere outside it",
             ),
+            io::ErrorKind::AlreadyExists => (
+                ErrorCode::ArgsInvalid,
+                "the new name is taken",
+                "choose another name, or let it be replaced",
+            ),
             io::ErrorKind::FileTooLarge => (
                 ErrorCode::TooLarge,
                 "there is too much of it for one call",
                 "look at a part of it, or work on it with a program of the sandbox",
             ),
+            io::ErrorKind::DirectoryNotEmpty => {
+                (ErrorCode::ArgsInvalid, "the folder is not empty", "remove it with all it holds")
+            }
             _ => (ErrorCode::ArgsInvalid, "it is no file or folder that this can be done with", ""),
         };
         let told = Error::new(code, format!("`{shown}`: {why}")).with_source(error);
@@ -79,6 +87,25 @@ impl Below {
             .with_hint("copy it to a place of the sandbox's own, such as below `/workspace`"))
     }
 
+    /// # Errors
+    /// `args_invalid` for the mount itself, which neither goes nor gets another name.
+    pub(super) fn inner(self) -> Result<Self> {
+        if self.rest != "." {
+            return Ok(self);
+        }
+        Err(Error::args_invalid(format!("`{}` is a mount", self.path)).with_hint("name something below it"))
+    }
+
+    /// Gives it another name below the same mount, and makes the folders above that.
+    pub(super) fn rename(&self, folder: &Dir, onto: &Self, replace: bool) -> Result<(), io::Error> {
+        folder.symlink_metadata(&self.rest)?;
+        if !replace && folder.symlink_metadata(&onto.rest).is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        make_above(folder, &onto.rest)?;
+        folder.rename(&self.rest, folder, &onto.rest)
+    }
+
     /// An open regular file.
     pub(super) fn file(&self, folder: &Dir) -> io::Result<File> {
         self.opened(folder, OpenOptions::new().read(true))
@@ -86,9 +113,7 @@ impl Below {
 
     /// Writes the whole of a regular file, and makes the folders above it.
     pub(super) fn put(&self, folder: &Dir, bytes: &[u8]) -> io::Result<()> {
-        if let Some(parent) = Path::new(&self.rest).parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            folder.create_dir_all(parent)?;
-        }
+        make_above(folder, &self.rest)?;
         // It is emptied once it is known to be a file.
         let mut file = self.opened(folder, OpenOptions::new().write(true).create(true).truncate(false))?;
         file.set_len(0)?;
@@ -97,9 +122,7 @@ impl Below {
 
     /// Adds to the end of a regular file; answers its size. When not all fits, it is as it was.
     pub(super) fn add(&self, folder: &Dir, bytes: &[u8]) -> io::Result<u64> {
-        if let Some(parent) = Path::new(&self.rest).parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            folder.create_dir_all(parent)?;
-        }
+        make_above(folder, &self.rest)?;
         let mut file = self.opened(folder, OpenOptions::new().append(true).create(true))?;
         let before = file.metadata()?.len();
         if let Err(error) = file.write_all(bytes) {
@@ -115,6 +138,14 @@ impl Below {
         options.custom_flags(i32::try_from(flags).unwrap_or_default());
         let file = folder.open_with(&self.rest, options)?;
         if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    }
+}
+
+/// Makes the folders above a path.
+fn make_above(folder: &Dir, path: &str) -> io::Result<()> {
+    match Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => folder.create_dir_all(parent),
+        None => Ok(()),
     }
 }
 
@@ -192,7 +223,7 @@ pub(super) fn list(root: &Dir, recursive: bool) -> io::Result<Vec<Entry>> {
             }
         }
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found.sort_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
     Ok(found)
 }
 

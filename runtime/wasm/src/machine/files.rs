@@ -51,8 +51,12 @@ impl Port for TreeFiles {
         Ok((shown.map(|Listed { path, stat, .. }| entry(path, &stat)).collect(), total))
     }
 
-    async fn remove(&mut self, path: &GuestPath) -> Result<()> {
-        self.0.remove(path, true)
+    async fn remove(&mut self, path: &GuestPath, all: bool) -> Result<()> {
+        self.0.remove(path, all)
+    }
+
+    async fn rename(&mut self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()> {
+        self.0.rename(path, to, replace)
     }
 
     async fn make_folder(&mut self, path: &GuestPath) -> Result<()> {

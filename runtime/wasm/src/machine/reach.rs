@@ -106,13 +106,27 @@ impl Port for Reach {
         Ok((found, total))
     }
 
-    async fn remove(&mut self, path: &GuestPath) -> Result<()> {
-        let Some(below) = self.mounted(path) else { return self.tree.remove(path).await };
-        let work = |below: &Below, folder: &Dir| match folder.symlink_metadata(&below.rest)?.is_dir() {
-            true => folder.remove_dir_all(&below.rest),
+    async fn remove(&mut self, path: &GuestPath, all: bool) -> Result<()> {
+        let Some(below) = self.mounted(path) else { return self.tree.remove(path, all).await };
+        let work = move |below: &Below, folder: &Dir| match folder.symlink_metadata(&below.rest)?.is_dir() {
+            true if all => folder.remove_dir_all(&below.rest),
+            true => folder.remove_dir(&below.rest),
             false => folder.remove_file(&below.rest),
         };
-        below.writable()?.blocking(work).await
+        below.inner()?.writable()?.blocking(work).await
+    }
+
+    async fn rename(&mut self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()> {
+        match (self.mounted(path), self.mounted(to)) {
+            (None, None) => self.tree.rename(path, to, replace).await,
+            (Some(from), Some(onto)) if from.mount == onto.mount => {
+                let onto = onto.inner()?;
+                let work = move |from: &Below, folder: &Dir| from.rename(folder, &onto, replace);
+                from.inner()?.writable()?.blocking(work).await
+            }
+            _ => Err(Error::args_invalid(format!("`{path}` and `{to}` do not lie in the same mount"))
+                .with_hint("write it there, and remove it here")),
+        }
     }
 
     async fn make_folder(&mut self, path: &GuestPath) -> Result<()> {
@@ -185,7 +199,7 @@ mod tests {
             files.write(&made, b"x").await.unwrap_err(),
             files.append(&main, b"x").await.unwrap_err(),
             files.edit(&main, "one", "1", false).await.unwrap_err(),
-            files.remove(&main).await.unwrap_err(),
+            files.remove(&main, true).await.unwrap_err(),
             files.make_folder(&made).await.unwrap_err(),
         ] {
             assert_eq!(refused.code(), ErrorCode::WriteDenied, "{refused}");
@@ -214,7 +228,27 @@ mod tests {
         assert_eq!((error.code(), large.metadata().unwrap().len()), (ErrorCode::TooLarge, MAX_READ + 1));
         let error = files.edit(&path("/b/c/d"), "none", "x", false).await.unwrap_err();
         assert!(error.message().contains("`/b/c/d`"), "{error}");
-        files.remove(&path("/b/c")).await.unwrap();
+        assert_eq!(
+            files.remove(&path("/b/c"), false).await.unwrap_err().message(),
+            "`/b/c`: the folder is not empty"
+        );
+        files.rename(&path("/b/c/d"), &path("/b/n/d"), false).await.unwrap();
+        assert_eq!(std::fs::read(folder.path().join("n/d")).unwrap(), b"two");
+        for (from, to, code) in [
+            ("/b/n/d", "/b/c/e/f", ErrorCode::ArgsInvalid),
+            ("/b/no", "/b/x/y", ErrorCode::NotFound),
+            ("/b/n/d", "/skills/a/d", ErrorCode::ArgsInvalid),
+            ("/b/n/d", "/d", ErrorCode::ArgsInvalid),
+            ("/b", "/b/x", ErrorCode::ArgsInvalid),
+        ] {
+            let refused = files.rename(&path(from), &path(to), false).await.unwrap_err();
+            assert_eq!(refused.code(), code, "{from} {to}");
+        }
+        assert!(!folder.path().join("x").exists());
+        files.rename(&path("/b/n/d"), &path("/b/c/e/f"), true).await.unwrap();
+        assert_eq!(std::fs::read(folder.path().join("c/e/f")).unwrap(), b"two");
+        assert_eq!(files.remove(&path("/b"), true).await.unwrap_err().code(), ErrorCode::ArgsInvalid);
+        files.remove(&path("/b/c"), true).await.unwrap();
         assert!(!folder.path().join("c").exists());
     }
     /// What is no file: a pipe that nobody reads, one that somebody holds open, a socket, and a device where one can be made.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 /// What is shown of the entries of a list, in this order. Of other lists, all that is neither object nor list.
 const COLUMNS: [(&str, &[&str]); 4] = [
     ("sandboxes", &["name", "id", "status", "last_activity_at"]),
-    ("checkpoints", &["id", "created_at", "size_bytes", "name"]),
+    ("checkpoints", &["id", "created_at", "size_bytes", "name", "note"]),
     ("variables", &["name", "type", "summary"]),
     ("steps", &["step", "ended", "language", "code"]),
 ];
@@ -32,7 +32,10 @@ pub(super) fn lines(answer: &Json, whole: bool) -> String {
 fn row(entry: &Json, columns: Option<&[&str]>) -> String {
     let Json::Object(fields) = entry else { return text(entry) + "\n" };
     let shown: Vec<String> = match columns {
-        Some(columns) => columns.iter().filter_map(|name| fields.get(*name)).map(text).collect(),
+        Some(columns) => {
+            let last = columns.iter().rposition(|name| fields.contains_key(*name)).map_or(0, |last| last + 1);
+            columns.iter().take(last).map(|name| text(fields.get(*name).unwrap_or(&Json::Null))).collect()
+        }
         None => scalars(fields).map(text).collect(),
     };
     // A line stays a line, whatever a guest calls its variables.
@@ -76,6 +79,8 @@ mod tests {
             lines(&json!({"entries": [{"path": "f", "kind": "file", "bytes": 1}]}), false),
             "f\tfile\t1\n"
         );
+        let noted = json!({"id": "ckpt-1", "created_at": "t", "size_bytes": 3, "note": "why"});
+        assert_eq!(lines(&json!({"checkpoints": [noted]}), false), "ckpt-1\tt\t3\t-\twhy\n");
         assert_eq!(lines(&json!({"message": "done", "sandbox_id": "x"}), false), "done\n");
     }
 }

@@ -1,21 +1,19 @@
 //! The seven tools of the seed and the three that it lacks, each one call.
 
-use dormouse_core::sandbox::{Include, Name, Owner, Phase, StopReason};
+use dormouse_core::sandbox::{Include, Name, Note, Owner, Phase, SandboxId, StopReason};
 use dormouse_core::sandboxes::{Asked, CommandLine};
 use dormouse_core::{Error, Limits, Result};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
 use super::{MAX_TEXT, verb};
-use super::{
-    checkpoint, checkpoint_fields, listed, message, named, ours, said, shown, sprite, sprite_fields,
-};
+use super::{checkpoint, checkpoint_fields, listed, message, named, said, shown, sprite, sprite_fields};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field};
 use crate::schema::{self, Object};
 use crate::tool::clone::Repository;
 use crate::tool::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id};
-use crate::tool::{create as canonical, exec};
+use crate::tool::{create as canonical, exec, states};
 
 /// Sandboxes of a list.
 const MAX_LISTED: usize = 1_000;
@@ -47,7 +45,7 @@ pub(super) fn create() -> Verb {
 async fn make(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
     let repository = arguments.take_text("repoUrl").map(|address| Repository { address, branch: None });
     let name = arguments.take_text("name").unwrap_or_default();
-    if ours(&name).is_some() {
+    if SandboxId::of(&name).is_some() {
         return Err(Error::args_invalid("a sprite cannot be called like an ID"));
     }
     let (name, spec) = (Some(Name::parse(&name)?), Some(canonical::spec(kept, false)));
@@ -123,10 +121,15 @@ pub(super) fn save() -> Verb {
             Box::pin(async move {
                 let owner = &caller.owner;
                 let comment = arguments.take_text("checkpointName");
-                let comment = comment.map(|name| Name::parse(&name)).transpose()?;
+                // A comment that cannot be a name is a note.
+                let name = comment.as_deref().and_then(|text| Name::parse(text).ok());
+                let note = comment.filter(|_| name.is_none()).map(|text| Note::parse(&text)).transpose()?;
                 let (id, _) = named(kept, &mut arguments, owner)?;
-                let (saved, _) =
-                    kept.sandboxes.checkpoint(owner, &by_id(&id), comment, Include::Both).await?;
+                let (mut saved, _) =
+                    kept.sandboxes.checkpoint(owner, &by_id(&id), name, Include::Both).await?;
+                if note.is_some() {
+                    saved = states::described(kept, owner, &saved, note).await?;
+                }
                 Ok(shown(checkpoint(&saved)))
             })
         },

@@ -76,8 +76,10 @@ async fn fs_09_an_upload_that_is_given_up_is_whole_or_not_there() {
         assert!([0, 10].contains(&count), "after {looks} looks: {count}");
         world.sandboxes.reset(&world.owner, &HANDLE).await.unwrap();
         for at in 0..10 {
-            let _ =
-                world.sandboxes.remove_file(&world.owner, &HANDLE, path(&format!("/workspace/{at}"))).await;
+            let _ = world
+                .sandboxes
+                .remove_file(&world.owner, &HANDLE, path(&format!("/workspace/{at}")), false)
+                .await;
         }
     }
 }
