@@ -75,9 +75,9 @@ pub(crate) fn by_id(connection: &Connection, id: &CheckpointId) -> Answer<Checkp
     }
 }
 
-/// Those of a sandbox, oldest first, but for those whose rows are damaged.
+/// Those of a sandbox, in the order in which they were made, whatever the clock said then, but for those whose rows are damaged.
 pub(crate) fn all(connection: &Connection, sandbox: &SandboxId) -> Answer<Vec<Checkpoint>> {
-    let sql = "SELECT * FROM checkpoints WHERE sandbox = ?1 ORDER BY created_at, id";
+    let sql = "SELECT * FROM checkpoints WHERE sandbox = ?1 ORDER BY rowid";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([sandbox.as_str()])?;
     let mut found = Vec::new();

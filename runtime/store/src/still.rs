@@ -8,8 +8,8 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
 use dormouse_core::Error;
-use rustix::fs::{Access, access};
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{Access, access};
 
 use crate::database;
 use crate::disk;

@@ -137,6 +137,19 @@ fn a_checkpoint_and_the_sandbox_that_it_is_of_are_saved_in_one_step() {
     assert_eq!(store.checkpoints(&two.id).unwrap().len(), 2);
 }
 
+#[test]
+fn lif_02_checkpoints_come_in_the_order_in_which_they_were_made_also_when_the_clock_went_back() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let one = created(&store, &sandbox(1));
+    for (number, time) in [(1, 50), (2, 20), (3, 90)] {
+        store.add_checkpoint(&label(&one, time), &State::numbered(number), &MANY).unwrap();
+    }
+    let times: Vec<u64> =
+        store.checkpoints(&one.id).unwrap().iter().map(|kept| kept.label.created_at.0).collect();
+    assert_eq!(times, [50, 20, 90], "of one name the latest is the last");
+}
+
 /// A state of so many bytes of that seed, and what it says that it holds.
 fn sized(seed: u64, len: usize) -> (State<'static>, u64) {
     let state = State::of(vec![noise(seed, len)]);
