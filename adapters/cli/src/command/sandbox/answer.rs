@@ -23,7 +23,8 @@ pub(super) fn lines(answer: &Json, whole: bool) -> String {
         return entries.iter().map(|entry| row(entry, columns)).collect();
     }
     if is_thing && !whole {
-        return row(answer, Some(&["name", "id"]));
+        let told: Vec<&str> = ["name", "id"].into_iter().filter(|name| fields.contains_key(*name)).collect();
+        return row(answer, Some(&told));
     }
     let told = fields.iter().filter(|(name, value)| name.as_str() != "error" && !value.is_null());
     told.map(|(name, value)| format!("{name}: {}\n", text(value))).collect()
