@@ -22,6 +22,7 @@ mod listing;
 mod no_eval;
 mod odd_files;
 mod order;
+mod programs;
 mod protocol_only;
 mod repl;
 mod resources;
