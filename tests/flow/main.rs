@@ -18,6 +18,7 @@ mod hostile_bytes;
 mod hostile_text;
 mod http_clients;
 mod http_guard;
+mod kernel;
 mod listing;
 mod no_eval;
 mod odd_files;
