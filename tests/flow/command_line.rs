@@ -300,3 +300,19 @@ fn json_is_one_line_also_when_the_run_was_refused() {
         assert!(parsed["ok"].is_boolean() && ran.text().lines().count() == 1, "{parsed}");
     }
 }
+
+#[test]
+fn a_port_that_is_taken_is_no_fault_of_ours() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let state = tempfile::tempdir().unwrap();
+    let folder = state.path().to_str().unwrap();
+    let ran = dormouse(&["serve", "--listen", &address, "--state-dir", folder], b"");
+    let told = ran.complaint();
+    assert_eq!(ran.status, Some(1), "{told}");
+    assert!(
+        told.contains("error[invalid_state]") && told.contains("another program listens there"),
+        "{told}"
+    );
+    assert!(told.contains("hint: end it, or choose another port"), "{told}");
+}

@@ -169,3 +169,80 @@ fn fs_13_a_model_that_is_taken_back_is_gone_from_old_sandboxes() {
     assert_eq!(second.end(PATIENCE).status, Some(0));
     assert_eq!(server.asked().len(), asked, "the endpoint was asked");
 }
+
+/// A server of the profile `rlm` whose endpoint says these things.
+fn kernel(says: impl IntoIterator<Item = Say>) -> (Wire, tempfile::TempDir) {
+    let server = sandbox::wait(Server::start(says));
+    let state = tempfile::tempdir().unwrap();
+    let folder = state.path().to_str().unwrap();
+    let arguments =
+        ["--profile", "rlm", "--state-dir", folder, "--llm-endpoint", &server.url, "--llm-model", "m"];
+    (Wire::greeted(&arguments), state)
+}
+
+fn ended(text: Option<&str>, why: &str) -> Say {
+    Say::Raw(json!({"choices": [{"message": {"content": text}, "finish_reason": why}]}).to_string())
+}
+
+#[test]
+fn s3_13_an_answer_that_was_cut_says_so_and_one_without_a_text_is_none() {
+    let says = [
+        ended(Some("whole"), "stop"),
+        ended(Some("a part"), "length"),
+        ended(Some("in a"), "length"),
+        ended(None, "length"),
+        ended(None, "content_filter"),
+    ];
+    let (mut wire, _state) = kernel(says);
+    let mut run = |id, code: &str| {
+        let told = wire.call(id, "rlm_exec", json!({"code": code}));
+        told["content"][0]["text"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(run(1, "llm_query('a')"), "\"whole\"");
+    let cut = "\\n[the answer was cut here: its tokens are used up]";
+    assert_eq!(run(2, "llm_query('a')"), format!("\"a part{cut}\""));
+    assert_eq!(run(3, "llm_query_batched(['a'])"), format!("[\"in a{cut}\"]"));
+    for (id, why) in [(4, "used up its tokens before it wrote a text"), (5, "answered without a text")] {
+        let told = run(id, "try: llm_query('a')\nexcept LlmError as error: print(error.code, error)");
+        assert!(told.starts_with("model_unavailable") && told.contains(why), "{told}");
+    }
+    assert_eq!(wire.end(PATIENCE).status, Some(0));
+}
+
+#[test]
+fn s3_12_a_sub_agent_that_ends_tells_what_it_wrote_and_saw() {
+    let code = |text: &str| format!("So:\n```python\n{text}\n```");
+    let (raised, cut, done) = (code("1 / 0"), code("print('seen')"), code("submit(n=3)"));
+    let says = [
+        ended(Some(&raised), "stop"),
+        ended(Some(&cut), "length"),
+        ended(Some(&raised), "stop"),
+        ended(Some(&done), "stop"),
+    ];
+    let (mut wire, _state) = kernel(says);
+    let task = json!({"signature": "q -> n: int", "inputs": {"q": "?"}, "max_iterations": 2});
+    let failed = wire.call(1, "rlm_sub_agent", task.clone());
+    let told = &failed["structuredContent"];
+    assert_eq!(
+        (&failed["isError"], &told["error"]["code"]),
+        (&json!(true), &json!("budget_exhausted")),
+        "{failed}"
+    );
+    assert_eq!((&told["iterations"], &told["llm_calls"]), (&json!(2), &json!(2)));
+    let turn = |told: &serde_json::Value, at: usize, side: &str| {
+        told["transcript"][at][side].as_str().unwrap().to_owned()
+    };
+    assert_eq!(turn(told, 0, "said"), raised);
+    assert!(turn(told, 0, "seen").contains("ZeroDivisionError"), "{told}");
+    assert!(turn(told, 1, "seen").contains("(Your answer was cut"), "{told}");
+    let text = failed["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.contains("has used its 2 iterations") && text.contains("Turn 2, the last: the model said \"So:"),
+        "{text}"
+    );
+    let passed = wire.call(2, "rlm_sub_agent", task);
+    let told = &passed["structuredContent"];
+    assert_eq!((&told["outputs"][0]["summary"], &told["error"]), (&json!("3"), &json!(null)), "{passed}");
+    assert_eq!(turn(told, 1, "said"), done);
+    assert_eq!(wire.end(PATIENCE).status, Some(0));
+}

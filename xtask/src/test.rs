@@ -36,6 +36,8 @@ pub(crate) enum Phase {
     Test262,
     /// PHP's own tests, in the guest
     Phpt,
+    /// WASI's own test programs, started with `dormouse run`
+    Wasi,
     /// Command lines as agents write them, here and in Debian's bash
     Shell,
     /// The Python and TypeScript MCP clients, and schemathesis on the REST routes
@@ -53,7 +55,7 @@ pub(crate) enum Phase {
 }
 
 /// What runs when no phase is named: all of them; the abuse cases are among the Rust tests.
-const DEFAULT: [Phase; 17] = [
+const DEFAULT: [Phase; 18] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
@@ -68,6 +70,7 @@ const DEFAULT: [Phase; 17] = [
     Phase::Cpython,
     Phase::Test262,
     Phase::Phpt,
+    Phase::Wasi,
     Phase::Shell,
     Phase::Torture,
     Phase::Bench,
@@ -172,6 +175,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
         Phase::Cpython => suite("cpython"),
         Phase::Test262 => suite("test262"),
         Phase::Phpt => suite("phpt"),
+        Phase::Wasi => suite("wasi"),
         Phase::Shell => suite("shell"),
         Phase::Clients => suite("clients"),
         Phase::Inspector => suite("inspector"),

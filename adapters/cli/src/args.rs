@@ -250,7 +250,7 @@ pub(crate) struct LimitArgs {
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Grants")]
 pub(crate) struct GrantArgs {
-    /// Show a folder of the host inside the sandbox; can be repeated
+    /// Show a folder of the host inside the sandbox; at `/` it is the root; can be repeated
     #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
     pub(crate) mounts: Vec<String>,
     /// Run inside a project: shown as /project, its packages importable, container() from its bootstrap file; read-only

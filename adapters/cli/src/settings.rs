@@ -218,6 +218,8 @@ pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
     let exceptions = exceptions::of_run(&arguments).in_folders(&grants);
     grants.arguments = arguments.arguments;
     let name = arguments.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // A program has its name, with and without arguments.
+    grants.program = Some(name.clone());
     let wasm: Arc<[u8]> = source::bytes(&arguments.file, CommandRequest::MAX_WASM)?.into();
     let request = CommandRequest { limits, grants, ..CommandRequest::new(name, wasm) };
     Ok(Run { request, exceptions, policy })

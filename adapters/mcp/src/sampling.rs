@@ -64,9 +64,10 @@ impl Model for ClientModel {
             params = params.with_system_prompt(system.as_str());
         }
         let answer = self.ask(params).await?;
+        let is_cut = answer.stop_reason.as_deref() == Some(CreateMessageResult::STOP_REASON_END_MAX_TOKEN);
         if let Some(text) = text(answer) {
             if text.len() <= answer_bytes {
-                return Ok(Completion { text, tokens: None });
+                return Ok(Completion { text, tokens: None, is_cut });
             }
             let message = format!("the model's answer has more than {answer_bytes} bytes");
             return Err(Error::new(ErrorCode::TooLarge, message).with_hint("ask for a shorter answer"));

@@ -1,8 +1,10 @@
 //! The interface `…/v1/messages`.
 
-use dormouse_core::model::{Completion, Prompt, Role};
+use dormouse_core::model::{Prompt, Role};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
+
+use crate::client::Answer as Read;
 
 /// The version of the interface that is spoken, a header.
 pub(crate) const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
@@ -27,6 +29,7 @@ pub(crate) fn body(model: &str, prompt: &Prompt) -> Json {
 #[derive(Deserialize)]
 struct Answer {
     content: Vec<Block>,
+    stop_reason: Option<String>,
     usage: Option<Usage>,
 }
 
@@ -46,10 +49,11 @@ struct Usage {
     output_tokens: u64,
 }
 
-/// The answer's text and tokens, if it has the form.
-pub(crate) fn completion(bytes: &[u8]) -> Option<Completion> {
+/// What the answer says, if it has the form.
+pub(crate) fn answer(bytes: &[u8]) -> Option<Read> {
     let answer: Answer = serde_json::from_slice(bytes).ok()?;
-    let text = answer.content.iter().filter(|block| block.kind == "text").map(|block| block.text.as_str());
+    let mut texts = answer.content.iter().filter(|block| block.kind == "text").peekable();
+    let text = texts.peek().is_some().then(|| texts.map(|block| block.text.as_str()).collect());
     let tokens = answer.usage.map(|usage| (usage.input_tokens, usage.output_tokens));
-    Some(Completion { text: text.collect(), tokens })
+    Some(Read { text, tokens, is_cut: answer.stop_reason.as_deref() == Some("max_tokens") })
 }

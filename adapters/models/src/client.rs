@@ -161,19 +161,41 @@ impl Model for HttpModel {
             Api::Anthropic => anthropic::body(&self.endpoint.model, prompt),
         };
         let bytes = self.asked(body.to_string().as_bytes(), answer_bytes).await?;
-        let completion = match self.endpoint.api {
-            Api::OpenAi => openai::completion(&bytes),
-            Api::Anthropic => anthropic::completion(&bytes),
+        let answer = match self.endpoint.api {
+            Api::OpenAi => openai::answer(&bytes),
+            Api::Anthropic => anthropic::answer(&bytes),
         };
-        let washed =
-            |completion: Completion| Completion { text: self.wash.text(completion.text), ..completion };
-        match completion.map(washed) {
-            Some(completion) if completion.text.len() > answer_bytes => Err(too_long(answer_bytes)),
-            Some(completion) => Ok(completion),
+        match answer {
+            Some(Answer { text: Some(text), tokens, is_cut }) => {
+                let text = self.wash.text(text);
+                if text.len() > answer_bytes {
+                    return Err(too_long(answer_bytes));
+                }
+                Ok(Completion { text, tokens, is_cut })
+            }
+            Some(Answer { text: None, is_cut: true, .. }) => Err(Error::new(
+                ErrorCode::ModelUnavailable,
+                "the model used up its tokens before it wrote a text",
+            )
+            .with_hint("allow it more tokens: max_tokens, or the operator's --llm-answer-tokens")),
+            Some(Answer { text: None, .. }) => {
+                Err(Error::new(ErrorCode::ModelUnavailable, "the model answered without a text")
+                    .with_hint("ask in other words"))
+            }
             None => Err(unavailable("the model's endpoint answered in another form than expected")
                 .with_hint("look at the address of the endpoint and at the form that is set for it")),
         }
     }
+}
+
+/// What an endpoint's answer says.
+pub(crate) struct Answer {
+    /// The text; none when the model wrote none.
+    pub(crate) text: Option<String>,
+    /// Tokens of the prompt and of the answer.
+    pub(crate) tokens: Option<(u64, u64)>,
+    /// As [`Completion::is_cut`].
+    pub(crate) is_cut: bool,
 }
 
 fn headers(endpoint: &Endpoint) -> Result<HeaderMap> {

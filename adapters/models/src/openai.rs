@@ -1,8 +1,10 @@
 //! The interface `…/chat/completions`.
 
-use dormouse_core::model::{Completion, Prompt, Role};
+use dormouse_core::model::{Prompt, Role};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
+
+use crate::client::Answer as Read;
 
 /// The request's body.
 pub(crate) fn body(model: &str, prompt: &Prompt) -> Json {
@@ -27,6 +29,7 @@ struct Answer {
 #[derive(Deserialize)]
 struct Choice {
     message: Said,
+    finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -42,10 +45,11 @@ struct Usage {
     completion_tokens: u64,
 }
 
-/// The answer's text and tokens, if it has the form.
-pub(crate) fn completion(bytes: &[u8]) -> Option<Completion> {
+/// What the answer says, if it has the form.
+pub(crate) fn answer(bytes: &[u8]) -> Option<Read> {
     let answer: Answer = serde_json::from_slice(bytes).ok()?;
-    let text = answer.choices.into_iter().next()?.message.content.unwrap_or_default();
+    let choice = answer.choices.into_iter().next()?;
     let tokens = answer.usage.map(|usage| (usage.prompt_tokens, usage.completion_tokens));
-    Some(Completion { text, tokens })
+    let is_cut = choice.finish_reason.as_deref() == Some("length");
+    Some(Read { text: choice.message.content, tokens, is_cut })
 }

@@ -389,7 +389,9 @@ fn what_is_loaded_is_not_shown() {
     desk.ok("sandbox_load", json!({"session_key": "k", "path": "n.json", "var": "_n", "as": "json"}));
     assert_eq!(desk.ok("sandbox_vars", json!({"session_key": "k"}))["total"], 1, "underscores are hidden");
     let got = desk.ok("sandbox_get_var", json!({"session_key": "k", "name": "_n", "query": "value"}));
-    assert_eq!(got["result"]["value"], r#"value: {"a": [1]}"#);
+    // The machine of these tests repeats the expression that it is asked for: name and query are arguments in it.
+    let shown = got["result"]["value"].as_str().unwrap_or_default();
+    assert!(shown.contains(r#"["_n","value",0,null,"#) && shown.ends_with(r#": {"a": [1]}"#), "{shown}");
     desk.write("bytes", b"\xff\xfe");
     desk.write(".ssh/id", b"secret");
     for (path, var, form, code) in [

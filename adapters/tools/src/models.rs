@@ -123,7 +123,7 @@ async fn answer(model: &MeteredModel, arguments: &Json) -> Result<Json> {
     };
     let prompt = |text: String| Prompt { system: system.clone(), max_tokens, ..Prompt::question(text) };
     match (text("prompt")?, &arguments["prompts"]) {
-        (Some(question), Json::Null) => Ok(model.complete(prompt(question)).await?.text.into()),
+        (Some(question), Json::Null) => Ok(model.complete(prompt(question)).await?.told().into()),
         (None, Json::Array(questions)) if questions.iter().all(Json::is_string) => {
             if questions.len() > BATCH {
                 let message = format!("a batch of {} prompts, at most {BATCH} are taken", questions.len());
@@ -149,7 +149,7 @@ async fn batch(model: &MeteredModel, prompts: Vec<Prompt>) -> Result<Json> {
     let places = &places;
     let asked = prompts.into_iter().map(|prompt| async move {
         let _place = places.acquire().await;
-        model.complete(prompt).await.map(|completion| Json::from(completion.text))
+        model.complete(prompt).await.map(|completion| Json::from(completion.told()))
     });
     Ok(Json::Array(try_join_all(asked).await?))
 }

@@ -59,6 +59,18 @@ pub struct Completion {
     pub text: String,
     /// Tokens of the prompt and of the answer, if the model tells them.
     pub tokens: Option<(u64, u64)>,
+    /// Whether the text ends where the tokens of an answer were used up, and not where the model was done.
+    pub is_cut: bool,
+}
+
+impl Completion {
+    /// What a text that was cut ends with.
+    pub const CUT: &str = "\n[the answer was cut here: its tokens are used up]";
+
+    /// The text, which says so when it was cut.
+    pub fn told(self) -> String {
+        if self.is_cut { self.text + Self::CUT } else { self.text }
+    }
 }
 
 /// A language model. Dropping a returned future cancels the call.

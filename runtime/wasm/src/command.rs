@@ -53,6 +53,7 @@ pub(crate) async fn run(
     host.wasi =
         grants::context(&request.grants, &request.name, &stdin, (&stdout, &stderr), Missing::Refused, None)?;
     host.files.tree = Some(OwnTree::new(&OwnFiles::Fresh, request.grants.clock));
+    host.files.root_first = true;
     host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
     let allowance = Allowance::run(begin + limits.wall);
     let mut entry = Entry::prepare(slot, host);

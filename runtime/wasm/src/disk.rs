@@ -168,12 +168,15 @@ pub(crate) struct Files {
     pub(crate) budget: DiskBudget,
     /// Open folders and their guest paths, shown after those of the `WasiCtx`. They cost no system call.
     pub(crate) folders: Vec<(Dir, String)>,
-    /// The instance's own files, shown before all others.
+    /// The instance's own files, shown before all others; its `/` is not, where a mount is at `/`.
     pub(crate) tree: Option<OwnTree>,
     /// What of it the guest has open, and may open again.
     pub(crate) held: Held,
     /// Records what is looked at, if anybody wants to know.
     pub(crate) trace: Option<Trace>,
+    /// Whether a mount at `/` is shown before all others: programs of the user's own often take the first folder for their
+    /// root. Interpreters choose by the longest path, and expect their own files first.
+    pub(crate) root_first: bool,
     /// Whether file operations run on the calling thread (microseconds saved on each, but a hung network mount hangs the
     /// thread). Must be what `WasiCtxBuilder::allow_blocking_current_thread` was given.
     pub(crate) in_place: bool,
@@ -183,7 +186,15 @@ impl Files {
     /// Files of an instance that has none yet.
     pub(crate) fn new(limits: DiskLimits, in_place: bool) -> Self {
         let budget = DiskBudget::new(limits);
-        Self { budget, folders: Vec::new(), tree: None, held: Held::default(), trace: None, in_place }
+        Self {
+            budget,
+            folders: Vec::new(),
+            tree: None,
+            held: Held::default(),
+            trace: None,
+            root_first: false,
+            in_place,
+        }
     }
 
     /// Begins a run.

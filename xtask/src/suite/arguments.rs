@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use super::{clients, conformance, cpython, inspector, packages, phpt, shell, test262};
+use super::{clients, conformance, cpython, inspector, packages, phpt, shell, test262, wasi};
 use crate::process::Totals;
 use crate::progress::complain;
 
@@ -63,6 +63,8 @@ enum Suite {
     McpConformance,
     /// Packages of PyPI, npm and Debian's PHP, used inside a project
     Packages,
+    /// wasi-testsuite's programs of preview 1, with `dormouse run`
+    Wasi,
     /// One-liners and scripts in the shell of a sandbox, compared with Debian's bash
     Shell,
 }
@@ -83,6 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Totals> {
         Suite::Inspector => inspector::run(extent)?,
         Suite::McpConformance => conformance::run(extent)?,
         Suite::Packages => packages::run(extent)?,
+        Suite::Wasi => wasi::run(extent)?,
         Suite::Shell => shell::run(extent)?,
     };
     complain(&format!("took {:.1} s", started.elapsed().as_secs_f64()));

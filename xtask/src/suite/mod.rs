@@ -22,5 +22,6 @@ mod schemathesis;
 mod server;
 mod shell;
 mod test262;
+mod wasi;
 
 pub(crate) use arguments::{Arguments, run};

@@ -1,9 +1,10 @@
 //! `dormouse serve`: the tools over HTTP, as MCP and as REST.
 
-use std::net::TcpListener as Listening;
+use std::io;
+use std::net::{SocketAddr, TcpListener as Listening};
 use std::sync::Arc;
 
-use dormouse::Error;
+use dormouse::{Error, ErrorCode};
 use dormouse_rest::Door;
 use dormouse_rest::door::{Hosts, Times};
 use dormouse_tools::Owners;
@@ -20,7 +21,7 @@ use crate::settings::{self, Serve};
 /// Serves until the process is asked to end.
 pub(crate) fn run(place: &PlaceArgs, arguments: &ServeArgs) -> Result<u8, Failure> {
     let Serve { mut tools, listen, tokens, hosts, origins } = settings::serve(arguments)?;
-    let unreachable = |error| Error::internal(format!("`--listen`: `{listen}` cannot be listened on"), error);
+    let unreachable = |error| cannot_listen(listen, error);
     // Before the process is confined: after that it makes no sockets that listen.
     let listening = Listening::bind(listen).map_err(unreachable)?;
     listening.set_nonblocking(true).map_err(unreachable)?;
@@ -42,4 +43,23 @@ pub(crate) fn run(place: &PlaceArgs, arguments: &ServeArgs) -> Result<u8, Failur
         Ok(0)
     };
     serving.run(served)?
+}
+
+/// Why nobody can be served at an address.
+fn cannot_listen(listen: SocketAddr, error: io::Error) -> Error {
+    let (code, why, hint) = match error.kind() {
+        io::ErrorKind::AddrInUse => (
+            ErrorCode::InvalidState,
+            "another program listens there",
+            "end it, or choose another port; port 0 is any that is free",
+        ),
+        io::ErrorKind::AddrNotAvailable => {
+            (ErrorCode::ArgsInvalid, "this machine has no such address", "choose an address of this machine")
+        }
+        io::ErrorKind::PermissionDenied => {
+            (ErrorCode::ArgsInvalid, "this user may not listen there", "choose a port of 1024 or more")
+        }
+        _ => return Error::internal(format!("`--listen`: `{listen}` cannot be listened on"), error),
+    };
+    Error::new(code, format!("`--listen`: `{listen}` cannot be listened on: {why}")).with_hint(hint)
 }

@@ -13,6 +13,7 @@ mod framework_eval;
 mod given;
 mod install;
 mod life;
+mod look;
 mod lost;
 mod read;
 mod rlm;

@@ -2,6 +2,7 @@
 //!
 //! All tools work in the sandbox of one session key, which the operator can choose. Answers are texts for a model.
 
+mod page;
 mod plain;
 
 use std::sync::Arc;
@@ -11,7 +12,9 @@ use dormouse_core::sandbox::SandboxId;
 use dormouse_core::{Bounds, EvalRequest, Language, Outcome, Result, Status};
 use serde_json::{Map, Value as Json, json};
 
+use self::page::{ITEM_BYTES, PAGE, PAGE_BYTES, PAGE_ITEMS, Page};
 use self::plain::plain;
+use super::look::{Look, Seen, look};
 use super::verb::{Answer, CHANGES, Caller, Kept, KeptTool, LOOKS, REMOVES, Run, Verb, by_id};
 use super::{Tool, eval, lost, sub_agent, variables, warning_schema};
 use crate::decode::Arguments;
@@ -183,9 +186,10 @@ fn load() -> Verb {
 fn get() -> Verb {
     verb(
         ("rlm_get", "rlm.get"),
-        "Returns the value of a variable of the sandbox: as JSON where it can be, else as its representation. With `query`, \
-         a Python expression in which `value` is the variable, returns the value of the expression, which is evaluated in \
-         the sandbox. Use it to look at a part of something long.",
+        "Returns the value of a variable of the sandbox: as JSON where it can be, else as its representation. Something long \
+         comes in pages: `length` tells the whole, `next_offset` the `offset` of what follows. With `query`, a Python \
+         expression in which `value` is the variable, returns the value of the expression, which is evaluated in the \
+         sandbox. Looking changes nothing: iterators are shown as what they are, and not used up.",
         vec![
             Field::text("name", 1 << 10, Absent::Refused, "The variable."),
             Field::text(
@@ -194,11 +198,22 @@ fn get() -> Verb {
                 Absent::None,
                 "A Python expression, such as `len(value)` or with the variable's own name. Default: the value itself.",
             ),
+            Field::integer(
+                "offset",
+                (0, u32::MAX.into()),
+                Absent::Default(0),
+                "Where the page begins: items of a container, characters of a text, bytes. Default 0.",
+            ),
         ],
         Object::new()
             .optional("name", schema::text("The variable."))
             .optional("result", eval::result())
             .optional("exception", eval::exception())
+            .optional(
+                "length",
+                schema::integer(0, "Items, characters or bytes of the whole, where it has a length."),
+            )
+            .optional("next_offset", schema::integer(1, "The `offset` of the next page, where there is one."))
             .optional("recovery", lost::recovery())
             .optional("recovery_reason", lost::reason()),
         CHANGES,
@@ -209,20 +224,31 @@ fn get() -> Verb {
 async fn show(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<Answer> {
     let name = arguments.take_text("name").unwrap_or_default();
     let query = arguments.take_text("query");
+    let offset =
+        arguments.integer("offset").and_then(|offset| u32::try_from(offset).ok()).unwrap_or_default();
     let id = sandbox(kept, caller).await?;
-    let bounds = Bounds { items: 10_000, depth: 16, string_bytes: VALUE_BYTES, ..Bounds::default() };
-    let bounds = Bounds { total_bytes: VALUE_BYTES, ..bounds };
-    let python = Language::python();
-    let got =
-        kept.sandboxes.get_variable(&caller.owner, &by_id(&id), python, name.clone(), query, bounds).await?;
-    let outcome = fit(got);
+    let bounds =
+        Bounds { items: PAGE_ITEMS, depth: 16, string_bytes: ITEM_BYTES, offset, ..Bounds::default() };
+    let bounds = Bounds { total_bytes: PAGE_BYTES, ..bounds };
+    let asked = Look { name: name.clone(), query, page: Some(PAGE), bounds };
+    let Seen { outcome, length } = look(kept, &caller.owner, &id, asked).await?;
+    let outcome = fit(outcome);
     let shown = encode::outcome(&outcome);
+    let page = match &outcome.status {
+        Status::Returned(value) => Page::of(value, offset, length),
+        _ => Page::default(),
+    };
     let text = match outcome.status {
         Status::Stopped(error) => return Err(error),
         Status::Raised(exception) => format!("{}: {}", exception.class, exception.message),
-        _ => plain(&shown["result"]),
+        _ => page.told(&shown["result"], offset),
     };
     let mut answer = json!({"name": name, "result": shown["result"], "exception": shown["exception"]});
+    for (field, number) in [("length", page.length), ("next_offset", page.next)] {
+        if let Some(number) = number {
+            answer[field] = number.into();
+        }
+    }
     lost::copy(&mut answer, &shown);
     let text = lost::with_text(text, outcome.recovery, outcome.recovery_reason.as_deref());
     Ok(Answer::from(answer).with_text(text))

@@ -7,6 +7,7 @@ mod reply;
 mod run;
 mod signature;
 mod texts;
+mod transcript;
 
 use dormouse_core::sandbox::SandboxId;
 use dormouse_core::{Language, Result};
@@ -14,8 +15,10 @@ use serde_json::json;
 
 use self::run::Task;
 use self::signature::Signature;
+use self::transcript::Transcript;
 use super::verb::{Answer, CHANGES, Caller, Kept, Verb, by_id, naming};
 use crate::decode::Arguments;
+use crate::encode;
 use crate::field::{Absent, Field, Kind};
 use crate::models;
 use crate::schema::{self, Object};
@@ -71,6 +74,7 @@ pub(super) fn output() -> Object {
         .optional("input_tokens", schema::integer(0, "Tokens of the prompts."))
         .optional("output_tokens", schema::integer(0, "Tokens of the answers."))
         .optional("message", schema::text("What was done, in one sentence."))
+        .optional("transcript", transcript::schema())
 }
 
 /// The canonical name.
@@ -109,9 +113,28 @@ pub(super) fn task(arguments: &mut Arguments, caller: &Caller) -> Result<Task> {
     Ok(Task { signature, inputs, iterations, model })
 }
 
-/// Does a task and tells what came of it.
+/// Does a task and tells what came of it. One that failed after the model had said something tells that, too.
 pub(super) async fn work(kept: &Kept, caller: &Caller, id: &SandboxId, task: Task) -> Result<Answer> {
-    let iterations = task.run(kept, caller, id).await?;
+    let mut transcript = Transcript::default();
+    let done = task.run(kept, caller, id, &mut transcript).await;
+    let iterations = transcript.turns();
+    if let Err(error) = done {
+        if iterations == 0 {
+            return Err(error);
+        }
+        let used = task.model.usage();
+        let text = format!("{}\n{}", encode::error_text(&error), transcript.end());
+        let answer = json!({
+            "error": encode::error(&error),
+            "sandbox_id": id.as_str(),
+            "iterations": iterations,
+            "llm_calls": used.calls,
+            "input_tokens": used.input_tokens,
+            "output_tokens": used.output_tokens,
+            "transcript": transcript.shown(),
+        });
+        return Ok(Answer::from(answer).with_text(text).failed());
+    }
     let python = Language::python();
     let (variables, _) = kept.sandboxes.variables(&caller.owner, &by_id(id), python).await?;
     let known = |name: &str| variables.iter().find(|variable| variable.name == name);
@@ -135,6 +158,7 @@ pub(super) async fn work(kept: &Kept, caller: &Caller, id: &SandboxId, task: Tas
         "input_tokens": used.input_tokens,
         "output_tokens": used.output_tokens,
         "message": message,
+        "transcript": transcript.shown(),
     });
     Ok(Answer::from(answer).with_text(text))
 }

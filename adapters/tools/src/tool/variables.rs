@@ -5,6 +5,7 @@ use dormouse_core::sandbox::{Lost, Owner, SandboxId};
 use dormouse_core::{Bounds, Error, EvalRequest, Language, Outcome, Result, Status};
 use serde_json::{Value as Json, json};
 
+use super::look::{Look, look};
 use super::verb::{Answer, CHANGES, Kept, LOOKS, Verb, by_id, language, language_field, naming};
 use super::{eval, lost};
 use crate::decode::Arguments;
@@ -176,7 +177,8 @@ pub(crate) fn get_var() -> Verb {
         title: "Show a variable of a sandbox",
         description: "Shows the value of a variable in a sandbox, typed as sandbox_eval does. With `query`, an expression in \
             which `value` is that variable, such as `len(value)`, it shows the value of the expression, which is evaluated \
-            inside the sandbox. Use it to look at a part of something long. An unknown name is an error, not_found.",
+            inside the sandbox. Use it to look at a part of something long. Python's iterators are shown and not used up. An \
+            unknown name is an error, not_found.",
         fields: naming([
             Field::text("name", 1 << 10, Absent::Refused, "The variable."),
             Field::text(
@@ -217,8 +219,12 @@ async fn get(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
     let query = arguments.take_text("query");
     let id = kept.there(&mut arguments, owner)?;
     let bounds: Bounds = eval::bounds(&arguments);
-    let handle = by_id(&id);
-    let got = kept.sandboxes.get_variable(owner, &handle, language, name.clone(), query, bounds).await?;
+    let got = if language == Language::python() {
+        let asked = Look { name: name.clone(), query, page: None, bounds };
+        look(kept, owner, &id, asked).await?.outcome
+    } else {
+        kept.sandboxes.get_variable(owner, &by_id(&id), language, name.clone(), query, bounds).await?
+    };
     let outcome: Outcome = fit(got);
     if let Status::Stopped(error) = outcome.status {
         return Err(error);

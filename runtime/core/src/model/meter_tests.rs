@@ -19,7 +19,7 @@ impl Model for Echo {
     async fn complete(&self, prompt: &Prompt, _: usize) -> Result<Completion> {
         tokio::time::sleep(Duration::from_millis(self.wait)).await;
         let text = format!("{} {}", prompt.max_tokens, prompt.messages[0].text);
-        Ok(Completion { text, tokens: self.tokens })
+        Ok(Completion { text, tokens: self.tokens, is_cut: false })
     }
 }
 

@@ -16,7 +16,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, Read
 use super::FilesView;
 use super::held::Word;
 use super::listing::Listing;
-use super::tree::{self, Reads, Writes, answer, follow, new_time};
+use super::tree::{self, ROOT, Reads, Writes, answer, follow, new_time};
 
 /// A descriptor's handle, as the guest holds it.
 pub(super) type Fd = Resource<Descriptor>;
@@ -61,16 +61,25 @@ impl FilesView<'_> {
 
 impl preopens::Host for FilesView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
+        let mut mounts = preopens::Host::get_directories(&mut self.wasi)?;
+        for (folder, path) in &self.files.folders {
+            mounts.push((self.wasi.table.push(Descriptor::Dir(folder.clone()))?, path.clone()));
+        }
+        // Where a mount is the root, the tree's own `/` is not shown beside it.
+        let at_root = mounts.iter().any(|(_, path)| path == ROOT);
         let mut all = Vec::new();
         if let Some(tree) = &mut self.files.tree {
             for (handle, path) in tree.shown().map_err(wasmtime::Error::new)? {
+                if at_root && path == ROOT {
+                    continue;
+                }
                 let fd = self.wasi.table.push(handle)?;
                 all.push((Resource::new_own(fd.rep()), path.to_owned()));
             }
         }
-        all.extend(preopens::Host::get_directories(&mut self.wasi)?);
-        for (folder, path) in &self.files.folders {
-            all.push((self.wasi.table.push(Descriptor::Dir(folder.clone()))?, path.clone()));
+        all.extend(mounts);
+        if self.files.root_first {
+            all.sort_by_key(|(_, path)| !(at_root && path == ROOT));
         }
         if let Some(trace) = &mut self.files.trace {
             all.iter().for_each(|(fd, path)| trace.handed_out(fd.rep(), path));

@@ -22,6 +22,8 @@ pub(super) use self::words::{
     answer, code, descriptor_flags, flags, follow, kind, new_time, open_flags, stat,
 };
 
+/// The folder that all others lie in.
+pub(super) const ROOT: &str = "/";
 /// The folder that a fresh tree begins with, and where guests start.
 const TMP: &str = "/tmp";
 /// Folders that a guest may write to, where the tree has them. The first is shown first.
@@ -110,7 +112,7 @@ impl OwnTree {
                 shown.push((folder, path));
             }
         }
-        shown.push((files.open_folder(&GuestPath::parse("/")?, Access::ReadOnly)?, "/"));
+        shown.push((files.open_folder(&GuestPath::parse(ROOT)?, Access::ReadOnly)?, ROOT));
         Ok(shown)
     }
 

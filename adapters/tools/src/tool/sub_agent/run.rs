@@ -15,6 +15,7 @@ use super::super::verb::{Caller, Kept, by_id};
 use super::reply::{Turn, turn};
 use super::signature::{Signature, Slot};
 use super::texts;
+use super::transcript::Transcript;
 use crate::models;
 
 /// What binds `submit` in Python.
@@ -60,32 +61,44 @@ pub(super) fn check_inputs(signature: &Signature, inputs: &Map<String, Json>, mo
 }
 
 impl Task {
-    /// Does it; answers after how many turns.
+    /// Does it, and writes down what is said and seen in each turn.
     ///
     /// # Errors
     /// `args_invalid` for an input that is nowhere; `budget_exhausted` when turns or calls are used up; and what the model
     /// and the sandbox say.
-    pub(super) async fn run(&self, kept: &Kept, caller: &Caller, id: &SandboxId) -> Result<u32> {
+    pub(super) async fn run(
+        &self,
+        kept: &Kept,
+        caller: &Caller,
+        id: &SandboxId,
+        transcript: &mut Transcript,
+    ) -> Result<()> {
         let task = self.bind(kept, caller, id).await?;
         let mut messages = vec![Message { role: Role::User, text: task }];
-        for iteration in 1..=self.iterations {
+        for _ in 0..self.iterations {
             forget(&mut messages, self.model.budget().prompt_bytes);
             let system = Some(texts::SYSTEM.to_owned());
             let prompt = Prompt { system, messages: messages.clone(), max_tokens: 0 };
-            let answer = self.model.complete(prompt).await?.text;
-            let seen = match turn(&answer, &self.signature.outputs) {
+            let answer = self.model.complete(prompt).await?;
+            transcript.said(&answer.text);
+            let (answer, is_cut) = (answer.text, answer.is_cut);
+            let mut seen = match turn(&answer, &self.signature.outputs) {
                 Turn::Nothing(why) => why.to_owned(),
                 Turn::Outputs(outputs) => {
                     for (name, value) in outputs {
                         self.set(kept, caller, id, name, &value).await?;
                     }
-                    return Ok(iteration);
+                    return Ok(());
                 }
                 Turn::Code(blocks) => match self.steps(kept, caller, id, blocks).await? {
                     Some(seen) => seen,
-                    None => return Ok(iteration),
+                    None => return Ok(()),
                 },
             };
+            if is_cut {
+                seen.push_str(texts::CUT);
+            }
+            transcript.seen(&seen);
             let text = if answer.trim().is_empty() { "(nothing)".into() } else { answer };
             messages.push(Message { role: Role::Assistant, text });
             messages.push(Message { role: Role::User, text: seen });
