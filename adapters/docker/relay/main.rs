@@ -1,7 +1,7 @@
 //! The program that stands in a container without a network: it connects to a port of the container itself, and carries what it
 //! reads to it and what comes back to whoever started it. One connection, one program.
 //!
-//! `build.rs` compiles it without a C library of its own image's, so that it runs in any image.
+//! `build.rs` links it without shared libraries, so that it runs in any image.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, TcpStream};

@@ -57,13 +57,16 @@ const REMOVE: &str = r#"[ -e "$1" ] || [ -L "$1" ] || exit 44
 if [ "$2" = all ]; then rm -rf -- "$1"
 elif [ -d "$1" ] && [ ! -L "$1" ]; then rmdir -- "$1"
 else rm -f -- "$1"; fi"#;
-/// `$1` the old name, `$2` the new one, `$3` `replace` where that may be taken. What goes into itself is refused by `mv`.
+/// `$1` the old name, `$2` the new one, `$3` `replace` where that may be taken. A link that gives way is removed first: `mv` would
+/// put a file into the folder that it leads to.
 const RENAME: &str = r#"[ -e "$1" ] || [ -L "$1" ] || exit 44
+case $2 in "$1"/*) exit 47;; esac
 if [ -e "$2" ] || [ -L "$2" ]; then
 [ "$3" = replace ] || exit 46
 if [ -d "$2" ] && [ ! -L "$2" ]; then
 if [ -d "$1" ] && [ ! -L "$1" ]; then rmdir -- "$2" || exit 1; else exit 45; fi
-elif [ -d "$1" ] && [ ! -L "$1" ]; then exit 46; fi
+elif [ -d "$1" ] && [ ! -L "$1" ]; then exit 46
+elif [ -L "$2" ]; then rm -f -- "$2" || exit 1; fi
 fi
 mkdir -p -- "${2%/*}" && mv -f -- "$1" "$2""#;
 const FOLDER: &str = r#"mkdir -p -- "$1""#;
@@ -126,7 +129,7 @@ fn refused(path: &GuestPath, code: i64, said: &str) -> Error {
         return error(ErrorCode::ArgsInvalid, "the folder is not empty")
             .with_hint("remove it with all it holds");
     }
-    if has("subdirectory of itself") {
+    if code == 47 {
         return error(ErrorCode::ArgsInvalid, "a folder cannot lie in itself");
     }
     if code == 45 {

@@ -165,3 +165,39 @@ impl Snapshot for Other {
         Some(&self.0)
     }
 }
+
+/// Names are given and taken as in a sandbox on wasm.
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_renamed_and_removed_by_name() {
+    let Some(bench) = Bench::new("rename").await else { return };
+    let mut machine = bench.machine().await;
+    said(&mut machine, "echo a > a; echo b > b; mkdir -p full/of empty; ln -s full link; ln -s a to-a").await;
+    let place = |name: &str| path(&format!("/workspace/{name}"));
+    let files = machine.files();
+    let code = |done: dormouse_core::Result<()>| done.err().map(|error| error.code());
+    files.rename(&place("a"), &place("new/deep/a"), false).await.unwrap();
+    assert_eq!(code(files.rename(&place("gone"), &place("x"), false).await), Some(ErrorCode::NotFound));
+    assert_eq!(
+        code(files.rename(&place("b"), &place("new/deep/a"), false).await),
+        Some(ErrorCode::ArgsInvalid)
+    );
+    files.rename(&place("b"), &place("new/deep/a"), true).await.unwrap();
+    // A link gives way itself, and nothing lands where it leads to.
+    files.rename(&place("new/deep/a"), &place("link"), true).await.unwrap();
+    assert_eq!(files.read(&place("link"), 0, 9).await.unwrap().bytes, b"b\n");
+    assert_eq!(files.list(&place("full"), false, 9).await.unwrap().1, 1);
+    files.rename(&place("full"), &place("empty"), true).await.unwrap();
+    assert_eq!(code(files.rename(&place("empty"), &place("link"), true).await), Some(ErrorCode::ArgsInvalid));
+    assert_eq!(
+        code(files.rename(&place("empty"), &place("empty/of/x"), false).await),
+        Some(ErrorCode::ArgsInvalid)
+    );
+    assert_eq!(code(files.remove(&place("empty"), false).await), Some(ErrorCode::ArgsInvalid));
+    for (name, all) in [("empty", true), ("new/deep", false), ("to-a", false), ("link", false)] {
+        files.remove(&place(name), all).await.unwrap();
+    }
+    assert_eq!(code(files.remove(&place("link"), false).await), Some(ErrorCode::NotFound));
+    assert_eq!(said(&mut machine, "ls").await.1, "new\n");
+    drop(machine);
+    bench.end().await;
+}
