@@ -7,11 +7,11 @@ mod pip;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dormouse_core::packages::Packages;
-use dormouse_core::sandbox::{Files, Owner, Piece};
+use dormouse_core::packages::{Packages, whole};
+use dormouse_core::sandbox::{Files, Owner};
 use dormouse_core::{Error, ErrorCode, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Result};
 
-/// Largest file that is read: a list of requirements, a `package.json` (1 MiB).
+/// Largest file that is read: a list of requirements, a `package.json`, a lock file (1 MiB).
 const MAX_LIST: u64 = 1 << 20;
 
 /// The programs.
@@ -73,12 +73,6 @@ fn seen_from(call: &ProgramCall, path: &str) -> Result<GuestPath> {
 
 /// A small text file.
 async fn text(files: &mut dyn Files, path: &GuestPath) -> Result<String> {
-    let Piece { bytes, size, .. } = files.read(path, 0, MAX_LIST).await?;
-    if size > MAX_LIST {
-        return Err(Error::new(
-            ErrorCode::TooLarge,
-            format!("`{path}` has {size} bytes, at most {MAX_LIST} are read"),
-        ));
-    }
-    String::from_utf8(bytes).map_err(|_| usage(format!("`{path}` is not UTF-8")))
+    String::from_utf8(whole(files, path, MAX_LIST).await?)
+        .map_err(|_| usage(format!("`{path}` is not UTF-8")))
 }

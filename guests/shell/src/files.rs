@@ -14,8 +14,8 @@ use std::time::SystemTime;
 
 use bashkit::{DirEntry, FileType, FsBackend, Metadata, Result, async_trait};
 
-/// Folders whose files are programs without being made so.
-const PROGRAMS: [&str; 2] = ["/workspace/.local/bin", "/workspace/node_modules/.bin"];
+/// Folders whose files are programs without being made so: a path, or its end.
+const PROGRAMS: [&str; 2] = ["/workspace/.local/bin", "node_modules/.bin"];
 /// Where skills are mounted among the sandbox's own files.
 const SKILLS: &str = "/workspace/skills";
 /// The folders that are the sandbox's own; all others are mounts or the shell's.
@@ -91,7 +91,7 @@ impl OwnFiles {
 }
 
 fn is_program(path: &Path) -> bool {
-    PROGRAMS.iter().any(|folder| path.parent() == Some(Path::new(folder)))
+    path.parent().is_some_and(|parent| PROGRAMS.iter().any(|folder| parent.ends_with(folder)))
         || path.starts_with(SKILLS)
         || !OWN.iter().any(|folder| path.starts_with(folder))
 }

@@ -1,6 +1,6 @@
 //! `npm run`, `npm test` and `npx`: scripts of a package are the shell's to run; all else of npm is the host's.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bashkit::{Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileSystem, Result, SubCommand, async_trait};
 use serde_json::Value;
@@ -61,14 +61,14 @@ impl Builtin for Npm {
                 None => {}
             }
         }
-        let bin = format!("{}/node_modules/.bin", context.cwd.display());
-        let path = context.env.get("PATH").map_or_else(|| bin.clone(), |path| format!("{bin}:{path}"));
+        let before = context.env.get("PATH").cloned();
+        let path: Vec<String> = bins(context.cwd).map(|bin| bin.display().to_string()).chain(before).collect();
         let head = if script.quiet { "" } else { HEAD };
         let mut args = vec!["-c".to_owned(), format!("{head}{}", lines.join(" && ")), "npm".to_owned()];
         args.extend(script.arguments);
         let of = |name: &str| package[name].as_str().unwrap_or_default().to_owned();
         let assignments = vec![
-            ("PATH".into(), path),
+            ("PATH".into(), path.join(":")),
             ("npm_package_name".into(), of("name")),
             ("npm_package_version".into(), of("version")),
             ("npm_lifecycle_event".into(), script.name.clone()),
@@ -92,15 +92,23 @@ impl Builtin for Npx {
 
     async fn execution_plan(&self, context: &BuiltinContext<'_>) -> Result<Option<ExecutionPlan>> {
         let Some([name, arguments @ ..]) = binary(context.args) else { return Ok(None) };
-        let path = context.cwd.join("node_modules/.bin").join(name);
-        if !context.fs.exists(&path).await? {
-            return Ok(None);
+        for bin in bins(context.cwd) {
+            let path = bin.join(name);
+            if !context.fs.exists(&path).await? {
+                continue;
+            }
+            let name = path.to_string_lossy().into_owned();
+            let stdin = context.stdin.cloned();
+            let command = SubCommand { name, args: arguments.to_vec(), stdin, assignments: Vec::new() };
+            return Ok(Some(ExecutionPlan::Batch { commands: vec![command] }));
         }
-        let name = path.to_string_lossy().into_owned();
-        let stdin = context.stdin.cloned();
-        let command = SubCommand { name, args: arguments.to_vec(), stdin, assignments: Vec::new() };
-        Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
+        Ok(None)
     }
+}
+
+/// Where programs of packages lie, from the nearest folder up.
+fn bins(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    folder.ancestors().map(|above| above.join("node_modules/.bin"))
 }
 
 /// What `npx` is to run: its words after the options.

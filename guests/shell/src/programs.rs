@@ -7,8 +7,9 @@ use bashkit::{Builtin, BuiltinContext, CommandResolver, ExecResult, Result, asyn
 use crate::contract::{self, Call};
 use crate::timeout;
 
-/// The commands that are known to be the host's, so that `type` and `command -v` find them.
-pub(crate) const NAMES: [&str; 8] = ["python", "python3", "node", "js", "php", "pip", "pip3", "git"];
+/// The commands that are known to be the host's, so that `type` and `command -v` find them. How much room there is only the
+/// host can say.
+pub(crate) const NAMES: [&str; 9] = ["python", "python3", "node", "js", "php", "pip", "pip3", "git", "df"];
 
 /// One of them.
 pub(crate) struct Program(pub(crate) String);

@@ -8,7 +8,7 @@
 //! | requirements from `requirements.txt` and `package.json` | [`requirements_txt`], [`package_json`] |
 //! | what is there | [`present()`] |
 //! | resolve, fetch, lay out | [`Packages`] |
-//! | write, upgrade, remove | [`install()`], [`uninstall()`] |
+//! | write, upgrade, remove | [`install()`], [`install_anew()`], [`uninstall()`] |
 //! | all of it in one | [`add()`] |
 
 mod add;
@@ -19,10 +19,10 @@ mod present;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-pub use self::add::{Added, Adding, add};
-pub use self::install::{Installed, install, uninstall};
+pub use self::add::{Added, Adding, Group, Saving, add};
+pub use self::install::{Installed, install, install_anew, uninstall};
 pub use self::lists::{package_json, requirements_txt};
-pub use self::present::present;
+pub use self::present::{present, whole};
 use crate::sandbox::Owner;
 use crate::{Error, GuestPath, Result};
 
@@ -78,6 +78,21 @@ pub struct Present {
     pub requires: Vec<String>,
 }
 
+/// A package that a lock file of npm names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locked {
+    /// Its folder, as in [`Present::path`].
+    pub path: String,
+    /// Its name in the registry; another than the folder's for an alias.
+    pub package: String,
+    /// The version, and no other.
+    pub version: String,
+    /// The hash that the lock file gives (`sha512-…`). Default none: the registry's counts.
+    pub integrity: Option<String>,
+    /// Whether it is left out where it cannot be had.
+    pub optional: bool,
+}
+
 /// What is to be installed.
 #[derive(Clone, Debug)]
 pub struct PackageRequest {
@@ -90,6 +105,8 @@ pub struct PackageRequest {
     pub requirements: Vec<String>,
     /// What lies in the tree already; what satisfies a requirement is kept.
     pub present: Vec<Present>,
+    /// What a lock file of npm names: this is fetched and nothing else, whatever is present. Empty: versions are looked for.
+    pub locked: Vec<Locked>,
     /// Whether the newest versions are wanted of what is named, as with `--upgrade`.
     pub upgrade: bool,
     /// The version of the sandbox's Python, such as `3.14.0`.

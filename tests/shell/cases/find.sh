@@ -13,7 +13,7 @@ find . -maxdepth 1 -type d | sort; find . -mindepth 2 -type f | sort; find src -
 find . -path ./src -prune -o -type f -print; find . -type f -not -path './docs/*' | sort
 
 ## by-size
-head -c 2000 /dev/zero > big; : > empty; echo x > small; find . -size +1k; find . -type f -empty; find . -type f -size -10c | sort; find . -size 2000c
+head -c 2000 /dev/zero > big; : > empty; echo x > small; find . -type f -size +1k | sort; find . -type f -empty | sort; find . -type f -size -10c | sort; find . -size 2000c
 
 ## exec
 # files: src/app.py src/util/math.py

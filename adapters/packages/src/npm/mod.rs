@@ -2,6 +2,7 @@
 
 mod document;
 mod layout;
+mod lock;
 mod spec;
 mod tree;
 
@@ -9,12 +10,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use dormouse_core::packages::{
-    Fetched, Package, PackageEvent, PackageManager, PackageProgress, PackageRequest,
+    Fetched, Locked, Package, PackageEvent, PackageManager, PackageProgress, PackageRequest,
 };
 use dormouse_core::{Error, ErrorCode, Result};
 use futures::stream::{StreamExt as _, TryStreamExt as _};
 
 use self::document::{Document, Manifest};
+pub(crate) use self::lock::read as locked;
 use self::spec::Spec;
 use self::tree::{Tree, Work};
 use crate::allow::AllowList;
@@ -51,6 +53,10 @@ pub(crate) async fn fetch(
     progress: PackageProgress<'_>,
 ) -> Result<Fetched> {
     let call = Call { source, settings, index, progress, notes: Notes::default() };
+    if !request.locked.is_empty() {
+        let tree = call.locked(&request.locked).await?;
+        return call.collect(request, &tree).await;
+    }
     let mut tree = Tree::new(&request.present, settings.bounds, request.upgrade);
     let mut known = Known::new();
     let mut level: Vec<Work> = Vec::new();
@@ -66,12 +72,6 @@ pub(crate) async fn fetch(
             .map(|work| work.spec.package.clone())
             .filter(|name| !known.contains_key(name))
             .collect();
-        if known.len() + names.len() > MAX_DOCUMENTS {
-            let message = format!("more than {MAX_DOCUMENTS} packages would have to be asked about");
-            return Err(
-                Error::new(ErrorCode::TooLarge, message).with_hint("install fewer packages at a time")
-            );
-        }
         call.documents(&mut known, names).await?;
         let mut next = Vec::new();
         for work in &level {
@@ -84,7 +84,25 @@ pub(crate) async fn fetch(
 }
 
 impl Call<'_> {
+    /// The tree that a lock file describes.
+    async fn locked(&self, locked: &[Locked]) -> Result<Tree> {
+        let mut tree = Tree::new(&[], self.settings.bounds, false);
+        let mut known = Known::new();
+        (self.progress)(PackageEvent::Resolving { packages: 0 });
+        self.documents(&mut known, locked.iter().map(|one| one.package.clone()).collect()).await?;
+        for one in locked {
+            tree.lock(one, &known, &self.notes)?;
+        }
+        Ok(tree)
+    }
+
     async fn documents(&self, known: &mut Known, names: HashSet<String>) -> Result<()> {
+        if known.len() + names.len() > MAX_DOCUMENTS {
+            let message = format!("more than {MAX_DOCUMENTS} packages would have to be asked about");
+            return Err(
+                Error::new(ErrorCode::TooLarge, message).with_hint("install fewer packages at a time")
+            );
+        }
         let asked = names.into_iter().map(|name| async move {
             let found = self.document(&name).await;
             (name, found)

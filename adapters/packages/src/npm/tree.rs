@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dormouse_core::packages::Present;
+use dormouse_core::packages::{Locked, Present};
 use dormouse_core::{Error, ErrorCode, Result};
 use nodejs_semver::Version;
 
 use super::Known;
 use super::document::Manifest;
 use super::spec::Spec;
+use crate::digest::Digest;
 use crate::settings::Bounds;
 use crate::source::Notes;
 
@@ -116,13 +117,37 @@ impl Tree {
         }
     }
 
-    fn placed(&mut self, work: &Work, known: &Known) -> Result<Vec<Work>> {
-        let document = match known.get(&work.spec.package) {
-            Some(Ok(document)) => document,
-            Some(Err(error)) => return Err(again(error, work)),
-            None => return Err(Error::internal("a document was not asked for", work.spec.package.clone())),
+    /// Places a package where a lock file says it lies, and none of what it needs: the file names that too.
+    pub(crate) fn lock(&mut self, locked: &Locked, known: &Known, notes: &Notes) -> Result<()> {
+        let spec = Spec::of(&locked.package, &locked.version)?;
+        let work = Work { by: "the lock file".into(), optional: locked.optional, ..Work::asked(spec) };
+        let manifest = match picked(&work, known) {
+            Ok(manifest) => manifest,
+            Err(error) if work.optional && error.code() == ErrorCode::CapabilityUnavailable => {
+                *self.machines.entry(work.by).or_default() += 1;
+                return Ok(());
+            }
+            Err(error) if work.optional => {
+                notes.add(&format!("the optional package `{}` was left out: {error}", locked.package));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
         };
-        let manifest = Arc::new(document.pick(&work.spec).map_err(|error| again(&error, work))?);
+        let wanted = locked.integrity.as_deref().and_then(Digest::integrity);
+        if let (Some(wanted), Some((_, listed))) = (&wanted, &manifest.archive)
+            && wanted != listed
+        {
+            let Manifest { name, version, .. } = &*manifest;
+            let message =
+                format!("`{name}` {version} has another hash in the registry than in the lock file");
+            return Err(Error::new(ErrorCode::PackageRefused, message)
+                .with_hint("nothing was installed; one of the two is not what its author has published"));
+        }
+        self.put(locked.path.clone(), manifest, work.optional)
+    }
+
+    fn placed(&mut self, work: &Work, known: &Known) -> Result<Vec<Work>> {
+        let manifest = picked(work, known)?;
         let folder = match self.find(&work.from, &work.spec.name) {
             None => String::new(),
             // The tag, or the newest version, is the one that is there.
@@ -147,8 +172,13 @@ impl Tree {
         let below = format!("{path}/");
         self.nodes.retain(|other, _| !other.starts_with(&below));
         let next = needs(&path, &folder, &manifest, work)?;
+        self.put(path, manifest, work.optional)?;
+        Ok(next)
+    }
+
+    fn put(&mut self, path: String, manifest: Arc<Manifest>, optional: bool) -> Result<()> {
         let version = manifest.version.clone();
-        self.nodes.insert(path, Node { version, what: What::New { manifest, optional: work.optional } });
+        self.nodes.insert(path, Node { version, what: What::New { manifest, optional } });
         let count = self.new_nodes().count();
         if count > self.bounds.packages {
             let message = format!("more than {} packages are needed", self.bounds.packages);
@@ -156,7 +186,7 @@ impl Tree {
                 Error::new(ErrorCode::TooLarge, message).with_hint("install fewer packages at a time")
             );
         }
-        Ok(next)
+        Ok(())
     }
 
     /// What is found is needed by one more.
@@ -266,6 +296,16 @@ impl Tree {
         }
         notes
     }
+}
+
+/// The version that is meant.
+fn picked(work: &Work, known: &Known) -> Result<Arc<Manifest>> {
+    let document = match known.get(&work.spec.package) {
+        Some(Ok(document)) => document,
+        Some(Err(error)) => return Err(again(error, work)),
+        None => return Err(Error::internal("a document was not asked for", work.spec.package.clone())),
+    };
+    document.pick(&work.spec).map(Arc::new).map_err(|error| again(&error, work))
 }
 
 /// What a package needs from where it lies.

@@ -138,7 +138,9 @@ impl Run {
                     })
                     .collect();
                 tree.collapse_no_versions();
-                let told = DefaultStringReporter::report(&tree);
+                // What was asked has no version.
+                let told = DefaultStringReporter::report(&tree)
+                    .replace(&format!("{} 0", Id::Asked), "what was asked");
                 Step::Failed(self.known.unsatisfiable(&named, &told))
             }
             Err(

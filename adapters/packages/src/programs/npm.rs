@@ -1,19 +1,28 @@
-//! `npm install`, `uninstall`, `ls`, `init`. Scripts are the shell's to run.
+//! `npm install`, `ci`, `uninstall`, `ls`, `init`. Scripts are the shell's to run.
 
-use dormouse_core::packages::{Adding, PackageManager, Present, add, package_json, present, uninstall};
+use dormouse_core::packages::{
+    Added, Adding, Group, Locked, PackageManager, Present, Saving, add, package_json, present, uninstall,
+};
 use dormouse_core::sandbox::{Files, Owner};
 use dormouse_core::{Error, ErrorCode, GuestPath, ProgramCall, ProgramEnd, Result};
 use serde_json::{Value as Json, json};
 
 use super::{PackagePrograms, seen_from, text, usage};
+use crate::npm::locked;
 
 const MANAGER: PackageManager = PackageManager::Npm;
+/// What a package says of itself.
+const MANIFEST: &str = "package.json";
+
+/// The files that `npm ci` installs from, the first that is there.
+const LOCKS: [&str; 2] = ["npm-shrinkwrap.json", "package-lock.json"];
 
 const HELP: &str = "\
 npm <command>
 
 Usage:
-  npm install [NAME[@RANGE]...]   Install pure-JavaScript packages into node_modules
+  npm install [NAME[@RANGE]...]   Install pure-JavaScript packages into node_modules; -D saves them as devDependencies
+  npm ci                          Install what package-lock.json names, and nothing else
   npm uninstall NAME...           Remove packages
   npm ls                          List what is installed
   npm init -y                     Write a package.json
@@ -39,7 +48,10 @@ pub(super) async fn run(
         });
     };
     match *command {
-        "install" | "i" | "add" | "ci" => install(programs, owner, files, &folder, rest).await,
+        "ci" | "clean-install" | "install-clean" => {
+            install_locked(programs, owner, files, &folder, rest).await
+        }
+        "install" | "i" | "add" => install(programs, owner, files, &folder, rest).await,
         "uninstall" | "remove" | "rm" | "un" => remove(programs, files, &folder, rest).await,
         "ls" | "list" => list(programs, files, &folder).await,
         "init" => init(files, &folder).await,
@@ -55,34 +67,105 @@ async fn install(
     folder: &GuestPath,
     words: &[&str],
 ) -> Result<ProgramEnd> {
-    let flag = |names: &[&str]| words.iter().any(|word| names.contains(word));
-    if flag(&["-g", "--global"]) {
+    let (mut requirements, options) = split(words);
+    let has = |names: &[&str]| options.iter().any(|option| names.contains(option));
+    if has(&["-g", "--global"]) {
         return Err(usage("there are no global packages here"));
     }
-    let mut requirements: Vec<String> =
-        words.iter().filter(|word| !word.starts_with('-')).map(|word| (*word).to_owned()).collect();
     let named = !requirements.is_empty();
     if !named {
-        let path = manifest(folder)?;
-        let listed = text(files, &path).await.map_err(|error| match error.code() {
-            ErrorCode::NotFound => usage(format!("there is no {path}, and no package is named")),
-            _ => error,
-        })?;
-        requirements = package_json(&listed, flag(&["--production", "--omit=dev", "--prod"]))?;
-        if requirements.is_empty() {
-            return Ok(ProgramEnd::said("\nup to date\n"));
+        requirements = package_json(&listed(files, folder).await?, without_dev(&options))?;
+    }
+    let group = match () {
+        () if has(&["-D", "--save-dev", "--dev"]) => Some(Group::Dev),
+        () if has(&["-O", "--save-optional"]) => Some(Group::Optional),
+        () if has(&["-P", "--save-prod"]) => Some(Group::Dependencies),
+        () => None,
+    };
+    let saving = Saving { group, exact: has(&["-E", "--save-exact"]) };
+    let saves = (named && !has(&["--no-save"])).then_some(saving);
+    put(programs, owner, files, folder, requirements, Vec::new(), saves).await
+}
+
+/// What the lock file names, whatever lies there.
+async fn install_locked(
+    programs: &PackagePrograms,
+    owner: &Owner,
+    files: &mut dyn Files,
+    folder: &GuestPath,
+    words: &[&str],
+) -> Result<ProgramEnd> {
+    let (named, options) = split(words);
+    if !named.is_empty() {
+        return Err(usage("npm ci takes no names: it installs what package-lock.json names"));
+    }
+    let requirements = package_json(&listed(files, folder).await?, false)?;
+    for name in LOCKS {
+        let lock = match text(files, &beside(folder, name)?).await {
+            Ok(lock) => lock,
+            Err(error) if error.code() == ErrorCode::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let locked = locked(&lock, &requirements, without_dev(&options))?;
+        // Nothing is left where only developers need something.
+        let requirements = if locked.is_empty() { Vec::new() } else { requirements };
+        return put(programs, owner, files, folder, requirements, locked, None).await;
+    }
+    Err(usage("npm ci needs a package-lock.json or npm-shrinkwrap.json, and there is none")
+        .with_hint("npm install looks for versions that fit the package.json"))
+}
+
+/// Names of packages, and options. The value of an option is joined to it.
+fn split<'a>(words: &[&'a str]) -> (Vec<String>, Vec<&'a str>) {
+    let (mut names, mut options) = (Vec::new(), Vec::new());
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            "--omit" => options.extend(rest.next().filter(|what| **what == "dev").map(|_| "--omit=dev")),
+            option if option.starts_with('-') => options.push(option),
+            name => names.push(name.to_owned()),
         }
     }
+    (names, options)
+}
+
+fn without_dev(options: &[&str]) -> bool {
+    options.iter().any(|option| ["--production", "--omit=dev", "--prod"].contains(option))
+}
+
+/// The text of the `package.json`.
+async fn listed(files: &mut dyn Files, folder: &GuestPath) -> Result<String> {
+    let path = beside(folder, MANIFEST)?;
+    text(files, &path).await.map_err(|error| match error.code() {
+        ErrorCode::NotFound => usage(format!("there is no {path}, and no package is named")),
+        _ => error,
+    })
+}
+
+async fn put(
+    programs: &PackagePrograms,
+    owner: &Owner,
+    files: &mut dyn Files,
+    folder: &GuestPath,
+    requirements: Vec<String>,
+    locked: Vec<Locked>,
+    saves: Option<Saving>,
+) -> Result<ProgramEnd> {
     let adding = Adding {
         owner: owner.clone(),
         manager: MANAGER,
         requirements,
+        locked,
         upgrade: false,
         folder: Some(folder.clone()),
-        saves: named && !flag(&["--no-save"]),
+        saves,
         python: programs.python.clone(),
     };
-    let added = add(files, programs.packages.as_ref(), &adding, &|_| {}).await?;
+    let added = if adding.requirements.is_empty() {
+        Added::default()
+    } else {
+        add(files, programs.packages.as_ref(), &adding, &|_| {}).await?
+    };
     let said = match added.installed.len() {
         0 => "\nup to date\n".to_owned(),
         1 => "\nadded 1 package\n".to_owned(),
@@ -120,13 +203,13 @@ async fn remove(
         .filter(|one| names.contains(&one.name.as_str()))
         .collect();
     uninstall(files, MANAGER, folder, &gone).await?;
-    let path = manifest(folder)?;
+    let path = beside(folder, MANIFEST)?;
     if let Ok(listed) = text(files, &path).await
         && let Ok(mut listed) = serde_json::from_str::<Json>(&listed)
     {
-        for group in ["dependencies", "devDependencies", "optionalDependencies"] {
-            if let Some(group) = listed[group].as_object_mut() {
-                group.retain(|name, _| !names.contains(&name.as_str()));
+        for group in Group::ALL {
+            if let Some(Json::Object(list)) = listed.get_mut(group.field()) {
+                list.retain(|name, _| !names.contains(&name.as_str()));
             }
         }
         files.write(&path, pretty(&listed)?.as_bytes()).await?;
@@ -152,7 +235,7 @@ async fn list(programs: &PackagePrograms, files: &mut dyn Files, folder: &GuestP
 }
 
 async fn init(files: &mut dyn Files, folder: &GuestPath) -> Result<ProgramEnd> {
-    let path = manifest(folder)?;
+    let path = beside(folder, MANIFEST)?;
     if files.stat(&path).await.is_ok() {
         return Err(usage(format!("{path} is there already")));
     }
@@ -170,8 +253,8 @@ async fn init(files: &mut dyn Files, folder: &GuestPath) -> Result<ProgramEnd> {
     Ok(ProgramEnd::said(format!("Wrote to {path}:\n\n{text}")))
 }
 
-fn manifest(folder: &GuestPath) -> Result<GuestPath> {
-    GuestPath::parse(&format!("{}/package.json", folder.as_str().trim_end_matches('/')))
+fn beside(folder: &GuestPath, name: &str) -> Result<GuestPath> {
+    GuestPath::parse(&format!("{}/{name}", folder.as_str().trim_end_matches('/')))
 }
 
 fn pretty(value: &Json) -> Result<String> {

@@ -96,9 +96,10 @@ async fn install(
         owner: owner.clone(),
         manager: MANAGER,
         requirements,
+        locked: Vec::new(),
         upgrade,
         folder: None,
-        saves: false,
+        saves: None,
         python: programs.python.clone(),
     };
     let added = add(files, programs.packages.as_ref(), &adding, &|_| {}).await?;

@@ -14,9 +14,9 @@ use crate::server::Server;
 use crate::{fetch, request, settings};
 
 /// The port over a real tree, as the provider on Wasmtime has it.
-struct Sandbox(Files);
+pub(crate) struct Sandbox(pub(crate) Files);
 
-fn path(text: &str) -> GuestPath {
+pub(crate) fn path(text: &str) -> GuestPath {
     GuestPath::parse(text).unwrap()
 }
 
@@ -74,7 +74,7 @@ impl Port for Sandbox {
 }
 
 impl Sandbox {
-    fn new(bytes: u64) -> Self {
+    pub(crate) fn new(bytes: u64) -> Self {
         let files = Files::new(Tree::default());
         files.set_quota(Quota { bytes, ..Quota::default() });
         files.make_folder(&path("/workspace")).unwrap();
@@ -82,7 +82,7 @@ impl Sandbox {
     }
 
     /// Every file with its bytes, and every folder with none.
-    fn all(&self) -> BTreeMap<String, Option<Vec<u8>>> {
+    pub(crate) fn all(&self) -> BTreeMap<String, Option<Vec<u8>>> {
         let listed = self.0.list(&path("/workspace"), 4096, 1_000_000).unwrap().entries;
         let content = |name: &str| self.0.read(&path(&format!("/workspace/{name}")), 0, 1 << 20).unwrap();
         let entries = listed.into_iter().map(|entry| {

@@ -8,6 +8,7 @@ mod indexes;
 mod install;
 mod npm;
 mod pip;
+mod programs;
 mod server;
 
 use std::time::Duration;
@@ -36,6 +37,7 @@ fn request(manager: PackageManager, requirements: &[&str]) -> PackageRequest {
         manager,
         requirements: requirements.iter().map(|&text| text.to_owned()).collect(),
         present: Vec::new(),
+        locked: Vec::new(),
         upgrade: false,
         python: "3.14.0".into(),
     }

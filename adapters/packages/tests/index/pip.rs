@@ -58,6 +58,7 @@ async fn a_contradiction_names_both_sides() {
     let error = pip(&server, &["lib>=9"]).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::Unsatisfiable);
     assert!(error.message().contains(">=9"), "{error}");
+    assert!(!error.message().contains("asked 0"), "what was asked has no version: {error}");
 }
 
 #[tokio::test]

@@ -332,7 +332,7 @@ impl Listing<'_, '_> {
     }
 
     fn long(&mut self, items: &[Item]) {
-        let now = Moment::of(SystemTime::now());
+        let now = Moment::in_zone(SystemTime::now(), self.ctx.env.get("TZ"));
         let owner = if self.options.numeric { "1000" } else { OWNER };
         let sizes: Vec<String> = items
             .iter()
@@ -348,7 +348,8 @@ impl Listing<'_, '_> {
             if !self.options.no_group {
                 line += &format!("{owner} ");
             }
-            let time = shown_time(&Moment::of(item.meta.modified), &now, &self.options.time_style);
+            let time = Moment::in_zone(item.meta.modified, self.ctx.env.get("TZ"));
+            let time = shown_time(&time, &now, &self.options.time_style);
             line += &format!("{size:>width$} {time} {}", self.named(item));
             if let Some(target) = &item.target {
                 line += &format!(" -> {target}");

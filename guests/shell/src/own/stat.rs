@@ -62,7 +62,8 @@ impl Builtin for Stat {
                 Some(target) => format!("'{name}' -> '{}'", target.display()),
                 None => format!("'{name}'"),
             };
-            out += &shown(&pattern, name, &quoted, ls::inode(&path), &found);
+            let modified = Moment::in_zone(found.modified, context.env.get("TZ"));
+            out += &shown(&pattern, name, &quoted, ls::inode(&path), (&found, &modified));
         }
         let mut result = ExecResult::with_code(out, i32::from(!err.is_empty()));
         result.stderr = err.into();
@@ -70,7 +71,13 @@ impl Builtin for Stat {
     }
 }
 
-fn shown(pattern: &str, name: &str, quoted: &str, inode: u32, found: &Metadata) -> String {
+fn shown(
+    pattern: &str,
+    name: &str,
+    quoted: &str,
+    inode: u32,
+    (found, moment): (&Metadata, &Moment),
+) -> String {
     let (folder, link) = (found.file_type.is_dir(), found.file_type.is_symlink());
     let (bits, kind) = match found.file_type {
         FileType::Directory => (0o040_000, "directory"),
@@ -80,7 +87,6 @@ fn shown(pattern: &str, name: &str, quoted: &str, inode: u32, found: &Metadata) 
         FileType::File => (0o100_000, "regular file"),
     };
     let mode = if link { 0o777 } else { found.mode & 0o7777 };
-    let moment = Moment::of(found.modified);
     let value = |directive: char| match directive {
         'n' => name.to_owned(),
         'N' => quoted.to_owned(),

@@ -1,6 +1,9 @@
-//! Times as commands show them, in UTC.
+//! Times as commands show them: in UTC, or in the zone of `TZ`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use chrono::{DateTime, Offset as _, TimeZone as _};
+use chrono_tz::Tz;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -15,23 +18,35 @@ pub(super) struct Moment {
     pub(super) hour: i64,
     pub(super) minute: i64,
     pub(super) second: i64,
+    /// Seconds east of UTC.
+    offset: i64,
 }
 
 impl Moment {
+    /// As UTC has it.
     pub(super) fn of(time: SystemTime) -> Self {
+        Self::in_zone(time, None)
+    }
+
+    /// As clocks show it in a zone such as `Europe/Berlin`; one that is not known is UTC.
+    pub(super) fn in_zone(time: SystemTime, zone: Option<&String>) -> Self {
         let (seconds, nanoseconds) = match time.duration_since(UNIX_EPOCH) {
             Ok(after) => (i64::try_from(after.as_secs()).unwrap_or(i64::MAX), after.subsec_nanos()),
             Err(before) => (-i64::try_from(before.duration().as_secs()).unwrap_or(i64::MAX), 0),
         };
-        let (year, month, day) = civil(seconds.div_euclid(86_400));
-        let rest = seconds.rem_euclid(86_400);
+        let offset = offset(seconds, zone);
+        let local = seconds.saturating_add(offset);
+        let (year, month, day) = civil(local.div_euclid(86_400));
+        let rest = local.rem_euclid(86_400);
         let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-        Self { seconds, nanoseconds, year, month, day, hour, minute, second }
+        Self { seconds, nanoseconds, year, month, day, hour, minute, second, offset }
     }
 
     /// `2024-02-03 04:05:06.000000000 +0000`
     pub(super) fn full(&self) -> String {
-        format!("{} {}.{:09} +0000", self.date(), self.clock(), self.nanoseconds)
+        let (sign, minutes) = (if self.offset < 0 { '-' } else { '+' }, self.offset.abs() / 60);
+        let zone = format!("{sign}{:02}{:02}", minutes / 60, minutes % 60);
+        format!("{} {}.{:09} {zone}", self.date(), self.clock(), self.nanoseconds)
     }
 
     /// `2024-02-03`
@@ -69,6 +84,14 @@ impl Moment {
     pub(super) fn month_name(&self) -> &'static str {
         usize::try_from(self.month - 1).ok().and_then(|month| MONTHS.get(month)).copied().unwrap_or("?")
     }
+}
+
+/// How far a zone is from UTC at a moment, in seconds.
+fn offset(seconds: i64, zone: Option<&String>) -> i64 {
+    let zone = zone.and_then(|name| name.parse::<Tz>().ok());
+    let at = DateTime::from_timestamp(seconds, 0);
+    let offset = zone.zip(at).map(|(zone, at)| zone.offset_from_utc_datetime(&at.naive_utc()).fix().local_minus_utc());
+    offset.unwrap_or(0).into()
 }
 
 /// Year, month and day of a day since 1970, in the Gregorian calendar.

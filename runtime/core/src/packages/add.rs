@@ -2,14 +2,48 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::install::{Installed, install};
-use super::present::present;
-use super::{PackageManager, PackageProgress, PackageRequest, Packages, Present};
+use super::install::{Installed, install, install_anew};
+use super::present::{present, whole};
+use super::{Fetched, Locked, PackageManager, PackageProgress, PackageRequest, Packages, Present};
 use crate::sandbox::{Files, Owner};
 use crate::{Error, ErrorCode, GuestPath, Result};
 
 /// Largest `package.json`, in bytes (1 MiB).
 const MAX_MANIFEST: u64 = 1 << 20;
+
+/// A list of a `package.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// What the package needs.
+    Dependencies,
+    /// What only its developers need.
+    Dev,
+    /// What it can use.
+    Optional,
+}
+
+impl Group {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Dependencies, Self::Optional, Self::Dev];
+
+    /// The field of the `package.json`.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Dependencies => "dependencies",
+            Self::Dev => "devDependencies",
+            Self::Optional => "optionalDependencies",
+        }
+    }
+}
+
+/// How a `package.json` is to name what was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Saving {
+    /// In which list. Default: where it is named already, else `dependencies`.
+    pub group: Option<Group>,
+    /// Whether only the very version is named, and not what is compatible with it (`^`).
+    pub exact: bool,
+}
 
 /// What is to be added.
 #[derive(Clone, Debug)]
@@ -20,12 +54,14 @@ pub struct Adding {
     pub manager: PackageManager,
     /// As users write them: `requests>=2`, `left-pad@^1`.
     pub requirements: Vec<String>,
+    /// What a lock file of npm names: then `node_modules` holds this afterwards and nothing else. Empty: there is none.
+    pub locked: Vec<Locked>,
     /// Whether what is there gives way to newer versions.
     pub upgrade: bool,
     /// The folder of `node_modules`, for npm. Default `/workspace`.
     pub folder: Option<GuestPath>,
-    /// Whether npm's `package.json` is to name what was asked for.
-    pub saves: bool,
+    /// How npm's `package.json` is to name what was asked for; none: not at all.
+    pub saves: Option<Saving>,
     /// The version of Python, such as `3.14.7`.
     pub python: String,
 }
@@ -62,13 +98,18 @@ pub async fn add(
         manager,
         requirements: adding.requirements.clone(),
         present,
+        locked: adding.locked.clone(),
         upgrade: adding.upgrade,
         python: adding.python.clone(),
     };
     let fetched = packages.fetch(&request, progress).await?;
-    let installed = install(files, manager, &root, &request.present, &fetched.packages).await?;
-    if adding.saves && manager == PackageManager::Npm {
-        save(files, &root, &adding.requirements, &fetched.packages, &fetched.satisfied).await?;
+    let installed = if adding.locked.is_empty() {
+        install(files, manager, &root, &request.present, &fetched.packages).await?
+    } else {
+        install_anew(files, &root, &fetched.packages).await?
+    };
+    if let (Some(saving), PackageManager::Npm) = (adding.saves, manager) {
+        save(files, &root, saving, &adding.requirements, &fetched).await?;
     }
     Ok(Added { installed, satisfied: fetched.satisfied, notes: fetched.notes })
 }
@@ -77,13 +118,13 @@ pub async fn add(
 async fn save(
     files: &mut dyn Files,
     root: &GuestPath,
+    saving: Saving,
     requirements: &[String],
-    packages: &[super::Package],
-    satisfied: &[Present],
+    fetched: &Fetched,
 ) -> Result<()> {
     let path = GuestPath::parse(&format!("{}/package.json", root.as_str().trim_end_matches('/')))?;
-    let mut manifest = match files.read(&path, 0, MAX_MANIFEST).await {
-        Ok(piece) => serde_json::from_slice(&piece.bytes)
+    let mut manifest = match whole(files, &path, MAX_MANIFEST).await {
+        Ok(bytes) => serde_json::from_slice(&bytes)
             .map_err(|error| Error::args_invalid(format!("`{path}` is not JSON: {error}")))?,
         Err(error) if error.code() == ErrorCode::NotFound => json!({}),
         Err(error) => return Err(error),
@@ -91,22 +132,35 @@ async fn save(
     let Json::Object(fields) = &mut manifest else {
         return Err(Error::args_invalid(format!("`{path}` is not an object")));
     };
-    let entry = fields.entry("dependencies").or_insert_with(|| Json::Object(Map::new()));
-    let Json::Object(dependencies) = entry else {
-        return Err(Error::args_invalid(format!("the `dependencies` of `{path}` are not an object")));
-    };
+    let Fetched { packages, satisfied, .. } = fetched;
     let versions = packages.iter().map(|one| (one.name.as_str(), one.version.as_str(), one.path.as_str()));
     let there = satisfied.iter().map(|one| (one.name.as_str(), one.version.as_str(), one.path.as_str()));
     let all: Vec<_> = versions.chain(there).collect();
+    let sign = if saving.exact { "" } else { "^" };
     for requirement in requirements {
         // A scope begins with the sign that versions follow.
         let at = requirement.char_indices().skip(1).find(|(_, c)| *c == '@').map(|(at, _)| at);
         let name = at.map_or(requirement.as_str(), |at| &requirement[..at]);
         // The one on top, of several of the same name.
         let found = all.iter().filter(|(known, ..)| *known == name).min_by_key(|(_, _, path)| path.len());
-        if let Some((_, version, _)) = found {
-            dependencies.insert(name.to_owned(), format!("^{version}").into());
+        let Some((_, version, _)) = found else { continue };
+        let named = |group: &Group| fields.get(group.field()).is_some_and(|list| list.get(name).is_some());
+        let group =
+            saving.group.or_else(|| Group::ALL.into_iter().find(named)).unwrap_or(Group::Dependencies);
+        for other in Group::ALL.into_iter().filter(|other| *other != group) {
+            // It is named in one list.
+            if let Some(Json::Object(list)) = fields.get_mut(other.field()) {
+                list.retain(|known, _| known != name);
+            }
         }
+        let list = fields.entry(group.field()).or_insert_with(|| Json::Object(Map::new()));
+        let Json::Object(list) = list else {
+            return Err(Error::args_invalid(format!(
+                "the `{}` of `{path}` are not an object",
+                group.field()
+            )));
+        };
+        list.insert(name.to_owned(), format!("{sign}{version}").into());
     }
     let text = serde_json::to_string_pretty(&manifest)
         .map_err(|error| Error::internal("package.json cannot be written", error))?;

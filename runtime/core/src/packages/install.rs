@@ -41,13 +41,26 @@ pub async fn install(
     packages: &[Package],
 ) -> Result<Vec<Installed>> {
     let mut change = Change::default();
-    match change.run(files, manager, root, present, packages).await {
-        Ok(installed) => Ok(installed),
-        Err(error) => {
-            change.undo(files).await;
-            Err(error)
-        }
-    }
+    let installed = change.run(files, manager, root, present, packages).await;
+    change.settled(files, installed).await
+}
+
+/// Writes JavaScript packages below `root`, whose `node_modules` holds nothing else afterwards. On any failure the tree is as
+/// it was.
+///
+/// # Errors
+/// As [`install`].
+pub async fn install_anew(
+    files: &mut dyn Files,
+    root: &GuestPath,
+    packages: &[Package],
+) -> Result<Vec<Installed>> {
+    let mut change = Change::default();
+    let installed = match change.take_folder(files, &below(root, "node_modules")?).await {
+        Ok(()) => change.run(files, PackageManager::Npm, root, &[], packages).await,
+        Err(error) => Err(error),
+    };
+    change.settled(files, installed).await
 }
 
 /// Removes packages that lie in the tree.
@@ -61,13 +74,14 @@ pub async fn uninstall(
     packages: &[Present],
 ) -> Result<()> {
     let mut change = Change::default();
+    let mut removed = Ok(());
     for present in packages {
-        if let Err(error) = change.remove(files, manager, root, present).await {
-            change.undo(files).await;
-            return Err(error);
+        removed = change.remove(files, manager, root, present).await;
+        if removed.is_err() {
+            break;
         }
     }
-    Ok(())
+    change.settled(files, removed).await
 }
 
 /// What was done so far, so that it can be undone.
@@ -180,6 +194,14 @@ impl Change {
             Err(error) if !missing(&error) => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// What came of it; a failure leaves nothing behind.
+    async fn settled<T>(self, files: &mut dyn Files, done: Result<T>) -> Result<T> {
+        if done.is_err() {
+            self.undo(files).await;
+        }
+        done
     }
 
     /// Puts everything back. What was there fitted, so it fits again.

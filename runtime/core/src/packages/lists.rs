@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::PackageRequest;
+use super::{Group, PackageRequest};
 use crate::{Error, ErrorCode, Result};
 
 /// Largest list, in bytes (1 MiB).
@@ -60,10 +60,11 @@ pub fn package_json(text: &str, production: bool) -> Result<Vec<String>> {
         return Err(bad("is no object"));
     }
     let mut found = Vec::new();
-    for field in ["dependencies", "optionalDependencies", "devDependencies"] {
-        if field == "devDependencies" && production {
+    for group in Group::ALL {
+        if group == Group::Dev && production {
             continue;
         }
+        let field = group.field();
         let named = match &parsed[field] {
             Json::Null => continue,
             Json::Object(named) => named,

@@ -140,8 +140,11 @@ pub(super) async fn text(files: &mut dyn Files, root: &GuestPath, below: &str) -
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// All bytes of a file: it is read in pieces.
-pub(super) async fn whole(files: &mut dyn Files, path: &GuestPath, most: u64) -> Result<Vec<u8>> {
+/// All bytes of a file, which is read in pieces.
+///
+/// # Errors
+/// `too_large` when it has more than `most` bytes; what the files say.
+pub async fn whole(files: &mut dyn Files, path: &GuestPath, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
         let Piece { bytes: piece, size, .. } = files.read(path, bytes.len() as u64, most).await?;

@@ -162,6 +162,58 @@ fn takes_all(name: &str, args: &[String]) -> bool {
         "} else if !in_dq && (ch == '/' || ch == '}') {",
         "} else if !in_dq && inner == 0 && (ch == '/' || ch == '}') {",
     ),
+    // What is disowned ends with its command line all the same, which is told.
+    once(
+        "src/interpreter/jobs.rs",
+        "    next_pid: u32,\n    running: FuturesUnordered<Running>,\n",
+        "    next_pid: u32,\n    /// Disowned jobs that run.\n    disowned: BTreeMap<usize, String>,\n\
+         \x20   running: FuturesUnordered<Running>,\n",
+    ),
+    once(
+        "src/interpreter/jobs.rs",
+        "            next_pid: FIRST_PID,\n            running: FuturesUnordered::new(),\n",
+        "            next_pid: FIRST_PID,\n            disowned: BTreeMap::new(),\n            running: FuturesUnordered::new(),\n",
+    ),
+    once(
+        "src/interpreter/jobs.rs",
+        "        self.jobs.remove(&id).is_some()\n",
+        r"        let Some(job) = self.jobs.remove(&id) else {
+            return false;
+        };
+        if job.result.is_none() {
+            self.disowned.insert(id, job.command);
+        }
+        true
+",
+    ),
+    once(
+        "src/interpreter/jobs.rs",
+        "    fn finish(&mut self, id: usize, result: Option<ExecResult>) {\n",
+        r#"    /// What is to be said of disowned jobs that are ended now.
+    pub fn farewell(&mut self) -> String {
+        let left = std::mem::take(&mut self.disowned).into_values();
+        left.map(|command| {
+            format!(
+                "bash: warning: `{command}` was ended with its command line; start it in the background of the sandbox to let it go on\n"
+            )
+        })
+        .collect()
+    }
+
+    fn finish(&mut self, id: usize, result: Option<ExecResult>) {
+        self.disowned.remove(&id);
+"#,
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        r"            jobs.finish_all().await;
+            let (out, err) = jobs.lock().take_finished_output();
+",
+        r"            jobs.finish_all().await;
+            let (out, mut err) = jobs.lock().take_finished_output();
+            err.append(&jobs.lock().farewell().into());
+",
+    ),
     // A module of our own in the place of one of bashkit's.
     once(
         "src/lib.rs",

@@ -22,7 +22,8 @@ const WORKSPACE: &str = "/workspace";
 pub(crate) fn run(case: &Case, inputs: &Path) -> Result<Outcome> {
     let scratch = tempfile::Builder::new().prefix("w").tempdir()?;
     let folder = scratch.path().canonicalize()?.join("workspace");
-    fs::create_dir(&folder)?;
+    // As a new sandbox has it.
+    fs::create_dir_all(folder.join("outputs"))?;
     for file in &case.files {
         let into = folder.join(file);
         into.parent().map_or(Ok(()), fs::create_dir_all)?;
