@@ -14,6 +14,10 @@ bool engine_refuse_eval, engine_own_eval;
 static bool compiling_snippet;
 static bool may_compile(JSContext *ctx, int *flags);
 static JSAtom importing_file(JSContext *ctx);
+// The class of the object whose method a frame runs, and a dot.
+struct JSStackFrame;
+struct DynBuf;
+static void print_receiver(JSContext *ctx, const struct JSStackFrame *frame, struct DynBuf *out);
 
 #include "quickjs.c"
 
@@ -62,6 +66,28 @@ static JSAtom importing_file(JSContext *ctx) {
     if (!has_name(ctx, code, "<input>")) return JS_DupAtom(ctx, code->filename);
   }
   return JS_GetScriptOrModuleName(ctx, 0);
+}
+
+// Only plain properties are looked at: no code of a snippet's runs.
+static void print_receiver(JSContext *ctx, const JSStackFrame *frame, DynBuf *out) {
+  JSValueConst receiver = frame->this_obj;
+  if (JS_VALUE_GET_TAG(receiver) != JS_TAG_OBJECT || frame->is_constructor) return;
+  JSObject *object = JS_VALUE_GET_OBJ(receiver);
+  if (object == JS_VALUE_GET_OBJ(ctx->global_obj)) return;
+  const char *class = NULL;
+  if (JS_IsFunction(ctx, receiver)) {
+    class = get_func_name(ctx, receiver);
+  } else {
+    JSProperty *property;
+    JSShapeProperty *shape = NULL;
+    while (object && object->class_id != JS_CLASS_PROXY && !shape) {
+      shape = find_own_property(&property, object, JS_ATOM_constructor);
+      object = object->shape->proto;
+    }
+    if (shape && (shape->flags & JS_PROP_TMASK) == JS_PROP_NORMAL) class = get_func_name(ctx, property->u.value);
+  }
+  if (class && *class) dbuf_printf(out, "%s.", class);
+  JS_FreeCString(ctx, class);
 }
 
 engine_kind engine_kind_of(JSValueConst value) {

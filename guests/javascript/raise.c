@@ -90,6 +90,15 @@ static void write_frames(text *out, const char *stack, const char *class, uint32
       if (!raised->file && f.line && !in_text) *raised = f;
       if (f.function && count < most) {
         text shown = {0};
+        const char *dot = memchr(f.function, '.', f.function_length);
+        size_t class_length = dot ? (size_t)(dot - f.function) : 0;
+        if (class_length) {
+          // A method with its class, as for the other languages.
+          text_add(&shown, f.function, text_prefix(f.function, class_length, 200));
+          text_string(&shown, "->");
+          f.function += class_length + 1;
+          f.function_length -= class_length + 1;
+        }
         text_add(&shown, f.function, text_prefix(f.function, f.function_length, 200));
         text_string(&shown, " (");
         text_add(&shown, f.file, text_prefix(f.file, f.file_length, 200));

@@ -54,6 +54,32 @@ static PyObject *utf8_length(PyObject *, PyObject *text) {
   return PyLong_FromSsize_t(length);
 }
 
+static bool is_sole(PyObject *item) { return Py_REFCNT(item) == 1 && PyObject_IS_GC(item); }
+
+// The identities of those objects among the items `begin` to `end` of a list, tuple or dict that nothing else holds.
+static PyObject *sole(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
+  PyObject *container = count == 3 ? arguments[0] : NULL;
+  bool list = container && PyList_Check(container);
+  if (!container || !(list || PyTuple_Check(container) || PyDict_Check(container))) {
+    return PyErr_Format(PyExc_TypeError, "sole takes a container and two numbers");
+  }
+  Py_ssize_t begin = PyLong_AsSsize_t(arguments[1]), end = PyLong_AsSsize_t(arguments[2]), place = 0;
+  PyObject *found = PyErr_Occurred() ? NULL : PySet_New(NULL), *item = NULL;
+  for (Py_ssize_t at = 0; found && at < end; at++) {
+    if (PyDict_Check(container)) {
+      if (!PyDict_Next(container, &place, NULL, &item)) break;
+    } else {
+      if (at >= (list ? PyList_GET_SIZE(container) : PyTuple_GET_SIZE(container))) break;
+      item = list ? PyList_GET_ITEM(container, at) : PyTuple_GET_ITEM(container, at);
+    }
+    if (at < begin || !is_sole(item)) continue;
+    PyObject *identity = PyLong_FromVoidPtr(item);
+    if (!identity || PySet_Add(found, identity) < 0) Py_CLEAR(found);
+    Py_XDECREF(identity);
+  }
+  return found;
+}
+
 // The arguments that WASI has now; libc's copy is from the start of the image.
 static PyObject *arguments(PyObject *, PyObject *) {
   __wasi_size_t count, size;
@@ -81,6 +107,7 @@ static PyObject *read_environment(PyObject *, PyObject *) {
 static PyMethodDef methods[] = {
     {"call_tool", (PyCFunction)(void *)call_tool, METH_FASTCALL, NULL},
     {"eval_query", (PyCFunction)(void *)eval_query, METH_FASTCALL, NULL},
+    {"sole", (PyCFunction)(void *)sole, METH_FASTCALL, NULL},
     {"source_of", source_of, METH_O, NULL},
     {"utf8_length", utf8_length, METH_O, NULL},
     {"arguments", arguments, METH_NOARGS, NULL},

@@ -94,13 +94,20 @@ static void failed(const bounds_t *bounds, outcome_t *outcome) {
   Py_DECREF(error);
 }
 
+// Whether the caller alone holds a value, besides `_`.
+static bool is_callers(PyObject *value) {
+  bool named = PyDict_GetItemWithError(python.globals, python.underscore) == value;
+  PyErr_Clear();
+  return Py_REFCNT(value) == 1 + named;
+}
+
 void outcome_of(PyObject *value, const bounds_t *bounds, outcome_t *outcome) {
   if (!reserve) reserve = malloc(RESERVE);
   if (value && encode_scalar(value, bounds, &outcome->val.returned)) {
     outcome->tag = TAG(RETURNED);
   } else if (value) {
-    PyObject *text = PyObject_CallFunction(python.encode_value, "OIIIII", value, bounds->depth, bounds->items,
-                                           bounds->string_bytes, bounds->total_bytes, bounds->offset);
+    PyObject *text = PyObject_CallFunction(python.encode_value, "OIIIIIi", value, bounds->depth, bounds->items,
+                                           bounds->string_bytes, bounds->total_bytes, bounds->offset, is_callers(value));
     if (text && !outcome_text(text, &outcome->val.returned)) {
       Py_CLEAR(text);
       PyErr_NoMemory();

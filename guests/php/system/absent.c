@@ -5,15 +5,40 @@
 #include <netdb.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <ucontext.h>
+
+#define NO_NETWORK "no network in this sandbox"
+#define NO_PROCESSES "no processes in this sandbox"
 
 #define FAILS(type, name, parameters, with, error) \
   type name parameters {                           \
     errno = error;                                 \
     return with;                                   \
   }
+
+// What is added to the message about an unknown function, by its name: those of extensions that cannot be here say why. They
+// are not defined, so that libraries that ask for them take another way.
+const char *driver_absence(const char *name) {
+  static const struct {
+    const char *start, *told;
+  } absent[] = {
+      {"curl_", ": " NO_NETWORK},       {"ftp_", ": " NO_NETWORK},         {"imap_", ": " NO_NETWORK},
+      {"ldap_", ": " NO_NETWORK},       {"mysqli_", ": " NO_NETWORK},      {"pcntl_", ": " NO_PROCESSES},
+      {"pg_", ": " NO_NETWORK},         {"posix_", ": " NO_PROCESSES},     {"proc_close", ": " NO_PROCESSES},
+      {"proc_get_", ": " NO_PROCESSES}, {"proc_nice", ": " NO_PROCESSES},  {"proc_open", ": " NO_PROCESSES},
+      {"proc_term", ": " NO_PROCESSES}, {"snmp", ": " NO_NETWORK},         {"socket_", ": " NO_NETWORK},
+  };
+  const char *space = strrchr(name, '\\');
+  if (space) name = space + 1;
+  for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+    if (strncasecmp(name, absent[i].start, strlen(absent[i].start)) == 0) return absent[i].told;
+  }
+  return "";
+}
 
 // Processes.
 FAILS(FILE *, popen, (const char *command, const char *mode), NULL, ENOSYS)
@@ -49,13 +74,20 @@ FAILS(ssize_t, sendto,
 FAILS(ssize_t, recvfrom,
       (int socket, void *bytes, size_t size, int flags, struct sockaddr *address, socklen_t *length), -1, ENOTSOCK)
 
+// What `strerror_r` is for the errors of sockets.
+int driver_socket_error(long error, char *text, size_t room) {
+  if (error != EAFNOSUPPORT && error != ENOTSOCK) return strerror_r((int)error, text, room);
+  strlcpy(text, NO_NETWORK, room);
+  return 0;
+}
+
 // Names of hosts.
 #undef h_errno
 int h_errno = HOST_NOT_FOUND;
 
 const char *hstrerror(int error) {
   (void)error;
-  return "no network in this sandbox";
+  return NO_NETWORK;
 }
 
 FAILS(struct hostent *, gethostbyname, (const char *name), NULL, 0)

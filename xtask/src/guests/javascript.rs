@@ -129,6 +129,28 @@ const EDITS: &[Edit] = &[
         "                    } else if (call_type == FUNC_CALL_NEW) {\n\
          \x20                       emit_source_loc_at(s, new_line, new_column);\n                        emit_op(",
     ),
+    // A stack text names a method with the class of its object, as Node's does.
+    edit(
+        "    bool is_constructor; /* true if invoked as a constructor (new) */\n",
+        "    bool is_constructor; /* true if invoked as a constructor (new) */\n\
+         \x20   JSValueConst this_obj; /* of a function in bytecode */\n",
+    ),
+    edit(
+        "    sf->cur_func = unsafe_unconst(func_obj);\n    var_refs = p->u.func.var_refs;\n",
+        "    sf->cur_func = unsafe_unconst(func_obj);\n    sf->this_obj = this_obj;\n\
+         \x20   var_refs = p->u.func.var_refs;\n",
+    ),
+    edit(
+        "            sf->prev_frame = rt->current_stack_frame;\n            rt->current_stack_frame = sf;\n\
+         \x20           if (s->throw_flag)\n",
+        "            sf->prev_frame = rt->current_stack_frame;\n            rt->current_stack_frame = sf;\n\
+         \x20           sf->this_obj = this_obj;\n            if (s->throw_flag)\n",
+    ),
+    edit(
+        "            dbuf_printf(&dbuf, \"    at %s\", str1);\n",
+        "            dbuf_printf(&dbuf, \"    at \");\n            if (b && str1 == func_name_str)\n\
+         \x20               print_receiver(ctx, sf, &dbuf);\n            dbuf_printf(&dbuf, \"%s\", str1);\n",
+    ),
     // Random numbers are seeded when the context is made; they must be when an instance first wants one.
     edit(
         "    v = xorshift64star(&ctx->random_state);\n",

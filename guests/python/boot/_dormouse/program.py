@@ -14,8 +14,17 @@ _WITHOUT = "bBdEiIOPqRsSuvx"  # options that are understood and change nothing h
 _VERSIONS = ("-V", "--version")
 
 
+# What pytest would take for granted: descriptors that can be doubled, to capture output and to tell of crashes; /dev/null,
+# for the log that nobody asked for; users, after whom it names the folder of `tmp_path`. Its own command line comes after
+# this and wins.
+_PYTEST = "--capture=sys -p no:faulthandler --log-file=/tmp/pytest.log --basetemp=/tmp/pytest"
+_mask = 0o022
+
+
 def main():
     """Runs what the arguments say, to its end."""
+    os.environ["PYTEST_ADDOPTS"] = f"{_PYTEST} {os.environ.get('PYTEST_ADDOPTS', '')}".rstrip()
+    os.umask = umask
     start, arguments = read(sys.argv[1:])
     sys.argv[:] = arguments
     try:
@@ -28,6 +37,13 @@ def main():
         finish()
         raise SystemExit(1) from None
     finish()
+
+
+def umask(mask):
+    """Keeps what it is told: files have no permissions here."""
+    global _mask
+    _mask, before = mask & 0o777, _mask
+    return before
 
 
 def read(words):

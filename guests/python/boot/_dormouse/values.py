@@ -7,7 +7,7 @@ from operator import length_hint
 from types import (AsyncGeneratorType, BuiltinFunctionType, CoroutineType, FunctionType, GeneratorType,
                    MemberDescriptorType, MethodType, ModuleType)
 
-from _dormouse_host import utf8_length
+from _dormouse_host import sole, utf8_length
 from _dormouse.text import class_name, cut, quote
 
 KEY_BYTES = 256
@@ -37,6 +37,7 @@ class Encoder:
         self.out = []
         self.open = {}  # id of an object that is being encoded -> [its number or None, where the number goes]
         self.numbers = {}
+        self.own = set()  # ids of objects that nothing but this value holds: what is taken out of those nobody misses
         self.kept = []  # keeps numbered objects alive, so that no other object gets the same id
 
     def text(self, value):
@@ -94,7 +95,7 @@ class Encoder:
             self.sequence(kind, value, level)
         elif issubclass(kind, dict):
             self.mapping(kind, value, level)
-        elif self.is_iterable(kind, value):
+        elif self.is_iterable(kind, value) and (id(value) in self.own or not hasattr(kind, "__next__")):
             self.iterable(kind, value, level)
         else:
             self.object(kind, value, level)
@@ -177,6 +178,8 @@ class Encoder:
             self.put(head + ',"truncated":true}')
             return
         begin, end = self.window(level)
+        if id(value) in self.own:
+            self.own |= sole(value, begin, end)
         self.start(value, '{"type":"array",')
         self.put(f'{name}"is_list":true,"count":{count},"value":[')
         shown = self.run(base.__getitem__(value, slice(begin, end)), level)
@@ -190,6 +193,8 @@ class Encoder:
             self.put(f'{{"type":"array",{name}"is_list":false,"count":{count},"truncated":true}}')
             return
         begin, end = self.window(level)
+        if id(value) in self.own:
+            self.own |= sole(value, begin, end)
         texts = all(issubclass(key_type, str) for key_type in set(map(type, dict.keys(value))))
         pairs = list(islice(dict.items(value), begin, end))
         self.start(value, '{"type":"array",')
@@ -381,5 +386,8 @@ def properties(kind, value):
     return list(pairs.items())
 
 
-def encode(value, depth, items, string_bytes, total_bytes, offset):
-    return Encoder(depth, items, string_bytes, total_bytes, offset).text(value)
+def encode(value, depth, items, string_bytes, total_bytes, offset, own):
+    encoder = Encoder(depth, items, string_bytes, total_bytes, offset)
+    if own:
+        encoder.own.add(id(value))
+    return encoder.text(value)

@@ -134,6 +134,55 @@ pub(super) const EDITS: &[Edit] = &[
         replace: "FAILURE == VCWD_CHMOD(fullpath, mode) && errno != ENOSYS && errno != ENOTSUP",
         count: 1,
     },
+    // What needs a process or a network says that there is none, in the words of the other languages (`system/absent.c`).
+    Edit {
+        file: "main/network.c",
+        find: "	if (host == NULL) {\n		return 0;\n	}\n#ifdef HAVE_GETADDRINFO\n	memset(",
+        replace: "	if (host == NULL) {\n		return 0;\n	}\n	if (error_string) {\n		if (*error_string) {\n			zend_string_release_ex(*error_string, 0);\n		}\n		*error_string = ZSTR_INIT_LITERAL(DRIVER_NO_NETWORK, 0);\n	} else {\n		php_error_docref(NULL, E_WARNING, DRIVER_NO_NETWORK);\n	}\n	return 0;\n#ifdef HAVE_GETADDRINFO\n	memset(",
+        count: 1,
+    },
+    Edit {
+        file: "main/network.c",
+        find: "(int) strerror_r(err, ",
+        replace: "driver_socket_error(err, ",
+        count: 3,
+    },
+    Edit {
+        file: "main/network.c",
+        find: "#include \"php.h\"\n",
+        replace: "#include \"php.h\"\n\n#define DRIVER_NO_NETWORK \"no network in this sandbox\"\nextern int driver_socket_error(long error, char *text, size_t room);\n",
+        count: 1,
+    },
+    Edit {
+        file: "ext/standard/exec.c",
+        find: "\"Unable to fork [%s]\"",
+        replace: "\"Unable to fork [%s]: no processes in this sandbox\"",
+        count: 1,
+    },
+    Edit {
+        file: "ext/standard/exec.c",
+        find: "\"Unable to execute '%s'\"",
+        replace: "\"Unable to execute '%s': no processes in this sandbox\"",
+        count: 1,
+    },
+    Edit {
+        file: "ext/standard/file.c",
+        find: "	if (!fp) {\n		php_error_docref2(NULL, command, posix_mode, E_WARNING, \"%s\", strerror(errno));",
+        replace: "	if (!fp) {\n		php_error_docref2(NULL, command, posix_mode, E_WARNING, \"no processes in this sandbox\");",
+        count: 1,
+    },
+    Edit {
+        file: "Zend/zend_execute.c",
+        find: "zend_throw_error(NULL, \"Call to undefined function %s()\", ZSTR_VAL(function));",
+        replace: "extern const char *driver_absence(const char *name);\n			zend_throw_error(NULL, \"Call to undefined function %s()%s\", ZSTR_VAL(function), driver_absence(ZSTR_VAL(function)));",
+        count: 1,
+    },
+    Edit {
+        file: "Zend/zend_vm_execute.h",
+        find: "zend_throw_error(NULL, \"Call to undefined function %s()\", Z_STRVAL_P(function_name));",
+        replace: "extern const char *driver_absence(const char *name);\n	zend_throw_error(NULL, \"Call to undefined function %s()%s\", Z_STRVAL_P(function_name), driver_absence(Z_STRVAL_P(function_name)));",
+        count: 1,
+    },
     // A rename from one folder of the sandbox to another can cross devices; its files have no owners to carry over.
     Edit {
         file: "main/streams/plain_wrapper.c",
