@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use dormouse_core::sandbox::ChunkId;
@@ -12,7 +12,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::damaged::{self, Seen};
-use crate::fault::{self, Answer, Fault};
+use crate::fault::{self, Answer};
 use crate::folder::Folder;
 use crate::pack::Unpacker;
 use crate::reserve::Reserve;
@@ -40,6 +40,8 @@ const SHORT: i32 = 4;
 
 /// The database. Readers never wait for a writer; writers wait for each other, in this process and in others.
 pub(crate) struct Database {
+    folder: Folder,
+    most_bytes: Option<u64>,
     path: PathBuf,
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Reader>>,
@@ -47,9 +49,16 @@ pub(crate) struct Database {
     /// Since when each save of this process that has written ahead is under way.
     ahead: Mutex<Vec<Instant>>,
     damaged: Seen,
+    /// Held by who reads, for as long as he does.
+    opened: RwLock<Opened>,
+}
+
+/// How it is open.
+#[derive(Clone, Copy)]
+struct Opened {
     /// Why nothing is written, if nothing is.
     still: Option<Why>,
-    /// The file that was opened: device and inode.
+    /// The file: device and inode.
     file: (u64, u64),
 }
 
@@ -83,32 +92,32 @@ pub(crate) struct Reader {
 impl Database {
     /// Opens it, brings it to this version and checks it.
     pub(crate) fn open(folder: &Folder, most_bytes: Option<u64>) -> Answer<Self> {
-        let reserve = folder.reserve();
-        let mut opened = Self::open_now(folder, most_bytes);
-        let no_room = |fault: &Fault| fault.is_full() || Why::of(folder, fault) == Some(Why::NoInodes);
-        if opened.as_ref().is_err_and(no_room) && reserve.give_up() {
-            // What is on a full disk can be looked at and removed. The rest of what was given up is for that.
-            opened = Self::open_now(folder, most_bytes);
-        } else if opened.is_ok() {
-            reserve.fill();
-        }
-        match opened {
-            Ok(database) => Ok(database),
-            Err(fault) => match Why::of(folder, &fault) {
-                Some(why) => Self::open_still(folder, why),
-                None => Err(fault),
-            },
+        let writes = |writer| Self::of(folder, most_bytes, writer, None);
+        let fault = match Self::open_now(folder, most_bytes) {
+            Ok(writer) => {
+                folder.reserve().fill();
+                return Ok(writes(writer));
+            }
+            Err(fault) => fault,
+        };
+        let Some(why) = Why::of(folder, &fault) else { return Err(fault) };
+        match Self::open_still(folder, most_bytes, why) {
+            // A log that somebody has left can only be read where its index can be made.
+            Err(_) if why != Why::ReadOnly && folder.reserve().give_up() => {
+                Self::open_now(folder, most_bytes).map(writes)
+            }
+            opened => opened,
         }
     }
 
     /// Opens it to be looked at.
-    fn open_still(folder: &Folder, why: Why) -> Answer<Self> {
+    fn open_still(folder: &Folder, most_bytes: Option<u64>, why: Why) -> Answer<Self> {
         tracing::warn!("the state folder can only be read: {}", why.error());
         let path = folder.database();
         let connection = still::connect(&path)?;
         schema::is_current(&connection)?;
         schema::check(&connection)?;
-        Ok(Self::of(folder, connection, Some(why)))
+        Ok(Self::of(folder, most_bytes, connection, Some(why)))
     }
 
     /// Refuses who wants to write where nothing can be written, or where nobody would find it: what is written to a file that has
@@ -117,12 +126,60 @@ impl Database {
     /// # Errors
     /// `state_unavailable`.
     pub(crate) fn check_writable(&self) -> Answer<()> {
-        match self.still {
-            // What is read so cannot become what is written: others may have written meanwhile.
-            Some(why) if why.is_over(&self.path, self.reserve.needs()) => Err(fault::was_still().into()),
+        let Opened { still, file } = *self.opened();
+        match still {
+            Some(why) if why.is_over(&self.path, self.reserve.needs()) => {
+                self.begin_to_write()?;
+                self.reserve.fill();
+                Ok(())
+            }
             Some(why) => Err(why.error().into()),
-            None if file_of(&self.path) == Some(self.file) => Ok(()),
+            None if file_of(&self.path) == Some(file) => Ok(()),
             None => Err(fault::gone().into()),
+        }
+    }
+
+    /// Opens it for writing, which was not possible before. Connections that only read go first: they share an index of the log
+    /// that cannot be written.
+    ///
+    /// # Errors
+    /// `state_unavailable` while somebody reads, and when it cannot be written after all: it is only read then, as before.
+    fn begin_to_write(&self) -> Answer<()> {
+        let Ok(mut opened) = self.opened.try_write() else { return Err(fault::was_still().into()) };
+        let Some(why) = opened.still else { return Ok(()) };
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.readers().clear();
+        *writer = Connection::open_in_memory()?;
+        match Self::open_now(&self.folder, self.most_bytes) {
+            Ok(connection) => *writer = connection,
+            Err(fault) => {
+                tracing::debug!(?fault, "the state folder cannot be written yet");
+                *writer = still::connect(&self.path)?;
+                return Err(why.error().into());
+            }
+        }
+        *opened = Opened { still: None, file: file_of(&self.path).unwrap_or_default() };
+        tracing::info!("the state folder can be written again");
+        Ok(())
+    }
+
+    fn opened(&self) -> RwLockReadGuard<'_, Opened> {
+        self.opened.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens it for removing, where there was no room to open it for writing: with the reserve, which is kept for this.
+    ///
+    /// # Errors
+    /// `state_unavailable` when it can only be read.
+    pub(crate) fn ready_to_remove(&self) -> Answer<()> {
+        match self.check_writable() {
+            Err(fault) if self.is_still() && fault.is_no_room() => {
+                if !self.reserve.give_up() {
+                    return Err(fault::nothing_kept().into());
+                }
+                self.begin_to_write().inspect_err(|_| self.reserve.refill())
+            }
+            checked => checked,
         }
     }
 
@@ -133,10 +190,11 @@ impl Database {
 
     /// Whether nothing is written.
     pub(crate) fn is_still(&self) -> bool {
-        self.still.is_some()
+        self.opened().still.is_some()
     }
 
-    fn open_now(folder: &Folder, most_bytes: Option<u64>) -> Answer<Self> {
+    /// The connection that writes, to a database of this version.
+    fn open_now(folder: &Folder, most_bytes: Option<u64>) -> Answer<Connection> {
         let path = folder.database();
         // Two processes that make or migrate the same database would find each other's half.
         let lock = folder.locked("open.lock")?;
@@ -149,20 +207,23 @@ impl Database {
         schema::migrate(&mut writer)?;
         drop(lock);
         schema::check(&writer)?;
-        Ok(Self::of(folder, writer, None))
+        // A log whose index can only be read can be opened, and not be added to.
+        writer.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
+        Ok(writer)
     }
 
-    fn of(folder: &Folder, connection: Connection, still: Option<Why>) -> Self {
+    fn of(folder: &Folder, most_bytes: Option<u64>, connection: Connection, still: Option<Why>) -> Self {
         let path = folder.database();
         Self {
-            file: file_of(&path).unwrap_or_default(),
+            opened: RwLock::new(Opened { still, file: file_of(&path).unwrap_or_default() }),
+            folder: folder.clone(),
+            most_bytes,
             path,
             writer: Mutex::new(connection),
             readers: Mutex::default(),
             reserve: folder.reserve(),
             ahead: Mutex::default(),
             damaged: Seen::default(),
-            still,
         }
     }
 
@@ -180,8 +241,7 @@ impl Database {
     /// As [`Database::write`], for what makes room. On a disk that is full the log is worked off, and if that does not help the
     /// reserve is given up for it.
     pub(crate) fn clear<T>(&self, work: impl Fn(&Transaction<'_>) -> Answer<T>) -> Answer<T> {
-        // What is kept for removing is no help to who cannot remove.
-        self.check_writable()?;
+        self.ready_to_remove()?;
         let full = match self.write(&work) {
             Err(fault) if fault.is_full() => fault,
             done => {
@@ -206,6 +266,7 @@ impl Database {
                 self.reserve.refill();
                 done
             }
+            Err(fault) if fault.is_full() => Err(fault::nothing_kept().into()),
             done => done,
         }
     }
@@ -288,12 +349,15 @@ impl Database {
 
     /// A reader. Each statement sees all that was acknowledged before it.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&mut Reader) -> Answer<T>) -> Answer<T> {
+        let opened = self.opened();
         let kept = self.readers().pop();
         let mut reader = match kept {
             Some(reader) => reader,
             None => {
-                let connection =
-                    if self.is_still() { still::connect(&self.path)? } else { connect(&self.path)? };
+                let connection = match opened.still {
+                    Some(_) => still::connect(&self.path)?,
+                    None => connect(&self.path)?,
+                };
                 connection.pragma_update(None, "query_only", true)?;
                 Reader { connection, unpacker: Unpacker::new()? }
             }
@@ -341,6 +405,8 @@ pub(crate) fn prepared(mut connection: Connection) -> Answer<Connection> {
 
 #[cfg(test)]
 mod tests {
+    use dormouse_core::Error;
+
     use super::*;
     use crate::fault::Fault;
 
@@ -359,6 +425,36 @@ mod tests {
         let full = (2, "wal".to_owned());
         assert_eq!(database.plain(settings).unwrap(), full);
         assert_eq!(database.read(|reader| settings(&reader.connection)).unwrap(), full);
+    }
+
+    #[test]
+    fn what_could_only_be_read_is_written_when_it_can_be() {
+        let place = tempfile::tempdir().unwrap();
+        drop(opened(&place));
+        let folder = Folder::open(place.path()).unwrap();
+        let database = Database::open_still(&folder, None, Why::Full).unwrap();
+        let mark = |key: u32| {
+            move |transaction: &Transaction<'_>| -> Answer<()> {
+                let insert = "INSERT INTO chunks (id, form, size, data) VALUES (?1, 1, 1, x'00')";
+                transaction.execute(insert, [format!("{key}").into_bytes()]).map(drop)?;
+                Ok(())
+            }
+        };
+        let count = |reader: &mut Reader| -> Answer<i64> {
+            Ok(reader.connection.query_row("SELECT count(*) FROM chunks", (), |row| row.get(0))?)
+        };
+        // Somebody reads, so nobody writes yet; and nothing is lost by having tried.
+        let told = database.read(|reader| {
+            assert_eq!(count(reader)?, 0);
+            Ok(database.write(mark(1)).map_err(Error::from).unwrap_err())
+        });
+        assert_eq!(told.unwrap().message(), fault::was_still().message());
+        database.write(mark(1)).unwrap();
+        assert!(!database.is_still());
+        assert_eq!(database.read(count).unwrap(), 1);
+        let other = opened(&place);
+        other.write(mark(2)).unwrap();
+        assert_eq!(database.read(count).unwrap(), 2, "it reads what others have written");
     }
 
     #[test]

@@ -12,11 +12,22 @@ use crate::fault;
 /// Less room is none: what the smallest save takes of the log.
 const LEAST: u64 = 64 << 10;
 
-/// Bytes that a folder's database may take without filling its disk up: what it takes, and what is free for this user.
+/// The disk of a state folder, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// What the folder's database takes, with what will be in it.
+    pub taken: u64,
+    /// What is free for this user.
+    pub free: u64,
+    /// What the disk has in all.
+    pub size: u64,
+}
+
+/// What the disk of a state folder has, before the folder is opened or made.
 ///
 /// # Errors
 /// What keeps the disk from answering.
-pub fn room(folder: &Path) -> io::Result<(u64, u64)> {
+pub fn room(folder: &Path) -> io::Result<Room> {
     let length = |file: &str| match fs::metadata(folder.join(file)) {
         Ok(found) => Ok(found.len()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
@@ -25,7 +36,8 @@ pub fn room(folder: &Path) -> io::Result<(u64, u64)> {
     // What is in the log will be in the database.
     let taken = length("state.db")?.saturating_add(length("state.db-wal")?);
     let disk = statvfs(nearest(folder))?;
-    Ok((taken, disk.f_bavail.saturating_mul(disk.f_frsize)))
+    let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
+    Ok(Room { taken, free: bytes(disk.f_bavail), size: bytes(disk.f_blocks) })
 }
 
 /// Bytes that can be added to a state folder, of which `needs` must stay free; none where the disk does not say.
@@ -66,12 +78,12 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_made_yet_has_the_room_of_the_one_above() {
         let place = tempfile::tempdir().unwrap();
-        let (taken, free) = room(&place.path().join("a/b")).unwrap();
-        assert_eq!(taken, 0);
-        assert!(free > 0);
+        let found = room(&place.path().join("a/b")).unwrap();
+        assert_eq!(found.taken, 0);
+        assert!(found.free > 0 && found.size >= found.free);
         fs::write(place.path().join("state.db"), [0; 100]).unwrap();
         fs::write(place.path().join("state.db-wal"), [0; 10]).unwrap();
-        assert_eq!(room(place.path()).unwrap().0, 110);
+        assert_eq!(room(place.path()).unwrap().taken, 110);
         assert_eq!(nearest(Path::new("nothing")), Path::new("."));
     }
 }

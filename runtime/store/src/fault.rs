@@ -48,6 +48,14 @@ impl Fault {
         }
     }
 
+    /// Whether there was no room on the disk, or no inode.
+    pub(crate) fn is_no_room(&self) -> bool {
+        match self {
+            Self::Sql(_) => self.is_full(),
+            Self::Told(error) => is_no_room(error),
+        }
+    }
+
     /// Whether the folder cannot be used as it is, and is not damaged.
     pub(crate) fn is_unavailable(&self) -> bool {
         match self {
@@ -101,6 +109,19 @@ pub(crate) fn no_inodes() -> Error {
     )
 }
 
+/// Whether an error says that the disk takes no more bytes, or no more files.
+pub(crate) fn is_no_room(error: &Error) -> bool {
+    [full_disk(), no_inodes()].iter().any(|other| other.message() == error.message())
+}
+
+/// The error for a disk on which nothing is left of what is kept for removing.
+pub(crate) fn nothing_kept() -> Error {
+    unavailable(
+        full_disk().message(),
+        "make room on the disk of the state folder: even removing takes a little, and what is kept for it is used up",
+    )
+}
+
 /// The error for a folder that can only be read.
 pub(crate) fn read_only() -> Error {
     unavailable(
@@ -117,12 +138,9 @@ pub(crate) fn gone() -> Error {
     )
 }
 
-/// The error for a folder that can be written by now, and was opened when it could not.
+/// The error for a folder that could not be written, and can be in a moment.
 pub(crate) fn was_still() -> Error {
-    unavailable(
-        "the state folder could not be written when this process began, so it only reads it",
-        "start it again: by now there is room, and the folder can be written",
-    )
+    unavailable("the state folder could not be written until now", "try again in a moment")
 }
 
 pub(crate) fn unavailable(what: &str, hint: &str) -> Error {

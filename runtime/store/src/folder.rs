@@ -146,8 +146,14 @@ pub(crate) fn lock_file(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The error for a place that cannot be used.
+/// The error for a place in the state folder that cannot be used. Where the folder lies is the operator's, and not told to callers.
 pub(crate) fn unavailable(path: &Path, why: &str, error: io::Error) -> Error {
+    tracing::debug!(path = %path.display(), %error, "{why}");
+    let name = path.file_name().unwrap_or(path.as_os_str()).display();
+    cannot_be_used(&format!("`{name}` of the state folder"), path, why, error)
+}
+
+fn cannot_be_used(shown: &str, path: &Path, why: &str, error: io::Error) -> Error {
     let folder = path.parent().unwrap_or(path);
     let hint = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -160,7 +166,7 @@ pub(crate) fn unavailable(path: &Path, why: &str, error: io::Error) -> Error {
         io::ErrorKind::PermissionDenied => "choose a state folder that you can write",
         _ => "look at the folder, or choose another state folder",
     };
-    Error::new(ErrorCode::StateUnavailable, format!("`{}` is not used: {why}", path.display()))
+    Error::new(ErrorCode::StateUnavailable, format!("{shown} is not used: {why}"))
         .with_hint(hint)
         .with_source(error)
 }
@@ -170,11 +176,9 @@ fn private(path: &Path) -> Result<()> {
         Error::new(ErrorCode::StateUnavailable, format!("`{}` is not used: {why}", path.display()))
             .with_hint("a state folder is private: its owner runs Dormouse, and its mode is 0700")
     };
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .map_err(|error| unavailable(path, "it cannot be made", error))?;
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| {
+        cannot_be_used(&format!("`{}`", path.display()), path, "it cannot be made", error)
+    })?;
     let metadata =
         fs::symlink_metadata(path).map_err(|error| refuse("it cannot be examined").with_source(error))?;
     if !metadata.is_dir() {

@@ -3,14 +3,17 @@
 //! The file is there while somebody holds the lease. Who gives it back removes the file first, while it is still
 //! locked. Another may have opened that file just before; it locks a file without a name then, sees that the name now
 //! belongs to another file or to none, and begins anew.
+//!
+//! Who waits for a lease says so by the length of its file: it is 0 when it is taken, and 1 once somebody wants it. A length
+//! takes no room on the disk, so that can be said where the disk is full.
 
-use std::any::Any;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use dormouse_core::Result;
+use dormouse_core::sandbox::{Lease, Leased};
 
 use crate::folder::{lock_file, unavailable};
 
@@ -21,7 +24,7 @@ const TRIES: usize = 64;
 pub(crate) struct Held {
     path: PathBuf,
     /// Unlocked when it is closed, after the name is gone.
-    _file: File,
+    file: File,
 }
 
 impl Held {
@@ -39,16 +42,36 @@ impl Held {
                 Err(TryLockError::Error(error)) => return Err(fails(error)),
             }
             if named(path, &file).map_err(fails)? {
-                return Ok(Some(Self { path: path.to_path_buf(), _file: file }));
+                // What somebody wanted of a process that has died is no wish of this one.
+                file.set_len(0).map_err(fails)?;
+                return Ok(Some(Self { path: path.to_path_buf(), file }));
             }
         }
         Ok(None)
     }
 
     /// As the port has it.
-    pub(crate) fn boxed(self) -> Box<dyn Any + Send> {
+    pub(crate) fn boxed(self) -> Lease {
         Box::new(self)
     }
+}
+
+impl Leased for Held {
+    fn is_wanted(&self) -> bool {
+        self.file.metadata().is_ok_and(|there| there.len() > 0)
+    }
+}
+
+/// Whether somebody holds the lease whose file this is. Who takes it in the same moment may have to try again.
+pub(crate) fn is_held(path: &Path) -> bool {
+    let held = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    File::open(path).is_ok_and(held)
+}
+
+/// Tells whoever holds the lease that it is wanted. Where that cannot be said it is waited for all the same.
+pub(crate) fn want(path: &Path) {
+    // Not made: where there is no file nobody holds it.
+    let _ = OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(1));
 }
 
 impl Drop for Held {
@@ -83,6 +106,24 @@ mod tests {
         drop(held);
         assert!(!path.exists());
         drop(Held::take(&path).unwrap().unwrap());
+    }
+
+    #[test]
+    fn a_lease_tells_whether_it_is_held_and_wanted() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a");
+        want(&path);
+        assert!(!path.exists() && !is_held(&path), "nothing is made for a wish");
+        let held = Held::take(&path).unwrap().unwrap();
+        assert!(is_held(&path) && !held.is_wanted());
+        want(&path);
+        assert!(held.is_wanted());
+        drop(held);
+        assert!(!is_held(&path));
+        // A process that died when its lease was wanted.
+        fs::write(&path, "1").unwrap();
+        assert!(!is_held(&path));
+        assert!(!Held::take(&path).unwrap().unwrap().is_wanted());
     }
 
     #[test]

@@ -1,18 +1,21 @@
 //! The port, verb by verb.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use dormouse_core::sandbox::{
-    Checkpoint, CheckpointId, ChunkSource, Created, Description, Disk, Handle, Lease, Ledger, NewCheckpoint,
-    Owner, Phase, Quota, Reach, Sandbox, SandboxId, SavedState, Snapshot, Stored, Swept, Timestamp,
+    Checkpoint, CheckpointId, ChunkSource, Created, Description, Disk, Handle, Lease, Leased, Ledger,
+    NewCheckpoint, Owner, Phase, Quota, Reach, Sandbox, SandboxId, SavedState, Snapshot, Stored, Swept,
+    Timestamp,
 };
 use dormouse_core::{Error, ErrorCode, Result};
 use rusqlite::{Connection, Transaction};
 
 use crate::chunks::Chunks;
+use crate::database::Database;
 use crate::fault::{self, Answer};
-use crate::lease::Held;
+use crate::lease::{self, Held};
 use crate::row::{integer, word};
 use crate::store::Store;
 use crate::{checkpoints, disk, records, save, sweep, usage};
@@ -118,6 +121,11 @@ impl Ledger for Store {
         Ok(Checkpoint { note: self.folder.notes().of(id), ..found })
     }
 
+    fn checkpoint_of_anybody(&self, id: &CheckpointId) -> Result<Checkpoint> {
+        let found = self.database.read(|reader| checkpoints::by_id(&reader.connection, id))?;
+        Ok(Checkpoint { note: self.folder.notes().of(id), ..found })
+    }
+
     fn checkpoints(&self, sandbox: &SandboxId) -> Result<Vec<Checkpoint>> {
         let notes = self.folder.notes();
         let all = self.database.read(|reader| checkpoints::all(&reader.connection, sandbox))?;
@@ -171,15 +179,30 @@ impl Ledger for Store {
     }
 
     fn lease(&self, id: &SandboxId) -> Result<Option<Lease>> {
-        if self.database.is_still() {
+        if let Err(fault) = self.database.check_writable() {
             // Nobody can change anything, so nobody is in another's way.
-            return Ok(Some(Box::new(())));
+            return if self.database.is_still() { Ok(Some(self.looks())) } else { Err(fault.into()) };
         }
-        self.database.check_writable()?;
-        Ok(Held::take(&self.folder.locks().join(id.as_str()))?.map(Held::boxed))
+        Ok(Held::take(&self.lock_of(id))?.map(Held::boxed))
+    }
+
+    fn is_leased(&self, id: &SandboxId) -> bool {
+        lease::is_held(&self.lock_of(id))
+    }
+
+    fn want(&self, id: &SandboxId) {
+        lease::want(&self.lock_of(id));
+    }
+
+    fn lease_to_look(&self, id: &SandboxId) -> Result<Option<Lease>> {
+        match self.lease(id) {
+            Err(error) if fault::is_no_room(&error) => Ok(Some(self.looks())),
+            leased => leased,
+        }
     }
 
     fn lease_to_remove(&self, id: &SandboxId) -> Result<Option<Lease>> {
+        self.database.ready_to_remove()?;
         match self.lease(id) {
             // A lease is a file, and so is the reserve.
             Err(error)
@@ -192,11 +215,31 @@ impl Ledger for Store {
     }
 
     fn sweep(&self, reach: Reach<'_>, until: Option<Instant>) -> Result<Swept> {
-        if self.database.is_still() && until.is_some() {
-            return Ok(Swept::default());
+        match self.database.check_writable() {
+            Err(_) if self.database.is_still() && until.is_some() => return Ok(Swept::default()),
+            checked => checked?,
         }
-        self.database.check_writable()?;
         Ok(sweep::run(self, reach, until)?)
+    }
+}
+
+/// A lease where none can be taken: the folder can only be read, or takes no more files.
+struct Looks(Arc<Database>);
+
+impl Leased for Looks {
+    fn holds(&self) -> bool {
+        // Where nothing can be written it is all that there is.
+        self.0.is_still()
+    }
+}
+
+impl Store {
+    fn looks(&self) -> Lease {
+        Box::new(Looks(Arc::clone(&self.database)))
+    }
+
+    fn lock_of(&self, id: &SandboxId) -> PathBuf {
+        self.folder.locks().join(id.as_str())
     }
 }
 

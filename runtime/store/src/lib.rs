@@ -45,6 +45,6 @@ mod sweep;
 mod usage;
 
 pub use check::{Checked, Damaged, Reach, check};
-pub use disk::room;
+pub use disk::{Room, room};
 pub use schema::VERSION;
 pub use store::{Settings, Store};
