@@ -91,7 +91,10 @@ fn fs_01_a_sandbox_that_lasts_sees_nothing_of_the_host() {
                 assert!(!answer(&outcome).to_string().contains(canary::SONG));
             }
         }
-        assert_eq!(tree(&dormouse, "box").keys().collect::<Vec<_>>(), ["tmp", "workspace"]);
+        assert_eq!(
+            tree(&dormouse, "box").keys().collect::<Vec<_>>(),
+            ["tmp", "workspace", "workspace/outputs"]
+        );
         drop(kept);
         close(dormouse);
     });

@@ -1,5 +1,7 @@
 //! Interpreters and tools as programs: arguments, input, exit status, in pipes and by `#!`.
 
+use dormouse_tests::sandbox;
+
 use super::{failure, in_a_sandbox, output};
 
 #[test]
@@ -108,7 +110,7 @@ fn scripts_of_a_package_are_run_by_the_shell() {
                 "cat > package.json <<'EOF'\n{package}\nEOF\necho 'console.log(\"ok\", process.argv[2]); process.exit(2)' > t.js"
             ),
         );
-        let outcome = dormouse_tests::sandbox::wait(kept.exec("npm test -- arg")).unwrap().outcome;
+        let outcome = sandbox::wait(kept.exec("npm test -- arg")).unwrap().outcome;
         assert_eq!(outcome.exit_code(), 2, "{}", outcome.stderr.text);
         assert_eq!(outcome.stdout.text, "\n> p@1.2.3 test\n> node t.js\n\nbefore\nok arg\n");
         assert_eq!(output(kept, "npm run -s lint"), "lint\n");
@@ -121,10 +123,108 @@ fn scripts_of_a_package_are_run_by_the_shell() {
 fn without_an_index_packages_say_what_turns_them_on() {
     in_a_sandbox(|kept| {
         // Nobody has offered `pip` here: it is a command that is not there.
-        let executed = dormouse_tests::sandbox::wait(kept.exec("pip install requests")).unwrap();
+        let executed = sandbox::wait(kept.exec("pip install requests")).unwrap();
         assert_eq!(
             (executed.outcome.exit_code(), executed.missing.as_slice()),
             (127, ["pip".to_owned()].as_slice())
         );
+        // The same program by another name.
+        let executed = sandbox::wait(kept.exec("python3 -m pip install requests")).unwrap();
+        assert_eq!(executed.outcome.stderr.text, "python3: No module named pip\n");
+        assert_eq!((executed.outcome.exit_code(), executed.missing), (1, vec!["pip".to_owned()]));
+    });
+}
+
+/// A-22: a package's programs are programs in every `node_modules/.bin`, and found from the folders below.
+#[test]
+fn programs_of_packages_are_found_from_the_nearest_folder_up() {
+    in_a_sandbox(|kept| {
+        let program = |folder: &str, name: &str| {
+            let text = format!("#!/usr/bin/env node\nconsole.log('{name}');\n");
+            let path = format!("/workspace/{folder}node_modules/.bin/{name}");
+            sandbox::wait(kept.write(&path, text.into_bytes())).unwrap();
+        };
+        program("", "outer");
+        program("web/", "inner");
+        output(kept, r#"echo '{"scripts": {"both": "inner && outer"}}' > web/package.json; mkdir web/src"#);
+        assert_eq!(
+            output(kept, "cd web; npx inner; npx outer; npm run -s both"),
+            "inner\nouter\ninner\nouter\n"
+        );
+        assert_eq!(output(kept, "cd src; npx inner; npx outer"), "inner\nouter\n");
+        assert_eq!(failure(kept, "cd /workspace; npx inner").0, 127);
+    });
+}
+
+/// A-16: pytest is told, before what its command line says, what there is not: descriptors that can be doubled, a null device.
+#[test]
+fn pytest_is_asked_for_what_works_here() {
+    in_a_sandbox(|kept| {
+        output(
+            kept,
+            "mkdir pytest; echo 'import os; print(os.environ[\"PYTEST_ADDOPTS\"])' > pytest/__main__.py",
+        );
+        let own = "--capture=sys -p no:faulthandler --log-file=/tmp/pytest.log --basetemp=/tmp/pytest";
+        assert_eq!(output(kept, "python3 -m pytest"), format!("{own}\n"));
+        assert_eq!(output(kept, "PYTEST_ADDOPTS=-q python3 -m pytest"), format!("{own} -q\n"));
+        assert_eq!(output(kept, "echo ${PYTEST_ADDOPTS:-none}"), "none\n");
+        assert_eq!(output(kept, "python3 -c 'import os; print(os.umask(7), os.umask(0))'"), "18 7\n");
+    });
+}
+
+/// A-23: how much there is, what time it is, and as many bytes as were asked for.
+#[test]
+fn the_room_the_zone_and_devices_are_told_right() {
+    in_a_sandbox(|kept| {
+        output(kept, "head -c 2097152 /dev/zero > f");
+        assert_eq!(
+            output(
+                kept,
+                "df /workspace | awk 'NR == 2 { print ($2 == $3 + $4), ($3 >= 2048), $NF }'; df -P . | wc -l"
+            ),
+            "1 1 /\n2\n"
+        );
+        assert_eq!(failure(kept, "df none"), (1, "df: none: No such file or directory\n".into()));
+        assert_eq!(
+            output(kept, "TZ=Europe/Berlin date -d @1750000000 '+%F %T %Z %z'"),
+            "2025-06-15 17:06:40 CEST +0200\n"
+        );
+        assert_eq!(
+            output(kept, "export TZ=Asia/Kolkata; date -d @0 +%H:%M; printf '%(%H:%M)T\\n' 0"),
+            "05:30\n05:30\n"
+        );
+        output(kept, "touch -d @1750000000 f; export TZ=America/New_York");
+        assert_eq!(output(kept, "stat -c %y f"), "2025-06-15 11:06:40.000000000 -0400\n");
+        assert!(output(kept, "ls -l --full-time f").contains(" 2025-06-15 11:06:40.000000000 -0400 f"));
+        assert_eq!(output(kept, "TZ=Nowhere/Else date -d @0 +%H; unset TZ; date -d @0 +%H"), "00\n00\n");
+        for line in [
+            "head -c 3000000 /dev/zero",
+            "head -c 3000000 /dev/urandom",
+            "dd if=/dev/urandom bs=1M count=3 status=none",
+        ] {
+            let count = if line.starts_with("dd") { 3 << 20 } else { 3_000_000 };
+            assert_eq!(output(kept, &format!("{line} | wc -c")), format!("{count}\n"), "{line}");
+        }
+    });
+}
+
+/// B-24: what is disowned ends with its command line, which is told; what has ended before is not.
+#[test]
+fn a_disowned_job_that_is_ended_is_told() {
+    in_a_sandbox(|kept| {
+        let said = |line: &str| {
+            let outcome = sandbox::wait(kept.exec(line)).unwrap().outcome;
+            assert_eq!((outcome.exit_code(), outcome.stdout.text.as_str()), (0, "on\n"), "{line}");
+            outcome.stderr.text
+        };
+        for line in ["sleep 30 & disown; echo on", "nohup sleep 30 > /dev/null 2>&1 & disown -a\necho on"] {
+            let told = said(line);
+            assert!(
+                told.contains("bash: warning: `") && told.contains("was ended with its command line"),
+                "{told}"
+            );
+        }
+        assert_eq!(said("sleep 0.05 & disown; sleep 0.3; echo on"), "");
+        assert_eq!(said("sleep 0.05 & echo on"), "", "it is waited for");
     });
 }

@@ -7,6 +7,9 @@ use dormouse::sandboxes::Rules;
 use dormouse_tests::lasting;
 use serde_json::json;
 
+use dormouse::Provider as _;
+use dormouse_docker::{DockerProvider, Settings};
+
 use super::{Desk, FULL};
 
 /// Where nobody listens.
@@ -45,10 +48,14 @@ fn a_command_that_wasm_does_not_have_runs_in_a_container_on_a_copy_of_the_files(
 #[test]
 fn con_06_without_an_engine_a_sandbox_is_wasms_and_says_so() {
     let Some(desk) = Desk::with("no engine", Some(NOWHERE), Rules::default()) else { return };
-    let made = desk.call("sandbox_create", json!({"name": "box", "image": FULL}));
-    assert_eq!((&made["provider"], &made["fallback_from"]), (&json!("wasm"), &json!("docker")), "{made}");
+    let refused = desk.call("sandbox_create", json!({"name": "box", "image": FULL}));
+    assert_eq!(refused["error"]["code"], "provider_unavailable", "{refused}");
+    let made = desk.call("sandbox_create", json!({"name": "box", "image": FULL, "fallback": true}));
+    assert_eq!(made["provider"], "docker", "it is one when the engine is back: {made}");
     let ran = desk.call("sandbox_eval", json!({"sandbox": "box", "code": "1 + 1"}));
     assert_eq!((&ran["provider"], &ran["fallback_from"]), (&json!("wasm"), &json!("docker")), "{ran}");
+    let missing = desk.exec("box", "no-such-command")["unavailable"].clone();
+    assert!(missing["hint"].as_str().unwrap().contains("cannot be had just now"), "{missing}");
     let found = desk.call("sandbox_capabilities", json!({}));
     assert_eq!(found["unavailable"][0]["provider"], "docker", "{found}");
     assert_eq!(found["images"], json!([FULL]));
@@ -63,6 +70,31 @@ fn con_06_without_fallback_a_missing_engine_is_an_error_with_a_hint() {
     assert!(!refused["error"]["hint"].as_str().unwrap().is_empty());
     let wrong = desk.call("sandbox_create", json!({"name": "box", "image": "other:1"}));
     assert_ne!(wrong["error"], json!(null));
+}
+
+/// There is no network: who asks for a package is answered, and does not wait for one.
+#[test]
+fn s4_15_npm_install_without_a_network_ends_at_once() {
+    let Some(desk) = Desk::new("npm install") else { return };
+    let made = desk.container("box");
+    assert_eq!(made["persistence"], "files", "{made}");
+    let begin = std::time::Instant::now();
+    let ran = desk.exec("box", "npm install ms 2>&1");
+    assert_ne!(ran["exit_code"], 0, "{ran}");
+    assert!(ran["error"].is_null() && begin.elapsed() < std::time::Duration::from_secs(20), "{ran}");
+    desk.close();
+}
+
+#[test]
+fn an_image_that_the_engine_does_not_have_is_told_when_the_sandbox_is_made() {
+    let Some(desk) = Desk::new("an image that is not there") else { return };
+    let settings = Settings { images: vec!["dormouse-test/none:1".into()], ..Settings::default() };
+    let provider = DockerProvider::new(settings).unwrap();
+    let spec = SandboxSpec { provider: ProviderName::Docker, ..SandboxSpec::default() };
+    let refused = dormouse_tests::sandbox::wait(provider.can_make(&spec)).unwrap_err();
+    assert_eq!(refused.code(), dormouse::ErrorCode::CapabilityUnavailable, "{refused}");
+    assert!(refused.hint().is_some_and(|hint| hint.contains("--docker-pull")));
+    desk.close();
 }
 
 #[test]

@@ -116,6 +116,21 @@ fn methods_and_codes_are_named() {
     let javascript =
         raised(JAVASCRIPT, "class A { run() { require('fs').readFileSync('/none') } }\nnew A().run()");
     assert_eq!(javascript.code, Some("ENOENT".into()));
+    assert_eq!(javascript.stack_trace[1], "A->run (<snippet>:1)");
+    assert!(javascript.traceback.is_some_and(|text| text.contains("    at A.run (<snippet>:1:")));
+    // A static method, one of an object, one that waits; a plain function, and a class made by hand.
+    for (code, frames) in [
+        ("class B { static run() { null.x } }\nB.run()", ["B->run (<snippet>:1)", "<eval> (<snippet>:2)"]),
+        ("const o = { run() { null.x } }\no.run()", ["Object->run (<snippet>:1)", "<eval> (<snippet>:2)"]),
+        ("function run() { null.x }\nrun()", ["run (<snippet>:1)", "<eval> (<snippet>:2)"]),
+        (
+            "class C { async run() { null.x } }\nnew C().run()",
+            ["C->run (<snippet>:1)", "<eval> (<snippet>:2)"],
+        ),
+        ("class D { constructor() { null.x } }\nnew D()", ["D (<snippet>:1)", "<eval> (<snippet>:2)"]),
+    ] {
+        assert_eq!(raised(JAVASCRIPT, code).stack_trace, frames, "{code}");
+    }
     let custom = raised(PYTHON, "class Custom(Exception): pass\nraise Custom('own')");
     assert_eq!((custom.class.as_str(), custom.message.as_str()), ("Custom", "own"));
     let custom = raised(JAVASCRIPT, "class Custom extends Error {}\nthrow new Custom('own')");

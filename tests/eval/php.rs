@@ -199,8 +199,14 @@ fn the_standard_extensions_work() {
 fn what_the_sandbox_lacks_is_said() {
     for (code, class, told) in [
         ("(new Fiber(fn() => 1))->start()", "FiberError", "fibers cannot run in this sandbox"),
-        ("proc_open('id', [], $p)", "Error", "undefined function proc_open"),
-        ("pcntl_fork()", "Error", "undefined function pcntl_fork"),
+        ("proc_open('id', [], $p)", "Error", "undefined function proc_open(): no processes in this sandbox"),
+        ("pcntl_fork()", "Error", "undefined function pcntl_fork(): no processes in this sandbox"),
+        ("namespace A; curl_init()", "Error", "curl_init(): no network in this sandbox"),
+        (
+            "$f = 'socket_create'; $f(2, 1, 0)",
+            "Error",
+            "undefined function socket_create(): no network in this sandbox",
+        ),
         ("dl('x')", "Error", "undefined function dl"),
     ] {
         let outcome = sandbox::eval(PHP, code);
@@ -208,11 +214,23 @@ fn what_the_sandbox_lacks_is_said() {
         assert_eq!(found.class, class, "{code}");
         assert!(found.message.contains(told), "{code}: {}", found.message);
     }
-    for code in
-        ["shell_exec('id') ?: false", "popen('id', 'r')", "fsockopen('example.com', 80)", "`id` ?: false"]
-    {
+    let (processes, network) = ("no processes in this sandbox", "no network in this sandbox");
+    for (code, told) in [
+        ("exec('id')", processes),
+        ("system('id')", processes),
+        ("passthru('id') ?? false", processes),
+        ("shell_exec('id') ?: false", processes),
+        ("popen('id', 'r')", processes),
+        ("`id` ?: false", processes),
+        ("fsockopen('example.com', 80)", network),
+        ("fsockopen('192.0.2.1', 80)", network),
+        ("stream_socket_client('tcp://192.0.2.1:80')", network),
+        ("stream_socket_server('tcp://127.0.0.1:8080')", network),
+        ("file_get_contents('http://example.com/')", network),
+    ] {
         let outcome = sandbox::eval(PHP, code);
         assert_eq!(value(&outcome)["value"], false, "{code}");
-        assert!(outcome.stderr.text.starts_with("Warning: "), "{code}: {}", outcome.stderr.text);
+        let said = &outcome.stderr.text;
+        assert!(said.starts_with("Warning: ") && said.contains(told), "{code}: {said}");
     }
 }

@@ -120,6 +120,11 @@ fn python_containers() {
                 json!({"type": "iterable", "class": "generator", "preview": [int(1)], "exhausted": true}),
             ),
             (
+                "[(i for i in [1])]",
+                json!({"type": "array", "is_list": true, "count": 1, "value": [
+                    {"type": "iterable", "class": "generator", "preview": [int(1)], "exhausted": true}]}),
+            ),
+            (
                 "{'a': 1}.keys()",
                 json!({"type": "iterable", "class": "dict_keys", "preview": [text("a")], "exhausted": true, "size_hint": 1}),
             ),

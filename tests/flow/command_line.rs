@@ -301,6 +301,46 @@ fn json_is_one_line_also_when_the_run_was_refused() {
     }
 }
 
+/// A container that is wished for is had, or there is no sandbox; somebody else takes its place only where that was allowed.
+#[test]
+fn s3_16_a_container_that_cannot_be_had_is_an_error_unless_wasm_will_do() {
+    let state = tempfile::tempdir().unwrap();
+    let of = |words: &[&str]| {
+        let folder = ["sandbox", "--state-dir", state.path().to_str().unwrap()];
+        dormouse(&[&folder, words].concat(), b"")
+    };
+    let refused = of(&["create", "big", "--image", "python:3"]);
+    let told = refused.complaint();
+    assert_eq!(refused.status, Some(1), "{told}");
+    assert!(told.contains("error[provider_unavailable]") && told.contains("--docker-image"), "{told}");
+    assert_eq!(of(&["list"]).text(), "");
+    let made = of(&["create", "big", "--image", "python:3", "--fallback"]);
+    let told = made.complaint();
+    assert_eq!(made.status, Some(0), "{told}");
+    assert!(told.contains("on wasm and not on docker"), "{told}");
+    assert!(!told.contains("provider: \""), "words, not fields: {told}");
+}
+
+#[test]
+fn s2_02_a_sandbox_is_made_with_limits_times_and_variables() {
+    let state = tempfile::tempdir().unwrap();
+    let of = |words: &[&str]| {
+        let folder = ["sandbox", "--state-dir", state.path().to_str().unwrap()];
+        dormouse(&[&folder, words].concat(), b"")
+    };
+    let asked =
+        ["--memory", "128MiB", "--disk", "10MiB", "--idle", "2m", "--retention", "1h", "--env", "WHO=me"];
+    let made = of(&[&["create", "box", "--json"], &asked[..]].concat());
+    let shown: serde_json::Value = serde_json::from_str(&made.text()).unwrap();
+    assert_eq!(shown["limits"]["memory_bytes"], 128 << 20, "{shown}");
+    assert_eq!(shown["limits"]["disk_bytes"], 10 << 20);
+    assert_eq!((&shown["idle_timeout_ms"], &shown["retention_ms"]), (&120_000.into(), &3_600_000.into()));
+    assert_eq!(of(&["exec", "box", "echo $WHO"]).text(), "me\n");
+    let wrong = of(&["create", "--memory", "much"]);
+    assert_eq!(wrong.status, Some(2));
+    assert!(wrong.complaint().contains("write a size such as `256MiB`"), "{}", wrong.complaint());
+}
+
 #[test]
 fn a_port_that_is_taken_is_no_fault_of_ours() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -265,6 +265,15 @@ call() { say '{"content":[{"type":"text","text":"hello, yes"}]}'; }
     include_str!("../../adapters/sources/src/testing/server.sh")
 );
 
+/// A source of one's own, whose one tool tells what it was given.
+const SOURCE: &str = concat!(
+    r#"
+tools='[{"name":"args","inputSchema":{"type":"object"}}]'
+call() { say "{\"content\":[],\"structuredContent\":$DORMOUSE_SOURCE_ARGS}"; }
+"#,
+    include_str!("../../adapters/sources/src/testing/server.sh")
+);
+
 #[test]
 fn osw_04_a_confined_run_of_scenarios_starts_its_programs_writes_its_report_and_leaves_nothing() {
     if !can("osw_04_a_confined_run") {
@@ -282,12 +291,15 @@ fn osw_04_a_confined_run_of_scenarios_starts_its_programs_writes_its_report_and_
             "mcp_servers": [
                 {"name": "box", "source": "wasm", "scope": "session", "source_args": {}},
                 {"name": "own", "command": "sh", "args": ["-c", SCRIPT], "env": {"PIDS": pids}},
+                {"name": "mine", "source": "mine", "scope": "session", "source_args": {"who": "{{scenario.who}}"}},
             ],
             "scenarios": [{"spec": {
                 "id": "one",
+                "variables": {"who": "me"},
                 "turns": [{"tool_calls": [
                     {"tool": "Bash", "arguments": {"command": "echo yes > kept"}},
                     {"tool": "mcp__own__hello", "arguments": {}},
+                    {"tool": "args", "arguments": {}, "expect": {"structured": {"/who": "me"}}},
                 ]}],
                 "conversation_assertions": [
                     {"type": "tool_exec", "params": {"tool": "Bash", "args": {"command": "cat kept"}, "success_pattern": "yes"}},
@@ -297,7 +309,11 @@ fn osw_04_a_confined_run_of_scenarios_starts_its_programs_writes_its_report_and_
         },
     });
     std::fs::write(&file, arena.to_string()).unwrap();
+    let source = files.join("source.sh");
+    std::fs::write(&source, SOURCE).unwrap();
+    let source = format!("mine=sh '{}'", source.display());
     let words = ["scenario", "run", "--confine", file.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let words = [&words[..], &["--source", &source]].concat();
     let mut command = binary::command(&words);
     command.env("TMPDIR", &temporary);
     let ran = binary::finish(command, b"");
@@ -314,7 +330,8 @@ fn osw_04_a_confined_run_of_scenarios_starts_its_programs_writes_its_report_and_
         std::thread::sleep(Duration::from_millis(10));
     }
     // A relative folder, too: a confined process does not know where it is.
-    let mut command = binary::command(&["scenario", "run", "--confine", file.to_str().unwrap()]);
+    let mut command =
+        binary::command(&["scenario", "run", "--confine", file.to_str().unwrap(), "--source", &source]);
     command.env("TMPDIR", &temporary).current_dir(folder.path());
     let ran = binary::finish(command, b"");
     assert_eq!(ran.status, Some(0), "{}{}", ran.text(), ran.complaint());

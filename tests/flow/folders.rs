@@ -120,7 +120,7 @@ fn files_are_renamed_and_removed_and_a_full_place_is_refused() {
     commands.ok(&["rm-file", "work", "-r", "/workspace/far"]);
     commands.refused(&["rm-file", "work", "/workspace/far"], "not_found");
     let left = commands.ok(&["exec", "work", "find . | sort | tr '\\n' ' '"]);
-    assert_eq!(left.trim(), ". ./d ./d/e ./new ./new/deep");
+    assert_eq!(left.trim(), ". ./d ./d/e ./new ./new/deep ./outputs");
 }
 
 #[test]

@@ -81,13 +81,32 @@ fn mcp_03_there_are_no_sessions_to_guess_to_take_or_to_end() {
     assert!(!told.head.contains("mcp-session-id"), "{}", told.head);
     for method in ["GET", "DELETE", "PUT"] {
         for _ in 0..20 {
-            assert_eq!(server.send(method, "/mcp", &headers, b"").status, 405, "{method}");
+            let told = server.send(method, "/mcp", &headers, b"");
+            assert_eq!(told.status, 405, "{method}");
+            assert!(told.json()["error"]["message"].as_str().is_some_and(|why| why.contains("POST")));
+            assert_eq!(told.head.matches("allow: post").count(), 1, "{}", told.head);
         }
     }
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
         "params": {"name": "sandbox_eval", "arguments": {"code": "6 * 7"}}});
     let told = server.send("POST", "/mcp", &headers, call.to_string().as_bytes());
     assert_eq!(told.json()["result"]["structuredContent"]["result"]["value"], 42, "{}", told.head);
+}
+
+/// What one program would read in one way and another in another is refused.
+#[test]
+fn a_body_that_can_be_read_in_two_ways_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Served::start(&["--state-dir", &state(&folder)]);
+    let json = ("Content-Type", "application/json");
+    let twice = server.send("POST", "/api/eval", &[json], br#"{"code": "1", "code": "2"}"#);
+    assert_eq!((twice.status, twice.code().as_str()), (400, "args_invalid"));
+    assert_eq!(twice.json()["error"]["message"], "the body has a field twice");
+    let packed = [json, ("Content-Encoding", "gzip")];
+    let told = server.send("POST", "/api/eval", &packed, br#"{"code": "1"}"#);
+    assert_eq!((told.status, told.code().as_str()), (415, "args_invalid"));
+    let plain = [json, ("Content-Encoding", "identity")];
+    assert_eq!(server.send("POST", "/api/eval", &plain, br#"{"code": "1"}"#).status, 200);
 }
 
 #[test]

@@ -57,7 +57,15 @@ fn s3_08_looking_takes_nothing_out_of_an_iterator() {
     }
     assert!(kernel.text("rlm_get", json!({"name": "g", "query": "value"})).contains("generator object f"));
     assert_eq!(kernel.run("list(g), list(i), list(deep[1]['m'])"), r#"[[0,1,2,3,4],[7,8],["1","2"]]"#);
-    // A value that a run ends with is shown by the run itself, which says what that took.
+    // A value that a run ends with is not used up either, unless nobody else holds it.
+    kernel.run("g = f()\ni = iter([7, 8])\nheld = [g, {'m': map(str, [1, 2])}]");
+    for (name, shown) in [("g", "generator object f"), ("i", "list_iterator object"), ("held", "map object")]
+    {
+        let seen = kernel.run(name);
+        assert!(seen.contains(shown), "{name}: {seen}");
+    }
+    assert!(kernel.run("(1, g)").contains("generator object f"), "an iterator in a value that is new");
+    assert_eq!(kernel.run("list(g), list(i), list(held[1]['m'])"), r#"[[0,1,2,3,4],[7,8],["1","2"]]"#);
     assert!(kernel.run("f()").ends_with("(showing it has taken 5 items out of the iterator)"));
     kernel.end();
 }

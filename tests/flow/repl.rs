@@ -29,11 +29,15 @@ fn variables_stay_and_unfinished_code_is_read_on() {
 
 #[test]
 fn what_is_wrong_is_told_and_the_next_line_goes_on() {
-    let ran = typed(&["--timeout", "200ms"], "x = 1\n1 / 0\nwhile True: pass\n\n.nonsense\nx = = 2\nx\nf(\n");
+    let ran = typed(
+        &["--timeout", "200ms"],
+        "x = 1\n1 / 0\n.language cobol\nwhile True: pass\n\n.nonsense\nx = = 2\nx\nf(\n",
+    );
     assert_eq!(ran.text(), "1\n");
     let told = ran.complaint();
     for part in [
         "ZeroDivisionError",
+        "no guest speaks `cobol`",
         "limit_time",
         "there is no command `.nonsense`",
         "invalid syntax",

@@ -57,6 +57,56 @@ fn a_download_links_a_resource_that_can_be_read() {
     assert_eq!(fresh.ask(1, "resources/read", json!({"uri": uri}))["error"]["code"], -32601);
 }
 
+/// S2-27, S2-29: what a snippet leaves in the folder for artifacts is found without a word of where it is.
+#[test]
+fn artifacts_are_listed_as_resources_and_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    let mut wire = Wire::greeted(&["--state-dir", state, "--tools", "all"]);
+    let draw = "open('/workspace/outputs/chart.png', 'wb').write(b'\\x89PNG')";
+    wire.call(1, "sandbox_create", json!({"name": "one"}));
+    let drawn = wire.call(2, "sandbox_eval", json!({"sandbox": "one", "code": draw}));
+    assert_eq!(drawn["structuredContent"]["result"]["value"], 4, "{drawn}");
+    let line = "mkdir outputs/deep && echo '# Report' > outputs/deep/report.md; echo no > elsewhere.md";
+    wire.call(3, "sandbox_exec", json!({"sandbox": "one", "command": line}));
+    let list = |wire: &mut Wire, id| wire.ask(id, "resources/list", json!({}))["result"]["resources"].take();
+    let of = |listed: &Json, field: &str| -> Vec<Json> {
+        listed.as_array().unwrap().iter().map(|one| one[field].clone()).collect()
+    };
+    let awake = list(&mut wire, 4);
+    assert_eq!(of(&awake, "name"), ["chart.png", "deep/report.md"], "{awake}");
+    assert_eq!(of(&awake, "title"), ["chart.png of one", "deep/report.md of one"]);
+    assert_eq!(of(&awake, "mimeType"), ["image/png", "text/plain"]);
+    assert_eq!(of(&awake, "size"), [4, 9]);
+    let read = wire.ask(5, "resources/read", json!({"uri": awake[0]["uri"]}));
+    assert_eq!(read["result"]["contents"][0]["blob"], "iVBORw==", "{read}");
+    // One that is put away is looked into and stays put away.
+    wire.call(6, "sandbox_stop", json!({"sandbox": "one"}));
+    assert_eq!(of(&list(&mut wire, 7), "uri"), of(&awake, "uri"));
+    let seen = wire.call(8, "sandbox_get", json!({"sandbox": "one"}));
+    assert_eq!(seen["structuredContent"]["status"], "shutdown", "{seen}");
+    // Pages are of sandboxes; those without artifacts have nothing on them.
+    for number in 0..20 {
+        wire.call(10 + number, "sandbox_create", json!({"name": format!("more{number}")}));
+    }
+    // Those that are made within one millisecond are in the order of their ids.
+    let all = wire.call(39, "sandbox_list", json!({"limit": 50}))["structuredContent"]["sandboxes"].take();
+    let last = all.as_array().unwrap().last().unwrap()["name"].as_str().unwrap();
+    let write = json!({"sandbox": last, "path": "/workspace/outputs/x", "content": "x"});
+    wire.call(40, "sandbox_write", write);
+    let of_last = [format!("x of {last}")];
+    let first = wire.ask(41, "resources/list", json!({}));
+    let next = &first["result"]["nextCursor"];
+    assert!(first["result"]["resources"].as_array().unwrap().len() == 2 && next.is_string(), "{first}");
+    let second = wire.ask(42, "resources/list", json!({"cursor": next}));
+    assert_eq!(of(&second["result"]["resources"], "title"), of_last, "{second}");
+    let bad = wire.ask(43, "resources/list", json!({"cursor": "elsewhere"}));
+    assert_eq!(bad["error"]["code"], -32602, "{bad}");
+    wire.call(44, "sandbox_destroy", json!({"sandbox": "one"}));
+    assert_eq!(of(&list(&mut wire, 45), "title"), of_last, "it is on the first page now");
+    assert_eq!(wire.end(PATIENCE).status, Some(0));
+}
+
 /// S4-01, and what a model is told about the tools as a whole.
 #[test]
 fn each_profile_says_who_it_is_and_how_it_is_used() {

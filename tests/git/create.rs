@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use dormouse::sandbox::Owner;
 use dormouse_git::Remotes;
+use dormouse_tests::wire::Wire;
 use dormouse_tests::{lasting, sandbox};
 use dormouse_tools::{CallContext, HostFolders, Profile, Reply, Surface, Toolset};
 use serde_json::{Value as Json, json};
@@ -97,14 +99,39 @@ fn mcp_05_a_clone_that_is_given_up_leaves_nothing_under_its_key() {
         let mut making = Box::pin(call(cloning));
         let given_up = tokio::time::timeout(Duration::from_secs(2), &mut making).await;
         assert!(given_up.is_err(), "it did not wait for the server");
-        let there = lasting::sandboxes(&dormouse)
-            .list(&dormouse::sandbox::Owner::local(), None, None, 9)
-            .await
-            .unwrap();
+        let there = lasting::sandboxes(&dormouse).list(&Owner::local(), None, None, 9).await.unwrap();
         assert_eq!((there.len(), there[0].status), (1, "provisioning"));
     });
     there_come_to_be(0);
     let made = sandbox::wait(call(json!({"name": "half", "session_key": "k"}))).unwrap();
     assert_eq!(made.structured["created"], true, "{}", made.text);
     lasting::close(dormouse);
+}
+
+/// What a clone has received is told while it goes on, and the sandbox is `provisioning` meanwhile.
+#[test]
+fn a_clone_tells_how_it_is_going() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let server = Server::start(folder.path(), None);
+    let mut wire = Wire::greeted(&["--state-dir", state.to_str().unwrap(), "--allow-git", &server.url]);
+    let repo = format!("{}/trickle/r.git", server.url);
+    wire.send(
+        &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sandbox_create",
+        "arguments": {"name": "slow", "repo": repo}, "_meta": {"progressToken": "p"}}}),
+    );
+    let told = loop {
+        let told = wire.next(Duration::from_secs(60)).expect("something is told");
+        assert_eq!(told["method"], "notifications/progress", "{told}");
+        let message = told["params"]["message"].as_str().unwrap().to_owned();
+        if message.contains("bytes received") {
+            break message;
+        }
+    };
+    assert!(told.contains("ms, ") && !told.contains(", 0 bytes received"), "{told}");
+    let dormouse = lasting::open(&state);
+    let there = sandbox::wait(lasting::sandboxes(&dormouse).list(&Owner::local(), None, None, 9)).unwrap();
+    assert_eq!((there.len(), there[0].status), (1, "provisioning"));
+    wire.tell("notifications/cancelled", json!({"requestId": 1}));
+    wire.end(Duration::from_secs(20));
 }

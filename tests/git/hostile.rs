@@ -109,7 +109,7 @@ fn git_03_what_a_repository_configures_does_not_run() {
         git config filter.x.clean 'touch /workspace/ran'; git config filter.x.smudge 'touch /workspace/ran'; \
         git config diff.external 'touch /workspace/ran'; git config core.pager 'touch /workspace/ran'; echo '* filter=x' > .gitattributes; \
         echo 1 > a; git add -A; git commit -q -m one; echo 2 > a; git diff; git status; git checkout -q -b b; git checkout -- a; git log -p; ls /workspace";
-    assert!(desk.text(line).ends_with("\nh\n"));
+    assert!(desk.text(line).ends_with("\nh\noutputs\n"));
 }
 
 #[test]

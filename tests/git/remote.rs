@@ -125,7 +125,7 @@ fn git_05_what_is_not_allowed_is_not_asked_for() {
         assert_eq!(said.status, 128, "{address}: {said:?}");
         assert!(said.err.contains(why), "{address}: {said:?}");
         assert!(!said.err.contains("secret words"), "{said:?}");
-        assert_eq!(desk.text("ls"), "", "nothing is left behind");
+        assert_eq!(desk.text("ls"), "outputs\n", "nothing is left behind");
     }
     // The redirect was not followed with the credential.
     let seen = server.seen();

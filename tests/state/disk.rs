@@ -11,11 +11,11 @@ use dormouse_tests::wire::Wire;
 use serde_json::{Value as Json, json};
 
 /// A small disk of its own, gone with this value.
-struct Disk(PathBuf);
+pub(crate) struct Disk(pub(crate) PathBuf);
 
 impl Disk {
     /// None: this user or this system cannot mount one, which is said.
-    fn mount(options: &str) -> Option<Self> {
+    pub(crate) fn mount(options: &str) -> Option<Self> {
         let mount = binary::installed("mount", "lif_02 on a disk of its own")?;
         let folder = tempfile::Builder::new().prefix("dormouse-disk-").tempdir().unwrap().keep();
         let place = folder.to_str().unwrap().to_owned();
@@ -29,7 +29,8 @@ impl Disk {
         None
     }
 
-    fn state(&self) -> String {
+    /// The state folder on it.
+    pub(crate) fn state(&self) -> String {
         self.0.join("state").to_str().unwrap().to_owned()
     }
 }

@@ -9,7 +9,8 @@
 //! | callers that give up | [`cancelled`] |
 //! | processes that are killed, and two at once | [`kills`], [`unpaused`], [`shared`] |
 //! | files that are open | [`open`] |
-//! | disks that are full, state that was changed | [`disk`], [`altered`], [`mended`] |
+//! | disks that are full, what can be looked at there | [`disk`], [`looked`] |
+//! | state that was changed | [`altered`], [`mended`] |
 //! | other builds of guests, what was lost, clocks that go on | [`upgraded`], [`lost`], [`clocks`] |
 //! | room that is bounded and comes back | [`room`] |
 
@@ -24,6 +25,7 @@ mod disk;
 mod elsewhere;
 mod kept;
 mod kills;
+mod looked;
 mod lost;
 mod mended;
 mod open;

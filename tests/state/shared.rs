@@ -1,6 +1,6 @@
 //! Two real servers on one state folder.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dormouse_tests::wire::Wire;
 use serde_json::{Value as Json, json};
@@ -60,4 +60,38 @@ fn lif_06_two_servers_on_one_folder_take_turns_and_lose_nothing() {
     let seen = other.call(50, "sandbox_eval", json!({"session_key": "own 0", "code": "x"}));
     assert!(["1", "2"].contains(&value(&seen).to_string().as_str()), "{seen}");
     other.end(Duration::from_secs(20));
+}
+
+#[test]
+fn two_servers_that_take_turns_do_not_wait_for_each_others_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    let mut servers = [served(state), served(state)];
+    let call = |wire: &mut Wire, id: i64, code: &str| {
+        wire.call(id, "sandbox_eval", json!({"session_key": "k", "code": code}))
+    };
+    call(&mut servers[0], 1, "x = 0");
+    call(&mut servers[1], 2, "x");
+    let begin = Instant::now();
+    for turn in 1..=20_i64 {
+        let result = call(&mut servers[usize::from(turn % 2 == 1)], 10 + turn, "x += 1; x");
+        assert_eq!(*value(&result), turn, "{result}");
+    }
+    let took = begin.elapsed();
+    eprintln!("20 turns took {took:?}");
+    // A turn took 1.1 s when a sandbox was given up by time alone.
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    // Whoever is asked, the sandbox has one status: in use now, and at rest a little later.
+    let told = |servers: &mut [Wire; 2]| {
+        servers.each_mut().map(|wire| {
+            let told = wire.call(90, "sandbox_get", json!({"session_key": "k"}));
+            told["structuredContent"]["status"].clone()
+        })
+    };
+    assert_eq!(told(&mut servers), ["running", "running"]);
+    std::thread::sleep(Duration::from_millis(2_500));
+    assert_eq!(told(&mut servers), ["warm", "warm"]);
+    for wire in servers {
+        wire.end(Duration::from_secs(20));
+    }
 }

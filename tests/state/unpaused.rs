@@ -97,3 +97,32 @@ fn lif_01_a_checkpoint_an_upload_and_the_calls_of_a_durable_sandbox_are_saved_wh
     assert_eq!(eval(&mut wire, 2, "open('/workspace/f').read()"), "kept");
     wire.end(SAVED);
 }
+
+#[test]
+fn lif_01_the_end_of_a_job_in_a_durable_sandbox_is_told_when_what_it_did_is_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut wire = served(&folder);
+    wire.call(1, "sandbox_create", json!({"name": "box", "durability": "call"}));
+    for (number, beside) in [(0, "None"), (1, "import time; time.sleep(1.5)")] {
+        let line = format!("sleep 0.3; echo {number} >> /workspace/jobs");
+        let started =
+            wire.call(2, "sandbox_exec", json!({"sandbox": "box", "command": line, "background": true}));
+        let job = started["structuredContent"]["job_id"].clone();
+        assert!(job.is_string(), "{started}");
+        // The second one ends beside a call.
+        let call = json!({"name": "sandbox_eval", "arguments": {"sandbox": "box", "code": beside}});
+        wire.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call}));
+        loop {
+            let told = wire.call(10, "sandbox_job", json!({"sandbox": "box", "job": job, "action": "get"}));
+            if told["structuredContent"]["ended_at"].is_string() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        wire.kill();
+        wire = served(&folder);
+        let jobs = eval(&mut wire, 1, "open('/workspace/jobs').read()");
+        assert_eq!(jobs, if number == 0 { "0\n" } else { "0\n1\n" });
+    }
+    wire.end(SAVED);
+}

@@ -151,3 +151,42 @@ fn the_numbers_of_the_specification_are_those_of_the_code() {
         }
     }
 }
+
+/// Every line of the checklist has a verdict, and what shows it is a test that there is.
+#[test]
+fn the_requirements_have_verdicts_and_the_tests_that_show_them() {
+    const VERDICTS: [&str; 4] = ["met", "partly", "deviates", "missing"];
+    const LINES: [(&str, usize); 5] = [("S0", 40), ("S1", 41), ("S2", 31), ("S3", 21), ("S4", 19)];
+    let text = read(&root().join("docs/requirements.md"));
+    let (mut lines, mut counts) = (Vec::new(), [0; VERDICTS.len()]);
+    for row in text.lines().filter(|line| line.starts_with("| S")) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [line, _, verdict, shown] = cells[..] else { panic!("not four cells: {row}") };
+        lines.push(line.to_owned());
+        let word = verdict.split(':').next().unwrap_or_default();
+        let at =
+            VERDICTS.iter().position(|known| *known == word).unwrap_or_else(|| panic!("no verdict: {row}"));
+        counts[at] += 1;
+        assert_eq!(shown == "-", word == "missing", "what is missing has no test, all else has: {row}");
+        for test in shown.split(", ").filter(|shown| *shown != "-") {
+            let (file, function) =
+                test.trim_matches('`').split_once("::").unwrap_or_else(|| panic!("no test: {row}"));
+            let source = read(&root().join(file));
+            assert!(
+                source.contains(&format!("fn {function}()")),
+                "there is no `{function}` in {file}: {row}"
+            );
+        }
+    }
+    let wanted: Vec<String> = LINES
+        .iter()
+        .flat_map(|(seed, count)| (1..=*count).map(move |number| format!("{seed}-{number:02}")))
+        .collect();
+    assert_eq!(lines, wanted);
+    let [met, partly, deviates, missing] = counts;
+    let told = format!(
+        "Of {}, {met} are met, {partly} partly, {deviates} deviate on purpose and {missing} are missing.",
+        lines.len()
+    );
+    assert!(text.contains(&told), "the numbers are others: {told}");
+}

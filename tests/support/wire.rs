@@ -35,6 +35,13 @@ impl Wire {
         Self::of(command)
     }
 
+    /// The same in another folder than the tests'.
+    pub fn start_in(folder: &std::path::Path, arguments: &[&str]) -> Self {
+        let mut command = binary::command(&[&["mcp"], arguments].concat());
+        command.current_dir(folder);
+        Self::of(command)
+    }
+
     /// Starts a server whose limits a shell command sets before, such as `ulimit -n 20`.
     pub fn start_after(shell: &str, arguments: &[&str]) -> Self {
         let program = binary::path();

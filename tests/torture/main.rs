@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::Parser;
 use dormouse_tests::lasting::Dice;
 
@@ -58,6 +58,8 @@ const FLAT: f64 = 1.1;
 const WARM: f64 = 256.0 * 1024.0 * 1024.0;
 /// So long the memory that work has taken may need to go back.
 const SETTLED: Duration = Duration::from_secs(70);
+/// What lies between the seeds of two worlds.
+const APART: u64 = 0x9e37_79b9_7f4a_7c15;
 /// A day, in seconds.
 const DAY: i64 = 86_400;
 
@@ -73,6 +75,9 @@ struct Plan {
     /// End after so many kills
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     kills: u64,
+    /// So many servers side by side, each with a folder and owners of its own: a life is mostly waited in
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    worlds: u16,
     /// Where the random numbers begin; the order in which threads come is not repeated
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -102,36 +107,54 @@ fn main() -> ExitCode {
 /// True: no promise was broken.
 fn run(plan: &Plan) -> Result<bool> {
     let report = Arc::new(Report::default());
-    let mut world = World::new(&OWNERS)?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs();
     let seed = plan.seed.unwrap_or(now).max(1);
     eprintln!("torture: --seed {seed}");
+    let mut worlds = std::thread::scope(|scope| {
+        let live = |at: u64| {
+            let report = Arc::clone(&report);
+            scope
+                .spawn(move || live(plan, seed.wrapping_add(at.wrapping_mul(APART)).max(1), &report, at == 0))
+        };
+        let living: Vec<_> = (0..u64::from(plan.worlds)).map(live).collect();
+        living
+            .into_iter()
+            .map(|world| world.join().unwrap_or_else(|_| bail!("a world has ended by a panic")))
+            .collect::<Result<Vec<World>>>()
+    })?;
+    let skipped = worlds.first().map_or(&[][..], |world| &world.skipped);
+    println!("{}", report.shown(skipped));
+    let is_right = report.findings() == 0;
+    for world in worlds.iter_mut().filter(|_| !is_right) {
+        eprintln!("torture: what was left is in {}", world.keep().display());
+    }
+    Ok(is_right)
+}
+
+/// The lives of one world, until the time is over or all worlds have had their kills.
+fn live(plan: &Plan, seed: u64, report: &Arc<Report>, tells: bool) -> Result<World> {
+    let world = World::new(&OWNERS)?;
     let owner = |(name, at): (&&'static str, u64)| Owner::new(name, seed.wrapping_mul(at) | 1);
     let mut owners: Vec<Owner> = OWNERS.iter().zip(1..).map(owner).collect();
     let (calm, deadly) = plan.times();
-    soak(calm, &world, &mut owners, &report)?;
+    soak(calm, &world, &mut owners, report)?;
     let (mut dice, end, mut told) = (Dice(seed), Instant::now() + deadly, Instant::now());
     while Instant::now() < end && report.events("kills") < plan.kills {
-        one_life(&mut dice, &world, &mut owners, &report)?;
+        one_life(&mut dice, &world, &mut owners, report)?;
         let left = world.processes();
         if !left.is_empty() {
             report.broken(Broken::Leaked, &format!("processes of the server: {left:?}"));
         }
         if dice.roll(CHECK) == 0 {
-            check(&world, &report);
+            check(&world, report);
         }
-        if told.elapsed() > TOLD {
+        if tells && told.elapsed() > TOLD {
             eprintln!("torture: {}", report.progress());
             told = Instant::now();
         }
     }
-    leave_nothing(&world, &mut owners, &report)?;
-    println!("{}", report.shown(&world.skipped));
-    let is_right = report.findings() == 0;
-    if !is_right {
-        eprintln!("torture: what was left is in {}", world.keep().display());
-    }
-    Ok(is_right)
+    leave_nothing(&world, &mut owners, report)?;
+    Ok(world)
 }
 
 /// One life of a server, from its start to its end.

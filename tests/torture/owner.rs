@@ -105,6 +105,7 @@ impl Owner {
     pub(crate) fn ended(&mut self, round: &Round, is_saved: bool, end: Instant) {
         for one in &mut self.boxes {
             let was_there = std::mem::take(&mut one.is_known);
+            let is_called = std::mem::take(&mut one.is_called);
             one.is_aside = false;
             one.step(if is_saved { "END" } else { "KILL" });
             one.is_calm &= !round.is_long();
@@ -119,7 +120,7 @@ impl Owner {
                     "the end in peace"
                 });
             } else if !round.had_trouble() {
-                if end.duration_since(one.last_call) > REST {
+                if !is_called && end.duration_since(one.last_call) > REST {
                     one.history.kept("rest");
                 } else if let Some(time) = end.checked_sub(WINDOW) {
                     one.history.kept_before(time);
@@ -185,7 +186,7 @@ impl Owner {
                 self.boxes[at].know(self.name, &mut doors)?;
                 continue;
             }
-            self.boxes[at].last_call = Instant::now();
+            (self.boxes[at].last_call, self.boxes[at].is_called) = (Instant::now(), true);
             match self.dice.roll(40) {
                 0 | 1 => self.checkpoint(at, &mut doors)?,
                 2 | 3 => self.restore(at, &mut doors)?,
@@ -202,7 +203,7 @@ impl Owner {
                 _ => self.note(at, &mut doors)?,
             }
             if let Some(one) = self.boxes.get_mut(at) {
-                one.last_call = Instant::now();
+                (one.last_call, one.is_called) = (Instant::now(), false);
             }
         }
         Ok(())
@@ -223,16 +224,20 @@ impl Owner {
             }
             is_there
         });
+        let mut left = 0;
         for id in there.iter().filter(|id| !self.boxes.iter().any(|one| one.id == **id)) {
             if self.may_be_more == 0 {
                 doors
                     .report
                     .broken(Broken::Foreign, &format!("sandbox {id} was not asked for, or was removed"));
             }
+            // Killed before the answer, it may still be there in the next life.
+            let call = Call { tool: "sandbox_destroy", arguments: json!({"sandbox": id}) };
+            let is_gone = doors.rest.ask(&call)?.code().is_none();
             self.may_be_more = self.may_be_more.saturating_sub(1);
-            doors.rest.ask(&Call { tool: "sandbox_destroy", arguments: json!({"sandbox": id}) })?;
+            left += usize::from(!is_gone);
         }
-        self.may_be_more = 0;
+        self.may_be_more = left;
         Ok(())
     }
 

@@ -24,6 +24,8 @@ pub(crate) struct Boxed {
     pub(crate) languages: Vec<&'static str>,
     pub(crate) numbers: u64,
     pub(crate) last_call: Instant,
+    /// A call of it has not been answered: it does not rest.
+    pub(crate) is_called: bool,
     /// What is there has been looked at since the last restart.
     pub(crate) is_known: bool,
     /// What it holds is in doubt until the next restart.
@@ -66,6 +68,7 @@ impl Boxed {
             languages: Vec::new(),
             numbers: 0,
             last_call: Instant::now(),
+            is_called: false,
             is_known: true,
             is_aside: false,
             is_calm: true,

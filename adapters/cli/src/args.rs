@@ -5,6 +5,7 @@ mod dashes;
 mod docker;
 mod eval;
 mod git;
+mod image;
 mod model;
 mod packages;
 mod quota;
@@ -25,6 +26,7 @@ pub(crate) use self::capacity::CapacityArgs;
 pub(crate) use self::docker::DockerArgs;
 pub(crate) use self::eval::{BoundArgs, EvalArgs};
 pub(crate) use self::git::GitArgs;
+pub(crate) use self::image::ImageArgs;
 pub(crate) use self::model::ModelArgs;
 pub(crate) use self::packages::PackageArgs;
 pub(crate) use self::quota::QuotaArgs;
@@ -76,8 +78,9 @@ Examples:
   dormouse serve --listen 127.0.0.1:0 --state-dir ./state --tools all
   dormouse serve --listen 0.0.0.0:3008 --token-file tokens --allowed-host box.example
 
-The address is printed to standard output once it listens. SIGTERM and SIGINT end it: calls in
-progress get 10 s, then every sandbox is saved.
+The address is printed to standard output once it listens. SIGTERM, SIGINT and SIGHUP end it (SIGHUP
+not where it was started to be ignored, as by nohup): calls in progress get 10 s, then every sandbox
+is saved.
 
 A token file has one `OWNER TOKEN` or `OWNER sha256:HEX` a line, and only its owner may read it.";
 
@@ -309,7 +312,7 @@ pub(crate) struct McpArgs {
     pub(crate) mounts: Vec<String>,
     #[command(flatten)]
     pub(crate) skills: SkillArgs,
-    /// Run every call inside a project: shown as /project, its packages importable, container() from its bootstrap file
+    /// Run every call that names no sandbox inside a project: shown as /project, its packages importable, container() from its bootstrap file
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
     /// The project's bootstrap file, relative to it [default: .dormouse/bootstrap.*, or a framework's]
@@ -331,13 +334,15 @@ pub(crate) struct McpArgs {
     /// ~/.local/share/dormouse
     #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
-    /// The key of the one sandbox of the profiles `rlm` and `codegen` [default: the profile's name]
+    /// The key of the one sandbox of the profiles `rlm` and `codegen` [default: the profile's name; for `mcp` with a mark of the
+    /// folder that it was started in]
     #[arg(long, value_name = "KEY")]
     pub(crate) session_key: Option<String>,
     /// Which tools are offered: `usual`, `all`, or their names with commas between
     #[arg(long, value_name = "LIST", default_value = "usual")]
     pub(crate) tools: String,
-    /// Let tools read files of the host below this folder (load, upload); can be repeated
+    /// Let tools read files of the host below this folder (load, upload); can be repeated. `mcp` lets them read below the folder
+    /// that it was started in when its client names that as a root
     #[arg(long = "root", value_name = "DIR")]
     pub(crate) roots: Vec<PathBuf>,
     /// Let tools write downloads of sandboxes below this folder
@@ -354,6 +359,8 @@ pub(crate) struct McpArgs {
     pub(crate) capacity: CapacityArgs,
     #[command(flatten)]
     pub(crate) quota: QuotaArgs,
+    #[command(flatten)]
+    pub(crate) image: ImageArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]

@@ -5,14 +5,16 @@ pub(crate) mod exceptions;
 mod git;
 pub(crate) mod given;
 mod grants;
+mod image;
 mod keep;
 mod model;
 pub(crate) mod packages;
 pub(crate) mod quota;
 mod serve;
 pub(crate) mod source;
-mod units;
+pub(crate) mod units;
 pub(crate) mod wall;
+mod working;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,6 +77,8 @@ pub(crate) struct Mcp {
     pub(crate) skills: Skills,
     /// The key of the one sandbox of some profiles, if it is not the usual one.
     pub(crate) session: Option<SessionKey>,
+    /// The folder that the server was started in, where that says whose sandbox the one of those profiles is.
+    pub(crate) started_in: Option<PathBuf>,
     /// Whose tools are offered.
     pub(crate) profiles: Vec<Profile>,
     /// What calls can ask for.
@@ -121,6 +125,7 @@ pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     let Given { grants, policy, .. } = given(&state.given)?;
     let folder = state_folder(state.state_dir.as_deref())?;
     let rules = quota::rules(docker::rules(&state.docker), &state.quota)?;
+    let rules = image::rules(rules, &state.image)?;
     let rules = given::rules(rules, &policy, given::offered(&grants));
     let dormouse = builder(place)?
         .policy(policy)
@@ -227,7 +232,7 @@ pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
 
 /// What the arguments of `mcp` mean. A helper is started where names will have to be looked up.
 pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
-    tools(arguments, Further::server())
+    Ok(working::in_folder(tools(arguments, Further::server())?))
 }
 
 /// The same for another command, with what it needs besides.
@@ -278,7 +283,8 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     let packages = arguments.packages.clone();
     let remotes = git::remotes(&arguments.git, names.as_ref())?;
     let docker = arguments.docker.clone();
-    let mut rules = quota::rules(docker::rules(&docker), &arguments.quota)?;
+    let rules = quota::rules(docker::rules(&docker), &arguments.quota)?;
+    let mut rules = image::rules(rules, &arguments.image)?;
     if let Some(most) = capacity.awake_max {
         rules.awake = usize::from(most);
     }
@@ -292,6 +298,7 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
         grants,
         skills,
         session,
+        started_in: None,
         profiles,
         policy,
         ready,

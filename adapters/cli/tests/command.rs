@@ -43,6 +43,11 @@ fn failures_have_a_status_a_code_and_a_hint() {
         ),
         (&["eval", "--env", "A", "1"], 2, "error[args_invalid]: `--env`: `A` is not NAME=VALUE"),
         (&["eval", "-l", "C++", "1"], 2, "error[args_invalid]: `C++` is not a language name"),
+        (
+            &["repl", "-l", "cobol"],
+            2,
+            "error[unknown_language]: no guest speaks `cobol`\nhint: known languages: ",
+        ),
         (&["eval", "-l", "cobol", "1"], 2, "error[unknown_language]: no guest speaks `cobol`"),
         (&["eval", "--network", "1"], 1, "error[network_denied]: "),
         (&["eval", "--mount", ".:/a:rw", "1"], 1, "error[write_denied]: `--mount .:/a:rw` asks for writes"),
@@ -101,6 +106,10 @@ fn wrong_usage_ends_with_2_and_help_with_0() {
         (&["eval", "--unguarded"], 2, "unexpected argument '--unguarded'"),
         (&["eval", "--fuel", "many", "1"], 2, "invalid value 'many'"),
         (&["eval", "--json", "-v", "1"], 2, "cannot be used with"),
+        // A network is of the containers that a scenario's sources open.
+        (&["mcp", "--docker-network"], 2, "unexpected argument '--docker-network'"),
+        (&["serve", "--docker-network"], 2, "unexpected argument '--docker-network'"),
+        (&["scenario", "run", "--help"], 0, "--docker-network"),
         (&["completions", "tcsh"], 2, "possible values"),
         (&["--help"], 0, "DORMOUSE_LOG"),
         (&["eval", "--help"], 0, "dormouse eval '1 + 1'"),

@@ -179,7 +179,6 @@ fn options_that_a_run_does_not_use_are_refused() {
         &["--llm-endpoint", "http://h"],
         &["--ready", "1"],
         &["--jobs", "0"],
-        &["--source", "a=b", "--confine"],
     ] {
         let ran = desk.run("run", options);
         assert_eq!(ran.status, Some(2), "{options:?}: {}", ran.said);

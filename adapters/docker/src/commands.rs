@@ -199,7 +199,8 @@ pub(crate) fn out_of_memory(room: &Room) -> Error {
         format!("the memory limit of {} bytes was reached, and a process was killed", room.size.memory),
     )
     .with_hint(
-        "what is in /workspace and /tmp counts; remove files, use less memory, or make a sandbox with more",
+        "what is in /workspace and /tmp counts: sandbox_remove_file removes files, or use less memory, or make a sandbox \
+         with more",
     )
 }
 

@@ -123,6 +123,11 @@ pub(crate) enum Below {
     Nothing,
 }
 
+/// What its programs find. There is no network, and there will be none: who asks for it again waits for nothing.
+fn environment() -> Vec<String> {
+    vec![format!("HOME={WORKSPACE}"), "NPM_CONFIG_FETCH_RETRIES=0".into(), "PIP_RETRIES=0".into()]
+}
+
 /// The request that creates a container.
 pub(crate) fn body(
     settings: &Settings,
@@ -147,7 +152,7 @@ pub(crate) fn body(
         user: Some("0:0".into()),
         entrypoint: Some(keep),
         cmd: Some(Vec::new()),
-        env: Some(vec![format!("HOME={WORKSPACE}")]),
+        env: Some(environment()),
         working_dir: Some(WORKSPACE.into()),
         network_disabled: Some(true),
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..HealthConfig::default() }),

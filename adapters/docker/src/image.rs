@@ -45,7 +45,7 @@ pub(crate) fn allowed<'a>(settings: &'a Settings, asked: Option<&str>) -> Result
     let Some(asked) = asked else {
         return settings.images.first().map(String::as_str).ok_or_else(|| {
             Error::new(ErrorCode::CapabilityUnavailable, "the operator allows no images")
-                .with_hint("start the server with `--image NAME`")
+                .with_hint("the operator allows one with `--docker-image NAME`")
         });
     };
     check_form(asked)?;
@@ -141,7 +141,9 @@ fn missing(reference: &str, pulled: bool) -> Error {
     if pulled {
         return error.with_hint("the registry did not give it");
     }
-    error.with_hint(format!("`docker pull {reference}`, or let the server pull images"))
+    error.with_hint(format!(
+        "`docker pull {reference}`, or have the operator let it be fetched: `--docker-pull`"
+    ))
 }
 
 /// The image of a reference, if the engine has it.

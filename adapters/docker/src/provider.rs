@@ -278,6 +278,16 @@ impl Provider for DockerProvider {
         self.inner.engine.ready().await
     }
 
+    async fn can_make(&self, spec: &SandboxSpec) -> Result<()> {
+        let Inner { engine, settings, images, .. } = &*self.inner;
+        engine.ready().await?;
+        match settings.pull {
+            // The first call fetches it, which can take minutes.
+            true => Ok(()),
+            false => images.find(engine, settings, spec.image.as_deref()).await.map(drop),
+        }
+    }
+
     fn check(&self, spec: &SandboxSpec) -> Result<()> {
         self.inner.check(spec)
     }

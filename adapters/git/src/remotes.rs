@@ -6,7 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dormouse_core::fair::{Fair, Held};
 use dormouse_core::sandbox::{Files, Owner};
-use dormouse_core::{Error, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Resolve, Result};
+use dormouse_core::{
+    Error, GuestPath, OfferedPrograms, OutputSink, ProgramCall, ProgramEnd, Resolve, Result,
+};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Response, StatusCode, Url};
 
@@ -117,7 +119,13 @@ impl Remotes {
     }
 
     /// The answer of the server, in this owner's share of places and of memory, and what holds that share.
-    async fn fetch(&self, owner: &Owner, wanted: &Wanted, input: &[u8]) -> Result<Answer, String> {
+    async fn fetch(
+        &self,
+        owner: &Owner,
+        wanted: &Wanted,
+        input: &[u8],
+        sink: Option<&dyn OutputSink>,
+    ) -> Result<Answer, String> {
         let fitting = self.allowed.iter().filter(|allowed| allowed.covers(&wanted.url));
         let allowed = fitting
             .max_by_key(|allowed| allowed.length())
@@ -125,7 +133,7 @@ impl Remotes {
         let line =
             self.places.line(owner).map_err(|_| "too many requests wait for servers; try again later")?;
         let _place = line.await;
-        match tokio::time::timeout(WHOLE, self.ask(owner, allowed, wanted, input)).await {
+        match tokio::time::timeout(WHOLE, self.ask(owner, (allowed, wanted, input), sink)).await {
             Ok(answer) => answer,
             Err(_) => Err(format!("the server did not end its answer within {} s", WHOLE.as_secs())),
         }
@@ -134,9 +142,8 @@ impl Remotes {
     async fn ask(
         &self,
         owner: &Owner,
-        allowed: &Allowed,
-        wanted: &Wanted,
-        input: &[u8],
+        (allowed, wanted, input): (&Allowed, &Wanted, &[u8]),
+        sink: Option<&dyn OutputSink>,
     ) -> Result<Answer, String> {
         let address = Self::address(wanted);
         let service = wanted.service;
@@ -161,11 +168,16 @@ impl Remotes {
         if told.split(';').next().unwrap_or_default().trim() != kind {
             return Err("the server does not speak git's smart protocol".into());
         }
-        self.body(owner, response).await
+        self.body(owner, response, sink).await
     }
 
     /// The whole of an answer.
-    async fn body(&self, owner: &Owner, mut response: Response) -> Result<Answer, String> {
+    async fn body(
+        &self,
+        owner: &Owner,
+        mut response: Response,
+        sink: Option<&dyn OutputSink>,
+    ) -> Result<Answer, String> {
         let mut answer = Answer::default();
         while let Some(chunk) = response.chunk().await.map_err(|error| broken(&error))? {
             let size = answer.bytes.len() + chunk.len();
@@ -180,6 +192,9 @@ impl Remotes {
                 answer.held.push(held.ok_or("too much is being received from servers already; try again")?);
             }
             answer.bytes.extend_from_slice(&chunk);
+            if let Some(sink) = sink {
+                sink.received(chunk.len() as u64);
+            }
         }
         Ok(answer)
     }
@@ -188,12 +203,22 @@ impl Remotes {
 #[async_trait]
 impl OfferedPrograms for Remotes {
     async fn run(&self, owner: &Owner, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
+        self.run_telling(owner, call, files, None).await
+    }
+
+    async fn run_telling(
+        &self,
+        owner: &Owner,
+        call: &ProgramCall,
+        files: &mut dyn Files,
+        sink: Option<&dyn OutputSink>,
+    ) -> Option<ProgramEnd> {
         if call.name != NAME {
             return None;
         }
         let done = async {
             let wanted = Self::wanted(call)?;
-            let answer = self.fetch(owner, &wanted, &call.input).await?;
+            let answer = self.fetch(owner, &wanted, &call.input, sink).await?;
             files.write(&wanted.file, &answer.bytes).await.map_err(|error| error.to_string())
         };
         Some(match done.await {

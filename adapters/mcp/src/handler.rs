@@ -6,17 +6,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode};
-use dormouse_tools::resource::{Resource, TEMPLATE};
+use dormouse_tools::resource::{Artifact, Resource, TEMPLATE};
 use dormouse_tools::{CallContext, Owners, Reply, Surface, ToolSpec};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+    Annotations, CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorData, Implementation,
-    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, Resource as Link, ResourceContents, ResourceTemplate, ServerCapabilities,
-    ServerConfig, Tool, ToolAnnotations,
+    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Resource as Link, ResourceContents, ResourceTemplate,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::long::Apart;
 use crate::order::in_order;
 use crate::progress::{self, Written};
-use crate::sampling;
+use crate::{roots, sampling};
 
 /// How long a client may keep the list of tools, in milliseconds: it never changes while the process lives.
 const LIST_TTL_MS: u64 = 300_000;
@@ -119,15 +119,39 @@ impl ServerHandler for Handler {
             .with_instructions(self.surface.instructions())
     }
 
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        // Calls that come before the client has told its roots wait for them.
+        roots::matter(&self.surface, &request.capabilities);
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.on_roots_list_changed(context).await;
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        let client = context.peer.peer_info();
+        if client.is_some_and(|client| roots::matter(&self.surface, &client.capabilities)) {
+            roots::ask(&self.surface, &context.peer).await;
+        }
+    }
+
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let list = ListToolsResult::with_all_items(self.surface.list().into_iter().map(tool).collect());
-        let modern =
-            context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        Ok(if modern { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
+        Ok(if is_modern(&context) {
+            list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public)
+        } else {
+            list
+        })
     }
 
     async fn call_tool(
@@ -168,14 +192,23 @@ impl ServerHandler for Handler {
 
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        // Files become resources when a call tells their address.
-        if self.surface.has_resources() {
-            return Ok(ListResourcesResult::with_all_items(Vec::new()));
+        if !self.surface.has_resources() {
+            return Err(no_method("resources/list"));
         }
-        Err(no_method("resources/list"))
+        let owner = owner(&context);
+        let places = self.owners.of(owner.as_str());
+        let after = request.and_then(|page| page.cursor);
+        let listing = async {
+            let _place = places.enter(&JsonObject::new())?;
+            in_order(&context, self.surface.list_resources(&owner, after.as_deref())).await
+        };
+        let page = listing.await.map_err(|error| refusal(&error))?;
+        let mut list = ListResourcesResult::with_all_items(page.all.into_iter().map(artifact).collect());
+        list.next_cursor = page.next;
+        Ok(if is_modern(&context) { list.with_ttl_ms(0).with_cache_scope(CacheScope::Private) } else { list })
     }
 
     async fn list_resource_templates(
@@ -258,6 +291,20 @@ fn result(reply: Reply) -> CallToolResult {
     result
 }
 
+/// Whether the client asks for what lists say since 2026: for how long, and for whom, they may be kept.
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// A file of those that are listed.
+fn artifact(of: Artifact) -> Link {
+    let link =
+        Link::new(of.uri, of.name).with_title(of.title).with_mime_type(of.mime_type).with_size(of.size);
+    let mut about = Annotations::default();
+    about.last_modified = Some(of.modified_at);
+    link.with_annotations(about)
+}
+
 /// A file that an answer names.
 fn link(told: &Json) -> Option<Link> {
     let link =
@@ -282,9 +329,11 @@ pub(crate) fn refusal(error: &Error) -> ErrorData {
     };
     let data = serde_json::to_value(error).ok();
     match error.code() {
-        ErrorCode::NotFound | ErrorCode::UnknownSandbox | ErrorCode::InvalidState | ErrorCode::TooLarge => {
-            ErrorData::invalid_params(message, data)
-        }
+        ErrorCode::NotFound
+        | ErrorCode::UnknownSandbox
+        | ErrorCode::InvalidState
+        | ErrorCode::ArgsInvalid
+        | ErrorCode::TooLarge => ErrorData::invalid_params(message, data),
         _ => ErrorData::internal_error(message, data),
     }
 }

@@ -6,10 +6,14 @@
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post_service;
+use axum::{Json, Router};
 use dormouse_tools::{Owners, Surface};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Handler, MAX_LINE, long};
@@ -35,5 +39,16 @@ pub fn http(surface: Arc<Surface>, owners: Arc<Owners>, closing: &CancellationTo
         Arc::<NeverSessionManager>::default(),
         config,
     );
-    long::before(Router::new().route_service(PATH, service), owners)
+    let methods = post_service(service).fallback(async || only_post());
+    long::before(Router::new().route(PATH, methods), owners)
+}
+
+/// What a client of another method is told, in the form of this protocol.
+fn only_post() -> Response {
+    let told = json!({
+        "jsonrpc": "2.0",
+        "id": null,
+        "error": {"code": -32000, "message": "there are no sessions here: each message is one POST, and has its answer"},
+    });
+    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")], Json(told)).into_response()
 }

@@ -10,7 +10,7 @@
 //! | messages in and out, in order, with back-pressure | `transport`, `outbox` |
 //! | in which order requests begin | `order` |
 //! | requests to the surface, answers back | [`Handler`], `progress` |
-//! | the model that a client offers | `sampling` |
+//! | the model that a client offers, and its roots | `sampling`, `roots` |
 //! | the life of a connection | [`serve()`] |
 //! | the same handler behind HTTP | [`http()`] |
 
@@ -22,6 +22,7 @@ mod order;
 mod outbox;
 mod parse;
 mod progress;
+mod roots;
 mod sampling;
 mod serve;
 mod transport;

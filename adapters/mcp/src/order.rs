@@ -39,6 +39,7 @@ impl Order {
             ClientRequest::ReadResourceRequest(read) => {
                 self.surface.touches_resource(&read.params.uri, &self.owner)
             }
+            ClientRequest::ListResourcesRequest(_) => self.surface.touches_list(),
             _ => return,
         };
         let place = Place(Arc::new(self.arrivals.arrive(touches)));

@@ -12,13 +12,33 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 /// Time between two notifications. Short runs end before the first.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Counts what a run writes, for the progress message. It never keeps or shows the text itself.
+/// Counts what a run writes, and what comes from elsewhere for it, for the progress message. It never keeps or shows the text itself.
 #[derive(Default)]
-pub(crate) struct Written(AtomicU64);
+pub(crate) struct Written {
+    output: AtomicU64,
+    received: AtomicU64,
+}
 
 impl OutputSink for Written {
     fn write(&self, _: Stream, bytes: &[u8]) {
-        self.0.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.output.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+    }
+
+    fn received(&self, bytes: u64) {
+        self.received.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Written {
+    /// How it is going, after so many milliseconds.
+    fn told(&self, elapsed: f64) -> String {
+        let output = self.output.load(Ordering::Relaxed);
+        match self.received.load(Ordering::Relaxed) {
+            0 => format!("running for {elapsed:.0} ms, {output} bytes of output"),
+            received => {
+                format!("running for {elapsed:.0} ms, {received} bytes received, {output} bytes of output")
+            }
+        }
     }
 }
 
@@ -35,9 +55,8 @@ pub(crate) async fn notify(
     loop {
         ticks.tick().await;
         let elapsed = begin.elapsed().as_secs_f64() * 1e3;
-        let bytes = written.0.load(Ordering::Relaxed);
         let mut progress = ProgressNotificationParam::new(token.clone(), elapsed.round())
-            .with_message(format!("running for {elapsed:.0} ms, {bytes} bytes of output"));
+            .with_message(written.told(elapsed));
         if let Some(total) = total {
             progress = progress.with_total(total.max(elapsed.round()));
         }

@@ -1,16 +1,18 @@
 //! One request as one call of a tool.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use data_encoding::BASE64;
 use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_tools::{CallContext, MAX_CONTENT, Reply, incoming};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value as Json};
 
 use crate::door::MAX_BODY;
@@ -83,6 +85,11 @@ fn is_of_form(route: &Route, parts: &Parts) -> std::result::Result<(), Box<Respo
         Form::BytesIn => "application/octet-stream",
         Form::BytesOut => return Ok(()),
     };
+    let is_plain = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
+    if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|coding| !is_plain(coding)) {
+        let error = Error::args_invalid("the body is packed").with_hint("send it without `Content-Encoding`");
+        return Err(Box::new(status::refusal_as(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error)));
+    }
     let Some(given) = parts.headers.get(header::CONTENT_TYPE) else { return Ok(()) };
     let essence = given.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
     if essence.eq_ignore_ascii_case(wanted) {
@@ -194,13 +201,46 @@ async fn object(shared: &Shared, parts: &Parts, bytes: Bytes) -> Result<Map<Stri
             .with_hint("send `Content-Type: application/json`"));
     }
     let places = shared.owners.of(owner(parts).as_str());
-    let read = incoming::read(bytes, places, |text| serde_json::from_slice(text)).await?;
-    read.map_err(|error: serde_json::Error| {
+    let read = incoming::read(bytes, places, |text| serde_json::from_slice::<Fields>(text)).await?;
+    let fields = read.map_err(|error| {
         Error::args_invalid(format!(
             "the body is not a JSON object (line {}, column {})",
             error.line(),
             error.column()
         ))
         .with_hint("send the arguments as one JSON object")
-    })
+    })?;
+    match fields.twice {
+        false => Ok(fields.all),
+        true => Err(Error::args_invalid("the body has a field twice").with_hint("give each field once")),
+    }
+}
+
+/// The fields of a body.
+#[derive(Default)]
+struct Fields {
+    all: Map<String, Json>,
+    /// Whether one of them stands there twice.
+    twice: bool,
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> std::result::Result<Self, D::Error> {
+        reader.deserialize_map(Self::default())
+    }
+}
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> std::result::Result<Self, A::Error> {
+        while let Some((name, value)) = entries.next_entry()? {
+            self.twice |= self.all.insert(name, value).is_some();
+        }
+        Ok(self)
+    }
 }

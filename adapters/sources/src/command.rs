@@ -40,6 +40,16 @@ impl CommandSource {
             _ => Err(Error::args_invalid("a source's command is no program").with_hint("name a program")),
         }
     }
+
+    /// The program as it is started for an entry with these arguments, templates filled in.
+    ///
+    /// # Errors
+    /// `too_large` for arguments of more than 64 KiB.
+    pub fn told(&self, args: &Map<String, Json>) -> Result<Program> {
+        let mut program = self.program.clone();
+        program.env.insert(SOURCE_ARGS.into(), told(args)?);
+        Ok(program)
+    }
 }
 
 /// The arguments as the program finds them.
@@ -59,9 +69,7 @@ impl Source for CommandSource {
     }
 
     async fn open(&self, args: Map<String, Json>) -> Result<Opened> {
-        let mut program = self.program.clone();
-        program.env.insert(SOURCE_ARGS.into(), told(&args)?);
-        client::open_command(&program, self.programs.as_ref()).await
+        client::open_command(&self.told(&args)?, self.programs.as_ref()).await
     }
 }
 

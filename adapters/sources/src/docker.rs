@@ -218,7 +218,7 @@ impl Source for DockerSource {
         let running: Arc<dyn Running> = Arc::from(self.containers()?.start(decoded.ask).await?);
         let held = Held(Mutex::new(Some(running.clone())));
         match self.begin(&running, decoded.repo, decoded.branch).await {
-            Ok((url, server)) => Ok(Opened { url, endpoint: Arc::new(Contained { server, held }) }),
+            Ok((url, server)) => Ok(Opened::new(url, Arc::new(Contained { server, held }))),
             Err(error) => {
                 if let Err(left) = held.remove().await {
                     tracing::warn!(error = %left, "a container of a source is left");

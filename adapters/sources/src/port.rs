@@ -87,8 +87,27 @@ pub trait Endpoint: Send + Sync {
 pub struct Opened {
     /// Where it is, if it has an address; else a word for people, such as `wasm`.
     pub url: String,
+    /// What goes with each request to that address, secrets perhaps; none where it has no address, or needs none. They stand in no
+    /// report and no log.
+    pub headers: BTreeMap<String, String>,
     /// The endpoint itself.
     pub endpoint: Arc<dyn Endpoint>,
+}
+
+impl Opened {
+    /// What speaks for itself, without headers.
+    pub fn new(url: impl Into<String>, endpoint: Arc<dyn Endpoint>) -> Self {
+        Self { url: url.into(), headers: BTreeMap::new(), endpoint }
+    }
+
+    /// A server of MCP at an address, connected to: for sources that start one somewhere. Closing it ends the connection; what was
+    /// started is the source's.
+    ///
+    /// # Errors
+    /// `args_invalid` for an address or a header that cannot be; `provider_unavailable` when nobody answers there.
+    pub async fn at(url: &str, headers: &BTreeMap<String, String>) -> Result<Self> {
+        crate::client::open_url(url, headers, None).await
+    }
 }
 
 /// A named factory of endpoints (S0-04).

@@ -73,7 +73,7 @@ impl Source for Pretend {
         let tools = tools.iter().filter_map(Json::as_str).map(str::to_owned).collect();
         let (tag, fail, diary) = (text("tag"), text("fail"), self.diary.clone());
         note(&diary, format!("open {tag}"));
-        Ok(Opened { url: "pretend".into(), endpoint: Arc::new(Pretended { tag, tools, fail, diary }) })
+        Ok(Opened::new("pretend", Arc::new(Pretended { tag, tools, fail, diary })))
     }
 }
 

@@ -50,8 +50,6 @@ const BEGINS_WITH: [&str; 5] = ["repo", "branch", "files", "env", "limits"];
 const LIMITS: [&str; 2] = ["memory_bytes", "disk_bytes"];
 /// The session key of an endpoint's sandbox.
 const KEY: &str = "source";
-/// Where the profile `codegen` expects artifacts to go.
-const OUTPUTS: &str = "/workspace/outputs";
 /// Bytes of all files together (4 MiB).
 const MAX_FILES: usize = 4 << 20;
 /// What a process that was killed left is destroyed after a day: it cannot do it itself.
@@ -141,9 +139,6 @@ impl Over {
             return Err(refused(&reply));
         }
         let sandbox = Handle::SessionKey(KEY);
-        if asked.profile == Profile::Codegen {
-            self.sandboxes.make_folder(owner, &sandbox, GuestPath::parse(OUTPUTS)?).await?;
-        }
         for (path, text) in &asked.files {
             self.sandboxes.write(owner, &sandbox, path.clone(), text.clone().into_bytes()).await?;
         }
@@ -262,7 +257,7 @@ impl Source for WasmSource {
             (over.make)().with_grants(&grants).with_profile(asked.profile).with_tools(Toolset::All)?;
         let surface = surface.with_session_key(SessionKey::parse(KEY)?);
         let estate = tokio::sync::Mutex::new(Some(estate));
-        Ok(Opened { url: "wasm".into(), endpoint: Arc::new(Sandboxed { surface, owner, estate }) })
+        Ok(Opened::new("wasm", Arc::new(Sandboxed { surface, owner, estate })))
     }
 
     fn takes_mounts(&self) -> bool {

@@ -3,6 +3,8 @@
 //! A path is first judged as text, then opened below its root without leaving it, and then judged again by where it led:
 //! so neither links nor a change in between show anything else. What holds [keys] is refused even below a root (S3-07).
 
+mod offered;
+
 use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +13,15 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
 use dormouse_core::{Error, ErrorCode, Result, keys};
 
+use self::offered::Offered;
+
 /// Longest path of the host, in bytes.
 const MAX_PATH: usize = 4_096;
 /// Where tools may read and write on the host. The default is nowhere.
 #[derive(Clone, Default)]
 pub struct HostFolders {
     roots: Vec<Arc<Root>>,
+    offered: Option<Arc<Offered>>,
     downloads: Option<Arc<Downloads>>,
 }
 
@@ -59,7 +64,31 @@ impl Root {
     }
 }
 
-/// A file of the host that was found and may be read.
+/// A regular file of the host that was found, may be read, and is open.
+#[derive(Debug)]
+pub struct OpenFile {
+    /// The last component of its path.
+    pub name: String,
+    file: std::fs::File,
+}
+
+impl OpenFile {
+    /// The next bytes, at most `most`; none at its end.
+    ///
+    /// # Errors
+    /// `path_denied` when it cannot be read any more.
+    pub async fn piece(&mut self, most: u64) -> Result<Vec<u8>> {
+        let file = self.file.try_clone().map_err(|error| outside(&self.name).with_source(error))?;
+        let read = tokio::task::spawn_blocking(move || {
+            let mut bytes = Vec::new();
+            file.take(most).read_to_end(&mut bytes).map(|_| bytes)
+        });
+        let read = read.await.map_err(|error| Error::internal("the file was not read", error))?;
+        read.map_err(|error| outside(&self.name).with_source(error))
+    }
+}
+
+/// A file of the host that was found and read.
 #[derive(Debug)]
 pub struct HostFile {
     /// The last component of its path.
@@ -78,6 +107,33 @@ impl HostFolders {
         Ok(self)
     }
 
+    /// Lets tools read below the folder that the server was started in for as long as its client names it, or a folder that holds
+    /// it, as a root of its own. What else the client names does not count.
+    ///
+    /// # Errors
+    /// As [`HostFolders::readable`].
+    pub fn offered(mut self, started_in: &Path) -> Result<Self> {
+        self.offered = Some(Arc::new(Offered::new(Root::open(started_in)?)));
+        Ok(self)
+    }
+
+    /// Whether it matters which roots the client has. The caller is going to ask it: calls wait a moment for the answer.
+    pub(crate) fn ask_for_roots(&self) -> bool {
+        self.offered.as_ref().inspect(|offered| offered.ask()).is_some()
+    }
+
+    /// The client's roots, as addresses `file:///…`; none where it has none.
+    pub(crate) fn take_roots(&self, addresses: &[String]) {
+        if let Some(offered) = &self.offered {
+            offered.named(addresses);
+        }
+    }
+
+    /// Whether downloads can be written.
+    pub fn can_write(&self) -> bool {
+        self.downloads.is_some()
+    }
+
     /// Bytes of downloads that a folder may hold when the operator says nothing: 10 GiB.
     pub const DOWNLOADS: u64 = 10 << 30;
 
@@ -92,36 +148,46 @@ impl HostFolders {
         Ok(self)
     }
 
-    /// Whether anything can be read.
-    pub fn can_read(&self) -> bool {
-        !self.roots.is_empty()
-    }
-
-    /// Whether downloads can be written.
-    pub fn can_write(&self) -> bool {
-        self.downloads.is_some()
-    }
-
     /// Reads one regular file of at most `most` bytes. A relative path is looked for below each root in turn.
     ///
     /// # Errors
     /// `path_denied` for what lies elsewhere or holds secrets; `args_invalid` for a glob or what is no file; `not_found`;
     /// `too_large`.
     pub async fn read(&self, path: String, most: u64) -> Result<HostFile> {
-        let folders = self.clone();
-        tokio::task::spawn_blocking(move || folders.read_now(&path, most))
-            .await
-            .map_err(|error| Error::internal("the file was not read", error))?
+        let mut found = self.open(path.clone()).await?;
+        let bytes = found.piece(most.saturating_add(1)).await?;
+        if bytes.len() as u64 > most {
+            let message = format!("`{}` has more than {most} bytes", shown(&path));
+            return Err(Error::new(ErrorCode::TooLarge, message)
+                .with_hint("mount its folder into the sandbox instead"));
+        }
+        Ok(HostFile { name: found.name, bytes })
     }
 
-    fn read_now(&self, path: &str, most: u64) -> Result<HostFile> {
-        if self.roots.is_empty() {
+    /// Opens one regular file of any size, as [`HostFolders::read`] finds it.
+    ///
+    /// # Errors
+    /// As [`HostFolders::read`], without `too_large`.
+    pub async fn open(&self, path: String) -> Result<OpenFile> {
+        if let Some(offered) = &self.offered {
+            offered.settled().await;
+        }
+        let folders = self.clone();
+        tokio::task::spawn_blocking(move || folders.open_now(&path))
+            .await
+            .map_err(|error| Error::internal("the file was not opened", error))?
+    }
+
+    fn open_now(&self, path: &str) -> Result<OpenFile> {
+        let roots = self.roots.iter().chain(self.offered.as_ref().and_then(|offered| offered.root()));
+        let roots: Vec<&Arc<Root>> = roots.collect();
+        if roots.is_empty() {
             return Err(Error::new(ErrorCode::PathDenied, "no folder of the host can be read here")
                 .with_hint("the operator names folders that tools may read with `--root`"));
         }
         let asked = judged(path)?;
         let mut found = None;
-        for root in &self.roots {
+        for root in roots {
             let Some(below) = root.below(&asked) else { continue };
             match open(&root.folder, below) {
                 Ok(file) => {
@@ -149,16 +215,8 @@ impl HostFolders {
             return Err(Error::args_invalid(format!("`{}` is no regular file", shown(path)))
                 .with_hint("name one file; a folder is not loaded as a whole"));
         }
-        let mut bytes = Vec::new();
-        let read = file.into_std().take(most.saturating_add(1)).read_to_end(&mut bytes);
-        read.map_err(|error| outside(path).with_source(error))?;
-        if bytes.len() as u64 > most {
-            let message = format!("`{}` has more than {most} bytes", shown(path));
-            return Err(Error::new(ErrorCode::TooLarge, message)
-                .with_hint("mount its folder into the sandbox instead"));
-        }
         let name = asked.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(HostFile { name, bytes })
+        Ok(OpenFile { name, file: file.into_std() })
     }
 
     /// Writes a download and answers its path: `FOLDER/SANDBOX/NAME`, with a number when there is one already.

@@ -249,7 +249,7 @@ fn a_sandbox_is_made_looked_at_stopped_and_destroyed() {
     let made = desk.ok("sandbox_create", json!({"name": "a", "memory_bytes": 64 << 20, "env": ["A=1=2"]}));
     assert_eq!(
         (&made["phase"], &made["status"], &made["created"]),
-        (&json!("running"), &json!("warm"), &json!(true))
+        (&json!("running"), &json!("running"), &json!(true))
     );
     assert_eq!(made["created_at"], "2026-01-25T02:00:00.000Z");
     assert_eq!(made["limits"]["memory_bytes"], 64 << 20);
@@ -267,6 +267,16 @@ fn a_sandbox_is_made_looked_at_stopped_and_destroyed() {
     let again = desk.ok("sandbox_create", json!({"session_key": "k"}));
     let same = desk.ok("sandbox_create", json!({"session_key": "k"}));
     assert_eq!((&again["id"], &same["created"]), (&same["id"], &json!(false)));
+
+    let artifact = json!({"sandbox": "a", "path": "/workspace/outputs/x.csv", "content": "1"});
+    desk.ok("sandbox_write", artifact);
+    let listed = |owner: &str| {
+        let owner = Owner::parse(owner).unwrap();
+        let artifacts = desk.runtime.block_on(desk.surface.list_resources(&owner, None)).unwrap();
+        artifacts.all.into_iter().map(|one| one.name).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(Owner::local().as_str()), ["x.csv"]);
+    assert!(listed("somebody").is_empty(), "artifacts are their owner's");
 
     assert_eq!(desk.ok("sandbox_stop", json!({"sandbox": "a"}))["stop_reason"], "user");
     assert_eq!(desk.ok("sandbox_stop", json!({"sandbox": "a"}))["status"], "shutdown");
@@ -370,6 +380,16 @@ fn whole_files_and_archives_go_in_and_out() {
     assert!(uri.starts_with("dormouse://sandbox/sb-") && uri.ends_with("/files/workspace/b"), "{uri}");
     let save = json!({"session_key": "k", "path": "/workspace/b", "save": true});
     assert_eq!(desk.code("sandbox_download", save), "capability_unavailable");
+    // A file of more than one piece arrives whole, in the place of what was there.
+    let large: Vec<u8> = (0..20u32 << 20).map(|at| at.to_le_bytes()[2]).collect();
+    let host = desk.write("large.bin", &large);
+    let up =
+        desk.ok("sandbox_upload", json!({"session_key": "k", "path": "/workspace/b", "host_path": host}));
+    assert_eq!((&up["files"], &up["bytes"]), (&json!(1), &json!(20 << 20)));
+    let down = desk.ok("sandbox_download", json!({"session_key": "k", "path": "/workspace/b"}));
+    assert_eq!((&down["sha256"], &down["size_bytes"]), (&up["sha256"], &json!(20 << 20)));
+    let listed = desk.ok("sandbox_files", json!({"session_key": "k"}));
+    assert_eq!(listed["total"], 1, "no piece is left: {listed}");
     let none = json!({"session_key": "k", "path": "/x", "content_base64": "MQ==", "unpack": true});
     assert_eq!(desk.code("sandbox_upload", none), "args_invalid");
     assert_eq!(desk.code("sandbox_upload", json!({"session_key": "k", "path": "/x"})), "args_invalid");

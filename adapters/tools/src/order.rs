@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::resource;
 use crate::surface::{Profile, Surface};
-use crate::tool::{codegen_key, rlm_key};
+use crate::tool::{CODEGEN, RLM};
 
 impl Surface {
     /// What a call of a tool with these arguments touches, as sandboxes are named now. Nothing is checked.
@@ -22,8 +22,8 @@ impl Surface {
         let lanes = |handle: &Handle<'_>| kept.sandboxes.lanes(owner, handle);
         let sandbox: Vec<Lane> = match self.profile_of(name).unwrap_or_default() {
             Profile::Eval => return Touches::default(),
-            Profile::Rlm => lanes(&Handle::SessionKey(rlm_key(kept))),
-            Profile::Codegen => lanes(&Handle::SessionKey(codegen_key(kept))),
+            Profile::Rlm => lanes(&Handle::SessionKey(&kept.key_of(RLM))),
+            Profile::Codegen => lanes(&Handle::SessionKey(&kept.key_of(CODEGEN))),
             Profile::Sprites => {
                 let named = text("name").map(|name| lanes(&Handle::IdOrName(name)));
                 named.unwrap_or_default()
@@ -45,9 +45,7 @@ impl Surface {
         let works = || after.clone().holding(Until::Entered, sandbox.clone());
         match name {
             "sandbox_capabilities" | "rlm_usage" => Touches::default(),
-            "sandbox_list" | "sprite_list" => {
-                Touches::default().after([Lane::All]).holding(Until::Ended, [Lane::Listed])
-            }
+            "sandbox_list" | "sprite_list" => self.touches_list(),
             // It may wait for a job.
             "sandbox_job" => after,
             "sandbox_get" | "sandbox_list_checkpoints" => after.holding(Until::Ended, sandbox.clone()),
@@ -65,6 +63,11 @@ impl Surface {
                 .holding(Until::Ended, [Lane::All]),
             _ => works(),
         }
+    }
+
+    /// What listing all sandboxes, or the artifacts in them, touches.
+    pub fn touches_list(&self) -> Touches {
+        Touches::default().after([Lane::All]).holding(Until::Ended, [Lane::Listed])
     }
 
     /// What reading a file by its address touches.

@@ -1,8 +1,10 @@
-//! Files of sandboxes as resources: their addresses, and reading one by its address.
+//! Files of sandboxes as resources: their addresses, reading one by its address, and the list of artifacts.
 
-use dormouse_core::sandbox::{Handle, Owner, Piece, SandboxId};
+use dormouse_core::sandbox::{EntryKind, Handle, Owner, Phase, Piece, Sandbox, SandboxId, Timestamp};
 use dormouse_core::{Error, ErrorCode, GuestPath, Result, Sandboxes};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use crate::time::iso8601;
 
 /// What every address begins with; the sandbox's id follows.
 const SCHEME: &str = "dormouse://sandbox/";
@@ -24,6 +26,97 @@ pub struct Resource {
     pub mime_type: &'static str,
     /// All of it, at most 8 MiB.
     pub bytes: Vec<u8>,
+}
+
+/// Where artifacts lie that are listed (S2-27).
+const OUTPUTS: &str = "/workspace/outputs";
+/// Sandboxes whose artifacts are listed on one page, and of each the files.
+const SANDBOXES: usize = 20;
+const FILES_OF_ONE: usize = 100;
+
+/// An artifact: a file below `/workspace/outputs` of a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    /// Its address.
+    pub uri: String,
+    /// Its path below the folder of artifacts.
+    pub name: String,
+    /// The same with the name of its sandbox, for people.
+    pub title: String,
+    /// What it holds, as far as its name says.
+    pub mime_type: &'static str,
+    /// Its bytes.
+    pub size: u64,
+    /// When its content was changed, ISO 8601.
+    pub modified_at: String,
+}
+
+/// A page of artifacts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Artifacts {
+    /// Those of at most 20 sandboxes, of each the first 100 by path.
+    pub all: Vec<Artifact>,
+    /// Where the next page begins. None: this is the last.
+    pub next: Option<String>,
+}
+
+/// The artifacts of an owner's sandboxes, in the order in which these were made; `after` is where the page before ended. Wakes no
+/// sandbox.
+///
+/// # Errors
+/// `args_invalid` for what is no end of a page; what keeps the sandboxes from being listed. One whose files cannot be read is left
+/// out.
+pub(crate) async fn list(sandboxes: &Sandboxes, owner: &Owner, after: Option<&str>) -> Result<Artifacts> {
+    let after = after.map(cursor).transpose()?;
+    let views = sandboxes.list(owner, None, after.as_ref().map(|(at, id)| (*at, id)), SANDBOXES).await?;
+    let next = views.last().filter(|_| views.len() == SANDBOXES).map(|last| end_of(&last.sandbox));
+    let folder = GuestPath::parse(OUTPUTS)?;
+    let mut all = Vec::new();
+    for sandbox in views.into_iter().map(|view| view.sandbox) {
+        if !matches!(sandbox.phase, Phase::Running | Phase::Stopped) {
+            continue;
+        }
+        // Folders among them count as well.
+        let entries = match sandboxes.glance(&sandbox, &folder, FILES_OF_ONE).await {
+            Ok(entries) => entries,
+            Err(error) => {
+                tracing::debug!(%error, sandbox = %sandbox.id, "its artifacts are not listed");
+                continue;
+            }
+        };
+        for entry in entries.into_iter().filter(|entry| entry.kind == EntryKind::File) {
+            let Ok(path) = GuestPath::parse(&format!("{OUTPUTS}/{}", entry.path)) else { continue };
+            all.push(Artifact {
+                uri: uri(&sandbox.id, &path),
+                title: format!("{} of {}", entry.path, sandbox.name),
+                mime_type: mime(&entry.path),
+                name: entry.path,
+                size: entry.bytes,
+                modified_at: iso8601(Timestamp(entry.modified_ms)),
+            });
+        }
+    }
+    Ok(Artifacts { all, next })
+}
+
+/// Where a page of sandboxes ends that has this one as its last.
+pub(crate) fn end_of(last: &Sandbox) -> String {
+    format!("{}:{}", last.created_at.0, last.id)
+}
+
+/// The end of a page of sandboxes.
+///
+/// # Errors
+/// `args_invalid`.
+pub(crate) fn cursor(text: &str) -> Result<(Timestamp, SandboxId)> {
+    let read = || {
+        let (at, id) = text.split_once(':')?;
+        Some((Timestamp(at.parse().ok()?), SandboxId::parse(id)?))
+    };
+    read().ok_or_else(|| {
+        Error::args_invalid("the field `cursor` is not one of a page")
+            .with_hint("give `cursor` the `next_cursor` of the page before, unchanged")
+    })
 }
 
 /// The address of a file.

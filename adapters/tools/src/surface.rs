@@ -1,6 +1,7 @@
 //! Which tools there are, and how one is called.
 
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ use crate::decode::nearest;
 use crate::host::HostFolders;
 use crate::instructions;
 use crate::models::Models;
-use crate::resource::{self, Resource};
+use crate::resource::{self, Artifacts, Resource};
 use crate::skills::Skills;
 use crate::tool::{self, Kept, Tool};
 use crate::toolset::Toolset;
@@ -160,7 +161,8 @@ impl Surface {
     pub fn with_sandboxes(mut self, sandboxes: Sandboxes, host: HostFolders) -> Self {
         let (granted, models) = (Grants::default(), self.models.clone());
         let skills = Skills::default();
-        self.kept = Some(Kept { sandboxes, granted, host, session: None, skills, models });
+        let (session, started_in) = (None, None);
+        self.kept = Some(Kept { sandboxes, granted, host, session, started_in, skills, models });
         self.remade()
     }
 
@@ -180,6 +182,29 @@ impl Surface {
             kept.session = Some(key);
         }
         self.remade()
+    }
+
+    /// The same for a server that was started in this folder: the one sandbox of the profiles `rlm` and `codegen` is the folder's own,
+    /// unless a key was chosen for it. Comes after [`Surface::with_sandboxes`].
+    #[must_use]
+    pub fn with_working_folder(mut self, folder: &Path) -> Self {
+        if let Some(kept) = &mut self.kept {
+            kept.started_in = Some(tool::mark_of(folder));
+        }
+        self.remade()
+    }
+
+    /// Whether it matters which folders the client has as its roots: the caller asks it then, and [`Surface::take_roots`] with what it
+    /// answers.
+    pub fn ask_for_roots(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.host.ask_for_roots())
+    }
+
+    /// The client's roots, as addresses `file:///…`.
+    pub fn take_roots(&self, addresses: &[String]) {
+        if let Some(kept) = &self.kept {
+            kept.host.take_roots(addresses);
+        }
     }
 
     /// The same with a language model for snippets and sub-agents, if the operator has named one, and what each call may
@@ -254,14 +279,27 @@ impl Surface {
         instructions::identity(&self.profiles)
     }
 
-    /// Whether files can be read by the addresses that `sandbox_download` tells.
+    /// Whether files of sandboxes are resources: artifacts are listed, and any file is read by its address.
     pub fn has_resources(&self) -> bool {
-        self.profiles.contains(&Profile::Sandbox) && self.kept.is_some()
+        let with = [Profile::Sandbox, Profile::Codegen];
+        self.kept.is_some() && self.profiles.iter().any(|profile| with.contains(profile))
     }
 
     /// Why what calls do can not be saved just now, if that is known; none where no sandboxes last. Names no folder.
     pub fn trouble(&self) -> Option<Error> {
         self.kept.as_ref()?.sandboxes.trouble()
+    }
+
+    /// The files below `/workspace/outputs` of the owner's sandboxes; `after` is where the page before ended.
+    ///
+    /// # Errors
+    /// `not_found` when there are no resources; `args_invalid` for an `after` that is no end of a page; what keeps the sandboxes from
+    /// being listed.
+    pub async fn list_resources(&self, owner: &Owner, after: Option<&str>) -> Result<Artifacts> {
+        match &self.kept {
+            Some(kept) if self.has_resources() => resource::list(&kept.sandboxes, owner, after).await,
+            _ => Err(Error::new(ErrorCode::NotFound, "there are no resources here")),
+        }
     }
 
     /// Reads a file by its address.

@@ -47,6 +47,12 @@ pub trait OutputSink: Send + Sync {
     /// Some bytes of one stream, in the order they were written. Bytes past the output limit are not passed on.
     fn write(&self, stream: Stream, bytes: &[u8]);
 
+    /// So many bytes more have come from elsewhere for the run, such as those of a repository: they are no output. Default: that is
+    /// not told.
+    fn received(&self, bytes: u64) {
+        let _ = bytes;
+    }
+
     /// Whether it keeps what is to be kept, so that the outcome's streams need no text. Default false.
     fn keeps(&self) -> bool {
         false

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use crate::OutputSink;
 use crate::sandbox::{Files, Owner};
 
 /// A program as a command line starts it.
@@ -64,6 +65,18 @@ pub trait OfferedPrograms: Send + Sync {
     /// Runs a program to its end, for this owner: what it takes of the host is counted as the owner's. None: there is none of
     /// that name. Dropping the future cancels it.
     async fn run(&self, owner: &Owner, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd>;
+
+    /// The same, telling `sink` meanwhile what has been received. Default: nothing is told.
+    async fn run_telling(
+        &self,
+        owner: &Owner,
+        call: &ProgramCall,
+        files: &mut dyn Files,
+        sink: Option<&dyn OutputSink>,
+    ) -> Option<ProgramEnd> {
+        let _ = sink;
+        self.run(owner, call, files).await
+    }
 }
 
 /// There are none.
@@ -83,13 +96,15 @@ pub struct OwnersPrograms {
     pub owner: Owner,
     /// What is offered.
     pub offered: Vec<Arc<dyn OfferedPrograms>>,
+    /// Who is told what they receive, if anybody is.
+    pub sink: Option<Arc<dyn OutputSink>>,
 }
 
 #[async_trait]
 impl Programs for OwnersPrograms {
     async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
         for programs in &self.offered {
-            if let Some(ended) = programs.run(&self.owner, call, files).await {
+            if let Some(ended) = programs.run_telling(&self.owner, call, files, self.sink.as_deref()).await {
                 return Some(ended);
             }
         }

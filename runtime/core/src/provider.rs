@@ -24,6 +24,15 @@ pub trait Provider: Send + Sync {
         Ok(())
     }
 
+    /// Whether it can make such a sandbox now: [`Provider::ready`], and what it needs for this one is there. Starts and fetches
+    /// nothing.
+    ///
+    /// # Errors
+    /// `provider_unavailable`, `capability_unavailable` with what to do.
+    async fn can_make(&self, _spec: &SandboxSpec) -> Result<()> {
+        self.ready().await
+    }
+
     /// Refuses what it cannot give a new sandbox. Starts nothing.
     ///
     /// # Errors

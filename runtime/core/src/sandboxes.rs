@@ -9,9 +9,11 @@
 //! | who runs it, and who else | [`providers`] |
 //! | what it has now of what it was made with | [`effective`] |
 //! | making one: whole, or not at all | [`making`] |
+//! | what a name of an image means | [`images`] |
 //! | look at, stop, resume, destroy | [`life`] |
 //! | evaluate, variables, files | [`calls`] |
 //! | names of files: list, remove, rename, make folders | [`folders`] |
+//! | a look at files that is no call | [`glance`] |
 //! | packages; several files, all or none; a file in pieces | [`packages`], [`whole`], [`pieces`] |
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
 //! | the whole of long output | [`outputs`] |
@@ -22,6 +24,7 @@
 //! | what cannot be opened just now, and what was lost | [`unopened`] |
 //! | by which time things end | [`steady`] |
 //! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`saving`], [`sweeping`] |
+//! | another process waits for it | [`handing`] |
 //! | a visit is written: record and state in one step | [`writing`] |
 //! | what is saved while a call runs | [`beside`] |
 //! | what could not be saved, and who is told | [`unsaved`] |
@@ -39,8 +42,11 @@ mod commands;
 mod effective;
 mod ending;
 mod folders;
+mod glance;
 mod growth;
+mod handing;
 mod history;
+mod images;
 mod jobs;
 mod lanes;
 mod life;
@@ -122,6 +128,8 @@ struct Inner {
     saving: Saving,
     saves: Saves,
     rooms: Rooms,
+    /// Told whenever a lease is taken.
+    leased: Arc<tokio::sync::Notify>,
     /// Those that this process has to do with.
     seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
 }
@@ -152,6 +160,7 @@ impl Sandboxes {
             saving: Saving::default(),
             saves,
             rooms,
+            leased: Arc::default(),
             seats: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }

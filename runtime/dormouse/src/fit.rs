@@ -4,11 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use dormouse_core::sandbox::{Quota, Share};
+use dormouse_store::Room;
 
 /// All sandboxes that are awake may take this part of the memory: a half.
 const OF_MEMORY: u64 = 2;
 /// The state folder may take what it has and this many tenths of what is free.
 const TENTHS_OF_DISK: u64 = 9;
+/// But not less than this part of the disk: a quarter.
+const PART_OF_FULL: u64 = 4;
 /// The state folder takes no more by itself: 256 GiB.
 const MOST_OF_DISK: u64 = 256 << 30;
 /// Where there are several owners, one may have this part of what all may have: a half.
@@ -22,13 +25,19 @@ const UNKNOWN: u64 = 2 << 30;
 pub fn fitted(quota: Quota, state: &Path, shared: bool) -> Quota {
     let awake = filled(quota.awake, shared, || memory() / OF_MEMORY);
     let saved = filled(quota.saved, shared, || match dormouse_store::room(state) {
-        Ok((taken, free)) => taken.saturating_add(free / 10 * TENTHS_OF_DISK).min(taken.max(MOST_OF_DISK)),
+        Ok(room) => of_disk(room),
         Err(error) => {
             tracing::warn!(%error, "the disk of the state folder does not say what is free");
             MOST_OF_DISK
         }
     });
     Quota { saved, awake, ..quota }
+}
+
+/// A disk that is full just now will not be for ever: what it takes then is seen when it is written to.
+fn of_disk(Room { taken, free, size }: Room) -> u64 {
+    let more = (free / 10 * TENTHS_OF_DISK).max(size / PART_OF_FULL);
+    taken.saturating_add(more).min(taken.max(MOST_OF_DISK))
 }
 
 fn filled(share: Share, shared: bool, most: impl FnOnce() -> u64) -> Share {
@@ -105,13 +114,20 @@ mod tests {
     }
 
     #[test]
+    fn a_disk_that_is_full_at_the_start_leaves_a_part_of_it() {
+        assert_eq!(of_disk(Room { taken: 5, free: 1_000, size: 2_000 }), 905);
+        assert_eq!(of_disk(Room { taken: 5, free: 0, size: 2_000 }), 505);
+        assert_eq!(of_disk(Room { taken: 5, free: MOST_OF_DISK * 4, size: MOST_OF_DISK * 4 }), MOST_OF_DISK);
+    }
+
+    #[test]
     fn what_the_operator_says_stays_and_the_rest_fits() {
         let place = tempfile::tempdir().unwrap();
         let told = Quota { saved: Share { of_owner: Some(5), in_all: None }, ..Quota::default() };
         let fitted = fitted(told, &place.path().join("state"), true);
         assert_eq!(fitted.saved.of_owner, Some(5));
-        let (all, free) = (fitted.saved.in_all.unwrap(), dormouse_store::room(place.path()).unwrap().1);
-        assert!(all > 0 && all <= MOST_OF_DISK && all <= free, "{all} of {free}");
+        let (all, room) = (fitted.saved.in_all.unwrap(), dormouse_store::room(place.path()).unwrap());
+        assert!(all > 0 && all <= MOST_OF_DISK && all <= room.size, "{all} of {room:?}");
         assert_eq!(fitted.awake.in_all, Some(memory() / 2));
         assert_eq!(fitted.awake.of_owner, Some(memory() / 2 / 2));
         assert_eq!(fitted.per_owner, 100);

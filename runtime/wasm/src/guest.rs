@@ -95,6 +95,12 @@ impl Guests {
         if let Some((guest, contract)) = self.built(language) {
             return check_contract(guest, &contract);
         }
+        // Looking takes no descriptor, reading does.
+        if fs::metadata(self.built.join(language.as_str()).join("current")).is_ok() {
+            let message = format!("the {language} guest is there and cannot be read");
+            return Err(Error::new(ErrorCode::StateUnavailable, message)
+                .with_hint("try again; look whether the process has descriptors left (`ulimit -n`), or build the guest anew"));
+        }
         let helpers = [Language::shell(), Language::git(), Language::typescript()];
         if own().contains(language) || helpers.contains(language) {
             return Err(Error::new(

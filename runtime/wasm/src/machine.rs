@@ -44,6 +44,8 @@ use crate::typescript::{Prepared, Spent};
 const HOME: &str = "/workspace";
 /// The folders that every sandbox has.
 const FOLDERS: [&str; 2] = [HOME, "/tmp"];
+/// Where a new sandbox's artifacts go (S2-27); its callers may remove it.
+const OUTPUTS: &str = "/workspace/outputs";
 /// Memory that an interpreter may have in a sandbox that may only shrink, in bytes, unless it has more: enough for each language to run.
 const HELD_MEMORY: u64 = 96 << 20;
 /// What its files may grow by then: who removes rows of a database writes a journal first.
@@ -96,7 +98,7 @@ impl WasmMachine {
             let interpreters = Self::woken(&machine.provider, state).await?;
             machine.enter(state, interpreters).await?;
         }
-        for folder in FOLDERS {
+        for folder in FOLDERS.into_iter().chain(state.is_none().then_some(OUTPUTS)) {
             machine.files.0.make_folder(&GuestPath::parse(folder)?)?;
         }
         for mount in &machine.spec.mounts {

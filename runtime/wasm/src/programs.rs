@@ -2,8 +2,9 @@
 //! operator's (`pip`, `npm`).
 //!
 //! Owns: which names there are, what each of them may use, what its end means to a shell. Does not own: how an interpreter
-//! reads its command line ([`launch`]).
+//! reads its command line ([`launch`]), what is told of the room for files ([`disk_free`]).
 
+mod disk_free;
 mod launch;
 
 use std::collections::BTreeSet;
@@ -107,11 +108,18 @@ impl Programs {
         if self.only.is_some_and(|only| only != call.name) {
             return None;
         }
+        let (call, module) = match launch::of_operators(&call) {
+            Some(program) => (program, Some(call.name)),
+            None => (call, None),
+        };
         if let Some(launch) = launch::of(&call) {
             return Some(match launch {
                 Ok(launch) => self.interpret(&call, launch, deadline).await,
                 Err(refused) => refused,
             });
+        }
+        if call.name == "df" {
+            return Some(disk_free::run(&call, &self.inner.files));
         }
         let mut files = TreeFiles(self.inner.files.clone());
         let running = self.inner.operators.run(&call, &mut files);
@@ -123,11 +131,18 @@ impl Programs {
             )),
         };
         match &ended {
-            Some(ProgramEnd { provider: Some(provider), .. }) => self.note_elsewhere(call.name, provider),
-            None if self.only.is_none() => self.note_missing(call.name),
+            Some(ProgramEnd { provider: Some(provider), .. }) => {
+                self.note_elsewhere(call.name.clone(), provider)
+            }
+            None if self.only.is_none() => self.note_missing(call.name.clone()),
             _ => {}
         }
-        ended
+        match (ended, module) {
+            (None, Some(python)) => {
+                Some(ProgramEnd::failed(1, format!("{python}: No module named {}\n", call.name)))
+            }
+            (ended, _) => ended,
+        }
     }
 
     fn note_elsewhere(&self, name: String, provider: &'static str) {

@@ -143,6 +143,8 @@ impl WasmProvider {
 
     /// The loaded guest of a language; the first caller loads it, the others wait.
     pub(crate) async fn ready(&self, language: &Language, metering: Metering) -> Result<Arc<Ready>> {
+        // What nobody speaks leaves no trace: callers can make up any number of names.
+        self.speaks(language)?;
         let load = async {
             let loaded = self.loaded(language, metering, Loaded::link).await?;
             Ok(Ready::new(loaded, self.parts.settings.ready))

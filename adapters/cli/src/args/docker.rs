@@ -29,9 +29,6 @@ pub(crate) struct DockerArgs {
     /// Containers that wait, started, for each image
     #[arg(long, global = true, value_name = "N", default_value_t = 0)]
     pub(crate) docker_warm: u16,
-    /// Let an entry of the source `docker` ask for a network with `network: true`
-    #[arg(long, global = true)]
-    pub(crate) docker_network: bool,
     /// Let a command that the shell does not have run in a container of the first image, on a copy of the files
     #[arg(long, global = true)]
     pub(crate) docker_commands: bool,

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{DockerArgs, GitArgs, QuotaArgs};
+use super::{DockerArgs, GitArgs, ImageArgs, QuotaArgs};
+use crate::settings::units;
 
 /// Where sandboxes are kept.
 #[derive(Args, Debug, Default)]
@@ -19,6 +20,8 @@ pub(crate) struct StateArgs {
     pub(crate) given: GivenArgs,
     #[command(flatten)]
     pub(crate) quota: QuotaArgs,
+    #[command(flatten)]
+    pub(crate) image: ImageArgs,
     #[command(flatten)]
     pub(crate) git: GitArgs,
     #[command(flatten)]
@@ -68,12 +71,18 @@ pub(crate) enum SandboxCommand {
         /// The branch to clone [default: the repository's own]
         #[arg(long, value_name = "NAME", requires = "repo")]
         branch: Option<String>,
-        /// Make it a container of this image, which --docker-image allows
+        /// Make it from this image: a container of one that --docker-image allows, or with the files and variables of one that
+        /// --wasm-image names
         #[arg(long, value_name = "IMAGE")]
         image: Option<String>,
+        /// Make it on wasm when the container cannot be had
+        #[arg(long)]
+        fallback: bool,
         /// When servers save what its calls do: `delayed`, a moment after the answer, or `call`, before it
         #[arg(long, value_name = "WHEN", value_parser = ["delayed", "call"])]
         durability: Option<String>,
+        #[command(flatten)]
+        asked: Box<AskedArgs>,
     },
     /// List the sandboxes, stopped ones as well
     List,
@@ -232,6 +241,39 @@ pub(crate) enum SandboxCommand {
     },
     /// Give back to the disk what was removed: other commands do it when there is much, for two seconds at most
     Sweep,
+}
+
+/// What a sandbox is to be, where that is not the operator's default.
+#[derive(Args, Debug)]
+pub(crate) struct AskedArgs {
+    /// Memory of each interpreter, such as 128MiB; of a container, all of it
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
+    /// Room for its files, such as 100MiB
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) disk: Option<u64>,
+    /// Without calls for this time it is stopped, where a server runs; a call wakes it
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    pub(crate) idle: Option<u64>,
+    /// Stopped for this time it is destroyed, where a server runs
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    pub(crate) retention: Option<u64>,
+    /// An environment variable of all its runs; can be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    units::size("SIZE", text).map_err(|error| told(&error))
+}
+
+fn milliseconds(text: &str) -> Result<u64, String> {
+    let time = units::duration("TIME", text).map_err(|error| told(&error))?;
+    u64::try_from(time.as_millis()).map_err(|_| "it is too long".into())
+}
+
+fn told(error: &dormouse::Error) -> String {
+    format!("{}; {}", error.message(), error.hint().unwrap_or_default())
 }
 
 /// A command line.

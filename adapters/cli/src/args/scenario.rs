@@ -44,6 +44,9 @@ pub(crate) struct SourceArgs {
     /// Let `mounts` be written that name folders beside the files, or those of --mount that end in `:rw`
     #[arg(long)]
     pub(crate) allow_writes: bool,
+    /// Let an entry of the source `docker` ask for a network with `network: true`
+    #[arg(long)]
+    pub(crate) docker_network: bool,
     #[command(flatten)]
     pub(crate) docker: DockerArgs,
 }
@@ -92,8 +95,8 @@ pub(crate) struct SandboxArgs {
     #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
     /// Do not start unless the kernel can refuse this process all that it does not need: files that were not named,
-    /// connections, other programs than those of `command`
-    #[arg(long, conflicts_with = "sources")]
+    /// connections, other programs than those of `command` and --source
+    #[arg(long)]
     pub(crate) confine: bool,
     #[command(flatten)]
     pub(crate) capacity: CapacityArgs,

@@ -72,6 +72,7 @@ pub(crate) fn run(place: &PlaceArgs, arguments: ReplArgs) -> std::result::Result
     let state_dir = passing.as_ref().map(|folder| folder.path().to_owned()).or(arguments.state_dir);
     let asked = StateArgs { state_dir, docker: arguments.docker, ..StateArgs::default() };
     let dormouse = settings::kept(place, &asked)?;
+    known(&dormouse, &language)?;
     audit::note("repl", &settings::exceptions::of_state(&asked, None))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -98,6 +99,20 @@ pub(crate) fn run(place: &PlaceArgs, arguments: ReplArgs) -> std::result::Result
     read?;
     closed?;
     Ok(0)
+}
+
+/// Refuses a language that no guest speaks before a line of it is typed.
+///
+/// # Errors
+/// `unknown_language`.
+fn known(dormouse: &Dormouse, language: &Language) -> Result<()> {
+    let guests = dormouse.manager().capabilities().guests;
+    if guests.is_empty() || guests.iter().any(|guest| guest.language == *language) {
+        return Ok(());
+    }
+    let names: Vec<_> = guests.iter().map(|guest| guest.language.as_str()).collect();
+    Err(Error::new(ErrorCode::UnknownLanguage, format!("no guest speaks `{language}`"))
+        .with_hint(format!("known languages: {}", names.join(", "))))
 }
 
 /// When the process is asked to end: saves, says what is kept, and ends it. Somebody else may be waiting for a line.
@@ -232,7 +247,9 @@ impl Repl {
                 return Ok(Next::Go);
             }
             ".language" => {
-                self.language = Language::parse(rest)?;
+                let language = Language::parse(rest)?;
+                known(&self.dormouse, &language)?;
+                self.language = language;
                 return Ok(Next::Go);
             }
             ".vars" => SandboxCommand::Vars { name, language: self.language.as_str().into() },

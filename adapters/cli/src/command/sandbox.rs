@@ -167,10 +167,12 @@ fn eval(
 /// The tool of a command, and its arguments.
 fn meant(command: SandboxCommand, given: Option<&GivenArgs>) -> (&'static str, Json) {
     match command {
-        SandboxCommand::Create { name, session_key, repo, branch, image, durability } => {
+        SandboxCommand::Create { name, session_key, repo, branch, image, fallback, durability, asked } => {
             let arguments = json!({
                 "name": name, "session_key": session_key, "repo": repo, "branch": branch, "image": image,
-                "durability": durability,
+                "fallback": fallback.then_some(true), "durability": durability,
+                "memory_bytes": asked.memory, "disk_bytes": asked.disk, "env": (!asked.env.is_empty()).then_some(&asked.env),
+                "idle_timeout_ms": asked.idle, "retention_ms": asked.retention,
                 "allow_writes": given.is_some_and(|given| given.allow_writes).then_some(true),
             });
             ("sandbox_create", arguments)

@@ -78,7 +78,8 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
     let tools = arguments.tools();
     let mut passing = Passing::new(&tools)?;
     let installation = passing.installation(&tools);
-    let further = further(&plan, &tools, &out, &folders, &passing, installation.as_deref());
+    let sources = &arguments.sources.sources;
+    let further = further(&plan, (&tools, sources), &out, &folders, &passing, installation.as_deref())?;
     let mut meant = settings::tools(&tools, further)?;
     passing.handed_over(&tools);
     meant.state = meant.state.or_else(|| passing.state());
@@ -88,6 +89,7 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
     meant.docker_roots.extend(plan.skills.iter().map(|(_, path)| path.clone()));
     // The source looks at each mount that a file names, and its sandboxes end with the run.
     meant.mounts = MountRule::AsAsked;
+    meant.exceptions.options.extend(settings::exceptions::of_sources(&arguments.sources));
     audit::note("scenario", &meant.exceptions)?;
     let serving = Serving::new(place, meant)?;
     let registry = of_run(&serving, &arguments.sources, &rule)?;

@@ -56,6 +56,10 @@ impl Serving {
                 "the profile `eval` has no project, so that snippets have no container(): name one with --project"
             );
         }
+        let lasts = |profile: &Profile| !matches!(profile, Profile::Eval | Profile::Sandbox);
+        if meant.grants.project.is_some() && meant.profiles.iter().any(lasts) {
+            tracing::warn!("sandboxes that last do not see the project: show them a folder with --mount");
+        }
         let mut builder =
             settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);
         if let Some(folder) = &meant.state {
@@ -110,6 +114,10 @@ impl Serving {
             .with_confinement(self.wall.word());
         let surface = match &self.sandboxes {
             Some(sandboxes) => surface.with_sandboxes(sandboxes.clone(), self.meant.host.clone()),
+            None => surface,
+        };
+        let surface = match &self.meant.started_in {
+            Some(folder) => surface.with_working_folder(folder),
             None => surface,
         };
         let surface = match &self.meant.session {

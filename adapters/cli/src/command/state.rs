@@ -105,9 +105,13 @@ fn as_text(checked: &Checked) -> String {
     text.push_str(match checked.is_whole() {
         true => "everything is whole\n",
         false if spare => "",
+        false if checked.damaged.is_empty() => {
+            "sandboxes and checkpoints are whole; the database around them is not: stop what uses the folder, and put what \
+             `sqlite3 state.db .recover` gives into its place\n"
+        }
         false => {
-            "what is damaged can be removed (`dormouse sandbox rm`, `rm-checkpoint`), restored from an earlier checkpoint, or, \
-             where variables are damaged, reset (`dormouse sandbox reset`)\n"
+            "what is damaged can be removed by its id (`dormouse sandbox rm`, `rm-checkpoint`), restored from an earlier \
+             checkpoint, or, where variables are damaged, reset (`dormouse sandbox reset`)\n"
         }
     });
     text

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use dormouse::{Access, Grants, Mount};
 
-use crate::args::{DockerArgs, EvalArgs, McpArgs, PackageArgs, RunArgs, StateArgs};
+use crate::args::{DockerArgs, EvalArgs, McpArgs, PackageArgs, RunArgs, SourceArgs, StateArgs};
 
 /// The options that allow something, as they are written, and the folders of the host that can be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,6 +54,7 @@ pub(crate) fn of_state(state: &StateArgs, packages: Option<&PackageArgs>) -> Exc
         ("--allow-git", !state.git.allow_git.is_empty()),
         ("--packages", packages.is_some_and(offers_packages)),
         ("--docker-image", offers_containers(&state.docker)),
+        ("--wasm-image", !state.image.wasm_images.is_empty()),
     ]);
     let mut mounts: Vec<Mount> =
         state.given.mounts.iter().filter_map(|text| Mount::parse(text).ok()).collect();
@@ -73,9 +74,15 @@ pub(super) fn of_tools(arguments: &McpArgs) -> Exceptions {
         ("--downloads", arguments.downloads.is_some()),
         ("--llm-endpoint", arguments.model.llm_endpoint.is_some()),
         ("--docker-image", offers_containers(&arguments.docker)),
-        ("--docker-network", offers_containers(&arguments.docker) && arguments.docker.docker_network),
+        ("--wasm-image", !arguments.image.wasm_images.is_empty()),
         ("--no-confine", arguments.no_confine),
     ])
+}
+
+/// Those of a run of scenarios, besides what it shares with servers.
+pub(crate) fn of_sources(arguments: &SourceArgs) -> Vec<&'static str> {
+    let network = arguments.docker_network && offers_containers(&arguments.docker);
+    network.then_some("--docker-network").into_iter().collect()
 }
 
 /// Whether packages can be fetched.
@@ -120,8 +127,8 @@ mod tests {
                 &["--packages", "--root", "--downloads"],
             ),
             (&["mcp", "--no-confine", "--docker-image", "i"], &["--docker-image", "--no-confine"]),
-            (&["mcp", "--docker-image", "i", "--docker-network"], &["--docker-image", "--docker-network"]),
             (&["mcp", "--docker-image", "i", "--no-docker"], &[]),
+            (&["mcp", "--wasm-image", "a=ckpt-b"], &["--wasm-image"]),
             (&["sandbox", "list"], &[]),
             (&["sandbox", "--allow-writes", "list"], &["--allow-writes"]),
         ] {

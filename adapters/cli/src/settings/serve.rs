@@ -10,7 +10,8 @@ use dormouse::{Error, ErrorCode, Result};
 use dormouse_rest::Tokens;
 use dormouse_rest::door::Origins;
 
-use super::{Mcp, mcp, source, state_folder};
+use super::wall::Further;
+use super::{Mcp, source, state_folder, tools};
 use crate::args::ServeArgs;
 
 /// Largest file of tokens, in bytes (4 MiB).
@@ -32,7 +33,7 @@ pub(crate) struct Serve {
 
 /// What the arguments of `serve` mean. Reads the tokens.
 pub(crate) fn serve(arguments: &ServeArgs) -> Result<Serve> {
-    let mut tools = mcp(&arguments.tools)?;
+    let mut tools = tools(&arguments.tools, Further::server())?;
     if tools.state.is_none() {
         tools.state = Some(state_folder(None)?);
     }

@@ -78,6 +78,32 @@ def utf8_length(text):
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
+def references(value):
+    return sys.getrefcount(value)
+
+
+def alone():
+    value = []
+    return references(value)
+
+
+def counted(container, begin, end):
+    """The identities of some items of a list, tuple or dict, with how many references to them there are."""
+    kind = next(kind for kind in (dict, list, tuple) if isinstance(container, kind))
+    items = dict.values(container) if kind is dict else kind.__iter__(container)
+    return [(id(item), sys.getrefcount(item)) for item in itertools.islice(items, begin, end) if gc.is_tracked(item)]
+
+
+# What is counted of a value that its caller alone holds, and of an item that its container alone holds. It depends on the
+# version of Python.
+ALONE, SOLE = alone(), counted([[]], 0, 1)[0][1]
+
+
+def sole(container, begin, end):
+    """The identities of those items that nothing else holds."""
+    return {identity for identity, count in counted(container, begin, end) if count <= SOLE}
+
+
 def eval_query(expression, names):
     if "\0" in expression:
         raise SyntaxError("source code string cannot contain null bytes")
@@ -88,7 +114,7 @@ def eval_query(expression, names):
 def load_shared(channel, sources):
     """The guest's modules, as they are."""
     host = types.ModuleType("_dormouse_host")
-    host.utf8_length, host.eval_query = utf8_length, eval_query
+    host.utf8_length, host.eval_query, host.sole = utf8_length, eval_query, sole
     host.call_tool, host.source_of = channel.call_tool, sources.find
     sys.modules["_dormouse_host"] = host
     for name in ("_dormouse", "_dormouse.text", "_dormouse.values", "_dormouse.errors", "_dormouse.packages",
@@ -245,8 +271,9 @@ class Kernel:
     def outcome(self, bounds, run):
         try:
             value = run()
+            own = references(value) - (self.session.main.get("_") is value) <= ALONE
             return b"R", self.values.encode(value, bounds["depth"], bounds["items"], bounds["string_bytes"],
-                                            bounds["total_bytes"], bounds["offset"])
+                                            bounds["total_bytes"], bounds["offset"], own)
         except SystemExit as error:
             return b"Q", str(exit_status(error))
         except BaseException as error:

@@ -11,6 +11,7 @@ import ast
 import builtins
 import fcntl
 import gc
+import itertools
 import json
 import os
 import select

@@ -12,7 +12,7 @@ async fn an_endless_iterator_is_shown_as_far_as_it_may_be() {
         let code = in_language(
             &language,
             [
-                "import itertools\ng = itertools.count()\ng",
+                "import itertools\nitertools.count()",
                 "function* all() { for (let i = 0; ; i++) yield i } const g = all(); g",
                 "$g = (function () { for ($i = 0; ; $i++) yield $i; })(); $g",
             ],

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_sources::{Entry, Registry, Scope, Scopes, skills, template as source_template};
+use serde_json::{Map, Value as Json};
 use serde_saphyr::{Location, Spanned};
 
 use super::arena::{ArenaFile, ArenaSpec, ModelSpec, ScenarioItem, Server, Timeouts};
@@ -64,6 +65,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Its variables, as the templates of `source_args` are filled in from them.
+    pub fn template_variables(&self) -> Map<String, Json> {
+        self.variables.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect()
+    }
+
     /// A place in its file, as `FILE:LINE:COLUMN`.
     pub fn place(&self, at: Location) -> String {
         format!("{}:{}:{}", self.file, at.line(), at.column())

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant, SystemTime};
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_sources::{OpenScope, Registry, Scope, Scopes};
 use futures::StreamExt as _;
-use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 
 use super::observe::{Event, Observer, Silent};
@@ -137,8 +136,7 @@ impl Arena<'_> {
         let (start, observer) = (Instant::now(), &self.options.observer);
         let name = scenario.id.as_str();
         observer.event(Event::ScenarioStarted { scenario: name, repetitions: scenario.repetitions });
-        let variables: Map<String, Json> =
-            scenario.variables.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect();
+        let variables = scenario.template_variables();
         let mut record = match self.opened(Scope::Scenario, run.open_scenario(&variables)).await {
             Ok(open) => {
                 let outer = [run.connections(), open.connections()];

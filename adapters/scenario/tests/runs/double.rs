@@ -55,7 +55,7 @@ impl Source for Double {
         let tools = tools.map(|names| names.iter().filter_map(Json::as_str).map(str::to_owned).collect());
         let (files, diary) = (Mutex::default(), self.diary.clone());
         let endpoint = Arc::new(Doubled { tag, fail, tools, files, diary });
-        Ok(Opened { url: "double".into(), endpoint })
+        Ok(Opened::new("double", endpoint))
     }
 
     fn takes_mounts(&self) -> bool {

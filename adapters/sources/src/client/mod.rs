@@ -122,7 +122,7 @@ pub(crate) async fn open_url(
 ) -> Result<Opened> {
     let place = Place::new(url, headers, names)?;
     let endpoint = connect(place.clone(), place, Patience::default()).await?;
-    Ok(Opened { url: url.to_owned(), endpoint })
+    Ok(Opened { url: url.to_owned(), headers: headers.clone(), endpoint })
 }
 
 /// Starts a program and greets it. Old programs may end when they are asked what they do not know: they are started again.
@@ -140,7 +140,7 @@ pub(crate) async fn open_command(program: &Program, programs: &dyn Starter) -> R
         }
         Err((link, _)) => remote::initialize(link, patience).await.map_err(Failed::into_error)?,
     };
-    Ok(Opened { url: "stdio".into(), endpoint: Arc::new(endpoint) })
+    Ok(Opened::new("stdio", Arc::new(endpoint)))
 }
 
 /// Connects to a server in a container, whose `/sse` or `/mcp` answers.

@@ -115,8 +115,8 @@ async fn a_streamable_server_of_the_older_era_has_its_session() {
     let heard = Heard::default();
     let server = Server::start(streamable(heard.clone())).await;
     let headers = BTreeMap::from([("x-key".to_owned(), "secret".to_owned())]);
-    let opened = open_url(&server.url("/mcp"), &headers, None).await.unwrap();
-    assert_eq!(opened.url, server.url("/mcp"));
+    let opened = Opened::at(&server.url("/mcp"), &headers).await.unwrap();
+    assert_eq!((&opened.url, &opened.headers), (&server.url("/mcp"), &headers));
     assert_eq!(heard.methods(), ["server/discover", "initialize", "notifications/initialized"]);
     check_all(opened.endpoint.as_ref()).await;
     check_cancel(opened.endpoint.as_ref(), &heard).await;

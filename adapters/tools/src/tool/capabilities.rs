@@ -65,7 +65,8 @@ impl Capabilities {
                 Some(json!({"provider": provider.name, "reason": error.to_string()}))
             })
             .collect();
-        let images: Vec<&String> = others.iter().flat_map(|provider| &provider.images).collect();
+        let named = self.sandboxes.iter().flat_map(|sandboxes| sandboxes.rules().images.keys());
+        let images: Vec<&String> = others.iter().flat_map(|provider| &provider.images).chain(named).collect();
         let languages: Vec<Json> = found
             .guests
             .iter()
@@ -208,7 +209,7 @@ fn output() -> Json {
             "images",
             schema::list(
                 &schema::text("What to give as `image`."),
-                "Images of containers, the default first.",
+                "Images of containers, the default first; then those of sandboxes without one.",
             ),
         )
         .required("languages", schema::list(&language, "Languages, sorted by name."))

@@ -6,7 +6,7 @@ use dormouse_core::sandbox::Executed;
 use dormouse_core::sandboxes::{Beginning, CommandLine};
 use dormouse_core::{Error, ErrorCode, GuestPath, Result, Status};
 
-use super::verb::Kept;
+use super::verb::{Caller, Kept};
 
 /// Longest address or name of a branch, in bytes.
 pub(crate) const MAX: usize = 4 << 10;
@@ -24,15 +24,20 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// Clones it into the folder of a new sandbox.
+    /// Clones it into the folder of a new sandbox; the caller is told what has been received.
     ///
     /// # Errors
     /// What keeps the command line from being written. The beginning's own: `args_invalid` with what git said.
-    pub(crate) fn beginning(self, kept: &Kept) -> Result<Beginning> {
+    pub(crate) fn beginning(self, kept: &Kept, caller: &Caller) -> Result<Beginning> {
         let branch =
             self.branch.as_deref().map(|name| format!("--branch={} ", quoted(name))).unwrap_or_default();
-        let mut line = CommandLine::new(format!("git clone -q {branch}-- {} .", quoted(&self.address)));
+        // A clone goes into an empty folder, so that for artifacts makes way for it, and comes back where it can.
+        let mut line = CommandLine::new(format!(
+            "rmdir outputs; git clone -q {branch}-- {} . && {{ mkdir -p outputs 2>/dev/null || true; }}",
+            quoted(&self.address)
+        ));
         line.directory = Some(GuestPath::parse(FOLDER)?);
+        line.sink = caller.output.clone();
         line.wall = TIME.min(kept.sandboxes.rules().command);
         Ok(Beginning { line, judge })
     }

@@ -18,8 +18,8 @@ use crate::decode::Arguments;
 use crate::field::{Absent, Field, Kind};
 use crate::schema::{self, Object};
 
-/// The key of the sandbox when the operator chose none.
-const SESSION: &str = "codegen";
+/// Its name, of which the key of its sandbox is made.
+pub(crate) const PROFILE: &str = "codegen";
 /// Where artifacts go (S2-27).
 const OUTPUTS: &str = "/workspace/outputs";
 /// Lines of one answer: the usual number, and the most.
@@ -53,20 +53,15 @@ pub(super) fn all(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
 
 /// The sandbox that all of them work in.
 async fn sandbox(kept: &Kept, caller: &Caller) -> Result<SandboxId> {
-    let key = key(kept);
-    if let Ok(view) = kept.sandboxes.get(&caller.owner, &Handle::SessionKey(key)) {
+    let key = kept.key_of(PROFILE);
+    if let Ok(view) = kept.sandboxes.get(&caller.owner, &Handle::SessionKey(&key)) {
         return Ok(view.sandbox.id);
     }
-    let id = kept.with_key(key, &caller.owner).await?;
+    let id = kept.with_key(&key, &caller.owner).await?;
     let handle = by_id(&id);
     let made = kept.sandboxes.make_folder(&caller.owner, &handle, GuestPath::parse(OUTPUTS)?);
     arrival::beforehand(made).await?;
     Ok(id)
-}
-
-/// The key of that sandbox.
-pub(crate) fn key(kept: &Kept) -> &str {
-    kept.session.as_ref().map_or(SESSION, |key| key.as_str())
 }
 
 async fn checked(check: Check, kept: &Kept, arguments: Arguments, caller: &Caller) -> Result<Answer> {

@@ -4,15 +4,13 @@ mod ignored;
 
 use std::time::Duration;
 
-use dormouse_core::sandbox::{
-    Durability, Name, Owner, ProviderName, SandboxSpec, SessionKey, SpecMount, WarmPool,
-};
+use dormouse_core::sandbox::{Durability, Name, ProviderName, SandboxSpec, SessionKey, SpecMount, WarmPool};
 use dormouse_core::sandboxes::{Asked, Rules};
 use dormouse_core::{Access, Error, ErrorCode, Grants, Limits, Result, Sandboxes};
 
 use super::clone::{self, Repository};
 use super::shown;
-use super::verb::{Answer, CHANGES, Kept, Verb};
+use super::verb::{Answer, CHANGES, Caller, Kept, Verb};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field, Kind};
 use crate::schema;
@@ -40,7 +38,7 @@ pub(crate) fn create(sandboxes: &Sandboxes) -> Verb {
             .optional("ignored", ignored::schema())
             .optional("skills", skills::schema()),
         annotations: CHANGES,
-        run: |kept, arguments, caller| Box::pin(run(kept, arguments, &caller.owner)),
+        run: |kept, arguments, caller| Box::pin(run(kept, arguments, caller)),
     }
 }
 
@@ -84,13 +82,19 @@ fn fields(rules: &Rules, containers: bool) -> Vec<Field> {
             "provider",
             &["auto", "wasm", "docker"],
             "`wasm`: starts in milliseconds, keeps variables. `docker`: a container with a full operating system, where the \
-             operator allows it. `auto` (default): docker when an image is given.",
+             operator allows it. `auto` (default): docker when an image of a container is given.",
         ),
         Field::text(
             "image",
             MAX_WORD,
             Absent::None,
-            "The image of the container; sandbox_capabilities names those that are allowed. Default: the first of them.",
+            "What it begins with; sandbox_capabilities names the images that are allowed. One of a container makes it a container, whose \
+             default is the first of them; any other brings files and variables.",
+        ),
+        Field::flag(
+            "fallback",
+            "Whether a sandbox for which a container was asked is made on wasm when none can be had, which its answers tell by \
+             `fallback_from`. Default false: that is an error.",
         ),
         Field::integer(
             "memory_bytes",
@@ -186,7 +190,7 @@ pub(crate) fn spec(kept: &Kept, writes: bool) -> SandboxSpec {
     }
 }
 
-async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
+async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<Answer> {
     let name = arguments.take_text("name").map(|name| Name::parse(&name)).transpose()?;
     let session_key = arguments.take_text("session_key").map(|key| SessionKey::parse(&key)).transpose()?;
     let repository = repository(&mut arguments)?;
@@ -196,7 +200,7 @@ async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
         return Err(error.with_hint("leave `allow_writes` out; the sandbox's own files are always writable"));
     }
     let mut spec = spec(kept, writes);
-    place(&mut spec, &mut arguments, kept.sandboxes.rules());
+    let wants_provider = place(&mut spec, &mut arguments, kept.sandboxes.rules());
     let time = |name: &str, default| arguments.integer(name).map_or(default, Duration::from_millis);
     spec.disk = arguments.integer("disk_bytes").unwrap_or(spec.disk);
     spec.idle = time("idle_timeout_ms", spec.idle);
@@ -208,9 +212,9 @@ async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
         spec.environment.push(variable(&pair)?);
     }
     Grants { environment: spec.environment.clone(), ..Grants::default() }.check()?;
-    let begins = repository.map(|repository| repository.beginning(kept)).transpose()?;
-    let asked = Asked { name: name.clone(), session_key, spec: Some(spec.clone()) };
-    let (view, created) = kept.sandboxes.create_with(owner, asked, begins).await?;
+    let begins = repository.map(|repository| repository.beginning(kept, caller)).transpose()?;
+    let asked = Asked { name: name.clone(), session_key, spec: Some(spec.clone()), wants_provider };
+    let (view, created) = kept.sandboxes.create_with(&caller.owner, asked, begins).await?;
     let mut answer = shown::sandbox(&view);
     answer["created"] = created.into();
     if !created {
@@ -223,14 +227,22 @@ async fn run(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Ans
     Ok(answer.into())
 }
 
-/// Who is to run it, and what only that provider has.
-fn place(spec: &mut SandboxSpec, arguments: &mut Arguments, rules: &Rules) {
-    spec.image = arguments.take_text("image").or(spec.image.take());
-    spec.provider = match arguments.take_text("provider").as_deref() {
+/// Who is to run it, and what only that provider has. True: a container is what the caller wants, and nothing in its place.
+fn place(spec: &mut SandboxSpec, arguments: &mut Arguments, rules: &Rules) -> bool {
+    let image = arguments.take_text("image");
+    let provider = arguments.take_text("provider");
+    let wants =
+        provider.as_deref() == Some("docker") || (image.is_some() && provider.as_deref() != Some("wasm"));
+    let fallback = arguments.flag("fallback");
+    spec.image = image.or(spec.image.take());
+    spec.provider = match provider.as_deref() {
         Some("wasm") => ProviderName::Wasm,
         Some("docker") => ProviderName::Docker,
-        _ if spec.image.is_some() => ProviderName::Docker,
-        _ => spec.provider,
+        _ => match &spec.image {
+            Some(image) if rules.images.contains_key(image) => ProviderName::Wasm,
+            Some(_) => ProviderName::Docker,
+            None => spec.provider,
+        },
     };
     let memory = match spec.provider {
         ProviderName::Wasm => spec.memory,
@@ -249,6 +261,7 @@ fn place(spec: &mut SandboxSpec, arguments: &mut Arguments, rules: &Rules) {
         Some("prefer") => WarmPool::Prefer,
         _ => spec.warm_pool,
     };
+    wants && !fallback
 }
 
 fn repository(arguments: &mut Arguments) -> Result<Option<Repository>> {

@@ -3,15 +3,16 @@
 
 use std::time::Duration;
 
-use dormouse_core::sandbox::{Owner, Phase, ProviderName, SandboxId, StopReason, Timestamp};
+use dormouse_core::Result;
+use dormouse_core::sandbox::{Owner, Phase, ProviderName, SandboxId, StopReason};
 use dormouse_core::sandboxes::{Rules, View};
-use dormouse_core::{Error, Result};
 use serde_json::{Value as Json, json};
 
 use super::verb::{Answer, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id, naming};
 use super::{lost, shown};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field, Kind};
+use crate::resource;
 use crate::schema::{self, Object};
 
 /// Most sandboxes of one page.
@@ -73,25 +74,14 @@ async fn page(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
     let word = arguments.take_text("phase");
     let phase = Phase::ALL.into_iter().find(|phase| Some(phase.as_str()) == word.as_deref());
     let most = usize::try_from(arguments.integer("limit").unwrap_or(PAGE)).unwrap_or_default();
-    let after = arguments.take_text("cursor").map(|text| cursor(&text)).transpose()?;
+    let after = arguments.take_text("cursor").map(|text| resource::cursor(&text)).transpose()?;
     let after = after.as_ref().map(|(at, id)| (*at, id));
     let views = kept.sandboxes.list(owner, phase, after, most).await?;
     let mut answer = json!({"sandboxes": views.iter().map(shown::listed).collect::<Vec<_>>()});
     if let Some(last) = views.last().filter(|_| views.len() == most) {
-        answer["next_cursor"] = format!("{}:{}", last.sandbox.created_at.0, last.sandbox.id).into();
+        answer["next_cursor"] = resource::end_of(&last.sandbox).into();
     }
     Ok(answer.into())
-}
-
-fn cursor(text: &str) -> Result<(Timestamp, SandboxId)> {
-    let read = || {
-        let (at, id) = text.split_once(':')?;
-        Some((Timestamp(at.parse().ok()?), SandboxId::parse(id)?))
-    };
-    read().ok_or_else(|| {
-        Error::args_invalid("the field `cursor` is not one of a page")
-            .with_hint("give `cursor` the `next_cursor` of the page before, unchanged")
-    })
 }
 
 pub(crate) fn stop(rules: &Rules) -> Verb {

@@ -27,12 +27,12 @@ mod verb;
 
 use std::sync::Arc;
 
-pub(crate) use codegen::key as codegen_key;
+pub(crate) use codegen::PROFILE as CODEGEN;
 #[cfg(test)]
 pub(crate) use eval::fields as eval_fields;
 pub use files::MAX_CONTENT;
-pub(crate) use rlm::key as rlm_key;
-pub(crate) use verb::Kept;
+pub(crate) use rlm::PROFILE as RLM;
+pub(crate) use verb::{Kept, mark_of};
 
 use async_trait::async_trait;
 use dormouse_core::{Error, Grants, Manager};

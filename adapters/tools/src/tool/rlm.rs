@@ -28,8 +28,8 @@ use crate::surface::Annotations;
 /// Bytes of the value's JSON that an answer shows (64 KiB).
 const VALUE_BYTES: u32 = 64 << 10;
 
-/// The key of the sandbox when the operator chose none.
-const SESSION: &str = "rlm";
+/// Its name, of which the key of its sandbox is made.
+pub(crate) const PROFILE: &str = "rlm";
 
 /// The tools of the profile.
 pub(super) fn all(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
@@ -51,12 +51,7 @@ fn verb(
 
 /// The sandbox that all of them work in.
 async fn sandbox(kept: &Kept, caller: &Caller) -> Result<SandboxId> {
-    kept.with_key(key(kept), &caller.owner).await
-}
-
-/// The key of that sandbox.
-pub(crate) fn key(kept: &Kept) -> &str {
-    kept.session.as_ref().map_or(SESSION, |key| key.as_str())
+    kept.with_key(&kept.key_of(PROFILE), &caller.owner).await
 }
 
 fn exec(most: u64) -> Verb {

@@ -1,6 +1,6 @@
 //! How sandboxes and checkpoints look in answers.
 
-use dormouse_core::sandbox::{Checkpoint, Durability, Include, ProviderName};
+use dormouse_core::sandbox::{Checkpoint, Durability, Include, ProviderName, SandboxSpec};
 use dormouse_core::sandboxes::View;
 use serde_json::{Value as Json, json};
 
@@ -20,7 +20,7 @@ pub(crate) fn sandbox(view: &View) -> Json {
         "created_at": iso8601(sandbox.created_at),
         "last_activity_at": iso8601(sandbox.last_activity_at),
         "awake": view.awake.iter().map(|language| language.as_str()).collect::<Vec<_>>(),
-        "persistence": if spec.keeps_memory { "session" } else { "files" },
+        "persistence": persistence(spec),
         "provider": spec.provider.as_str(),
         "limits": {
             "memory_bytes": spec.memory,
@@ -40,7 +40,7 @@ pub(crate) fn sandbox(view: &View) -> Json {
     if let Some(wanted) = spec.fallback_from {
         shown["fallback_from"] = wanted.as_str().into();
     }
-    if spec.provider == ProviderName::Docker {
+    if spec.provider == ProviderName::Docker || spec.image.is_some() {
         shown["image"] = spec.image.clone().into();
     }
     if let Some(key) = &sandbox.session_key {
@@ -53,6 +53,11 @@ pub(crate) fn sandbox(view: &View) -> Json {
         shown["stopped_at"] = iso8601(at).into();
     }
     shown
+}
+
+/// What of it lasts. The interpreters of a container end with it, whatever was asked.
+fn persistence(spec: &SandboxSpec) -> &'static str {
+    if spec.keeps_memory && spec.provider != ProviderName::Docker { "session" } else { "files" }
 }
 
 /// The same in a list: without what makes many of them long.
@@ -90,7 +95,9 @@ pub(crate) fn sandbox_fields() -> Object {
         .optional("phase", schema::text("creating, running, stopped or error."))
         .optional(
             "status",
-            schema::text("provisioning, running, warm (ready, not in memory), cold, shutdown or error."),
+            schema::text(
+                "provisioning, running (in use, or was a moment ago), warm (ready), cold, shutdown or error.",
+            ),
         )
         .optional("stop_reason", schema::text("idle, user or quota; only when it is stopped."))
         .optional("stopped_at", schema::text("When it was stopped, UTC."))
@@ -98,9 +105,17 @@ pub(crate) fn sandbox_fields() -> Object {
         .optional("last_activity_at", schema::text("When it was last called, UTC."))
         .optional(
             "awake",
-            schema::list(&schema::text("Language."), "Languages whose interpreters are in memory."),
+            schema::list(
+                &schema::text("Language."),
+                "Languages whose interpreters this server has in memory.",
+            ),
         )
-        .optional("persistence", schema::text("session: variables and files last; files: only files."))
+        .optional(
+            "persistence",
+            schema::text(
+                "session: variables and files last; files: only files do, variables while it is awake.",
+            ),
+        )
         .optional(
             "durability",
             schema::text("call: each call is saved before it is answered. Else it is a moment later."),
@@ -113,7 +128,7 @@ pub(crate) fn sandbox_fields() -> Object {
         .optional(
             "image",
             schema::text_or_null(
-                "The image of its container; null: the operator's default. Only with docker.",
+                "The image of its container, null for the operator's default; else the one that it was made from, if any.",
             ),
         )
         .optional("limits", limits)

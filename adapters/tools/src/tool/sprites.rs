@@ -118,11 +118,11 @@ fn theirs(id: &SandboxId) -> String {
     format!("{}{}", SandboxId::AS_SPRITE, &id.as_str()[SandboxId::PREFIX.len()..])
 }
 
-fn sprite(view: &View, status: &str) -> Json {
+fn sprite(view: &View) -> Json {
     json!({
         "id": theirs(&view.sandbox.id),
         "name": view.sandbox.name.as_str(),
-        "status": status,
+        "status": view.status,
         "lastActivityAt": iso8601(view.sandbox.last_activity_at),
         "createdAt": iso8601(view.sandbox.created_at),
     })

@@ -2,7 +2,7 @@
 
 use data_encoding::{BASE64, HEXLOWER};
 use dormouse_core::sandbox::{Owner, Piece};
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_core::{Error, ErrorCode, GuestPath, Result};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -15,8 +15,10 @@ use crate::field::{Absent, Field, Kind};
 use crate::resource;
 use crate::schema::{self, Object};
 
-/// Largest file of the host that is uploaded as it is, in bytes (256 MiB).
+/// Largest file that is downloaded, in bytes (256 MiB).
 const MAX_FILE: u64 = archive::MAX_BYTES;
+/// Bytes of a file of the host that are on their way at a time (8 MiB).
+const PIECE: u64 = 8 << 20;
 /// Largest file that comes within an answer, in bytes (48 KiB).
 const INLINE: u64 = 48 << 10;
 
@@ -39,7 +41,7 @@ pub(crate) fn upload() -> Verb {
                 "host_path",
                 64 << 10,
                 Absent::None,
-                "A file of the host, instead of `content_base64`.",
+                "A file of the host of any size, instead of `content_base64`.",
             ),
             Field::flag("unpack", "It is an archive, and `path` the folder for its files. Default false."),
             Field::integer(
@@ -69,11 +71,15 @@ async fn take(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
         return Err(Error::args_invalid("only a file by content comes in pieces")
             .with_hint("leave out `offset`, or give `content_base64` without `unpack`"));
     }
+    if !is_archive
+        && !arguments.is_given("content_base64")
+        && let Some(host) = arguments.take_text("host_path")
+    {
+        return from_host(kept, arguments, owner, (host, path)).await;
+    }
     let bytes = match (arguments.take_text("content_base64"), arguments.take_text("host_path")) {
         (Some(text), None) => base64("content_base64", &text)?,
-        (None, Some(host)) => {
-            kept.host.read(host, if is_archive { MAX_PACKED } else { MAX_FILE }).await?.bytes
-        }
+        (None, Some(host)) => kept.host.read(host, MAX_PACKED).await?.bytes,
         _ => {
             return Err(Error::args_invalid("one of `content_base64` and `host_path` is needed")
                 .with_hint("give `content_base64`, or name a file of the host with `host_path`"));
@@ -111,6 +117,47 @@ async fn take(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
         "files": count,
         "bytes": size,
         "sha256": sha256,
+    });
+    Ok(answer.into())
+}
+
+/// A file of the host, piece by piece: it is gathered beside its place and renamed at its end.
+async fn from_host(
+    kept: &Kept,
+    mut arguments: Arguments,
+    owner: &Owner,
+    (host, path): (String, GuestPath),
+) -> Result<Answer> {
+    let mut file = kept.host.open(host).await?;
+    let id = kept.there_or_new(&mut arguments, owner).await?;
+    let handle = by_id(&id);
+    let mut upload = kept.sandboxes.upload_in_pieces(owner, &handle, path.clone())?;
+    let mut sum = Sha256::new();
+    let poured = loop {
+        match file.piece(PIECE).await {
+            Ok(bytes) if bytes.is_empty() => break Ok(()),
+            Ok(bytes) => {
+                sum.update(&bytes);
+                if let Err(error) = upload.add(bytes).await {
+                    break Err(error);
+                }
+            }
+            Err(error) => break Err(error),
+        }
+    };
+    if let Err(error) = poured {
+        upload.abandon().await;
+        return Err(error);
+    }
+    let size = upload.finish().await?;
+    // What is acknowledged is saved, as that of any other upload.
+    kept.sandboxes.upload(owner, &handle, Vec::new(), Vec::new()).await?;
+    let answer = json!({
+        "sandbox_id": id.as_str(),
+        "path": path.as_str(),
+        "files": 1,
+        "bytes": size,
+        "sha256": HEXLOWER.encode(&sum.finalize()),
     });
     Ok(answer.into())
 }

@@ -1,13 +1,16 @@
 //! A tool over sandboxes that last: a table of arguments, one function, an output schema. Everything else is here.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use data_encoding::HEXLOWER;
 use dormouse_core::sandbox::{Handle, Owner, Phase, Sandbox, SandboxId, SessionKey};
 use dormouse_core::sandboxes::Asked;
 use dormouse_core::{Error, Grants, Language, MeteredModel, OutputSink, Result, Sandboxes};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value as Json, json};
+use sha2::{Digest as _, Sha256};
 
 use super::{Tool, error_schema, lost};
 use crate::decode::{Arguments, decode};
@@ -22,6 +25,8 @@ use crate::unsaved;
 
 /// Longest id, name or key that is looked up, in bytes. What is longer than a name can be is merely not there.
 const MAX_HANDLE: usize = 64 << 10;
+/// Bytes of a hash that tell a folder from others.
+const MARK: usize = 8;
 
 /// What all of these tools share.
 #[derive(Clone)]
@@ -32,6 +37,8 @@ pub(crate) struct Kept {
     pub(crate) host: HostFolders,
     /// The key of the one sandbox that the profiles `rlm` and `codegen` work in, if it is not the usual one.
     pub(crate) session: Option<SessionKey>,
+    /// The mark of the folder that the server was started in, if that sandbox is the folder's own.
+    pub(crate) started_in: Option<String>,
     /// What new sandboxes see of instructions and scripts.
     pub(crate) skills: Skills,
     pub(crate) models: Models,
@@ -160,6 +167,15 @@ impl Kept {
         }
     }
 
+    /// The key of the one sandbox that a profile works in.
+    pub(crate) fn key_of(&self, profile: &str) -> String {
+        match (&self.session, &self.started_in) {
+            (Some(key), _) => key.as_str().to_owned(),
+            (None, Some(folder)) => format!("{profile}-{folder}"),
+            (None, None) => profile.to_owned(),
+        }
+    }
+
     /// The sandbox of a session key, made if it is not there.
     ///
     /// # Errors
@@ -178,12 +194,21 @@ impl Kept {
     }
 }
 
+/// What tells a folder from others in a key: the beginning of a hash of its path.
+pub(crate) fn mark_of(folder: &Path) -> String {
+    let hash = Sha256::digest(folder.as_os_str().as_encoded_bytes());
+    HEXLOWER.encode(&hash[..MARK])
+}
+
 fn named(arguments: &mut Arguments) -> Result<(Option<String>, Option<String>)> {
-    let hint = "give `sandbox`, or a `session_key` of your own";
     match (arguments.take_text("sandbox"), arguments.take_text("session_key")) {
-        (None, None) => Err(Error::args_invalid("no sandbox is named").with_hint(hint)),
+        (None, None) => {
+            Err(Error::args_invalid("no sandbox is named")
+                .with_hint("sandbox_list names those that there are"))
+        }
         (Some(_), Some(_)) => {
-            Err(Error::args_invalid("a sandbox is named by `sandbox` and by `session_key`").with_hint(hint))
+            Err(Error::args_invalid("a sandbox is named by `sandbox` and by `session_key`")
+                .with_hint("give one of the two"))
         }
         named => Ok(named),
     }

@@ -98,8 +98,12 @@ macro_rules! words {
                 if (1..=Self::MAX_CHARS).contains(&count) && !text.contains(bad) && text.trim() == text {
                     return Ok(Self(text.into()));
                 }
-                let shown: String = text.escape_debug().take(64).collect();
-                Err(Error::args_invalid(format!("`{shown}` cannot be {}", $what)).with_hint(format!(
+                let message = if count > Self::MAX_CHARS {
+                    format!("a text of more than {} characters cannot be {}", Self::MAX_CHARS, $what)
+                } else {
+                    format!("`{}` cannot be {}", text.escape_debug(), $what)
+                };
+                Err(Error::args_invalid(message).with_hint(format!(
                     "use 1 to {} characters without slashes, control characters and spaces at its ends",
                     Self::MAX_CHARS
                 )))

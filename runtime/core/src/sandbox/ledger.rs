@@ -1,6 +1,5 @@
 //! The port to what lasts: records, chunks and locks. One state folder, perhaps shared by several processes.
 
-use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -44,7 +43,24 @@ pub struct Disk {
 }
 
 /// The right to change one sandbox, held by one process at a time. Dropping it gives it back; so does the process's end.
-pub type Lease = Box<dyn Any + Send>;
+pub type Lease = Box<dyn Leased>;
+
+/// What a lease tells its holder.
+pub trait Leased: Send {
+    /// Whether somebody has asked for it since it was taken. Quick. Default: nobody can.
+    fn is_wanted(&self) -> bool {
+        false
+    }
+
+    /// Whether it gives the right to change the sandbox. One that was given to look where none could be taken gives it never, or
+    /// does so no more when the folder can be written. Default: it does.
+    fn holds(&self) -> bool {
+        true
+    }
+}
+
+/// A right that nobody else can want.
+impl Leased for () {}
 
 /// Records, chunks and locks. Calls may block for a disk; what has returned survives the end of the process and, where the
 /// system keeps its promises, a loss of power.
@@ -143,6 +159,12 @@ pub trait Ledger: Send + Sync {
     /// `unknown_checkpoint`.
     fn checkpoint(&self, owner: &Owner, id: &CheckpointId) -> Result<Checkpoint>;
 
+    /// The checkpoint of that id, whoever's it is: of what the operator offers to all.
+    ///
+    /// # Errors
+    /// `unknown_checkpoint`.
+    fn checkpoint_of_anybody(&self, id: &CheckpointId) -> Result<Checkpoint>;
+
     /// The checkpoints of a sandbox, oldest first.
     ///
     /// # Errors
@@ -200,11 +222,31 @@ pub trait Ledger: Send + Sync {
     /// What keeps it from locking.
     fn lease(&self, id: &SandboxId) -> Result<Option<Lease>>;
 
+    /// Whether somebody has that right just now, in this process or in another. Quick. Default: that is not known.
+    fn is_leased(&self, id: &SandboxId) -> bool {
+        let _ = id;
+        false
+    }
+
+    /// Asks whoever has that right to give it back when it rests. Said again for as long as it is waited for. Default: nobody
+    /// hears it.
+    fn want(&self, id: &SandboxId) {
+        let _ = id;
+    }
+
     /// The same for who removes the sandbox: it may use what is kept for removing.
     ///
     /// # Errors
     /// As [`Ledger::lease`].
     fn lease_to_remove(&self, id: &SandboxId) -> Result<Option<Lease>> {
+        self.lease(id)
+    }
+
+    /// The same for who only looks. Where no file can be made for it a lease is given that holds nobody off ([`Leased::holds`]).
+    ///
+    /// # Errors
+    /// As [`Ledger::lease`].
+    fn lease_to_look(&self, id: &SandboxId) -> Result<Option<Lease>> {
         self.lease(id)
     }
 

@@ -39,6 +39,8 @@ pub enum Event {
     Ready,
     /// A call wants it.
     Call,
+    /// A call wants to look at it, and changes nothing.
+    Look,
     /// It is to be put away.
     Stop(StopReason),
     /// It is to take calls again.
@@ -51,9 +53,10 @@ pub enum Event {
 
 impl Event {
     /// Every event, for tables and tests.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Ready,
         Self::Call,
+        Self::Look,
         Self::Stop(StopReason::Idle),
         Self::Stop(StopReason::User),
         Self::Stop(StopReason::Quota),
@@ -65,7 +68,7 @@ impl Event {
     fn verb(self) -> &'static str {
         match self {
             Self::Ready => "become ready",
-            Self::Call => "take calls",
+            Self::Call | Self::Look => "take calls",
             Self::Stop(_) => "be stopped",
             Self::Resume => "be resumed",
             Self::Fail => "fail",
@@ -80,7 +83,7 @@ impl Phase {
 
     /// The phase after an event. The whole table:
     ///
-    /// | | ready | call | stop | resume | fail | destroy |
+    /// | | ready | call, look | stop | resume | fail | destroy |
     /// | --- | --- | --- | --- | --- | --- | --- |
     /// | creating | running | - | - | - | error | destroyed |
     /// | running | - | running | stopped | running | error | destroyed |
@@ -96,7 +99,9 @@ impl Phase {
         use Phase::{Creating, Destroyed, Error as Failed, Running, Stopped};
         match (self, event) {
             (Destroyed, _) => Err(Error::new(ErrorCode::UnknownSandbox, "the sandbox is destroyed")),
-            (Creating, Event::Ready) | (Running | Stopped, Event::Call | Event::Resume) => Ok(Running),
+            (Creating, Event::Ready) | (Running | Stopped, Event::Call | Event::Look | Event::Resume) => {
+                Ok(Running)
+            }
             (Running | Stopped, Event::Stop(_)) => Ok(Stopped),
             (_, Event::Fail) => Ok(Failed),
             (_, Event::Destroy) => Ok(Destroyed),
@@ -135,11 +140,11 @@ impl StopReason {
     }
 }
 
-/// The status words of S4-14 over the phases: `awake` says whether interpreters are in memory.
-pub fn status(phase: Phase, reason: Option<StopReason>, awake: bool) -> &'static str {
+/// The status words of S4-14 over the phases: `active` says whether something goes on in it, or has just gone on.
+pub fn status(phase: Phase, reason: Option<StopReason>, active: bool) -> &'static str {
     match (phase, reason) {
         (Phase::Creating, _) => "provisioning",
-        (Phase::Running, _) if awake => "running",
+        (Phase::Running, _) if active => "running",
         (Phase::Running, _) => "warm",
         (Phase::Stopped, Some(StopReason::User)) => "shutdown",
         (Phase::Stopped, _) => "cold",

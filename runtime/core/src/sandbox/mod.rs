@@ -26,7 +26,7 @@ pub mod spec;
 
 pub use chunk::{ChunkId, ChunkSink, ChunkSource};
 pub use id::{CheckpointId, JobId, Name, Owner, SandboxId, SessionKey};
-pub use ledger::{Created, Disk, Handle, Lease, Ledger, Swept};
+pub use ledger::{Created, Disk, Handle, Lease, Leased, Ledger, Swept};
 pub use lifecycle::{Event, Phase, StopReason};
 pub use lost::{Lost, Notes, OlderMemory};
 pub use machine::{

@@ -128,7 +128,8 @@ pub struct SandboxSpec {
     pub provider: ProviderName,
     /// The provider that was asked for and could not be had when the sandbox was made. Default none.
     pub fallback_from: Option<ProviderName>,
-    /// The image of a container, as the operator allows it. None: the operator's default. Only for docker.
+    /// The image of a container, as the operator allows it; none: the operator's default. Without a container the name of the
+    /// image that it was made from; none: it began empty.
     pub image: Option<String>,
     /// Processor time in thousandths of a core. Default 1 000, at most the operator's ceiling. With wasm nothing computes on
     /// more than one core, so that less than 1 000 is a limit and more is none.

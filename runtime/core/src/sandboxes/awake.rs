@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use super::Sandboxes;
 use super::seat::{Live, Seat};
 use crate::sandbox::quota::{exceeded, shown};
-use crate::sandbox::{Owner, SandboxId, Share, Timestamp};
+use crate::sandbox::{Owner, SandboxId, Share};
 use crate::{Error, Result};
 
 /// Sandboxes that one call puts down at most; the next goes on with it.
@@ -117,7 +117,7 @@ struct Resting {
     seat: Arc<Seat>,
     bytes: u64,
     /// Those that would lose open files come last, then those that were called last.
-    rank: Timestamp,
+    rank: Duration,
 }
 
 impl Sandboxes {
@@ -220,7 +220,7 @@ impl Sandboxes {
         let resting = others.filter_map(|(id, seat)| {
             let live = seat.live.try_lock().ok()?;
             let bytes = live.weight.as_ref().map(|weight| weight.bytes).filter(|_| !live.jobs.any())?;
-            Some(Resting { id: id.clone(), seat: seat.clone(), bytes, rank: live.called_at })
+            Some(Resting { id: id.clone(), seat: seat.clone(), bytes, rank: live.quiet_since })
         });
         resting.collect()
     }

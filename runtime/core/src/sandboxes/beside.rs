@@ -13,7 +13,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::seat::{Live, Seat, Visit};
 use super::{Inner, Sandboxes};
-use crate::sandbox::{Beside, Include, Sandbox, SandboxId, Timestamp};
+use crate::sandbox::{Beside, Include, Sandbox, SandboxId};
 use crate::{Error, Result};
 
 /// What can be saved beside a sandbox's call, and what was.
@@ -28,8 +28,8 @@ pub(super) struct Besides {
 struct State {
     running: Option<Running>,
     written: Option<Written>,
-    /// How often it has failed since it last did not, and when it did so last.
-    failed: (u32, Timestamp),
+    /// How often it has failed since it last did not, and the uptime when it did so last.
+    failed: (u32, Duration),
 }
 
 /// A call that runs.
@@ -39,8 +39,8 @@ struct Running {
     include: Include,
     /// The record as it would be saved now.
     record: Sandbox,
-    /// Since when there is something that is not saved.
-    since: Timestamp,
+    /// Since which uptime there is something that is not saved.
+    since: Duration,
 }
 
 /// What was saved beside a call.
@@ -49,8 +49,8 @@ pub(super) struct Written {
     before: u64,
     /// The record since.
     record: Sandbox,
-    /// When the state was taken.
-    at: Timestamp,
+    /// The uptime when the state was taken.
+    at: Duration,
 }
 
 /// The time of one call. Dropped, nothing is saved beside it any more.
@@ -81,13 +81,13 @@ impl Besides {
 
     /// Whether a call runs beside which it is to be saved by now.
     fn is_due(&self, inner: &Inner) -> bool {
-        let (now, rules) = (inner.clock.now(), &inner.rules);
+        let (now, rules) = (inner.clock.uptime(), &inner.rules);
         let state = self.state();
         let since = state.running.as_ref().map(|running| running.since);
         since.is_some_and(|since| rules.is_late(since, now)) && !rules.backs_off(state.failed, now)
     }
 
-    fn note(&self, saved: &Result<Sandbox>, before: u64, at: Timestamp) {
+    fn note(&self, saved: &Result<Sandbox>, before: u64, at: Duration) {
         let mut state = self.state();
         match saved {
             Ok(record) => {
@@ -132,8 +132,8 @@ impl Visit {
     /// # Errors
     /// What keeps the sandbox from waking.
     pub(super) async fn settle(&mut self, most: Duration) -> Result<()> {
-        let (now, rules) = (self.inner.clock.now(), &self.inner.rules);
-        if !self.live.changed || self.live.changed_at.after(rules.save_after) > now {
+        let (now, rules) = (self.inner.clock.uptime(), &self.inner.rules);
+        if !self.live.changed || self.live.changed_at + rules.save_after > now {
             return Ok(());
         }
         let machine = self.machine().await?;
@@ -163,11 +163,11 @@ impl Sandboxes {
         late.map(|(id, seat)| (id.clone(), seat.clone())).collect()
     }
 
-    /// Saves one beside its call, if that still runs.
+    /// Saves one beside its call. False: none runs there.
     ///
     /// # Errors
     /// What keeps it from being saved.
-    pub(super) async fn save_beside(&self, seat: Arc<Seat>) -> Result<()> {
+    pub(super) async fn save_beside(&self, seat: Arc<Seat>) -> Result<bool> {
         let writing = seat.besides.writing.clone().lock_owned().await;
         let inner = self.inner.clone();
         // Whoever waits for it may go; the record must not change without anybody knowing.
@@ -176,13 +176,13 @@ impl Sandboxes {
     }
 }
 
-fn write(inner: &Inner, seat: &Seat, _writing: OwnedMutexGuard<()>) -> Result<()> {
-    let Some(running) = seat.besides.state().running.clone() else { return Ok(()) };
-    let (at, before) = (inner.clock.now(), running.record.generation);
+fn write(inner: &Inner, seat: &Seat, _writing: OwnedMutexGuard<()>) -> Result<bool> {
+    let Some(running) = seat.besides.state().running.clone() else { return Ok(false) };
+    let (at, before) = (inner.clock.uptime(), running.record.generation);
     let saved = running
         .machine
         .snapshot(running.include)
         .and_then(|state| inner.saves.update(&running.record, Some(state.as_ref())));
     seat.besides.note(&saved, before, at);
-    saved.map(drop)
+    saved.map(|_| true)
 }

@@ -101,7 +101,7 @@ impl Sandboxes {
         language: Language,
     ) -> Result<(Vec<Variable>, Option<Lost>)> {
         let limits = self.limits();
-        let mut visit = self.visit(owner, handle).await?;
+        let mut visit = self.visit_to_look(owner, handle).await?;
         // Showing a value can run code of the sandbox.
         let _place = visit.admitted(&language).await?;
         let listed = visit.run(|machine| {
@@ -137,7 +137,7 @@ impl Sandboxes {
         offset: u64,
         most: u64,
     ) -> Result<Piece> {
-        let mut visit = self.visit(owner, handle).await?;
+        let mut visit = self.visit_to_look(owner, handle).await?;
         visit.run(|machine| Box::pin(async move { read(machine.files(), &path, offset, most).await })).await
     }
 

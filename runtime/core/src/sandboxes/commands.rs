@@ -8,10 +8,10 @@ use super::history::Begun;
 use super::jobs::{Ends, Job};
 use super::outputs::Outputs;
 use super::providers::noted;
-use super::seat::Visit;
+use super::seat::{Seat, Visit};
 use crate::places::Place;
 use crate::program::{OfferedPrograms, OwnersPrograms, Programs};
-use crate::sandbox::{Executed, Handle, JobId, Owner, SandboxId};
+use crate::sandbox::{Durability, Event, Executed, Handle, JobId, Owner, Sandbox, SandboxId};
 use crate::{Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, OutputSink, Result};
 
 /// A command line, and what it may use.
@@ -91,8 +91,8 @@ impl Sandboxes {
         line: CommandLine,
         past: Option<usize>,
     ) -> Result<(SandboxId, Executed, Outputs)> {
+        let programs = self.programs(owner, line.sink.clone());
         let request = self.request(line)?;
-        let programs = self.programs(owner);
         let mut visit = self.visit_to_run(owner, handle).await?;
         let _place = visit.admitted(&Language::shell()).await?;
         let run = async {
@@ -127,7 +127,7 @@ impl Sandboxes {
     ) -> Result<(SandboxId, Arc<Job>)> {
         let text = line.text.clone();
         let mut request = self.request(line)?;
-        let programs = self.programs(owner);
+        let programs = self.programs(owner, None);
         let mut visit = self.visit_to_grow(owner, handle).await?;
         let id = visit.record.id.clone();
         let place = self.inner.manager.job_place(owner)?;
@@ -143,20 +143,38 @@ impl Sandboxes {
     fn let_run(&self, visit: &mut Visit, ends: Ends, place: Place, running: crate::sandbox::Job) {
         // As long as it runs the sandbox stays awake and this process's own.
         let stay = visit.live.jobs.enter();
-        let manager = self.inner.manager.clone();
-        let (owner, spec) = (visit.record.owner.clone(), visit.record.spec.clone());
+        let (sandboxes, seat, record) = (self.clone(), visit.seat.clone(), visit.record.clone());
         tokio::spawn(async move {
             let cancelled = |why: &str| Err(Error::new(ErrorCode::Cancelled, why));
             let done = tokio::select! {
                 biased;
                 () = stay.ended() => cancelled("the sandbox was stopped, restored or destroyed"),
                 () = ends.job().cancelled() => cancelled("the job was cancelled"),
-                done = manager.share(&owner, running) => done,
+                done = sandboxes.inner.manager.share(&record.owner, running) => done,
             };
             // Who has seen the end can start another.
-            drop(place);
-            ends.with(done.map(|executed| Executed { outcome: noted(executed.outcome, &spec), ..executed }));
+            drop((place, stay));
+            let unsaved = match record.spec.durability {
+                Durability::Call => sandboxes.save_what_a_job_did(seat, &record).await.err(),
+                Durability::Delayed => None,
+            };
+            let told = |executed: Executed| {
+                let mut outcome = noted(executed.outcome, &record.spec);
+                outcome.warning = outcome.warning.or(unsaved);
+                Executed { outcome, ..executed }
+            };
+            ends.with(done.map(told));
         });
+    }
+
+    /// Saves a sandbox in which a job has ended: beside the call that runs in it, if one does.
+    async fn save_what_a_job_did(&self, seat: Arc<Seat>, record: &Sandbox) -> Result<()> {
+        if self.save_beside(seat.clone()).await? {
+            return Ok(());
+        }
+        let live = seat.live.clone().lock_owned().await;
+        let visit = self.enter(seat, live, (&record.owner, &record.id), Event::Call).await?;
+        if visit.live.changed { visit.try_save().await?.1 } else { Ok(()) }
     }
 
     /// The jobs of a sandbox that this process knows, oldest first.
@@ -188,9 +206,10 @@ impl Sandboxes {
         }
     }
 
-    pub(super) fn programs(&self, owner: &Owner) -> Arc<dyn Programs> {
+    /// What a command line can start; `sink` is told what comes from elsewhere meanwhile.
+    pub(super) fn programs(&self, owner: &Owner, sink: Option<Arc<dyn OutputSink>>) -> Arc<dyn Programs> {
         let offered = self.inner.programs.read().unwrap_or_else(PoisonError::into_inner).clone();
-        Arc::new(OwnersPrograms { owner: owner.clone(), offered })
+        Arc::new(OwnersPrograms { owner: owner.clone(), offered, sink })
     }
 
     /// The request for a command line, within what the operator allows.

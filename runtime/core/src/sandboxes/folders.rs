@@ -53,7 +53,7 @@ impl Sandboxes {
         (after, most): (Option<String>, usize),
     ) -> Result<FilePage> {
         let most = most.min(MAX_ENTRIES);
-        let mut visit = self.visit(owner, handle).await?;
+        let mut visit = self.visit_to_look(owner, handle).await?;
         // Where a page begins is known only when what comes before it is.
         let asked = if after.is_some() { usize::MAX } else { most };
         let listed =

@@ -28,6 +28,9 @@ pub struct Asked {
     pub session_key: Option<SessionKey>,
     /// What it is to be. None: the operator's defaults.
     pub spec: Option<SandboxSpec>,
+    /// Whether its provider is the caller's own wish, so that nobody takes its place. Default: false, as for what the operator
+    /// prefers.
+    pub wants_provider: bool,
 }
 
 /// A sandbox, and how it is just now.
@@ -37,7 +40,7 @@ pub struct View {
     pub sandbox: Sandbox,
     /// The languages whose interpreters are in this process's memory, sorted.
     pub awake: Vec<Language>,
-    /// The status word of S4-14.
+    /// The status word of S4-14: the same in each process that has the state folder open.
     pub status: &'static str,
     /// What it has now of what it was made with. In listings no folder was looked at.
     pub effective: Effective,
@@ -53,7 +56,11 @@ impl Sandboxes {
             Some(spec) => self.check(spec)?,
             None => self.inner.rules.defaults.clone(),
         };
-        self.settle_provider(&mut spec).await?;
+        let state = self.image(&spec).await?;
+        let has_key = |key: &SessionKey| self.find(owner, &Handle::SessionKey(key.as_str())).is_ok();
+        // A key that has a sandbox means that one, whoever runs it.
+        let wants = asked.wants_provider && !asked.session_key.as_ref().is_some_and(has_key);
+        self.settle_provider(&mut spec, wants).await?;
         self.may_grow(owner).await?;
         let id = SandboxId::random()?;
         let name = match asked.name {
@@ -73,7 +80,7 @@ impl Sandboxes {
             phase: Phase::Creating,
             stop_reason: None,
             spec,
-            state: None,
+            state,
             generation: 1,
             created_at: now,
             last_activity_at: now,
@@ -187,7 +194,9 @@ impl Sandboxes {
             })
             .await?;
         visit.live.forget();
-        Ok(Some(self.view(visit.record.clone())))
+        let record = visit.record.clone();
+        drop(visit);
+        Ok(Some(self.view(record)))
     }
 
     /// Lets a sandbox take calls again. Any call does the same.
@@ -249,27 +258,28 @@ impl Sandboxes {
         Ok(Some(visit.record.clone()))
     }
 
-    /// A record with what this process knows of it.
+    /// A record with what is known of it just now.
     pub(super) fn view(&self, mut sandbox: Sandbox) -> View {
         let seat = self.inner.seats().get(&sandbox.id).cloned();
         let mut awake = Vec::new();
-        // A sandbox that is in the middle of a call is awake; which languages is not known without waiting.
-        let busy = seat.is_some_and(|seat| match seat.live.try_lock() {
-            Ok(live) => {
-                if live.generation == sandbox.generation {
-                    awake = live.machine.as_ref().map(|machine| machine.awake()).unwrap_or_default();
-                    sandbox.last_activity_at = sandbox.last_activity_at.max(live.called_at);
-                    sandbox.used |= live.changed;
-                    if live.changed && sandbox.phase == Phase::Stopped {
-                        (sandbox.phase, sandbox.stop_reason, sandbox.stopped_at) =
-                            (Phase::Running, None, None);
-                    }
-                }
-                false
+        let in_use = match seat.as_ref().map(|seat| seat.live.try_lock()) {
+            // In the middle of a call. Which languages are awake is not known without waiting.
+            Some(Err(_)) => true,
+            Some(Ok(live)) if live.lease.is_some() || live.generation == sandbox.generation => {
+                awake = live.machine.as_ref().map(|machine| machine.awake()).unwrap_or_default();
+                sandbox.last_activity_at = sandbox.last_activity_at.max(live.called_at);
+                sandbox.used |= live.changed;
+                live.lease.is_some() || self.inner.ledger.is_leased(&sandbox.id)
             }
-            Err(_) => true,
-        });
-        let status = status(sandbox.phase, sandbox.stop_reason, busy || !awake.is_empty());
+            _ => self.inner.ledger.is_leased(&sandbox.id),
+        };
+        // Whoever has it wakes it; its record says so when it is saved.
+        if in_use && sandbox.phase == Phase::Stopped {
+            (sandbox.phase, sandbox.stop_reason, sandbox.stopped_at) = (Phase::Running, None, None);
+        }
+        let (now, last) = (self.inner.clock.now(), sandbox.last_activity_at);
+        let just_called = last <= now && now < last.after(self.inner.rules.save_after);
+        let status = status(sandbox.phase, sandbox.stop_reason, in_use || just_called);
         let effective = self.inner.effective(&sandbox.spec);
         View { sandbox, awake, status, effective }
     }

@@ -318,7 +318,8 @@ impl Sandboxes {
     /// Does what it begins with.
     async fn begin(&self, visit: &mut Visit, begins: Beginning) -> Result<()> {
         let owner = visit.record.owner.clone();
-        let (request, programs) = (self.request(begins.line)?, self.programs(&owner));
+        let programs = self.programs(&owner, begins.line.sink.clone());
+        let request = self.request(begins.line)?;
         let _place = visit.admitted(&Language::shell()).await?;
         let run = visit.run(|machine| machine.exec(request, programs));
         (begins.judge)(self.inner.manager.share(&owner, run).await?)

@@ -67,27 +67,38 @@ impl Sandboxes {
         Ok(())
     }
 
-    /// Settles who is to run a new sandbox.
+    /// Settles who is to run a new sandbox. One whose provider does not answer just now stays that provider's: it wakes in the
+    /// first one's place until it does.
     ///
     /// # Errors
     /// What the provider says to what is asked; `provider_unavailable` when it cannot be had and nothing may take its place.
-    pub(super) async fn settle_provider(&self, spec: &mut SandboxSpec) -> Result<()> {
-        let ready = match self.inner.provider_of(spec) {
+    pub(super) async fn settle_provider(&self, spec: &mut SandboxSpec, wanted: bool) -> Result<()> {
+        let found = self.inner.provider_of(spec);
+        let is_there = found.is_ok();
+        let can = match found {
             Ok(provider) => {
-                provider.check(spec)?;
-                provider.ready().await
+                // A checkpoint by name is no provider's.
+                let own = |name: &String| {
+                    spec.provider == ProviderName::default() && self.inner.rules.images.contains_key(name)
+                };
+                let image = spec.image.clone().filter(|name| !own(name));
+                let asked = SandboxSpec { image, ..spec.clone() };
+                provider.check(&asked)?;
+                provider.can_make(&asked).await
             }
             Err(error) => Err(error),
         };
-        match ready {
-            Err(error) if self.inner.falls_back(spec, &error) => {
-                tracing::warn!(%error, provider = spec.provider.as_str(), "the sandbox is made without its provider");
-                (spec.fallback_from, spec.provider) = (Some(spec.provider), ProviderName::default());
-                spec.image = None;
-                spec.memory = spec.memory.min(self.inner.rules.most_memory(ProviderName::Wasm));
+        match can {
+            Err(error) if !wanted && self.inner.falls_back(spec, &error) => {
+                tracing::warn!("{}", without_provider("is made", spec, &error));
+                if !is_there {
+                    (spec.fallback_from, spec.provider) = (Some(spec.provider), ProviderName::default());
+                    spec.image = None;
+                    spec.memory = spec.memory.min(self.inner.rules.most_memory(ProviderName::Wasm));
+                }
                 Ok(())
             }
-            ready => ready,
+            can => can,
         }
     }
 }
@@ -134,7 +145,7 @@ impl Inner {
         };
         let mut machine = match woken {
             Err(error) if self.falls_back(spec, &error) => {
-                tracing::warn!(%error, provider = spec.provider.as_str(), "the sandbox wakes without its provider");
+                tracing::warn!("{}", without_provider("wakes", spec, &error));
                 let memory = spec.memory.min(self.rules.most_memory(ProviderName::Wasm));
                 self.provider.machine(&SandboxSpec { memory, ..spec.clone() }, state).await
             }
@@ -187,6 +198,11 @@ impl Inner {
         };
         Ok(others.iter().find(marked).unwrap_or(&self.provider).clone())
     }
+}
+
+/// What is logged, and shown on a terminal, where somebody takes a provider's place.
+fn without_provider(what: &str, spec: &SandboxSpec, error: &Error) -> String {
+    format!("the sandbox {what} on wasm and not on {}: {error}", spec.provider.as_str())
 }
 
 /// An outcome in a sandbox that was to be another provider's says so.

@@ -258,7 +258,7 @@ impl Sandboxes {
                 .map(Held::owner)
                 .filter(|whose| !own_only || *whose == owner)?;
             let most = Reverse(holders.get(whose).copied());
-            Some((most, live.changed, live.called_at))
+            Some((most, live.changed, live.quiet_since))
         };
         let seats = self.inner.seats();
         let ranked = seats.iter().filter_map(|(id, seat)| Some((rank(id, seat)?, id, seat)));
@@ -288,7 +288,11 @@ impl Sandboxes {
             Kind::Interpreter => "an interpreter",
             Kind::Container => "a container",
         };
-        Error::new(ErrorCode::Busy, format!("no room for {what} came free within {seconds} s"))
-            .with_hint("let earlier calls end, stop sandboxes that are not needed, or try again later")
+        let busy = Error::new(ErrorCode::Busy, format!("no room for {what} came free within {seconds} s"));
+        // Those that rest cannot be put down then: what they hold would be lost.
+        busy.with_hint(match self.inner.saves.trouble() {
+            Some(trouble) => format!("what rests keeps its room, because it cannot be saved: {trouble}"),
+            None => "let earlier calls end, stop sandboxes that are not needed, or try again later".into(),
+        })
     }
 }

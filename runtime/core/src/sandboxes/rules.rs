@@ -1,11 +1,12 @@
 //! The operator's numbers for sandboxes, and the clock they are measured by.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::effective::MountRule;
 use crate::Policy;
-use crate::sandbox::{ProviderName, Quota, SandboxSpec, Timestamp};
+use crate::sandbox::{CheckpointId, ProviderName, Quota, SandboxSpec, Timestamp};
 
 /// A sandbox that is called all the time is saved after so many times the time that others are.
 const LATEST: u32 = 10;
@@ -25,6 +26,8 @@ pub struct Rules {
     pub ceiling: SandboxSpec,
     /// Memory of a container in bytes: what one has that nothing is asked of, and the most that can be asked. Default 2 GiB.
     pub container_memory: u64,
+    /// Checkpoints that a new sandbox of any owner can begin with, by the names that are given as `image`. Default none.
+    pub images: BTreeMap<String, CheckpointId>,
     /// Which folders of the host sandboxes see, looked at whenever one wakes. Default: those that their specs name.
     pub mounts: MountRule,
     /// Calls that may wait for one sandbox; more are refused with `busy`. Default 32.
@@ -76,6 +79,7 @@ impl Default for Rules {
                 ..SandboxSpec::default()
             },
             container_memory: 2 << 30,
+            images: BTreeMap::new(),
             mounts: MountRule::AsAsked,
             waiting: 32,
             patience: Duration::from_secs(5),
@@ -106,14 +110,14 @@ impl Rules {
     }
 
     /// Whether what has not been saved since then is to be saved also where calls come without a pause.
-    pub(super) fn is_late(&self, since: Timestamp, now: Timestamp) -> bool {
-        since.after(self.save_after * LATEST) <= now
+    pub(super) fn is_late(&self, since: Duration, now: Duration) -> bool {
+        since + self.save_after * LATEST <= now
     }
 
     /// Whether what could not be saved so often, and then the last time, is not to be tried again yet: a disk that is full is
     /// not asked four times a second whether it still is.
-    pub(super) fn backs_off(&self, (failed, at): (u32, Timestamp), now: Timestamp) -> bool {
-        failed > 0 && at.after(self.save_after * (1 << failed.min(LONGEST_WAIT))) > now
+    pub(super) fn backs_off(&self, (failed, at): (u32, Duration), now: Duration) -> bool {
+        failed > 0 && at + self.save_after * (1 << failed.min(LONGEST_WAIT)) > now
     }
 
     /// The most memory of a sandbox, in bytes.

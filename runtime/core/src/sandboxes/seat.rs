@@ -14,7 +14,7 @@ use super::jobs::Running;
 use super::room::Room;
 use super::turn::{Turn, Turns};
 use super::unsaved::again;
-use super::{Inner, Rules, Sandboxes};
+use super::{Clock, Inner, Rules, Sandboxes};
 use crate::sandbox::{
     Event, Handle, Lease, Machine, Name, Owner, Phase, Sandbox, SandboxId, SessionKey, Snapshot, StopReason,
     Timestamp,
@@ -22,7 +22,7 @@ use crate::sandbox::{
 use crate::{Error, ErrorCode, Language, Result, arrival};
 
 /// How long to wait before asking again for a lease that another process has.
-const ASK_AGAIN: Duration = Duration::from_millis(20);
+pub(super) const ASK_AGAIN: Duration = Duration::from_millis(5);
 
 /// What this process holds of one sandbox.
 pub(super) struct Seat {
@@ -57,14 +57,17 @@ pub(super) struct Live {
     pub(super) room: Room,
     /// The memory that `machine` holds.
     pub(super) weight: Option<Weight>,
-    /// When it was last called.
+    /// When it was last called, as the system's clock said. What is decided by how long something was ago goes by uptime, because
+    /// that clock can be set.
     pub(super) called_at: Timestamp,
-    /// Since when there is something to save.
-    pub(super) changed_at: Timestamp,
+    /// The same by uptime.
+    pub(super) quiet_since: Duration,
+    /// Since which uptime there is something to save.
+    pub(super) changed_at: Duration,
     /// That saving it has failed since it last did not.
     pub(super) failed: Option<Failed>,
-    /// When it was last saved while something worked on in it.
-    pub(super) worked_at: Timestamp,
+    /// The uptime when it was last saved while something worked on in it.
+    pub(super) worked_at: Duration,
     /// The languages whose variables went with a machine that has ended by itself.
     pub(super) lost: Vec<Language>,
 }
@@ -73,8 +76,8 @@ pub(super) struct Live {
 pub(super) struct Failed {
     /// How often in a row.
     pub(super) count: u32,
-    /// When it did so last, and why.
-    pub(super) at: Timestamp,
+    /// The uptime when it did so last, and why.
+    pub(super) at: Duration,
     pub(super) error: Error,
 }
 
@@ -103,13 +106,18 @@ impl Live {
     }
 
     /// Notes that it could not be saved.
-    pub(super) fn note_failed(&mut self, error: &Error, at: Timestamp) {
+    pub(super) fn note_failed(&mut self, error: &Error, at: Duration) {
         let count = self.failed.as_ref().map_or(0, |failed| failed.count).saturating_add(1);
         self.failed = Some(Failed { count, at, error: again(error) });
     }
 
+    /// Notes that it is called now.
+    pub(super) fn called(&mut self, clock: &dyn Clock) {
+        (self.called_at, self.quiet_since) = (clock.now(), clock.uptime());
+    }
+
     /// Whether it has just failed to be saved, and is not to be tried again yet.
-    pub(super) fn backs_off(&self, rules: &Rules, now: Timestamp) -> bool {
+    pub(super) fn backs_off(&self, rules: &Rules, now: Duration) -> bool {
         self.failed.as_ref().is_some_and(|failed| rules.backs_off((failed.count, failed.at), now))
     }
 
@@ -145,11 +153,18 @@ pub(super) struct Visit {
     pub(super) record: Sandbox,
     /// Why the sandbox may only shrink in this visit, if so.
     pub(super) held: Option<Error>,
+    /// Whether it only looks.
+    looks: bool,
+    /// When a stopped sandbox was last called before this visit, if it only copies what that has: it stays stopped.
+    copies: Option<(Timestamp, Duration)>,
+    /// Whether it has called the sandbox. Its end counts as the time of that.
+    called: bool,
 }
 
 /// Whether a call can make a sandbox grow.
 #[derive(Clone, Copy)]
 enum Grows {
+    Looks,
     Not,
     Only,
     OrShrinks,
@@ -163,6 +178,14 @@ impl Sandboxes {
     /// `unknown_sandbox`; `invalid_state` when it does not take calls; `busy` when too many wait, or another process has it.
     pub(super) async fn visit(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
         self.call(owner, handle, Grows::Not).await
+    }
+
+    /// The same for a call that only looks, which is possible on a disk that takes nothing.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::visit`].
+    pub(super) async fn visit_to_look(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
+        self.call(owner, handle, Grows::Looks).await
     }
 
     /// The same for a call that can make the sandbox grow.
@@ -186,19 +209,23 @@ impl Sandboxes {
         if record.phase == Phase::Creating && self.remove_left(&record).await? {
             return Err(unknown(handle));
         }
-        record.phase.after(Event::Call)?;
-        let (seat, turn) = self.line_up(&record, Event::Call)?;
+        let event = if matches!(grows, Grows::Looks) { Event::Look } else { Event::Call };
+        record.phase.after(event)?;
+        let (seat, turn) = self.line_up(&record, event)?;
         let room = async {
             let held = match grows {
-                Grows::Not => None,
+                Grows::Looks | Grows::Not => None,
                 Grows::Only => self.may_grow(owner).await.map(|()| None)?,
                 Grows::OrShrinks => self.held(owner).await?,
             };
             self.make_room(owner, &record.id).await.map(|()| held)
         };
         let held = seat.endings.while_waiting(turn.number(), room).await?;
-        let visit = self.wait(seat, turn, &record, Event::Call).await?;
-        let mut visit = visit.save_if_late().await?;
+        let comes_again = turn.comes_again();
+        let visit = self.wait(seat, turn, &record, event).await?;
+        let visit = visit.save_if_late().await?;
+        // Nobody comes between what is done in one turn.
+        let mut visit = if comes_again { visit } else { self.let_others_in(visit).await? };
         visit.held = held;
         Ok(visit)
     }
@@ -277,26 +304,36 @@ impl Sandboxes {
             live,
             turn: None,
             held: None,
+            looks: event == Event::Look,
+            copies: None,
+            called: false,
         };
-        if visit.live.lease.is_none() {
-            visit.live.lease = Some(self.lease(id, event).await?);
-            // Another process may have had it meanwhile.
-            visit.record = self.inner.ledger.find(owner, &Handle::IdOrName(id.as_str()))?;
+        if !visit.holds() {
+            self.take_lease(&mut visit, event).await?;
         }
         visit.record.phase.after(event)?;
-        if visit.live.generation != visit.record.generation {
-            visit.live.lose();
-            visit.live.forget();
-            visit.live.generation = visit.record.generation;
-        }
+        visit.forget_outdated();
         Ok(visit)
+    }
+
+    /// Takes the right to change the sandbox. Another process may have had it meanwhile, so the record is read anew.
+    pub(super) async fn take_lease(&self, visit: &mut Visit, event: Event) -> Result<()> {
+        let (owner, id) = (visit.record.owner.clone(), visit.record.id.clone());
+        visit.live.lease = Some(self.lease(&id, event).await?);
+        self.inner.leased.notify_one();
+        visit.record = self.inner.ledger.find(&owner, &Handle::IdOrName(id.as_str()))?;
+        Ok(())
     }
 
     async fn lease(&self, id: &SandboxId, event: Event) -> Result<Lease> {
         let ledger = &self.inner.ledger;
         let until = tokio::time::Instant::now() + self.inner.rules.patience;
         loop {
-            let leased = if event == Event::Destroy { ledger.lease_to_remove(id) } else { ledger.lease(id) };
+            let leased = match event {
+                Event::Destroy => ledger.lease_to_remove(id),
+                Event::Look => ledger.lease_to_look(id),
+                _ => ledger.lease(id),
+            };
             if let Some(lease) = leased? {
                 return Ok(lease);
             }
@@ -304,18 +341,34 @@ impl Sandboxes {
                 return Err(Error::new(ErrorCode::Busy, "another process is using the sandbox")
                     .with_hint("try again when its call has ended, or stop the other process"));
             }
+            ledger.want(id);
             tokio::time::sleep(ASK_AGAIN).await;
         }
     }
 }
 
 impl Visit {
+    /// Whether this process has the right to change the sandbox.
+    fn holds(&self) -> bool {
+        self.live.lease.as_ref().is_some_and(|lease| lease.holds())
+    }
+
+    /// Forgets what is in memory where another process has changed the sandbox since.
+    pub(super) fn forget_outdated(&mut self) {
+        if self.live.generation != self.record.generation {
+            self.live.lose();
+            self.live.forget();
+            self.live.generation = self.record.generation;
+        }
+    }
+
     /// The sandbox, awake.
     ///
     /// # Errors
     /// What keeps the provider from waking it; `state_damaged`.
     pub(super) async fn machine(&mut self) -> Result<&mut Box<dyn Machine>> {
-        self.live.called_at = self.inner.clock.now();
+        self.called = true;
+        self.live.called(self.inner.clock.as_ref());
         self.live.bury();
         if self.live.machine.is_none()
             && let Err(error) = self.wake().await
@@ -324,9 +377,11 @@ impl Visit {
             return Err(error);
         }
         if !self.live.changed {
-            // Where nothing can be saved only what changes nothing comes this far.
-            let saves = self.inner.ledger.writable().is_ok();
-            (self.live.changed, self.live.changed_at) = (saves, self.live.called_at);
+            // Where nothing can be saved only what changes nothing comes this far. And who only looks has nothing to save that is
+            // worth a disk's last room: that it was called.
+            let saves = self.inner.ledger.writable().is_ok() && self.holds();
+            let saves = saves && !(self.looks && self.is_doubtful());
+            (self.live.changed, self.live.changed_at) = (saves, self.live.quiet_since);
         }
         let machine = self.live.machine.as_mut().ok_or_else(asleep)?;
         if machine.hold(self.held.is_some()) {
@@ -366,9 +421,20 @@ impl Visit {
         endings.unless(work(machine.as_mut())).await
     }
 
+    /// From here on the visit copies the state that the sandbox has, and does nothing in it. One that is stopped stays so, and
+    /// its times as they are.
+    pub(super) fn only_copies(&mut self) {
+        let rests = self.now().phase == Phase::Stopped;
+        self.copies = rests.then_some((self.live.called_at, self.live.quiet_since));
+    }
+
     /// The record with what has happened since it was saved.
     pub(super) fn now(&self) -> Sandbox {
         let mut record = self.record.clone();
+        if self.copies.is_some() {
+            record.used = true;
+            return record;
+        }
         record.last_activity_at = record.last_activity_at.max(self.live.called_at);
         record.used |= self.live.called_at > Timestamp::default();
         if record.phase == Phase::Stopped && self.live.changed {
@@ -382,6 +448,15 @@ impl Drop for Visit {
     fn drop(&mut self) {
         if let Some(written) = self.seat.besides.settled_now() {
             self.live.take_over(&written);
+        }
+        match self.copies {
+            // What is in its record is all that there is.
+            Some(before) => {
+                self.live.forget();
+                (self.live.called_at, self.live.quiet_since) = before;
+            }
+            None if self.called => self.live.called(self.inner.clock.as_ref()),
+            None => {}
         }
         self.live.settle_room();
         self.live.weigh(&self.inner.awake, &self.record.owner);

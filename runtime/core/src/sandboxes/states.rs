@@ -35,6 +35,7 @@ impl Sandboxes {
             can_be_found(name)?;
         }
         let mut visit = self.visit_to_grow(owner, handle).await?;
+        visit.only_copies();
         // Interpreters that cannot be saved are not in it, and it does not say so either.
         let forgets = visit.machine().await?.forgets();
         let own = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
@@ -179,6 +180,7 @@ impl Sandboxes {
             }
             None => {
                 let mut visit = self.visit_to_grow(owner, handle).await?;
+                visit.only_copies();
                 // Waking it makes a state where there is none.
                 visit.machine().await?;
                 let visit = visit.save(|_| {}).await?;
@@ -203,7 +205,7 @@ impl Sandboxes {
             let seat = self.inner.seat(&fork.owner, &fork.id);
             if let Ok(mut live) = seat.live.try_lock() {
                 (live.asleep, live.generation) = (Some(state.clone()), fork.generation);
-                live.called_at = self.inner.clock.now();
+                live.called(self.inner.clock.as_ref());
             };
         }
         Ok(forks.into_iter().map(|fork| self.view(fork)).collect())

@@ -7,6 +7,7 @@ mod effective;
 mod fakes;
 mod faults;
 mod growth;
+mod handing;
 mod history;
 mod jobs;
 mod life;

@@ -4,6 +4,7 @@
 //! nobody overtakes it. Saving in between and looking do not queue.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -27,6 +28,11 @@ struct Line {
 }
 
 impl Turns {
+    /// Whether nobody has the sandbox or waits for it.
+    pub(super) fn is_free(&self) -> bool {
+        self.line().turns.is_empty()
+    }
+
     fn line(&self) -> MutexGuard<'_, Line> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -36,6 +42,8 @@ impl Turns {
 pub(super) struct Turn {
     seat: Arc<Seat>,
     number: u64,
+    /// Whether it has come to the sandbox before: it does several things there.
+    came: AtomicBool,
 }
 
 tokio::task_local! {
@@ -73,12 +81,17 @@ impl Turn {
         let number = line.next;
         line.next += 1;
         line.turns.insert(number, most.is_some());
-        Ok(Arc::new(Self { seat: seat.clone(), number }))
+        Ok(Arc::new(Self { seat: seat.clone(), number, came: AtomicBool::new(false) }))
     }
 
     /// Its number: those that came later have larger ones.
     pub(super) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Whether it has come before. From now on it has.
+    pub(super) fn comes_again(&self) -> bool {
+        self.came.swap(true, Ordering::Relaxed)
     }
 
     /// Waits until those before it have left.

@@ -106,7 +106,7 @@ impl Saves {
     }
 
     /// Why nothing can be saved just now, as far as it is known.
-    fn trouble(&self) -> Option<Error> {
+    pub(super) fn trouble(&self) -> Option<Error> {
         if let Err(error) = self.room() {
             return Some(again(&error));
         }
@@ -160,7 +160,8 @@ impl Visit {
         done
     }
 
-    fn is_doubtful(&self) -> bool {
+    /// Whether what this call changes may not be saved when its time comes.
+    pub(super) fn is_doubtful(&self) -> bool {
         let machine = self.live.machine.as_ref();
         self.live.failed.is_some()
             || self.inner.saves.is_doubtful(machine.map_or(0, |machine| machine.memory()))
@@ -173,7 +174,7 @@ impl Visit {
         if let Some(failed) = &self.live.failed
             && !asked
             && failed.error.code() != ErrorCode::StateUnavailable
-            && self.inner.rules.backs_off((failed.count, failed.at), self.inner.clock.now())
+            && self.inner.rules.backs_off((failed.count, failed.at), self.inner.clock.uptime())
         {
             // What is wrong is the sandbox's own, and trying takes its time.
             return tell(again(&failed.error));

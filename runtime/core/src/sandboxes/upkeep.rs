@@ -16,7 +16,7 @@ use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason, Timestamp};
 use crate::{Error, Result};
 
 /// How often a server looks.
-const TICK: Duration = Duration::from_millis(250);
+pub(super) const TICK: Duration = Duration::from_millis(250);
 /// Ticks between two looks at all records.
 const LIFECYCLE: u32 = 40;
 /// Sandboxes that are saved, stopped or destroyed by time at one time.
@@ -67,6 +67,7 @@ impl Sandboxes {
     /// keeps no other waiting.
     pub fn keep_up(&self) -> tokio::task::JoinHandle<()> {
         let weak = Arc::downgrade(&self.inner);
+        tokio::spawn(Self::hand_over(weak.clone(), self.inner.leased.clone()));
         tokio::spawn(async move {
             let mut works = Works::default();
             for ticks in (0..u32::MAX).cycle() {
@@ -135,15 +136,15 @@ impl Sandboxes {
         stream::iter(late).buffer_unordered(SAVES).collect::<()>().await;
     }
 
-    async fn rest_one(&self, id: SandboxId, seat: Arc<Seat>, entirely: bool) {
-        let begun = self.inner.clock.now();
+    pub(super) async fn rest_one(&self, id: SandboxId, seat: Arc<Seat>, entirely: bool) {
+        let begun = self.inner.clock.uptime();
         let Err(error) = self.put_down(&id, &seat, entirely).await else { return };
         tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved");
         if let Ok(mut live) = seat.live.try_lock()
             // Else it is noted already.
             && live.failed.as_ref().is_none_or(|failed| failed.at < begun)
         {
-            let now = self.inner.clock.now();
+            let now = self.inner.clock.uptime();
             live.note_failed(&error, now);
         };
     }
@@ -156,11 +157,11 @@ impl Sandboxes {
 
     /// The sandboxes that are to be put down, and whether nothing of them is to stay in memory.
     fn resting(&self) -> Vec<(SandboxId, Arc<Seat>, bool)> {
-        let (now, rules) = (self.inner.clock.now(), &self.inner.rules);
+        let (now, rules) = (self.inner.clock.uptime(), &self.inner.rules);
         let mut seats = self.seats();
         // The one that was called last comes first, so that the others make room.
         seats.sort_by_cached_key(|(_, seat)| {
-            std::cmp::Reverse(seat.live.try_lock().map(|live| live.called_at).unwrap_or(now))
+            std::cmp::Reverse(seat.live.try_lock().map(|live| live.quiet_since).unwrap_or(now))
         });
         let heavy: HashSet<SandboxId> = self.too_heavy(None).into_iter().map(|(id, _)| id).collect();
         let mut awake = 0;
@@ -170,9 +171,7 @@ impl Sandboxes {
                 awake += 1;
                 continue;
             };
-            // A clock that was put back would else keep everything from being saved until it is where it was.
-            let put_back = live.called_at > now.after(rules.save_after);
-            let quiet = |time| put_back || live.called_at.after(time) <= now;
+            let quiet = |time| live.quiet_since + time <= now;
             let interpreters = live.interpreters();
             let crowded = interpreters > 0 && (awake + interpreters > rules.awake || heavy.contains(&id));
             let forgets = live.machine.as_ref().is_some_and(|machine| machine.forgets());
@@ -182,7 +181,7 @@ impl Sandboxes {
             // It must stay this process's own. It is saved all the same: soon after a call, and now and then what the jobs write.
             let works = live.jobs.any();
             let entirely = entirely && !works;
-            let called = !works || live.called_at >= live.changed_at;
+            let called = !works || live.quiet_since >= live.changed_at;
             // What works on without a call is saved now and then as well.
             let moved = !works && live.works_on() && rules.is_late(live.worked_at, now);
             let due = !waits
@@ -258,7 +257,7 @@ impl Sandboxes {
             Some(Ok(live)) => live.lease.is_some(),
             None => false,
         };
-        !ours && !matches!(self.inner.ledger.lease(id), Ok(Some(_)))
+        !ours && self.inner.ledger.is_leased(id)
     }
 
     fn note(&self, id: &SandboxId, done: Result<()>) {
@@ -324,6 +323,6 @@ impl Sandboxes {
     }
 }
 
-fn upgrade(weak: &Weak<Inner>) -> Option<Sandboxes> {
+pub(super) fn upgrade(weak: &Weak<Inner>) -> Option<Sandboxes> {
     weak.upgrade().map(|inner| Sandboxes { inner })
 }

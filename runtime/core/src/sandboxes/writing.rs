@@ -23,7 +23,7 @@ impl Visit {
     /// # Errors
     /// `internal` when it crashed.
     pub(super) async fn save_if_late(self) -> Result<Self> {
-        let (live, rules, now) = (&self.live, &self.inner.rules, self.inner.clock.now());
+        let (live, rules, now) = (&self.live, &self.inner.rules, self.inner.clock.uptime());
         if !live.changed || !rules.is_late(live.changed_at, now) || live.backs_off(rules, now) {
             return Ok(self);
         }
@@ -85,12 +85,14 @@ impl Visit {
             machine.lose(&std::mem::take(&mut self.live.lost));
             // They run on the machine of before, which is back when this cannot be saved.
             let jobs = std::mem::take(&mut self.live.jobs);
-            let before = (self.live.machine.replace(machine), self.live.changed, self.live.called_at);
-            let now = self.inner.clock.now();
-            (self.live.changed, self.live.called_at, self.live.changed_at) = (true, now, now);
+            let called = (self.live.called_at, self.live.quiet_since);
+            let before = (self.live.machine.replace(machine), self.live.changed);
+            self.live.called(self.inner.clock.as_ref());
+            (self.live.changed, self.live.changed_at) = (true, self.live.quiet_since);
             let written = self.write(|_| {}).await;
             if written.is_err() {
-                (self.live.machine, self.live.changed, self.live.called_at) = before;
+                (self.live.machine, self.live.changed) = before;
+                (self.live.called_at, self.live.quiet_since) = called;
                 self.live.jobs = jobs;
             }
             written.map(|()| self)
@@ -113,7 +115,7 @@ impl Visit {
             // That is the caller's, and nothing of it is wrong with the sandbox.
             Err(error) if matches!(error.code(), ErrorCode::QuotaExceeded | ErrorCode::Cancelled) => {}
             Err(error) => {
-                let now = self.inner.clock.now();
+                let now = self.inner.clock.uptime();
                 self.live.note_failed(error, now);
             }
         }
@@ -135,7 +137,7 @@ impl Visit {
         let forgets = self.live.machine.as_ref().is_some_and(|machine| machine.forgets());
         let wanted = (self.live.changed || forgets) && !gone;
         // Before the state is taken: what a job writes after that is not in it.
-        let (works, taken_at) = (self.live.jobs.any(), self.inner.clock.now());
+        let (works, taken_at) = (self.live.jobs.any(), self.inner.clock.uptime());
         let state = match self.live.machine.as_mut() {
             // Who destroys it does not wait for what it does while it is saved.
             Some(machine) if wanted => {
@@ -164,7 +166,7 @@ impl Visit {
             .map_err(|error| Error::internal("saving did not end", error))??;
         self.live.generation = saved.generation;
         (self.live.changed, self.live.changed_at) = (works, taken_at);
-        self.live.worked_at = self.inner.clock.now();
+        self.live.worked_at = self.inner.clock.uptime();
         if gone {
             self.live.forget();
         } else if let Some(state) = state {

@@ -165,6 +165,10 @@ impl Ledger for FaultyLedger {
         self.read().checkpoint(owner, id)
     }
 
+    fn checkpoint_of_anybody(&self, id: &CheckpointId) -> Result<Checkpoint> {
+        self.read().checkpoint_of_anybody(id)
+    }
+
     fn checkpoints(&self, sandbox: &SandboxId) -> Result<Vec<Checkpoint>> {
         self.read().checkpoints(sandbox)
     }
@@ -183,6 +187,14 @@ impl Ledger for FaultyLedger {
 
     fn lease(&self, id: &SandboxId) -> Result<Option<Lease>> {
         self.read().lease(id)
+    }
+
+    fn is_leased(&self, id: &SandboxId) -> bool {
+        self.read().is_leased(id)
+    }
+
+    fn want(&self, id: &SandboxId) {
+        self.read().want(id);
     }
 
     fn stored(&self, owner: &Owner) -> Result<Stored> {

@@ -1,13 +1,13 @@
 //! Records, chunks and leases in memory. Clones share them, as processes share a state folder.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::sandbox::{
     Checkpoint, CheckpointId, ChunkId, ChunkSink, ChunkSource, Created, Description, Disk, Handle, Lease,
-    Ledger, NewCheckpoint, Owner, Phase, Quota, Reach, Reached, Sandbox, SandboxId, Snapshot, Stored, Swept,
-    Timestamp,
+    Leased, Ledger, NewCheckpoint, Owner, Phase, Quota, Reach, Reached, Sandbox, SandboxId, Snapshot, Stored,
+    Swept, Timestamp,
 };
 use crate::{Error, ErrorCode, Result};
 
@@ -17,7 +17,8 @@ pub struct MemoryLedger {
     tables: Arc<Mutex<Tables>>,
     chunks: Arc<Chunks>,
     swept: Arc<Mutex<Option<u64>>>,
-    leases: Arc<Mutex<HashSet<SandboxId>>>,
+    /// Those that are held, and whether somebody wants them.
+    leases: Arc<Mutex<HashMap<SandboxId, bool>>>,
 }
 
 #[derive(Default)]
@@ -64,7 +65,13 @@ impl MemoryLedger {
     }
 }
 
-struct Held(Arc<Mutex<HashSet<SandboxId>>>, SandboxId);
+struct Held(Arc<Mutex<HashMap<SandboxId, bool>>>, SandboxId);
+
+impl Leased for Held {
+    fn is_wanted(&self) -> bool {
+        lock(&self.0).get(&self.1).copied().unwrap_or_default()
+    }
+}
 
 impl Drop for Held {
     fn drop(&mut self) {
@@ -238,6 +245,12 @@ impl Ledger for MemoryLedger {
         tables.checkpoints.iter().find(own).cloned().ok_or_else(|| unknown_checkpoint(id))
     }
 
+    fn checkpoint_of_anybody(&self, id: &CheckpointId) -> Result<Checkpoint> {
+        let tables = lock(&self.tables);
+        let found = tables.checkpoints.iter().find(|checkpoint| checkpoint.label.id == *id);
+        found.cloned().ok_or_else(|| unknown_checkpoint(id))
+    }
+
     fn checkpoints(&self, sandbox: &SandboxId) -> Result<Vec<Checkpoint>> {
         let tables = lock(&self.tables);
         Ok(tables.checkpoints.iter().filter(|kept| kept.label.sandbox == *sandbox).cloned().collect())
@@ -268,8 +281,22 @@ impl Ledger for MemoryLedger {
     }
 
     fn lease(&self, id: &SandboxId) -> Result<Option<Lease>> {
-        let free = lock(&self.leases).insert(id.clone());
-        Ok(free.then(|| Box::new(Held(self.leases.clone(), id.clone())) as Lease))
+        let mut leases = lock(&self.leases);
+        if leases.contains_key(id) {
+            return Ok(None);
+        }
+        leases.insert(id.clone(), false);
+        Ok(Some(Box::new(Held(self.leases.clone(), id.clone()))))
+    }
+
+    fn is_leased(&self, id: &SandboxId) -> bool {
+        lock(&self.leases).contains_key(id)
+    }
+
+    fn want(&self, id: &SandboxId) {
+        if let Some(wanted) = lock(&self.leases).get_mut(id) {
+            *wanted = true;
+        }
     }
 
     fn stored(&self, owner: &Owner) -> Result<Stored> {

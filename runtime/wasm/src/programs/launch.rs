@@ -51,6 +51,23 @@ pub(super) fn of(call: &ProgramCall) -> Option<Result<Launch, ProgramEnd>> {
     }
 }
 
+/// `python3 -m pip ARGUMENT...` is the operator's `pip ARGUMENT...`: none of it lies in the sandbox.
+pub(super) fn of_operators(call: &ProgramCall) -> Option<ProgramCall> {
+    if !matches!(call.name.as_str(), "python" | "python3") {
+        return None;
+    }
+    let changes_nothing = |word: &String| {
+        word.len() > 1 && word.starts_with('-') && word[1..].chars().all(|c| "bBdEiIOPqRsSuv".contains(c))
+    };
+    let at = call.arguments.iter().position(|word| !changes_nothing(word))?;
+    let rest = match call.arguments[at..].split_first()? {
+        (first, rest) if first == "-mpip" => rest,
+        (first, rest) if first == "-m" => rest.split_first().filter(|(module, _)| *module == "pip")?.1,
+        _ => return None,
+    };
+    Some(ProgramCall { name: "pip".into(), arguments: rest.to_vec(), ..call.clone() })
+}
+
 fn launch(call: &ProgramCall, language: Language, code: impl Into<String>, name: &str) -> Launch {
     Launch {
         language,
@@ -221,6 +238,29 @@ mod tests {
         assert_eq!(code(&["node", "--test", "--test-only", "a.test.js"]).1, ["a.test.js"]);
         assert_eq!(code(&["node", "--check", "a.js"]).1, ["/workspace/a.js"]);
         assert_eq!(start(&["node", "-e"]).unwrap().unwrap_err().status, 9);
+    }
+
+    #[test]
+    fn pip_as_a_module_is_the_operators() {
+        let operators = |line: &str| {
+            let mut words = line.split_whitespace().map(str::to_owned);
+            let name = words.next().unwrap();
+            let call = ProgramCall { name, arguments: words.collect(), ..ProgramCall::default() };
+            of_operators(&call).map(|found| (found.name, found.arguments.join(" ")))
+        };
+        let pip = |words: &str| Some(("pip".to_owned(), words.to_owned()));
+        assert_eq!(operators("python3 -m pip install -q x"), pip("install -q x"));
+        assert_eq!(operators("python -I -uB -mpip list"), pip("list"));
+        for line in [
+            "python3 -m pytest",
+            "python3 -m",
+            "python3 x.py -m pip",
+            "python3 -c -m pip",
+            "python3",
+            "node -m pip",
+        ] {
+            assert_eq!(operators(line), None, "{line}");
+        }
     }
 
     #[test]

@@ -7,9 +7,12 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use dormouse::{Error, Result};
-use dormouse_scenario::Plan;
+use dormouse_scenario::{Plan, Scenario};
+use dormouse_sources::{CommandSource, Outside, Program, Scope, template};
+use serde_json::{Map, Value as Json};
 use tempfile::TempDir;
 
+use super::registry::own;
 use crate::args::McpArgs;
 use crate::settings;
 use crate::settings::wall::Further;
@@ -75,23 +78,28 @@ impl Passing {
     }
 }
 
-/// What the run needs besides its tools.
+/// What the run needs besides its tools; `sources` are those of the operator's own.
+///
+/// # Errors
+/// As of checking the arguments of an entry.
 pub(super) fn further(
     plan: &Plan,
-    arguments: &McpArgs,
+    (arguments, sources): (&McpArgs, &[String]),
     out: &Path,
     folders: &[PathBuf],
     passing: &Passing,
     installation: Option<&Path>,
-) -> Further {
+) -> Result<Further> {
     if !arguments.confine {
-        return Further::none();
+        return Ok(Further::none());
     }
     let containers = settings::docker::is_on(&arguments.docker);
     let addresses = plan.entries.iter().any(|entry| entry.url.is_some());
     let skills = plan.skills.iter().map(|(_, path)| path.clone());
     let written = if arguments.allow_writes { folders } else { &[] };
-    Further {
+    let mut programs: Vec<_> = plan.entries.iter().filter_map(dormouse_sources::Entry::program).collect();
+    programs.extend(own_programs(plan, sources)?);
+    Ok(Further {
         read: folders.iter().cloned().chain(skills).collect(),
         // Of the installation's folder no more than that: others' sandboxes may lie beside it.
         write: installation
@@ -103,8 +111,32 @@ pub(super) fn further(
         // A container's server is reached at a port of this process, which carries what comes into the container.
         connects: plan.model.is_some() || addresses || containers,
         relays: containers,
-        programs: plan.entries.iter().filter_map(dormouse_sources::Entry::program).collect(),
+        programs,
         remove: passing.folder().map(Path::to_owned),
         ..Further::none()
+    })
+}
+
+/// The programs of `--source`, as each entry starts them in each scenario: what the templates stand for is known before anything is
+/// opened.
+fn own_programs(plan: &Plan, sources: &[String]) -> Result<Vec<Program>> {
+    let mut programs = Vec::new();
+    for text in sources {
+        let (name, words) = own(text)?;
+        let source = CommandSource::new(words, Outside::default().programs)?;
+        for entry in plan.entries.iter().filter(|entry| entry.source.as_deref() == Some(name.as_str())) {
+            let no_scenario = std::iter::once(Map::new());
+            let all: Vec<Map<String, Json>> = match entry.scope {
+                None | Some(Scope::Run) => no_scenario.collect(),
+                Some(_) => plan.scenarios.iter().map(Scenario::template_variables).collect(),
+            };
+            for variables in all {
+                let program = source.told(&template::fill(&entry.source_args, &variables)?)?;
+                if !programs.contains(&program) {
+                    programs.push(program);
+                }
+            }
+        }
     }
+    Ok(programs)
 }

@@ -78,7 +78,7 @@ fn all(
         Some(provider) => DockerSource::new(Arc::new(EngineContainers(provider))),
         None => lacking(&arguments.docker),
     };
-    let docker = docker.with_mountable(rule.clone()).with_network(arguments.docker.docker_network);
+    let docker = docker.with_mountable(rule.clone()).with_network(arguments.docker_network);
     registry.register("docker", Arc::new(docker));
     for text in &arguments.sources {
         let (name, words) = own(text)?;
@@ -107,7 +107,7 @@ fn lacking(arguments: &DockerArgs) -> DockerSource {
 }
 
 /// What `--source` means: a name, and a program with its arguments.
-fn own(text: &str) -> Result<(String, Vec<String>)> {
+pub(super) fn own(text: &str) -> Result<(String, Vec<String>)> {
     let wrong = |why: &str| {
         Error::args_invalid(format!("`--source`: `{}` {why}", text.escape_debug()))
             .with_hint("write `--source NAME=COMMAND`; quotes group words, as in a shell")

@@ -192,7 +192,10 @@ pub(crate) fn executed(executed: &Executed) -> Map<String, Json> {
     fields.insert("timed_out".into(), outcome.timed_out().into());
     if !executed.missing.is_empty() {
         fields.insert("missing".into(), executed.missing.clone().into());
-        fields.insert("unavailable".into(), encode::error(&unavailable(&executed.missing)));
+        fields.insert(
+            "unavailable".into(),
+            encode::error(&unavailable(&executed.missing, executed.outcome.fallback_from)),
+        );
     }
     fields.insert("provider".into(), outcome.provider.into());
     if let Some(wanted) = outcome.fallback_from {
@@ -224,9 +227,18 @@ pub(crate) fn executed(executed: &Executed) -> Map<String, Json> {
     fields
 }
 
-fn unavailable(missing: &[String]) -> Error {
+fn unavailable(missing: &[String], fallback_from: Option<&str>) -> Error {
     let names = missing.join("`, `");
-    Error::new(ErrorCode::CapabilityUnavailable, format!("there is no command `{names}` in this sandbox"))
+    let error = Error::new(
+        ErrorCode::CapabilityUnavailable,
+        format!("there is no command `{names}` in this sandbox"),
+    );
+    if fallback_from == Some("docker") {
+        return error.with_hint(
+            "its container cannot be had just now, and wasm has its place: sandbox_capabilities says why",
+        );
+    }
+    error
         .with_hint("`compgen -c` lists the commands that there are; a container has more, where the operator allows one (sandbox_create with \
              `provider`: `docker`)")
 }

@@ -1,6 +1,6 @@
 //! The seven tools of the seed and the three that it lacks, each one call.
 
-use dormouse_core::sandbox::{Include, Name, Note, Owner, Phase, SandboxId, StopReason};
+use dormouse_core::sandbox::{Include, Name, Note, SandboxId, StopReason};
 use dormouse_core::sandboxes::{Asked, CommandLine};
 use dormouse_core::{Error, Limits, Result};
 use serde_json::{Value as Json, json};
@@ -12,7 +12,7 @@ use crate::decode::Arguments;
 use crate::field::{Absent, Field};
 use crate::schema::{self, Object};
 use crate::tool::clone::Repository;
-use crate::tool::verb::{Answer, CHANGES, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id};
+use crate::tool::verb::{Answer, CHANGES, Caller, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id};
 use crate::tool::{create as canonical, exec, states};
 
 /// Sandboxes of a list.
@@ -38,23 +38,21 @@ pub(super) fn create() -> Verb {
         ],
         sprite_fields().optional("resourceLimits", limits),
         CHANGES,
-        |kept, arguments, caller| Box::pin(make(kept, arguments, &caller.owner)),
+        |kept, arguments, caller| Box::pin(make(kept, arguments, caller)),
     )
 }
 
-async fn make(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<Answer> {
+async fn make(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<Answer> {
     let repository = arguments.take_text("repoUrl").map(|address| Repository { address, branch: None });
     let name = arguments.take_text("name").unwrap_or_default();
     if SandboxId::of(&name).is_some() {
         return Err(Error::args_invalid("a sprite cannot be called like an ID"));
     }
     let (name, spec) = (Some(Name::parse(&name)?), Some(canonical::spec(kept, false)));
-    let begins = repository.map(|repository| repository.beginning(kept)).transpose()?;
+    let begins = repository.map(|repository| repository.beginning(kept, caller)).transpose()?;
     let asked = Asked { name, spec, ..Asked::default() };
-    let (view, _) = kept.sandboxes.create_with(owner, asked, begins).await?;
-    // The seed calls one that takes calls `running`, though nothing runs in it yet.
-    let status = if view.sandbox.phase == Phase::Running { "running" } else { view.status };
-    let mut answer = sprite(&view, status);
+    let (view, _) = kept.sandboxes.create_with(&caller.owner, asked, begins).await?;
+    let mut answer = sprite(&view);
     answer["resourceLimits"] = json!({"cpu": 1, "memory": view.sandbox.spec.memory >> 20});
     Ok(shown(answer))
 }
@@ -169,7 +167,7 @@ pub(super) fn list() -> Verb {
         |kept, _, caller| {
             Box::pin(async move {
                 let all = kept.sandboxes.list(&caller.owner, None, None, MAX_LISTED).await?;
-                Ok(listed("sprites", all.iter().map(|view| sprite(view, view.status)).collect()))
+                Ok(listed("sprites", all.iter().map(sprite).collect()))
             })
         },
     )

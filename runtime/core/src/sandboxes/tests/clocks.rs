@@ -93,3 +93,21 @@ async fn r_3_calls_that_fail_count_and_what_cannot_be_opened_is_not_destroyed_by
     let destroyed = server.sandboxes.destroy(&world.owner, &Handle::IdOrName("a")).await;
     assert!(destroyed.is_ok());
 }
+
+#[tokio::test]
+async fn a_clock_that_is_set_puts_no_interpreter_down_and_forgets_no_step() {
+    let world = World::new(rules());
+    world.create("a").await;
+    world.eval("a", "set v 1").await.unwrap();
+    let is_awake = || !world.view("a").unwrap().awake.is_empty();
+    let steps = async || world.sandboxes.history(&world.owner, &Handle::IdOrName("a")).await.unwrap().len();
+    world.clock.jump(DAY);
+    world.pass(Duration::from_secs(2)).await;
+    assert!(is_awake(), "put down by a clock");
+    world.eval("a", "set v 2").await.unwrap();
+    world.clock.put_back(2 * DAY);
+    world.pass(Duration::from_secs(2)).await;
+    assert!(is_awake(), "put down by a clock");
+    assert_eq!(steps().await, 2);
+    assert_eq!(world.neighbour().variable("a", "v").await, "2", "it was saved all the same");
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::fakes::{World, code, rules};
-use crate::sandbox::{Handle, Include, Name, ProviderName, SandboxSpec};
+use crate::sandbox::{Handle, Include, Name, ProviderName, SandboxSpec, SessionKey, StopReason};
 use crate::sandboxes::{Asked, Rules, View};
 use crate::testing::FakeProvider;
 use crate::{ErrorCode, EvalRequest, Language, Outcome, Result};
@@ -21,12 +21,18 @@ impl Two {
     }
 
     async fn make(&self, name: &str, image: Option<&str>) -> Result<View> {
+        self.ask(name, image, false).await
+    }
+
+    async fn ask(&self, name: &str, image: Option<&str>, wants_provider: bool) -> Result<View> {
         let spec = SandboxSpec {
             provider: ProviderName::Docker,
             image: image.map(str::to_owned),
             ..SandboxSpec::default()
         };
-        let asked = Asked { name: Some(Name::parse(name).unwrap()), spec: Some(spec), ..Asked::default() };
+        let session_key = Some(SessionKey::parse(name).unwrap());
+        let asked =
+            Asked { name: Some(Name::parse(name).unwrap()), session_key, spec: Some(spec), wants_provider };
         Ok(self.world.sandboxes.create(&self.world.owner, asked).await?.0)
     }
 
@@ -60,13 +66,34 @@ async fn s3_16_without_its_provider_a_sandbox_is_the_first_ones_and_says_so() {
     let two = Two::new(rules());
     two.containers.set_down(true);
     let view = two.make("box", Some("good")).await.unwrap();
-    assert_eq!(view.sandbox.spec.provider, ProviderName::Wasm);
-    assert_eq!(view.sandbox.spec.fallback_from, Some(ProviderName::Docker));
+    assert_eq!(view.sandbox.spec.provider, ProviderName::Docker, "a moment costs it nothing");
     let outcome = two.eval("hi").await.unwrap();
     assert_eq!((outcome.provider, outcome.fallback_from), ("fake", Some("docker")));
-    // It stays what it was made as.
+    // While it is awake it stays where it is.
     two.containers.set_down(false);
     assert_eq!(two.eval("hi").await.unwrap().provider, "fake");
+    let handle = Handle::IdOrName("box");
+    two.world.sandboxes.stop(&two.world.owner, &handle, StopReason::User).await.unwrap();
+    assert_eq!(two.eval("hi").await.unwrap().provider, "docker");
+    // Where there is none at all, it is the first one's for good.
+    let alone = World::new(rules());
+    let spec = SandboxSpec { provider: ProviderName::Docker, ..SandboxSpec::default() };
+    let made = alone.sandboxes.create(&alone.owner, Asked { spec: Some(spec), ..Asked::default() }).await;
+    let spec = made.unwrap().0.sandbox.spec;
+    assert_eq!((spec.provider, spec.fallback_from), (ProviderName::Wasm, Some(ProviderName::Docker)));
+}
+
+#[tokio::test]
+async fn a_provider_that_the_caller_wants_is_had_or_there_is_no_sandbox() {
+    let two = Two::new(rules());
+    two.containers.set_down(true);
+    assert_eq!(code(two.ask("box", None, true).await), Some(ErrorCode::ProviderUnavailable));
+    assert_eq!(code(two.eval("hi").await), Some(ErrorCode::UnknownSandbox));
+    two.containers.set_down(false);
+    let made = two.ask("box", None, true).await.unwrap();
+    two.containers.set_down(true);
+    // Its key means the one that is there.
+    assert_eq!(two.ask("box", None, true).await.unwrap().sandbox.id, made.sandbox.id);
 }
 
 #[tokio::test]

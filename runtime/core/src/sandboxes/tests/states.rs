@@ -1,9 +1,11 @@
 //! Checkpoints, restores, forks, and files that are written together.
 
+use std::time::Duration;
+
 use super::fakes::{World, code, rules};
-use crate::sandbox::{Handle, Include, Name, Owner, Quota, SandboxSpec};
-use crate::sandboxes::Rules;
-use crate::{ErrorCode, GuestPath};
+use crate::sandbox::{Handle, Include, Name, Owner, Quota, Sandbox, SandboxSpec, StopReason};
+use crate::sandboxes::{Asked, Rules};
+use crate::{ErrorCode, GuestPath, Policy};
 
 const A: Handle<'static> = Handle::IdOrName("a");
 
@@ -90,6 +92,29 @@ async fn forks_begin_alike_and_go_their_own_ways() {
     assert_eq!(sandboxes.list(owner, None, None, 100).await.unwrap().len(), 4, "all or none");
 }
 
+/// Looking at what a stopped sandbox holds is no call of it.
+#[tokio::test]
+async fn a_stopped_sandbox_stays_stopped_when_it_is_copied() {
+    let world = World::new(rules());
+    let (sandboxes, owner) = (&world.sandboxes, &world.owner);
+    world.create("a").await;
+    world.eval("a", "set v 1").await.unwrap();
+    let stopped = sandboxes.stop(owner, &A, StopReason::User).await.unwrap().sandbox;
+    world.clock.advance(Duration::from_secs(60));
+    let (saved, _) = sandboxes.checkpoint(owner, &A, None, Include::Both).await.unwrap();
+    let forks = sandboxes.fork(owner, &A, 1, None).await.unwrap();
+    let now = world.view("a").unwrap();
+    assert_eq!((now.status, now.awake.len()), ("shutdown", 0));
+    let times = |record: &Sandbox| (record.stopped_at, record.last_activity_at, record.stop_reason);
+    assert_eq!(times(&now.sandbox), times(&stopped));
+    assert_eq!(world.neighbour().view("a").unwrap().status, "shutdown");
+    assert_eq!(world.variable(forks[0].sandbox.name.as_str(), "v").await, "1");
+    world.eval("a", "set v 2").await.unwrap();
+    assert_eq!(world.phase("a"), "running");
+    sandboxes.restore(owner, &A, saved.label.id.as_str()).await.unwrap();
+    assert_eq!(world.variable("a", "v").await, "1");
+}
+
 #[tokio::test]
 async fn a_fork_of_a_checkpoint_begins_where_that_was() {
     let world = World::new(rules());
@@ -130,4 +155,43 @@ async fn a_file_longer_than_one_read_comes_whole() {
     world.sandboxes.write(&world.owner, &A, path("/big"), bytes.clone()).await.unwrap();
     let read = world.sandboxes.read(&world.owner, &A, path("/big"), 1, u64::MAX).await.unwrap();
     assert_eq!((read.size, read.bytes == bytes[1..]), (3 << 20, true));
+}
+
+/// S2-22: what one owner has prepared is where another's sandbox begins, if the operator says so.
+#[tokio::test]
+async fn an_image_is_a_checkpoint_that_is_offered_to_all() {
+    let world = World::new(rules());
+    let (sandboxes, owner) = (&world.sandboxes, &world.owner);
+    world.create("a").await;
+    world.eval("a", "set v prepared").await.unwrap();
+    let (both, _) = sandboxes.checkpoint(owner, &A, None, Include::Both).await.unwrap();
+    let (memory, _) = sandboxes.checkpoint(owner, &A, None, Include::Memory).await.unwrap();
+    world.eval("a", "set v later").await.unwrap();
+    let images = [("data", &both), ("bare", &memory)];
+    let images = images.map(|(name, checkpoint)| (name.to_owned(), checkpoint.label.id.clone())).into();
+    let offering = world.neighbour_with(Policy::default(), Rules { images, ..rules() });
+    let stranger = Owner::parse("stranger").unwrap();
+    let asked = |image: &str| {
+        let spec = SandboxSpec { image: Some(image.to_owned()), ..SandboxSpec::default() };
+        Asked { spec: Some(spec), name: Some(Name::parse(image).unwrap()), ..Asked::default() }
+    };
+    let (made, _) = offering.sandboxes.create(&stranger, asked("data")).await.unwrap();
+    assert_eq!(made.sandbox.owner, stranger);
+    let seen = offering.eval_in(&stranger, "data", crate::Language::python(), "get v").await.unwrap();
+    assert!(format!("{:?}", seen.status).contains("prepared"), "{:?}", seen.status);
+    assert_eq!(world.variable("a", "v").await, "later");
+
+    let refused = |image: &str| {
+        let made = offering.sandboxes.create(&stranger, asked(image));
+        async { code(made.await) }
+    };
+    assert_eq!(refused("other").await, Some(ErrorCode::ArgsInvalid));
+    assert_eq!(refused("bare").await, Some(ErrorCode::CapabilityUnavailable), "it holds no files");
+    assert_eq!(code(world.sandboxes.create(owner, asked("data")).await), Some(ErrorCode::ArgsInvalid));
+    sandboxes.remove_checkpoint(owner, &A, both.label.id.as_str()).await.unwrap();
+    let again = Asked { name: None, ..asked("data") };
+    let gone = offering.sandboxes.create(&stranger, again).await;
+    assert_eq!(code(gone), Some(ErrorCode::CapabilityUnavailable));
+    let kept = offering.eval_in(&stranger, "data", crate::Language::python(), "get v").await.unwrap();
+    assert!(format!("{:?}", kept.status).contains("prepared"), "what was made of it stays");
 }

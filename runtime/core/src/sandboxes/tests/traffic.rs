@@ -118,7 +118,7 @@ async fn who_sleeps_wakes_with_what_was_saved() {
     world.create("a").await;
     world.eval("a", "set v 1").await.unwrap();
     world.pass(2 * SECOND).await;
-    assert_eq!((world.provider.machines(), world.view("a").unwrap().status), (1, "running"));
+    assert_eq!((world.provider.machines(), world.view("a").unwrap().status), (1, "warm"));
     world.pass(61 * SECOND).await;
     assert_eq!((world.provider.machines(), world.view("a").unwrap().status), (0, "warm"));
     assert_eq!((world.variable("a", "v").await.as_str(), world.provider.woken()), ("1", 2));
