@@ -330,8 +330,8 @@ pub(crate) struct McpArgs {
     /// Unused instances kept ready for each language that has run
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) ready: u16,
-    /// Keep sandboxes that last, in this folder; without it every run of `mcp` is fresh, and `serve` takes
-    /// ~/.local/share/dormouse
+    /// Keep sandboxes that last, in this folder; without it `mcp` keeps none in its usual profile, and the other
+    /// profiles and `serve` take ~/.local/share/dormouse
     #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
     /// The key of the one sandbox of the profiles `rlm` and `codegen` [default: the profile's name; for `mcp` with a mark of the
