@@ -67,6 +67,10 @@ pub trait Provider: Send + Sync {
     /// Ends all that it keeps running, such as containers that wait. For the end of a process; machines are dropped before.
     async fn close(&self) {}
 
+    /// Gives memory back to the system that was let go of, as far as it has been kept for later. Takes milliseconds and may be called
+    /// at any time; not for the event loop. Default: there is none.
+    fn give_memory_back(&self) {}
+
     /// Runs a checked request in a fresh instance.
     ///
     /// # Errors

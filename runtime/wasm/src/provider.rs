@@ -21,6 +21,7 @@ use crate::once::Once;
 use crate::project::Projects;
 use crate::ready::Ready;
 use crate::snapshot::WasmSnapshot;
+use crate::trim;
 use crate::typescript::{Prepared, Spent, Transpiler};
 use crate::{Settings, command, written};
 
@@ -199,6 +200,10 @@ impl Provider for WasmProvider {
 
     fn guests(&self) -> Vec<GuestInfo> {
         self.parts.guests.info()
+    }
+
+    fn give_memory_back(&self) {
+        trim::trim();
     }
 
     async fn eval(&self, mut request: EvalRequest) -> Result<Outcome> {

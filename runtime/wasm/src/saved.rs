@@ -1,5 +1,7 @@
 //! A saved interpreter: what of its memory differs from the guest's image, and what it fits.
 
+use std::iter::Peekable;
+use std::slice;
 use std::sync::Arc;
 
 use dormouse_core::{Error, ErrorCode, Language, Result};
@@ -41,6 +43,45 @@ pub struct SavedInterpreter {
     pub(crate) held: Vec<Held>,
 }
 
+/// How a memory differs from the image of its guest, found piece by piece.
+pub(crate) struct Differences<'a> {
+    known: Option<Peekable<slice::Iter<'a, (u32, Page)>>>,
+    pages: Vec<(u32, Page)>,
+}
+
+impl<'a> Differences<'a> {
+    /// Pages that are the same as in `before` are shared with it.
+    pub(crate) fn beside(before: Option<&'a SavedInterpreter>) -> Self {
+        Self { known: before.map(|before| before.pages.iter().peekable()), pages: Vec::new() }
+    }
+
+    /// Compares the pages `candidates`, ascending and after those before. Past the image's end is zero.
+    pub(crate) fn add(&mut self, memory: &[u8], image: &[u8], candidates: &[u32]) {
+        for number in candidates.iter().copied() {
+            let start = number as usize * PAGE;
+            let Some(now) = memory.get(start..start + PAGE) else { break };
+            let then = image.get(start..start + PAGE).unwrap_or(&ZEROES);
+            if now == then {
+                continue;
+            }
+            let mut difference = [0; PAGE];
+            for ((byte, now), then) in difference.iter_mut().zip(now).zip(then) {
+                *byte = now ^ then;
+            }
+            let same = self.known.as_mut().and_then(|known| {
+                while known.next_if(|(other, _)| *other < number).is_some() {}
+                known.next_if(|(other, page)| *other == number && **page == difference)
+            });
+            self.pages.push((number, same.map_or_else(|| Arc::new(difference), |(_, page)| page.clone())));
+        }
+    }
+
+    /// Page number and difference, ascending.
+    pub(crate) fn into_pages(self) -> Vec<(u32, Page)> {
+        self.pages
+    }
+}
+
 impl SavedInterpreter {
     /// Pages of 4 KiB that differ from the guest's image.
     pub fn pages(&self) -> usize {
@@ -56,39 +97,6 @@ impl SavedInterpreter {
     /// part of this.
     pub fn closed_files(&self) -> &[String] {
         &self.closed
-    }
-
-    /// How `memory` differs from `image`, of which all lies in the pages `candidates`, and in the pages of `before` that
-    /// are the same is shared with it. Past the image's end is zero. The event loop is given back now and then.
-    pub(crate) async fn diff(
-        memory: &[u8],
-        image: &[u8],
-        candidates: &[u32],
-        before: Option<&Self>,
-    ) -> Vec<(u32, Page)> {
-        let mut known = before.map(|before| before.pages.iter().peekable());
-        let mut pages = Vec::new();
-        for (count, number) in candidates.iter().copied().enumerate() {
-            if count % TOGETHER == TOGETHER - 1 {
-                tokio::task::yield_now().await;
-            }
-            let start = number as usize * PAGE;
-            let Some(now) = memory.get(start..start + PAGE) else { break };
-            let then = image.get(start..start + PAGE).unwrap_or(&ZEROES);
-            if now == then {
-                continue;
-            }
-            let mut difference = [0; PAGE];
-            for ((byte, now), then) in difference.iter_mut().zip(now).zip(then) {
-                *byte = now ^ then;
-            }
-            let same = known.as_mut().and_then(|known| {
-                while known.next_if(|(other, _)| *other < number).is_some() {}
-                known.next_if(|(other, page)| *other == number && **page == difference)
-            });
-            pages.push((number, same.map_or_else(|| Arc::new(difference), |(_, page)| page.clone())));
-        }
-        pages
     }
 
     /// As bytes: magic, language, guest, stack pointer, memory size, page numbers, pages, and the SHA-256 of all that;
@@ -223,8 +231,8 @@ mod tests {
         assert!(SavedInterpreter::from_bytes(&huge).is_err());
     }
 
-    #[tokio::test]
-    async fn only_pages_that_differ_are_kept_and_shared_with_the_state_before() {
+    #[test]
+    fn only_pages_that_differ_are_kept_and_shared_with_the_state_before() {
         let image = vec![1u8; 2 * PAGE];
         let mut memory = vec![1u8; 2 * PAGE];
         memory.extend_from_slice(&[0; 2 * PAGE]);
@@ -232,12 +240,17 @@ mod tests {
         memory[3 * PAGE] = 5;
         let numbers = |pages: &[(u32, Page)]| pages.iter().map(|(number, _)| *number).collect::<Vec<_>>();
         let mut first = sample();
-        first.pages = SavedInterpreter::diff(&memory, &image, &[0, 1, 2, 3], None).await;
+        let found = |memory: &[u8], pieces: &[&[u32]], before| {
+            let mut differences = Differences::beside(before);
+            pieces.iter().for_each(|piece| differences.add(memory, &image, piece));
+            differences.into_pages()
+        };
+        first.pages = found(&memory, &[&[0, 1], &[2, 3]], None);
         assert_eq!(numbers(&first.pages), [1, 3]);
         assert_eq!(first.pages[0].1[..2], [3, 0]);
         memory[2 * PAGE] = 1;
         memory[3 * PAGE] = 6;
-        let second = SavedInterpreter::diff(&memory, &image, &[0, 1, 2, 3, 4, 5], Some(&first)).await;
+        let second = found(&memory, &[&[0, 1, 2], &[3, 4, 5]], Some(&first));
         assert_eq!(numbers(&second), [1, 2, 3]);
         assert!(Arc::ptr_eq(&first.pages[0].1, &second[0].1), "page 1 is the same");
         assert_eq!(second[2].1[0], 6);

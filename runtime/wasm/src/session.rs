@@ -12,7 +12,7 @@ use crate::engine::Metering;
 use crate::instance::Instance;
 use crate::provider::WasmProvider;
 use crate::ready::Ready;
-use crate::saved::{SavedInterpreter, TOGETHER};
+use crate::saved::{Differences, SavedInterpreter, TOGETHER};
 use crate::written;
 
 /// A live interpreter. The grants of its first call hold for its life; limits are each call's own.
@@ -91,16 +91,22 @@ pub(crate) async fn save(
     let open = if may_hold { doors.quiesce().await? } else { Vec::new() };
     let stack_pointer = doors.stack_pointer().await?;
     let memory = doors.into_memory().await?;
-    let mut base = ready.base().await?;
-    let image = base.doors(indices).into_memory().await?;
+    let mut differences = Differences::beside(before);
+    for candidates in written::pages(memory).chunks(TOGETHER) {
+        // The image is had for one piece at a time, so that a large memory holds no small one up.
+        let mut base = ready.base().await?;
+        let image = base.doors(indices).into_memory().await?;
+        differences.add(memory, image, candidates);
+        drop(base);
+        tokio::task::yield_now().await;
+    }
     let loaded = ready.loaded();
-    let pages = SavedInterpreter::diff(memory, image, &written::pages(memory), before).await;
     Ok(SavedInterpreter {
         language: loaded.language.clone(),
         guest: loaded.hash.clone(),
         stack_pointer,
         memory: memory.len() as u64,
-        pages,
+        pages: differences.into_pages(),
         // Files that go with their instance cannot be opened again.
         closed: if keeps { Vec::new() } else { open },
         held: if keeps { held } else { Vec::new() },

@@ -13,9 +13,10 @@ pub(crate) fn after(bytes: u64) {
     }
 }
 
+/// Gives back what is free. Takes milliseconds: not for the event loop.
 #[cfg(target_env = "gnu")]
 #[allow(unsafe_code, reason = "the C library has no safe way to be asked")]
-fn trim() {
+pub(crate) fn trim() {
     // SAFETY: it takes no pointer and needs no state of the caller's; it may be called at any time from any thread (`MT-Safe`
     // in its manual), and changes nothing but which free pages the system backs.
     unsafe {
@@ -25,4 +26,4 @@ fn trim() {
 
 /// Other C libraries give memory back by themselves, or cannot.
 #[cfg(not(target_env = "gnu"))]
-fn trim() {}
+pub(crate) fn trim() {}

@@ -21,6 +21,9 @@ use crate::{Error, Result};
 /// Sandboxes that one call puts down at most; the next goes on with it.
 const MOST: usize = 64;
 
+/// Less is not worth giving back (32 MiB).
+const WORTH_GIVING_BACK: u64 = 32 << 20;
+
 /// How long a call waits for what is in use, and how often it looks whether it still is.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -33,6 +36,8 @@ pub(super) struct Awake(Arc<Mutex<Sums>>);
 struct Sums {
     of_owner: HashMap<Owner, u64>,
     in_all: u64,
+    /// The most that was held since memory was last given back to the system.
+    most: u64,
 }
 
 /// What one sandbox holds. Dropped, it holds nothing any more.
@@ -52,7 +57,18 @@ impl Awake {
         let mut sums = self.lock();
         *sums.of_owner.entry(owner.clone()).or_default() += bytes;
         sums.in_all += bytes;
+        sums.most = sums.most.max(sums.in_all);
         Weight { awake: self.clone(), owner: owner.clone(), bytes }
+    }
+
+    /// Whether so much less is held than before that it is worth giving it back to the system. It counts as given back then.
+    pub(super) fn has_shrunk(&self) -> bool {
+        let mut sums = self.lock();
+        let shrunk = sums.most - sums.in_all >= WORTH_GIVING_BACK;
+        if shrunk {
+            sums.most = sums.in_all;
+        }
+        shrunk
     }
 
     /// Whether an owner's sandboxes, or all, hold more than half of what they may, so that it is worth letting go of what can

@@ -76,10 +76,10 @@ impl Begun {
 fn not_taken(limits: &Limits) -> Error {
     let time = limits.wall.as_millis();
     let message = format!(
-        "the wall-clock limit of {time} ms was reached before the run began: the interpreter does not come to rest"
+        "the wall-clock limit of {time} ms was reached before the run began: the state before it was not taken by then"
     );
     Error::new(ErrorCode::LimitTime, message).with_hint(
-        "code of an earlier run is called when its state is taken; try again in 10 s, or reset the sandbox",
+        "nothing of the run was done; try again, or with a longer time-out. It takes long on a busy machine, and where code of an earlier run is called when its state is taken",
     )
 }
 

@@ -34,13 +34,18 @@ struct Works {
     saves: JoinSet<()>,
     lives: JoinSet<()>,
     sweeps: JoinSet<()>,
+    gifts: JoinSet<()>,
 }
 
 impl Works {
     /// Sees to tasks that have ended. One that crashed is told; what it was to do is due again at the next look.
     fn see_to_ends(&mut self) {
-        let all =
-            [("saving", &mut self.saves), ("the lifecycle", &mut self.lives), ("sweeping", &mut self.sweeps)];
+        let all = [
+            ("saving", &mut self.saves),
+            ("the lifecycle", &mut self.lives),
+            ("sweeping", &mut self.sweeps),
+            ("giving memory back", &mut self.gifts),
+        ];
         for (what, tasks) in all {
             while let Some(ended) = tasks.try_join_next() {
                 if let Err(error) = ended {
@@ -56,6 +61,10 @@ impl Works {
         }
         if ticks.is_multiple_of(SWEEP) && self.sweeps.is_empty() {
             self.sweeps.spawn(sandboxes.clone().sweep_and_tell());
+        }
+        if self.gifts.is_empty() && sandboxes.inner.awake.has_shrunk() {
+            let provider = sandboxes.inner.provider.clone();
+            self.gifts.spawn_blocking(move || provider.give_memory_back());
         }
         sandboxes.start_saving(&mut self.saves);
     }
