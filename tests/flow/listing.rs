@@ -43,6 +43,14 @@ fn s3_02_listing_tools_and_capabilities_starts_nothing() {
     assert!(elapsed < Duration::from_secs(1) + NOISE, "{elapsed:?}");
     let capabilities = wire.call(2, "sandbox_capabilities", json!({}));
     assert_eq!(capabilities["isError"], false);
+    // S2-13: what the provider can do is told with it.
+    let known = &capabilities["structuredContent"];
+    let languages: Vec<&Json> =
+        known["languages"].as_array().unwrap().iter().map(|one| &one["language"]).collect();
+    let able = &known["abilities"];
+    assert_eq!((&able[0]["provider"], &able[1]), (&json!("wasm"), &Json::Null), "{able}");
+    assert_eq!(able[0]["languages"], json!(languages));
+    assert_eq!((&able[0]["variables"], &able[0]["wall"]), (&json!("saved"), &json!("webassembly")));
     assert!(!has_engine(wire.process()), "something was started by listing");
     wire.call(3, "sandbox_eval", json!({"code": "1"}));
     assert!(has_engine(wire.process()), "the first run starts what it needs");

@@ -2,7 +2,7 @@
 
 pub(crate) mod docker;
 pub(crate) mod exceptions;
-mod git;
+pub(crate) mod git;
 pub(crate) mod given;
 mod grants;
 mod image;
@@ -22,11 +22,12 @@ use std::sync::Arc;
 use dormouse::wasm::Allocation;
 use dormouse::{
     Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, GuestPath, Language, Limits,
-    Model, ModelBudget, Mount, OfferedPrograms, Policy, Result,
+    Model, ModelBudget, Mount, Policy, Result,
 };
 
 use dormouse::sandbox::SessionKey;
 use dormouse::sandboxes::{MountRule, Rules};
+use dormouse_git::Remotes;
 use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 
 pub(crate) use exceptions::Exceptions;
@@ -98,7 +99,7 @@ pub(crate) struct Mcp {
     /// Where packages come from.
     pub(crate) packages: PackageArgs,
     /// What reaches remote git repositories, if any is allowed.
-    pub(crate) remotes: Option<Arc<dyn OfferedPrograms>>,
+    pub(crate) remotes: Option<Arc<Remotes>>,
     /// How many sandboxes there may be, how much of them is kept, and how long.
     pub(crate) rules: Rules,
     /// Containers.

@@ -166,6 +166,47 @@ fn the_source_docker_says_what_it_lacks() {
     assert_eq!(desk.run("check", &["--docker-image", "codegen:latest"]).status, Some(0));
 }
 
+/// S0-22: what no host may clone is refused before anything is opened, also where a template says what it is.
+#[test]
+fn a_repository_needs_allow_git_before_anything_is_opened() {
+    let scenario = |repo: &str| json!({"id": "one", "variables": {"repo": repo}, "turns": [{"tool_calls": [{"tool": "Bash"}]}]});
+    let docker = json!({"source": "docker", "source_args": {"image": "x:1", "repo": "{{scenario.repo}}"}});
+    let wasm = json!({"source_args": {"repo": "{{scenario.repo}}"}});
+    let image = ["--docker-image", "x:1"];
+    for (more, hint) in [(docker, "network: true"), (wasm, "--allow-git URL=VAR")] {
+        let desk = Desk::new(server(more.clone()), scenario("https://git.example/team/r.git"));
+        for (options, message) in [
+            (&[][..], "no repository may be cloned here"),
+            (&["--allow-git", "https://git.example/other/"], "does not allow the repository's address"),
+            (&["--allow-git", "https://git.example/=NO_SUCH_VARIABLE"], "`NO_SUCH_VARIABLE` is not set"),
+        ] {
+            let (check, run) = (
+                desk.run("check", &[&image[..], options].concat()),
+                desk.run("run", &[&image[..], options].concat()),
+            );
+            assert_eq!((check.status, run.status), (Some(2), Some(2)), "{more}: {}{}", check.said, run.said);
+            assert_eq!(check.said, run.said, "{more}");
+            assert!(run.said.contains(message), "{message}: {}", run.said);
+            assert!(
+                message.contains("not set") || run.said.contains("--allow-git") && run.said.contains(hint),
+                "{}",
+                run.said
+            );
+        }
+        let ran = desk.run("check", &[&image[..], &["--allow-git", "https://git.example/team"]].concat());
+        assert_eq!(ran.status, Some(0), "{}", ran.said);
+        // A password in an address is no way in, and is not repeated.
+        let desk = Desk::new(server(more), scenario("https://me:pass-0123@git.example/r.git"));
+        let ran = desk.run("check", &[&image[..], &["--allow-git", "https://git.example/"]].concat());
+        assert_eq!(ran.status, Some(2), "{}", ran.said);
+        assert!(
+            ran.said.contains("without user or password") && !ran.said.contains("pass-0123"),
+            "{}",
+            ran.said
+        );
+    }
+}
+
 #[test]
 fn options_that_a_run_does_not_use_are_refused() {
     let desk = Desk::new(json!([]), one(json!([{"tool_calls": [{"tool": "x"}]}]), json!([])));

@@ -1,5 +1,8 @@
 //! The source `wasm` over sandboxes that only pretend.
 
+use std::time::Duration;
+
+use dormouse_core::Access;
 use dormouse_core::sandbox::{Ledger as _, Phase, Sandbox};
 use dormouse_core::sandboxes::Rules;
 use dormouse_core::testing::{FakeProvider, FaultyLedger, ManualClock};
@@ -208,7 +211,7 @@ async fn an_opening_that_is_given_up_leaves_no_sandbox_even_if_it_is_made_later(
     tokio::time::sleep(Duration::from_millis(100)).await;
     desk.ledger.hold(false);
     waiting(0).await;
-    tokio::time::sleep(LATER).await;
+    tokio::time::sleep(crate::estate::LATER).await;
     let gone = async {
         while desk.there() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;

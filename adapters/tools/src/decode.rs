@@ -101,11 +101,12 @@ fn default(field: &Field) -> Result<Option<Json>> {
         Kind::Text { absent: Absent::None, .. }
         | Kind::Integer { absent: Absent::None, .. }
         | Kind::Choice { absent: Absent::None, .. }
+        | Kind::Object { needed: false }
         | Kind::Texts { .. } => None,
         Kind::Text { absent: Absent::Refused, .. }
         | Kind::Integer { absent: Absent::Refused, .. }
         | Kind::Choice { absent: Absent::Refused, .. }
-        | Kind::Object => {
+        | Kind::Object { needed: true } => {
             return Err(Error::args_invalid(format!("the field `{}` is missing", field.name))
                 .with_hint(format!("add `{}`: {}", field.name, expected(&field.kind))));
         }
@@ -146,7 +147,7 @@ fn check(field: &Field, value: Json) -> Result<Json> {
             );
             Err(Error::new(ErrorCode::TooLarge, problem))
         }
-        (Kind::Object, value @ Json::Object(_)) => Ok(value),
+        (Kind::Object { .. }, value @ Json::Object(_)) => Ok(value),
         (kind, Json::Null) => Err(Error::args_invalid(format!("the field `{}` is null", field.name))
             .with_hint(format!("leave `{}` out, or give {}", field.name, expected(kind)))),
         (kind, other) => Err(Error::args_invalid(format!(
@@ -213,7 +214,7 @@ fn expected(kind: &Kind) -> String {
         Kind::Flag { .. } => "true or false".into(),
         Kind::Choice { of, .. } => format!("`{}`", of.join("`, `")),
         Kind::Texts { most, .. } => format!("a list of at most {most} strings"),
-        Kind::Object => "an object".into(),
+        Kind::Object { .. } => "an object".into(),
     }
 }
 
@@ -224,7 +225,7 @@ fn noun(kind: &Kind) -> &'static str {
         Kind::Flag { .. } => "true or false",
         Kind::Choice { .. } => "one of its words",
         Kind::Texts { .. } => "a list of strings",
-        Kind::Object => "an object",
+        Kind::Object { .. } => "an object",
     }
 }
 

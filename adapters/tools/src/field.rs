@@ -52,8 +52,11 @@ pub enum Kind {
         /// Most UTF-8 bytes of all of them together.
         bytes: usize,
     },
-    /// A JSON object of the caller's own form. A call without it is refused.
-    Object,
+    /// A JSON object, whose form is looked at by whoever takes it.
+    Object {
+        /// Whether a call without it is refused.
+        needed: bool,
+    },
 }
 
 /// What happens when an argument is left out.
@@ -80,7 +83,7 @@ impl Field {
             Kind::Text { absent: Absent::Refused, .. }
                 | Kind::Integer { absent: Absent::Refused, .. }
                 | Kind::Choice { absent: Absent::Refused, .. }
-                | Kind::Object
+                | Kind::Object { needed: true }
         )
     }
 }

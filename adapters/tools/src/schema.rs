@@ -67,7 +67,7 @@ fn argument(field: &Field) -> Json {
             schema.insert("type".into(), "array".into());
             schema.insert("items".into(), json!({"type": "string"}));
         }
-        Kind::Object => {
+        Kind::Object { .. } => {
             schema.insert("type".into(), "object".into());
         }
     }

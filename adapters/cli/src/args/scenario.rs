@@ -49,6 +49,8 @@ pub(crate) struct SourceArgs {
     pub(crate) docker_network: bool,
     #[command(flatten)]
     pub(crate) docker: DockerArgs,
+    #[command(flatten)]
+    pub(crate) git: GitArgs,
 }
 
 #[derive(Args, Debug)]
@@ -104,8 +106,6 @@ pub(crate) struct SandboxArgs {
     pub(crate) quota: QuotaArgs,
     #[command(flatten)]
     pub(crate) packages: PackageArgs,
-    #[command(flatten)]
-    pub(crate) git: GitArgs,
 }
 
 impl ScenarioArgs {
@@ -125,7 +125,7 @@ impl ScenarioArgs {
             capacity: sandboxes.capacity,
             quota: sandboxes.quota.clone(),
             packages: sandboxes.packages.clone(),
-            git: sandboxes.git.clone(),
+            git: sources.git.clone(),
             model: ModelArgs { llm_api: "openai".into(), ..ModelArgs::default() },
             ..McpArgs::default()
         }

@@ -4,6 +4,7 @@
 //! form and in ours. `sandbox_list_checkpoints` and `sandbox_destroy`, which the seed speaks of and lacks, and `sandbox_remove_checkpoint`
 //! have its style.
 
+mod limits;
 mod verbs;
 
 use std::sync::Arc;

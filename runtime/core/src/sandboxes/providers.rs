@@ -11,12 +11,14 @@ use crate::sandbox::chunk::fetch;
 use crate::sandbox::{
     ChunkSource, Handle, Machine, Owner, ProviderName, Reached, Sandbox, SandboxSpec, SavedState, Snapshot,
 };
-use crate::{Error, ErrorCode, Outcome, Provider, Result};
+use crate::{Abilities, Error, ErrorCode, Outcome, Provider, Result};
 
 /// A provider, and how it is just now.
 pub struct ProviderState {
     /// Its word.
     pub name: &'static str,
+    /// What it can do, whether it can serve or not.
+    pub abilities: Abilities,
     /// The images that the operator allows, the default first.
     pub images: Vec<String>,
     /// Why it cannot serve; none: it can.
@@ -39,8 +41,8 @@ impl Sandboxes {
     pub async fn providers(&self) -> Vec<ProviderState> {
         let mut states = Vec::new();
         for provider in self.inner.all_providers() {
-            let (name, images) = (provider.name(), provider.images());
-            states.push(ProviderState { name, images, error: provider.ready().await.err() });
+            let (name, abilities, images) = (provider.name(), provider.abilities(), provider.images());
+            states.push(ProviderState { name, abilities, images, error: provider.ready().await.err() });
         }
         states
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse::sandbox::SpecMount;
+use dormouse::sandbox::{Contents, SpecMount};
 use dormouse::{GuestPath, Result};
 use dormouse_docker::{DockerProvider, Published, PublishedSpec};
 use dormouse_sources::{ContainerAsk, Containers, Running};
@@ -24,7 +24,11 @@ struct Container {
 
 #[async_trait]
 impl Containers for EngineContainers {
-    async fn start(&self, ask: ContainerAsk) -> Result<Box<dyn Running>> {
+    async fn start(
+        &self,
+        ask: ContainerAsk,
+        workspace: Option<Arc<dyn Contents>>,
+    ) -> Result<Box<dyn Running>> {
         let mounts = ask.mounts.into_iter().map(|mount| {
             let target = GuestPath::parse(mount.target.as_str())?;
             Ok(SpecMount { source: mount.source, target, access: mount.access })
@@ -37,6 +41,7 @@ impl Containers for EngineContainers {
             network: ask.network,
             // A server of somebody else's writes where it likes; its files are gone with it.
             writable: true,
+            workspace,
             ..PublishedSpec::default()
         };
         let published = self.0.publish(spec).await?;

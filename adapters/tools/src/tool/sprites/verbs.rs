@@ -6,10 +6,10 @@ use dormouse_core::{Error, Limits, Result};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-use super::{MAX_TEXT, verb};
+use super::{MAX_TEXT, limits, verb};
 use super::{checkpoint, checkpoint_fields, listed, message, named, said, shown, sprite, sprite_fields};
 use crate::decode::Arguments;
-use crate::field::{Absent, Field};
+use crate::field::{Absent, Field, Kind};
 use crate::schema::{self, Object};
 use crate::tool::clone::Repository;
 use crate::tool::verb::{Answer, CHANGES, Caller, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id};
@@ -26,7 +26,7 @@ fn name() -> Field {
 pub(super) fn create() -> Verb {
     let limits = Object::new()
         .description("What it may use.")
-        .required("cpu", schema::integer(1, "Processors."))
+        .required("cpu", schema::number("Processors; less than 1 is a share of one."))
         .required("memory", schema::integer(0, "Memory in MB."))
         .build();
     verb(
@@ -35,8 +35,14 @@ pub(super) fn create() -> Verb {
         vec![
             Field::text("name", MAX_TEXT, Absent::Refused, "Name of the sprite"),
             Field::text("repoUrl", MAX_TEXT, Absent::None, "Optional Git repository URL to clone"),
+            // Taken as it is answered; the listing is the seed's, which does not name it.
+            Field::new(
+                limits::FIELD,
+                Kind::Object { needed: false },
+                "Processors and MB of memory that it may use",
+            ),
         ],
-        sprite_fields().optional("resourceLimits", limits),
+        sprite_fields().optional(limits::FIELD, limits),
         CHANGES,
         |kept, arguments, caller| Box::pin(make(kept, arguments, caller)),
     )
@@ -48,12 +54,14 @@ async fn make(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<
     if SandboxId::of(&name).is_some() {
         return Err(Error::args_invalid("a sprite cannot be called like an ID"));
     }
-    let (name, spec) = (Some(Name::parse(&name)?), Some(canonical::spec(kept, false)));
+    let (name, mut spec) = (Some(Name::parse(&name)?), canonical::spec(kept, false));
+    limits::set(&mut spec, arguments.take_object(limits::FIELD), kept.sandboxes.rules())?;
+    let spec = Some(spec);
     let begins = repository.map(|repository| repository.beginning(kept, caller)).transpose()?;
     let asked = Asked { name, spec, ..Asked::default() };
     let (view, _) = kept.sandboxes.create_with(&caller.owner, asked, begins).await?;
     let mut answer = sprite(&view);
-    answer["resourceLimits"] = json!({"cpu": 1, "memory": view.sandbox.spec.memory >> 20});
+    answer[limits::FIELD] = limits::shown(&view.sandbox.spec);
     Ok(shown(answer))
 }
 
