@@ -66,6 +66,16 @@ pub struct ContainerAsk {
 /// Starts containers.
 #[async_trait]
 pub trait Containers: Send + Sync {
+    /// Refuses a container that the operator does not allow, as far as that can be told without an engine. Its mounts are judged
+    /// already. Default: none is.
+    ///
+    /// # Errors
+    /// `capability_unavailable`, `args_invalid`.
+    fn check(&self, ask: &ContainerAsk) -> Result<()> {
+        let _ = ask;
+        Ok(())
+    }
+
     /// Starts a container by its image's own command, with these files in `/workspace` if there are some, owned by the image's user. If
     /// that fails, or the future is dropped, nothing of it is left.
     ///
@@ -236,7 +246,11 @@ impl Drop for Held {
 impl Source for DockerSource {
     fn check(&self, args: &Map<String, Json>) -> Result<()> {
         let decoded = decode(args, true)?;
-        self.containers()?;
+        let containers = self.containers()?;
+        // An image that a template says is judged when it is filled in.
+        if !decoded.ask.image.contains("{{") {
+            containers.check(&decoded.ask)?;
+        }
         self.allow(&decoded.ask)?;
         self.cloner(&decoded)?;
         self.mountable.all(decoded.ask.mounts).map(drop)

@@ -49,6 +49,7 @@
 
 mod args;
 mod arguments;
+mod begin;
 mod client;
 mod command;
 pub mod docker;

@@ -8,15 +8,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{Handle, Owner, SessionKey};
+use dormouse_core::sandboxes::Rules;
 use dormouse_core::{Error, ErrorCode, Grants, GuestPath, Mount, OutputSink, Result, Sandboxes, Stream};
 use dormouse_tools::{CallContext, Profile, Surface, ToolSpec, Toolset};
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{self, Args, Argument, ContainerMount, MOUNTS};
+use crate::begin;
 use crate::estate::{Estate, Installation, KEY, MakeSurface};
 use crate::mountable::Mountable;
 use crate::repository::MayClone;
-use crate::{Call, Endpoint, Listed, Opened, Progress, Source, ToolAnswer};
+use crate::{Call, Endpoint, Listed, Opened, Progress, Source, ToolAnswer, template};
 
 /// Its arguments.
 pub const ARGUMENTS: [Argument; 7] = [
@@ -46,7 +48,7 @@ pub const ARGUMENTS: [Argument; 7] = [
 ];
 /// What a sandbox begins with: nothing for tools that make their sandboxes themselves.
 const BEGINS_WITH: [&str; 5] = ["repo", "branch", "files", "env", "limits"];
-const LIMITS: [&str; 2] = ["memory_bytes", "disk_bytes"];
+const LIMITS: [&str; 2] = [begin::MEMORY, begin::DISK];
 /// Bytes of all files together (4 MiB).
 const MAX_FILES: usize = 4 << 20;
 
@@ -58,6 +60,8 @@ pub struct WasmSource {
     mountable: Mountable,
     /// Whether an address can be cloned; none: that is seen when it is opened.
     may: Option<Arc<MayClone>>,
+    /// The numbers that limits are held to; none: those of the sandboxes, or that is seen when it is opened.
+    rules: Option<Rules>,
 }
 
 impl WasmSource {
@@ -69,7 +73,8 @@ impl WasmSource {
 
     /// A source that checks arguments and opens nothing.
     pub fn checking() -> Self {
-        Self { over: None, grants: Grants::default(), mountable: Mountable::default(), may: None }
+        let (grants, mountable) = (Grants::default(), Mountable::default());
+        Self { over: None, grants, mountable, may: None, rules: None }
     }
 
     /// The same with what the operator grants every sandbox.
@@ -93,13 +98,32 @@ impl WasmSource {
         self
     }
 
-    /// Refuses a repository that nobody may clone. One whose address is not known yet, or is that of a folder, passes.
-    fn reaches(&self, repo: Option<&str>, templates: bool) -> Result<()> {
-        let remote = |repo: &&str| repo.starts_with("https://") || repo.starts_with("http://");
-        match (&self.may, repo.filter(remote).filter(|repo| !(templates && repo.contains("{{")))) {
-            (Some(may), Some(repo)) => may(repo),
-            _ => Ok(()),
+    /// The same, refusing limits outside these numbers before anything is opened. A source with sandboxes has theirs.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = Some(rules);
+        self
+    }
+
+    /// All that can be told of the arguments before anything is opened: the grants of the sandboxes. Where templates are still in place
+    /// (`is_open`), it is not known yet where things go.
+    fn checked(&self, asked: &mut Asked, is_open: bool) -> Result<Grants> {
+        let grants = self.granted(std::mem::take(&mut asked.mounts))?;
+        let sandboxes = self.over.as_ref().map(|over| over.sandboxes.rules());
+        if let Some(rules) = self.rules.as_ref().or(sandboxes) {
+            begin::limits(&asked.limits, rules)?;
         }
+        let mut environment = grants.environment.clone();
+        environment.extend(asked.env.iter().cloned());
+        Grants { environment, ..Grants::default() }.check()?;
+        if is_open {
+            return Ok(grants);
+        }
+        if let Some(repo) = &asked.repo {
+            begin::repository(repo, self.may.as_deref(), &grants.mounts)?;
+        }
+        begin::files(asked.files.iter().map(|(path, _)| path), &grants.mounts)?;
+        Ok(grants)
     }
 
     /// What the sandboxes of an endpoint are granted, with these mounts.
@@ -199,15 +223,13 @@ fn limits(args: &Args<'_>) -> Result<Map<String, Json>> {
 #[async_trait]
 impl Source for WasmSource {
     fn check(&self, args: &Map<String, Json>) -> Result<()> {
-        let asked = decode(args, true)?;
-        self.reaches(asked.repo.as_deref(), true)?;
-        self.granted(asked.mounts).map(drop)
+        let is_open = template::keys(args).map_or(true, |keys| !keys.is_empty());
+        self.checked(&mut decode(args, true)?, is_open).map(drop)
     }
 
     async fn open(&self, args: Map<String, Json>) -> Result<Opened> {
         let mut asked = decode(&args, false)?;
-        self.reaches(asked.repo.as_deref(), false)?;
-        let grants = self.granted(std::mem::take(&mut asked.mounts))?;
+        let grants = self.checked(&mut asked, false)?;
         let Some(over) = &self.over else {
             return Err(Error::new(ErrorCode::ProviderUnavailable, "this source checks, and opens nothing"));
         };

@@ -228,7 +228,14 @@ fn arguments_are_checked_with_their_names() {
     {
         desk.source.check(&map(args)).unwrap();
     }
+    // Where a template says where things go, that is judged when it is filled in.
+    let mounts = |source: &str| json!([{"source": source, "target": "/r", "readonly": true}]);
+    desk.source.check(&map(json!({"repo": "/r", "mounts": mounts("{{scenario.s}}")}))).unwrap();
     let refused = [
+        (json!({"repo": "/r"}), "no folder that is mounted"),
+        (json!({"env": {"A B": "1"}}), "`A B` is no environment variable"),
+        (json!({"limits": {"memory_bytes": 1}}), "`limits.memory_bytes` is 1, outside 16777216 to 536870912"),
+        (json!({"files": {"/a": "1", "/a/b": "1"}}), "`/a/b` below the file `/a`"),
         (json!({"image": "x"}), "no argument `image`"),
         (json!({"profile": "none"}), "no profile `none`"),
         (json!({"profile": 1}), "`profile` is a number"),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse::sandbox::{Contents, SpecMount};
-use dormouse::{GuestPath, Result};
+use dormouse::sandbox::{Contents, ProviderName, SandboxSpec, SpecMount};
+use dormouse::{GuestPath, Provider as _, Result};
 use dormouse_docker::{DockerProvider, Published, PublishedSpec};
 use dormouse_sources::{ContainerAsk, Containers, Running};
 use tokio::sync::Mutex;
@@ -24,6 +24,12 @@ struct Container {
 
 #[async_trait]
 impl Containers for EngineContainers {
+    fn check(&self, ask: &ContainerAsk) -> Result<()> {
+        let image = Some(ask.image.clone());
+        let provider = ProviderName::Docker;
+        self.0.check(&SandboxSpec { provider, image, ..SandboxSpec::default() })
+    }
+
     async fn start(
         &self,
         ask: ContainerAsk,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dormouse::{Access, Error, ErrorCode, Grants, Mount, Result};
+use dormouse::{Access, Error, ErrorCode, Mount, Result};
 use dormouse_docker::DockerProvider;
 use dormouse_git::Remotes;
 use dormouse_scenario::Plan;
@@ -16,7 +16,7 @@ use dormouse_tools::{HostFolders, Surface};
 use super::containers::EngineContainers;
 use crate::args::{DockerArgs, SourceArgs};
 use crate::command::serving::Serving;
-use crate::settings;
+use crate::settings::{self, Checked};
 
 /// The folders of the files.
 pub(super) fn folders(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
@@ -76,11 +76,12 @@ fn may_clone(remotes: Option<Arc<Remotes>>) -> Arc<MayClone> {
 }
 
 /// The same for a check: they refuse what those of a run refuse, and open nothing.
-pub(super) fn of_check(arguments: &SourceArgs, rule: &Mountable, mounts: Vec<Mount>) -> Result<Registry> {
+pub(super) fn of_check(arguments: &SourceArgs, rule: &Mountable, given: &Checked) -> Result<Registry> {
     let docker = settings::docker::engine(&arguments.docker)?;
     let may = may_clone(settings::git::remotes(&arguments.git, None)?);
     let wasm = WasmSource::checking()
-        .with_grants(&Grants { mounts, ..Grants::default() })
+        .with_grants(&given.grants)
+        .with_rules(given.rules.clone())
         .with_repositories(may.clone());
     let repositories = HostRepositories::checking(may);
     all((Some(wasm), repositories), docker, &Outside::default(), arguments, rule)
@@ -172,9 +173,12 @@ mod tests {
         for no_docker in [false, true] {
             let docker = DockerArgs { no_docker, ..DockerArgs::default() };
             let sources = vec!["mine=cat".to_owned()];
-            let registry =
-                of_check(&SourceArgs { docker, sources, ..SourceArgs::default() }, &rule, Vec::new())
-                    .unwrap();
+            let registry = of_check(
+                &SourceArgs { docker, sources, ..SourceArgs::default() },
+                &rule,
+                &Checked::default(),
+            )
+            .unwrap();
             for name in ["wasm", "docker", "mine"] {
                 assert!(registry.find(name).is_ok(), "{name}");
             }
@@ -184,6 +188,7 @@ mod tests {
             assert_eq!(error.message().contains("--no-docker"), no_docker, "{error}");
         }
         let sources = vec!["wasm=cat".to_owned()];
-        assert!(of_check(&SourceArgs { sources, ..SourceArgs::default() }, &rule, Vec::new()).is_err());
+        let arguments = SourceArgs { sources, ..SourceArgs::default() };
+        assert!(of_check(&arguments, &rule, &Checked::default()).is_err());
     }
 }
