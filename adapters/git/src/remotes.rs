@@ -227,6 +227,10 @@ impl Remotes {
 
 #[async_trait]
 impl OfferedPrograms for Remotes {
+    fn remotes(&self) -> Vec<String> {
+        self.allowed.iter().map(|allowed| allowed.address().to_owned()).collect()
+    }
+
     async fn run(&self, owner: &Owner, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
         self.run_telling(owner, call, files, None).await
     }

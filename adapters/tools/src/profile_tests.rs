@@ -118,6 +118,21 @@ fn sprites_answer_in_the_seeds_texts() {
             "{{\n  \"id\": \"{checkpoint}\",\n  \"spriteId\": \"{id}\",\n  \"name\": \"before-deployment\",\n  \"createdAt\": \"2026-01-25T02:01:40.000Z\",\n  \"sizeBytes\": {size}\n}}"
         )
     );
+    // A comment that cannot be a name is found by what it says, as a name is.
+    for comment in ["before / deploy!", "a: b / c"] {
+        let saved = desk.call("sprite_checkpoint", json!({"name": id, "checkpointName": comment}));
+        assert_eq!(saved.structured["name"], comment);
+        let arguments = json!({"name": id, "checkpointId": comment});
+        let restored = desk.call("sprite_restore", arguments.clone());
+        assert_eq!(restored.text, format!("Successfully restored sprite '{id}' to checkpoint '{comment}'"));
+        let removed = desk.call("sandbox_remove_checkpoint", arguments.clone());
+        assert!(!removed.is_error, "{}", removed.text);
+        let gone = desk.call("sprite_restore", arguments);
+        assert_eq!(gone.structured["error"]["code"], "unknown_checkpoint", "{}", gone.text);
+    }
+    let exact = json!({"name": id, "command": "pwd", "timeout": 300.5});
+    let ran = desk.call("sprite_exec", exact);
+    assert!(!ran.is_error, "the schema says `number`: {}", ran.text);
     let ours = format!("sb-{}", &id[7..]);
     for name in ["dev-environment", &id, &ours] {
         for (tool, arguments, text) in [

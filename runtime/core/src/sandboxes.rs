@@ -97,7 +97,7 @@ use self::seat::Seat;
 use self::steady::Steady;
 use self::sweeping::Sweeping;
 use self::unsaved::Saves;
-pub use self::unsaved::telling;
+pub use self::unsaved::{Told, telling};
 use crate::packages::Packages;
 use crate::sandbox::{Ledger, Owner, SandboxId};
 use crate::{Manager, OfferedPrograms, Provider};

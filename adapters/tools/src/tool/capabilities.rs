@@ -1,5 +1,7 @@
 //! `sandbox_capabilities`: what this installation can do. Starts nothing.
 
+mod offered;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,12 +13,13 @@ use serde_json::{Map, Value as Json, json};
 use super::{Tool, error_schema};
 use crate::decode::decode;
 use crate::encode;
+use crate::models::Models;
 use crate::schema::{self, Object};
 use crate::skills::{self, Skills};
 use crate::surface::{Annotations, CallContext, Reply, ToolSpec};
 
 const DESCRIPTION: &str = "Lists what the sandbox can do: installed languages with their interpreter versions, default \
-limits and ceilings of time, memory and output, quotas, how long sandboxes are kept, providers with what each can do, container images, mounted folders, skills, and whether writes or network access can be granted. \
+limits and ceilings of time, memory and output, quotas, how long sandboxes are kept, providers with what each can do, container images, mounted folders, skills, packages, git repositories and language models that can be reached, and whether writes or network access can be granted. \
 Use it once before `sandbox_eval` when the language or a limit matters. It takes no arguments, starts nothing and \
 answers at once.";
 
@@ -24,6 +27,7 @@ pub(crate) struct Capabilities {
     manager: Manager,
     granted: Grants,
     skills: Skills,
+    models: Models,
     sandboxes: Option<Sandboxes>,
     confinement: &'static str,
     spec: ToolSpec,
@@ -33,7 +37,7 @@ impl Capabilities {
     pub(crate) fn new(
         manager: Manager,
         granted: Grants,
-        skills: Skills,
+        (skills, models): (Skills, Models),
         sandboxes: Option<Sandboxes>,
         confinement: &'static str,
     ) -> Self {
@@ -50,11 +54,11 @@ impl Capabilities {
                 open_world: false,
             },
         };
-        Self { manager, granted, skills, sandboxes, confinement, spec }
+        Self { manager, granted, skills, models, sandboxes, confinement, spec }
     }
 
-    /// With what is known of the providers, the first one first.
-    fn describe(&self, others: &[ProviderState], error: &Json) -> Json {
+    /// With what is known of the providers, the first one first. `brings`: the caller offers a model.
+    fn describe(&self, others: &[ProviderState], brings: bool, error: &Json) -> Json {
         let found = self.manager.capabilities();
         let names = || others.iter().skip(1).map(|provider| provider.name);
         let providers: Vec<&str> = found.providers.iter().copied().chain(names()).collect();
@@ -107,6 +111,9 @@ impl Capabilities {
             "allow_writes": found.allow_writes,
             "allow_eval": found.allow_eval,
             "network": found.network,
+            "packages": offered::packages(self.sandboxes.as_ref()),
+            "git": offered::git(self.sandboxes.as_ref()),
+            "models": offered::models(&self.models, brings),
             "quotas": self.sandboxes.as_ref().map(|sandboxes| quotas(&sandboxes.rules().quota)),
             "times": self.sandboxes.as_ref().map(|sandboxes| times(sandboxes.rules())),
             "confinement": self.confinement,
@@ -177,7 +184,7 @@ impl Tool for Capabilities {
         &self.spec
     }
 
-    async fn call(&self, arguments: Map<String, Json>, _: CallContext) -> Reply {
+    async fn call(&self, arguments: Map<String, Json>, context: CallContext) -> Reply {
         if let Err(error) = decode(&[], arguments) {
             return self.refuse(&error);
         }
@@ -185,13 +192,13 @@ impl Tool for Capabilities {
             Some(sandboxes) => sandboxes.providers().await,
             None => Vec::new(),
         };
-        let structured = self.describe(&others, &Json::Null);
+        let structured = self.describe(&others, context.model.is_some(), &Json::Null);
         Reply { text: structured.to_string(), structured, is_error: false }
     }
 
     fn refuse(&self, error: &Error) -> Reply {
         Reply {
-            structured: self.describe(&[], &encode::error(error)),
+            structured: self.describe(&[], false, &encode::error(error)),
             text: encode::error_text(error),
             is_error: true,
         }
@@ -243,6 +250,9 @@ fn output() -> Json {
         .required("allow_writes", schema::flag("Whether writes to mounted folders can be granted."))
         .required("allow_eval", schema::flag("Whether snippets may make code from text."))
         .required("network", schema::text("Network access that can be granted: `none`."))
+        .required("packages", offered::packages_schema())
+        .required("git", offered::git_schema())
+        .required("models", offered::models_schema())
         .required("quotas", quotas_schema())
         .required("times", times_schema())
         .required(

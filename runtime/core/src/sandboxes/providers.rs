@@ -10,6 +10,7 @@ use super::{Inner, Sandboxes};
 use crate::sandbox::chunk::fetch;
 use crate::sandbox::{
     ChunkSource, Handle, Machine, Owner, ProviderName, Reached, Sandbox, SandboxSpec, SavedState, Snapshot,
+    WarmPool,
 };
 use crate::{Abilities, Error, ErrorCode, Outcome, Provider, Result};
 
@@ -91,6 +92,10 @@ impl Sandboxes {
             Err(error) => Err(error),
         };
         match can {
+            // What must be running already is nothing that wasm could take the place of.
+            Err(error) if !wanted && spec.warm_pool == WarmPool::Require && self.inner.falls_back(spec, &error) => {
+                Err(error.with_hint("`warm_pool: require` takes a container and nothing in its place: start the engine, or leave it out"))
+            }
             Err(error) if !wanted && self.inner.falls_back(spec, &error) => {
                 tracing::warn!("{}", without_provider("is made", spec, &error));
                 if !is_there {
@@ -129,7 +134,7 @@ impl Inner {
             && error.code() == ErrorCode::ProviderUnavailable
     }
 
-    /// A sandbox, awake, with what it is given now, by its own provider or by the first one in its place.
+    /// A sandbox, awake, with what it is given now, by its own provider or by the first one in its place. True: in its place.
     ///
     /// # Errors
     /// What keeps the providers from waking it.
@@ -137,7 +142,7 @@ impl Inner {
         &self,
         spec: &SandboxSpec,
         state: Option<Arc<dyn Snapshot>>,
-    ) -> Result<Box<dyn Machine>> {
+    ) -> Result<(Box<dyn Machine>, bool)> {
         let now = self.effective(spec).without_missing();
         now.tell();
         let spec = &now.spec;
@@ -145,16 +150,16 @@ impl Inner {
             Ok(provider) => provider.machine(spec, state.clone()).await,
             Err(error) => Err(error),
         };
-        let mut machine = match woken {
+        let (mut machine, stands_in) = match woken {
             Err(error) if self.falls_back(spec, &error) => {
                 tracing::warn!("{}", without_provider("wakes", spec, &error));
                 let memory = spec.memory.min(self.rules.most_memory(ProviderName::Wasm));
-                self.provider.machine(&SandboxSpec { memory, ..spec.clone() }, state).await
+                (self.provider.machine(&SandboxSpec { memory, ..spec.clone() }, state).await?, true)
             }
-            woken => woken,
-        }?;
+            woken => (woken?, false),
+        };
         now.tidy(machine.as_mut()).await;
-        Ok(machine)
+        Ok((machine, stands_in))
     }
 
     /// Reads saved state, whichever provider saved it.
