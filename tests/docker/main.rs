@@ -9,7 +9,10 @@ mod bounds;
 mod command_line;
 mod confined;
 mod fallback;
+#[path = "../git/server.rs"]
+mod git_server;
 mod lazy;
+mod repository;
 mod same;
 mod scenario;
 mod workflow;

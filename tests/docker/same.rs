@@ -106,3 +106,60 @@ fn s3_10_variables_last_are_listed_and_go() {
     assert_eq!(desk.exec("box", "cat a.txt")["stdout"], "from python");
     desk.close();
 }
+
+/// S2-13: what `sandbox_capabilities` says that a provider can do is what it does, and it does nothing else.
+#[test]
+fn s2_13_each_provider_can_do_what_it_says() {
+    let Some(desk) = Desk::new("s2_13_abilities") else { return };
+    let known = desk.call("sandbox_capabilities", json!({}));
+    let all = known["abilities"].as_array().unwrap();
+    let names: Vec<&str> = all.iter().map(|able| able["provider"].as_str().unwrap()).collect();
+    assert_eq!(known["providers"], json!(names));
+    assert_eq!(names, ["wasm", "docker"]);
+    for able in all {
+        let provider = able["provider"].as_str().unwrap();
+        let has = |list: &str, word: &str| able[list].as_array().unwrap().contains(&json!(word));
+        let on = |tool: &str, mut arguments: Json| {
+            arguments["sandbox"] = provider.into();
+            desk.call(tool, arguments)
+        };
+        let made = desk.call("sandbox_create", json!({"name": provider, "provider": provider}));
+        assert_eq!(made["provider"], provider, "{made}");
+        for limit in ["memory_bytes", "disk_bytes", "files", "cpu_millis", "processes"] {
+            assert_eq!(made["limits"][limit].is_u64(), has("limits", limit), "{provider} {limit}");
+        }
+        let codes =
+            [("javascript", "1 + 1"), ("php", "return 1 + 1;"), ("python", "1 + 1"), ("typescript", "1 + 1")];
+        for (language, code) in codes {
+            let ran = on("sandbox_eval", json!({"language": language, "code": code}));
+            assert_eq!(
+                ran["result"]["value"] == json!(2),
+                has("languages", language),
+                "{provider} {language}: {ran}"
+            );
+        }
+        for include in ["both", "files", "memory"] {
+            let saved = on("sandbox_checkpoint", json!({"include": include}));
+            assert_eq!(saved["error"].is_null(), has("include", include), "{provider} {include}: {saved}");
+        }
+        on("sandbox_eval", json!({"code": "kept = 42"}));
+        on("sandbox_stop", json!({}));
+        let kept = on("sandbox_eval", json!({"code": "kept"}))["result"]["value"] == json!(42);
+        assert_eq!(able["variables"], if kept { "saved" } else { "awake" }, "{provider}");
+        let system = desk.exec(provider, "cat /proc/self/status")["exit_code"] == json!(0);
+        assert_eq!(able["system_programs"], system, "{provider}");
+        let fixed = on("sandbox_eval", json!({"code": "1", "allow_eval": false}))["error"].is_null();
+        assert_eq!(able["fixed"], fixed, "{provider}");
+        let image = desk.call("sandbox_create", json!({"provider": provider, "image": super::FULL}));
+        assert_eq!(able["images"] == "container", image["error"].is_null(), "{provider}: {image}");
+        let waits = desk.call("sandbox_create", json!({"provider": provider, "warm_pool": "require"}));
+        assert_eq!(able["warm_pool"], waits["error"]["code"] != "args_invalid", "{provider}: {waits}");
+        let network = desk.exec(provider, "ls /sys/class/net 2>/dev/null | grep -v '^lo$'")["stdout"].clone();
+        assert_eq!((able["network"].as_str(), network.as_str()), (Some("none"), Some("")), "{provider}");
+    }
+    let first = desk.call("sandbox_eval", json!({"code": "1 + 1"}));
+    let snippets: Vec<&Json> =
+        all.iter().filter(|able| able["snippets"] == true).map(|able| &able["provider"]).collect();
+    assert_eq!(snippets, [&first["provider"]], "{first}");
+    desk.close();
+}

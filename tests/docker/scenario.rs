@@ -15,7 +15,7 @@ fn example(name: &str) -> PathBuf {
 }
 
 /// Lets it reach the engine, with another folder of the user's data.
-fn at_the_engine(command: &mut Command, data: &Path) {
+pub(super) fn at_the_engine(command: &mut Command, data: &Path) {
     command.env("XDG_DATA_HOME", data);
     if let Some(host) = std::env::var_os("DOCKER_HOST") {
         command.env("DOCKER_HOST", host);

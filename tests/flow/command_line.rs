@@ -328,17 +328,31 @@ fn s2_02_a_sandbox_is_made_with_limits_times_and_variables() {
         let folder = ["sandbox", "--state-dir", state.path().to_str().unwrap()];
         dormouse(&[&folder, words].concat(), b"")
     };
-    let asked =
-        ["--memory", "128MiB", "--disk", "10MiB", "--idle", "2m", "--retention", "1h", "--env", "WHO=me"];
+    let asked = "--memory 128MiB --disk 10MiB --files 500 --cpu 0.5 --processes 9 --persistence files --idle-timeout 2m --retention 1h";
+    let asked: Vec<&str> = asked.split(' ').chain(["--env", "WHO=me"]).collect();
     let made = of(&[&["create", "box", "--json"], &asked[..]].concat());
     let shown: serde_json::Value = serde_json::from_str(&made.text()).unwrap();
     assert_eq!(shown["limits"]["memory_bytes"], 128 << 20, "{shown}");
     assert_eq!(shown["limits"]["disk_bytes"], 10 << 20);
+    let counts = ["files", "cpu_millis", "processes"].map(|name| shown["limits"][name].as_u64());
+    assert_eq!(counts, [Some(500), Some(500), Some(9)], "{shown}");
+    assert_eq!(shown["persistence"], "files");
     assert_eq!((&shown["idle_timeout_ms"], &shown["retention_ms"]), (&120_000.into(), &3_600_000.into()));
     assert_eq!(of(&["exec", "box", "echo $WHO"]).text(), "me\n");
     let wrong = of(&["create", "--memory", "much"]);
     assert_eq!(wrong.status, Some(2));
     assert!(wrong.complaint().contains("write a size such as `256MiB`"), "{}", wrong.complaint());
+    for (option, value, said) in [
+        ("--cpu", "half", "write a number such as `2` or `0.5`"),
+        ("--cpu", "1000", "outside"),
+        ("--files", "9999999", "outside"),
+        ("--idle", "30", "a time needs a unit"),
+    ] {
+        let wrong = of(&["create", option, value]);
+        assert_ne!(wrong.status, Some(0), "{option}");
+        assert!(wrong.complaint().contains(said), "{option}: {}", wrong.complaint());
+    }
+    assert_eq!(of(&["list"]).text().lines().count(), 1, "nothing else was made");
 }
 
 #[test]

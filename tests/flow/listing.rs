@@ -43,6 +43,14 @@ fn s3_02_listing_tools_and_capabilities_starts_nothing() {
     assert!(elapsed < Duration::from_secs(1) + NOISE, "{elapsed:?}");
     let capabilities = wire.call(2, "sandbox_capabilities", json!({}));
     assert_eq!(capabilities["isError"], false);
+    // S2-13: what the provider can do is told with it.
+    let known = &capabilities["structuredContent"];
+    let languages: Vec<&Json> =
+        known["languages"].as_array().unwrap().iter().map(|one| &one["language"]).collect();
+    let able = &known["abilities"];
+    assert_eq!((&able[0]["provider"], &able[1]), (&json!("wasm"), &Json::Null), "{able}");
+    assert_eq!(able[0]["languages"], json!(languages));
+    assert_eq!((&able[0]["variables"], &able[0]["wall"]), (&json!("saved"), &json!("webassembly")));
     assert!(!has_engine(wire.process()), "something was started by listing");
     wire.call(3, "sandbox_eval", json!({"code": "1"}));
     assert!(has_engine(wire.process()), "the first run starts what it needs");
@@ -121,4 +129,42 @@ fn clients_of_2026_need_no_handshake() {
     assert_eq!(called["result"]["structuredContent"]["result"]["value"], 42, "{called}");
     let discovered = wire.ask(3, "server/discover", json!({"_meta": meta}));
     assert!(discovered["result"]["supportedVersions"].is_array(), "{discovered}");
+}
+
+/// What the host can do for sandboxes is told with the operator's bounds, and never what opens it.
+#[test]
+fn s2_13_packages_git_and_models_are_told_without_what_is_secret() {
+    let state = tempfile::tempdir().unwrap();
+    let state = ["--state-dir", state.path().to_str().unwrap()];
+    let mut plain = Wire::greeted(&state);
+    let told = plain.call(1, "sandbox_capabilities", json!({}))["structuredContent"].take();
+    for what in ["packages", "git", "models"] {
+        assert_eq!(told[what]["available"], false, "{what}: {told}");
+    }
+    assert_eq!(told["models"]["from"], "none");
+    let options = [
+        &state[..],
+        &["--packages", "on", "--pip-index", "https://me:pass-0123@index.example/simple"],
+        &["--package-allow", "requests,pip:types-*", "--allow-git", "https://git.example/team=GIT_WORD"],
+        &["--llm-endpoint", "https://llm.example/v1", "--llm-model", "small", "--llm-key-env", "LLM_WORD"],
+        &["--llm-max-calls", "7", "--llm-max-tokens", "900"],
+    ];
+    drop(plain);
+    let words = [("GIT_WORD", "me:pass-0123"), ("LLM_WORD", "pass-0123")];
+    let mut wire = Wire::start_with(&options.concat(), &words);
+    wire.greet();
+    let answer = wire.call(1, "sandbox_capabilities", json!({}));
+    let told = &answer["structuredContent"];
+    let packages = json!({
+        "available": true, "managers": ["pip"], "allow": ["requests", "pip:types-*"], "allowed": 2,
+        "packages": 200, "bytes": 256 << 20,
+    });
+    assert_eq!(told["packages"], packages);
+    assert_eq!(told["git"], json!({"available": true, "allow": ["https://git.example/team"], "allowed": 1}));
+    let models =
+        json!({"available": true, "from": "operator", "model": "small", "max_calls": 7, "max_tokens": 900});
+    assert_eq!(told["models"], models);
+    for secret in ["pass-0123", "index.example", "llm.example", "_WORD"] {
+        assert!(!answer.to_string().contains(secret), "{secret}: {answer}");
+    }
 }

@@ -14,7 +14,7 @@ use dormouse_tests::{binary, sandbox};
 const MAX_REQUEST: usize = 64 << 20;
 
 /// What it saw and what it asks for.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// Methods and addresses.
     pub(crate) requests: Vec<String>,

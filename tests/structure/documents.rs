@@ -152,6 +152,17 @@ fn the_numbers_of_the_specification_are_those_of_the_code() {
     }
 }
 
+/// S2-13: what each provider can do is told as the code has it.
+#[test]
+fn the_abilities_of_the_providers_are_those_of_the_code() {
+    let text = read(&root().join("docs/providers.md"));
+    let table = dormouse::Abilities::table(&[
+        ("wasm", dormouse::wasm::ABILITIES),
+        ("docker", dormouse_docker::ABILITIES),
+    ]);
+    assert!(text.contains(&table), "docs/providers.md has another table than this one:\n{table}");
+}
+
 /// Every line of the checklist has a verdict, and what shows it is a test that there is.
 #[test]
 fn the_requirements_have_verdicts_and_the_tests_that_show_them() {

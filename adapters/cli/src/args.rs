@@ -31,7 +31,9 @@ pub(crate) use self::model::ModelArgs;
 pub(crate) use self::packages::PackageArgs;
 pub(crate) use self::quota::QuotaArgs;
 pub(crate) use self::sandbox::{ExecArgs, GivenArgs, SandboxCommand, SkillArgs, StateArgs};
-pub(crate) use self::scenario::{CheckArgs, ScenarioArgs, ScenarioCommand, ScenarioFile, SourceArgs};
+pub(crate) use self::scenario::{
+    CheckArgs, SandboxArgs, ScenarioArgs, ScenarioCommand, ScenarioFile, SourceArgs, scenario_tools,
+};
 pub(crate) use self::state::StateCommand;
 
 /// `0.1.0 (engine, contract)`.

@@ -2,7 +2,7 @@
 
 pub(crate) mod docker;
 pub(crate) mod exceptions;
-mod git;
+pub(crate) mod git;
 pub(crate) mod given;
 mod grants;
 mod image;
@@ -22,15 +22,16 @@ use std::sync::Arc;
 use dormouse::wasm::Allocation;
 use dormouse::{
     Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, GuestPath, Language, Limits,
-    Model, ModelBudget, Mount, OfferedPrograms, Policy, Result,
+    Model, ModelBudget, Mount, Policy, Result,
 };
 
 use dormouse::sandbox::SessionKey;
 use dormouse::sandboxes::{MountRule, Rules};
+use dormouse_git::Remotes;
 use dormouse_tools::{HostFolders, Profile, Skills, Toolset};
 
 pub(crate) use exceptions::Exceptions;
-pub(crate) use given::{Given, given};
+pub(crate) use given::{Checked, Given, checked, given};
 pub(crate) use serve::{Serve, serve};
 
 use self::wall::{Confined, Further};
@@ -98,7 +99,7 @@ pub(crate) struct Mcp {
     /// Where packages come from.
     pub(crate) packages: PackageArgs,
     /// What reaches remote git repositories, if any is allowed.
-    pub(crate) remotes: Option<Arc<dyn OfferedPrograms>>,
+    pub(crate) remotes: Option<Arc<Remotes>>,
     /// How many sandboxes there may be, how much of them is kept, and how long.
     pub(crate) rules: Rules,
     /// Containers.
@@ -237,22 +238,8 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
 
 /// The same for another command, with what it needs besides.
 pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
-    let mut policy = Policy {
-        allow_writes: arguments.allow_writes,
-        allow_eval: !arguments.ceilings.no_eval,
-        ..Policy::default()
-    };
+    let policy = given::policy(arguments)?;
     let capacity = arguments.capacity;
-    policy.max_running = capacity.runs_max.map_or(policy.max_running, usize::from);
-    policy.max_jobs = capacity.jobs_max.map_or(policy.max_jobs, usize::from);
-    if let Some(text) = &arguments.ceilings.timeout_max {
-        policy.ceiling.wall = units::duration("--timeout-max", text)?;
-        if policy.ceiling.wall < Limits::MIN_WALL {
-            return Err(Error::args_invalid("`--timeout-max` must be at least 10ms"));
-        }
-        policy.defaults.wall = policy.defaults.wall.min(policy.ceiling.wall);
-    }
-    given::most_memory(&mut policy, arguments.ceilings.memory_max.as_deref())?;
     let writes = arguments.allow_writes;
     let grants = Grants {
         mounts: mounts(&arguments.mounts, writes)?,

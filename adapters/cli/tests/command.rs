@@ -183,9 +183,14 @@ fn a_machine_without_guests_is_told_what_to_do() {
     let json: serde_json::Value =
         serde_json::from_slice(&dormouse(&["doctor", "--json"], b"").stdout).unwrap();
     assert_eq!(json["ok"], false);
+    let told = |provider: &str, ability: &str| json["abilities"][provider][ability].clone();
+    assert_eq!((told("wasm", "variables"), told("docker", "variables")), ("saved".into(), "awake".into()));
+    assert_eq!(told("docker", "system_programs"), true);
     let doctor = dormouse(&["doctor"], b"");
     assert_eq!(doctor.status.code(), Some(1));
     assert!(text(&doctor.stdout).contains("hint: build it with `dormouse guests build python`"));
+    let can = "docker can  javascript, php, python of the image; variables awake; memory of the sandbox";
+    assert!(text(&doctor.stdout).contains(can), "{}", text(&doctor.stdout));
 }
 
 #[test]

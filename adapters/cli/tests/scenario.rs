@@ -102,6 +102,20 @@ fn check_refuses_all_that_a_run_refuses_before_it_opens_anything() {
         ),
         (mount(outside.path(), true), "may not be mounted"),
         (mount(Path::new("/no/such/folder"), true), "cannot be found"),
+        (
+            json!({"source_args": {"limits": {"memory_bytes": 99_999_999_999_u64}}}),
+            "the argument `limits.memory_bytes` is 99999999999, outside 16777216 to 536870912",
+        ),
+        (
+            json!({"source_args": {"limits": {"disk_bytes": 1}}}),
+            "the argument `limits.disk_bytes` is 1, outside",
+        ),
+        (json!({"source_args": {"env": {"A B": "1"}}}), "`A B` is no environment variable"),
+        (json!({"source_args": {"repo": "not a url"}}), "the argument `repo` is `not a url`, no address"),
+        (json!({"source_args": {"repo": "git@git.example:r"}}), "no folder that is mounted"),
+        (json!({"source_args": {"repo": "https://git.example/r"}}), "no repository may be cloned here"),
+        (json!({"source_args": {"files": {"/workspace": "x"}}}), "has `/workspace`, which is a folder"),
+        (json!({"source_args": {"files": {"/a": "x", "/a/b": "x"}}}), "has `/a/b` below the file `/a`"),
         (json!({"source": "docker"}), "the argument `image` is missing"),
         (json!({"source": "docker", "source_args": {"image": "x"}}), "has no image that it may start"),
     ] {
@@ -111,7 +125,40 @@ fn check_refuses_all_that_a_run_refuses_before_it_opens_anything() {
         assert_eq!((check.status, run.status), (Some(2), Some(2)), "{more}: {}{}", check.said, run.said);
         assert_eq!(check.said, run.said, "{more}");
         assert!(run.said.contains(place) && run.said.contains(wanted), "{more}: {}", run.said);
+        assert_eq!(run.said.matches(wanted).count(), 1, "it is said once: {}", run.said);
         assert_eq!(desk.report("report.html"), None);
+    }
+}
+
+/// L-7: what options decide, they decide for a check too; what it passes, a run begins.
+#[test]
+fn check_takes_the_options_that_decide() {
+    let limited = json!({"source_args": {"limits": {"memory_bytes": 100_000_000}}});
+    let image = json!({"source": "docker", "source_args": {"image": "other"}});
+    let said = json!({"source": "docker", "source_args": {"image": "{{scenario.who}}"}});
+    let allowed = ["--docker-image", "tools:1"];
+    for (more, passes, fails, wanted) in [
+        (limited, &[][..], &["--memory-max", "64MiB"][..], "outside 16777216 to 67108864"),
+        (
+            image,
+            &["--docker-image", "tools:1", "--docker-image", "other"],
+            &allowed,
+            "`other` is not allowed",
+        ),
+        (said, &["--docker-image", "me"], &allowed, "`me` is not allowed"),
+        (json!({}), &["--memory-max", "1GiB"], &["--memory-max", "1"], "`--memory-max`"),
+        (json!({}), &["--quota", "checkpoints=2"], &["--quota", "nothing=2"], "nothing"),
+        (json!({}), &["--packages", "on"], &["--packages", "perhaps"], "perhaps"),
+        (json!({}), &[], &["--skill", "no-such-folder"], "no-such-folder"),
+    ] {
+        let desk =
+            Desk::new(server(more.clone()), one(json!([{"tool_calls": [{"tool": "Bash"}]}]), json!([])));
+        let ran = desk.run("check", passes);
+        assert_eq!(ran.status, Some(0), "{more} {passes:?}: {}", ran.said);
+        let (check, run) = (desk.run("check", fails), desk.run("run", fails));
+        assert_eq!((check.status, run.status), (Some(2), Some(2)), "{more}: {}{}", check.said, run.said);
+        assert_eq!(check.said, run.said, "{more}");
+        assert!(run.said.contains(wanted), "{more}: {}", run.said);
     }
 }
 
@@ -164,6 +211,47 @@ fn the_source_docker_says_what_it_lacks() {
         assert!(ran.said.contains(message) && ran.said.contains("--docker-image IMAGE"), "{}", ran.said);
     }
     assert_eq!(desk.run("check", &["--docker-image", "codegen:latest"]).status, Some(0));
+}
+
+/// S0-22: what no host may clone is refused before anything is opened, also where a template says what it is.
+#[test]
+fn a_repository_needs_allow_git_before_anything_is_opened() {
+    let scenario = |repo: &str| json!({"id": "one", "variables": {"repo": repo}, "turns": [{"tool_calls": [{"tool": "Bash"}]}]});
+    let docker = json!({"source": "docker", "source_args": {"image": "x:1", "repo": "{{scenario.repo}}"}});
+    let wasm = json!({"source_args": {"repo": "{{scenario.repo}}"}});
+    let image = ["--docker-image", "x:1"];
+    for (more, hint) in [(docker, "network: true"), (wasm, "--allow-git URL=VAR")] {
+        let desk = Desk::new(server(more.clone()), scenario("https://git.example/team/r.git"));
+        for (options, message) in [
+            (&[][..], "no repository may be cloned here"),
+            (&["--allow-git", "https://git.example/other/"], "does not allow the repository's address"),
+            (&["--allow-git", "https://git.example/=NO_SUCH_VARIABLE"], "`NO_SUCH_VARIABLE` is not set"),
+        ] {
+            let (check, run) = (
+                desk.run("check", &[&image[..], options].concat()),
+                desk.run("run", &[&image[..], options].concat()),
+            );
+            assert_eq!((check.status, run.status), (Some(2), Some(2)), "{more}: {}{}", check.said, run.said);
+            assert_eq!(check.said, run.said, "{more}");
+            assert!(run.said.contains(message), "{message}: {}", run.said);
+            assert!(
+                message.contains("not set") || run.said.contains("--allow-git") && run.said.contains(hint),
+                "{}",
+                run.said
+            );
+        }
+        let ran = desk.run("check", &[&image[..], &["--allow-git", "https://git.example/team"]].concat());
+        assert_eq!(ran.status, Some(0), "{}", ran.said);
+        // A password in an address is no way in, and is not repeated.
+        let desk = Desk::new(server(more), scenario("https://me:pass-0123@git.example/r.git"));
+        let ran = desk.run("check", &[&image[..], &["--allow-git", "https://git.example/"]].concat());
+        assert_eq!(ran.status, Some(2), "{}", ran.said);
+        assert!(
+            ran.said.contains("without user or password") && !ran.said.contains("pass-0123"),
+            "{}",
+            ran.said
+        );
+    }
 }
 
 #[test]

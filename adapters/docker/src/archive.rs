@@ -24,6 +24,7 @@ use crate::container::{TMP, WORKSPACE};
 use crate::dress::{Dress, Late};
 use crate::engine::{slow, wrong};
 use crate::listing::is_below;
+use crate::provider::Inner;
 use crate::room::Room;
 
 /// The folders that are moved.
@@ -57,20 +58,22 @@ pub(crate) async fn upload(room: &Room, tree: &Tree, without: &[String]) -> Resu
         let links = dress.sort_links(&mut listed, &mut late);
         if !(listed.is_empty() && links.is_empty()) {
             let files = files.clone();
-            send(room, folder, move |out| write_tar(&files, &dress, listed, links, out)).await?;
+            let write = move |out: &mut dyn Write| write_tar(&files, &dress, listed, links, out);
+            send(&room.inner, &room.id, folder, write).await?;
         }
     }
     late.make(room).await
 }
 
-/// Sends what `write` writes as an archive into a folder.
-async fn send(
-    room: &Room,
+/// Sends what `write` writes as an archive into a folder of a container.
+pub(crate) async fn send(
+    inner: &Inner,
+    container: &str,
     folder: &str,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
 ) -> Result<()> {
-    let within = room.inner.settings.transfer_within;
-    let docker = room.inner.engine.docker().await?.clone().with_timeout(within);
+    let within = inner.settings.transfer_within;
+    let docker = inner.engine.docker().await?.clone().with_timeout(within);
     let (sender, mut receiver) = mpsc::channel::<io::Result<Bytes>>(UNDER_WAY);
     let writing = tokio::task::spawn_blocking(move || {
         let mut pieces = Pieces { sender: &sender, piece: Vec::with_capacity(STEP) };
@@ -83,7 +86,7 @@ async fn send(
     let body = bollard::body_try_stream(futures::stream::poll_fn(move |context| receiver.poll_recv(context)));
     let options = UploadToContainerOptionsBuilder::default().path(folder).build();
     let what = "put files into a container";
-    let sent = timeout(within, docker.upload_to_container(&room.id, Some(options), body)).await;
+    let sent = timeout(within, docker.upload_to_container(container, Some(options), body)).await;
     let sent = sent.map_err(|_| slow(what, within))?;
     let _ended = writing.await;
     sent.map_err(|fault| wrong(what, fault))
@@ -177,7 +180,7 @@ fn header() -> Header {
 }
 
 /// Whether a file begins as a script or as a program of Linux.
-fn is_program(begin: &[u8]) -> bool {
+pub(crate) fn is_program(begin: &[u8]) -> bool {
     begin.starts_with(b"#!") || begin == b"\x7fELF"
 }
 

@@ -250,7 +250,7 @@ fn entry(text: &str) -> Option<Entry> {
     };
     let bytes = if kind == EntryKind::File { bytes } else { 0 };
     let modified_ms = u64::try_from(modified).unwrap_or_default().saturating_mul(1000);
-    Some(Entry { path: path.to_owned(), kind, bytes, modified_ms })
+    Some(Entry { path: path.to_owned(), kind, bytes, modified_ms, target: None })
 }
 
 #[cfg(test)]

@@ -15,9 +15,10 @@
 //! | a save | [`saving`] (what is done), [`listing`] (what there is), [`merge`] (what of it is new) |
 //! | what is lost | [`lost`] (variables, and that an answer says so), [`ended`] (a container that ends under a command) |
 //! | the ports | [`provider`], [`machine`], [`commands`], [`programs`] (single commands of another provider) |
-//! | containers of others' servers | [`published`], [`relay`] (the way to one without a network) |
+//! | containers of others' servers | [`published`], [`begin`] (files that it has from the start), [`relay`] (the way to one without a network) |
 
 mod archive;
+mod begin;
 mod commands;
 mod container;
 mod dial;
@@ -53,7 +54,7 @@ mod watch;
 
 pub use crate::dial::{Address, Dial};
 pub use crate::programs::DockerPrograms;
-pub use crate::provider::DockerProvider;
+pub use crate::provider::{ABILITIES, DockerProvider};
 pub use crate::published::{Ended, Published, PublishedSpec};
 pub use crate::settings::Settings;
 pub use crate::snapshot::reach as reach_state;

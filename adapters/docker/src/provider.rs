@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{ChunkSource, Include, Machine, Reached, SandboxSpec, SavedState, Snapshot};
-use dormouse_core::{Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Provider, Result};
+use dormouse_core::{Abilities, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Provider, Result};
 use tokio_util::task::TaskTracker;
 
 use crate::container::Size;
@@ -30,6 +30,24 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(30);
 /// How often what is left is tried to be removed at the end, and how long it is waited between.
 const LAST_TRIES: u32 = 3;
 const LAST_TRY: Duration = Duration::from_millis(200);
+
+/// What this provider can do.
+pub const ABILITIES: Abilities = Abilities {
+    wall: "container",
+    languages: &["javascript", "php", "python"],
+    interpreters: "image",
+    variables: "awake",
+    include: &["both", "files"],
+    images: "container",
+    network: "none",
+    memory: "sandbox",
+    limits: &["timeout_ms", "memory_bytes", "output_bytes", "disk_bytes", "files", "cpu_millis", "processes"],
+    snippets: false,
+    wasi_programs: false,
+    system_programs: true,
+    fixed: false,
+    warm_pool: true,
+};
 
 /// Runs sandboxes as containers of a Docker engine. Clones are the same provider.
 #[derive(Clone)]
@@ -272,6 +290,10 @@ impl Provider for DockerProvider {
 
     fn guests(&self) -> Vec<GuestInfo> {
         Vec::new()
+    }
+
+    fn abilities(&self) -> Abilities {
+        ABILITIES
     }
 
     async fn ready(&self) -> Result<()> {

@@ -5,6 +5,7 @@
 //! chooses.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +14,12 @@ use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, PortBinding};
 use bollard::query_parameters::CreateContainerOptionsBuilder;
 use dormouse_core::limits::MIB;
-use dormouse_core::sandbox::SpecMount;
+use dormouse_core::sandbox::{Contents, SpecMount};
 use dormouse_core::{Captured, Error, ErrorCode, Result};
 use futures::StreamExt as _;
 use tokio::time::timeout;
 
+use crate::begin;
 use crate::container::{bind, hardened, signed};
 use crate::engine::{slow, unavailable, wrong};
 use crate::leftovers::{self, Thing};
@@ -30,7 +32,7 @@ use crate::relay::{self, Relay};
 const SAID: usize = 1 << 20;
 
 /// What is to be started.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PublishedSpec {
     /// The image, as the operator allows it. None: the operator's default.
     pub image: Option<String>,
@@ -52,6 +54,22 @@ pub struct PublishedSpec {
     pub cpu_millis: u32,
     /// Processes and threads. Default 256.
     pub processes: u32,
+    /// What lies in its `/workspace`, owned by the image's user, before it is started; needs `writable`. Default what the image has
+    /// there.
+    pub workspace: Option<Arc<dyn Contents>>,
+}
+
+impl fmt::Debug for PublishedSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the values of the environment.
+        let names: Vec<&String> = self.environment.iter().map(|(name, _)| name).collect();
+        let mut shown = f.debug_struct("PublishedSpec");
+        shown.field("image", &self.image).field("command", &self.command).field("environment", &names);
+        shown.field("mounts", &self.mounts).field("port", &self.port).field("network", &self.network);
+        shown.field("writable", &self.writable).field("memory", &self.memory);
+        shown.field("cpu_millis", &self.cpu_millis).field("processes", &self.processes);
+        shown.field("workspace", &self.workspace.is_some()).finish()
+    }
 }
 
 impl Default for PublishedSpec {
@@ -67,6 +85,7 @@ impl Default for PublishedSpec {
             memory: 512 * MIB,
             cpu_millis: 1_000,
             processes: 256,
+            workspace: None,
         }
     }
 }
@@ -134,6 +153,12 @@ async fn create(inner: Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
     let options = CreateContainerOptionsBuilder::default().name(&name).build();
     let created =
         inner.engine.ask("create a container", docker.create_container(Some(options), body)).await?;
+    if let Some(contents) = spec.workspace {
+        let looked =
+            inner.engine.ask("look at a container", docker.inspect_container(&created.id, None)).await?;
+        let user = looked.config.and_then(|config| config.user).unwrap_or_default();
+        begin::put(&inner, &created.id, &user, contents).await?;
+    }
     inner.engine.ask("start a container", docker.start_container(&created.id, None)).await?;
     let looked = inner.engine.ask("look at a container", docker.inspect_container(&created.id, None)).await?;
     // One that has ended has no port any more; what its server would be asked in vain, its status tells.

@@ -64,6 +64,11 @@ impl Allowed {
         place(own) == place(url) && below
     }
 
+    /// The address, which holds no user and no password.
+    pub(crate) fn address(&self) -> &str {
+        self.prefix.as_str()
+    }
+
     /// How long it is: of several the longest counts.
     pub(crate) fn length(&self) -> usize {
         self.prefix.path().len()

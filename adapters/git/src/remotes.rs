@@ -7,16 +7,18 @@ use async_trait::async_trait;
 use dormouse_core::fair::{Fair, Held};
 use dormouse_core::sandbox::{Files, Owner};
 use dormouse_core::{
-    Error, GuestPath, OfferedPrograms, OutputSink, ProgramCall, ProgramEnd, Resolve, Result,
+    Error, ErrorCode, GuestPath, OfferedPrograms, OutputSink, ProgramCall, ProgramEnd, Resolve, Result,
 };
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Response, StatusCode, Url};
 
 use crate::Allowed;
-use crate::address::{MAX_URL, repository};
+use crate::address::repository;
 
 /// The program's name, as git's own helper is called.
 const NAME: &str = "git-remote-http";
+/// What is wrong with an address that nobody can allow.
+const NOT_PLAIN: &str = "is not a plain http or https one of at most 4096 bytes, without user or password";
 /// Time to connect.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Longest silence of a server.
@@ -84,6 +86,32 @@ impl Remotes {
         Ok(Self { allowed, client, places, held })
     }
 
+    /// Whether an address is one of those, or lies below one. Connects to nothing.
+    ///
+    /// # Errors
+    /// `args_invalid` for what is no address that can be allowed; `capability_unavailable` for one that is not. The texts do not
+    /// repeat it.
+    pub fn check(&self, address: &str) -> Result<()> {
+        let url = repository(address).ok_or_else(|| {
+            Error::args_invalid(format!("the repository's address {NOT_PLAIN}")).with_hint(
+                "write it as `https://HOST/PATH`; its credential is named with --allow-git URL=VAR",
+            )
+        })?;
+        match self.allowed(&url) {
+            Some(_) => Ok(()),
+            None => Err(Error::new(
+                ErrorCode::CapabilityUnavailable,
+                "the operator does not allow the repository's address",
+            )
+            .with_hint("allow it with --allow-git URL, or --allow-git URL=VAR for its credential")),
+        }
+    }
+
+    /// The entry that an address belongs to: of several the longest.
+    fn allowed(&self, url: &Url) -> Option<&Allowed> {
+        self.allowed.iter().filter(|allowed| allowed.covers(url)).max_by_key(|allowed| allowed.length())
+    }
+
     fn wanted(call: &ProgramCall) -> Result<Wanted, String> {
         let [service, method, url, file] = call.arguments.as_slice() else {
             return Err("usage: git-remote-http SERVICE get|post URL FILE".into());
@@ -98,9 +126,7 @@ impl Remotes {
             "post" => true,
             _ => return Err("there is no such method".into()),
         };
-        let url = repository(url).ok_or_else(|| {
-            format!("the address is not a plain http or https one of at most {MAX_URL} bytes, without user or password")
-        })?;
+        let url = repository(url).ok_or_else(|| format!("the address {NOT_PLAIN}"))?;
         let file = GuestPath::parse(file).map_err(|error| error.to_string())?;
         Ok(Wanted { service, post, url, file })
     }
@@ -126,9 +152,8 @@ impl Remotes {
         input: &[u8],
         sink: Option<&dyn OutputSink>,
     ) -> Result<Answer, String> {
-        let fitting = self.allowed.iter().filter(|allowed| allowed.covers(&wanted.url));
-        let allowed = fitting
-            .max_by_key(|allowed| allowed.length())
+        let allowed = self
+            .allowed(&wanted.url)
             .ok_or("the operator does not allow this address; --allow-git lists those that are allowed")?;
         let line =
             self.places.line(owner).map_err(|_| "too many requests wait for servers; try again later")?;
@@ -202,6 +227,10 @@ impl Remotes {
 
 #[async_trait]
 impl OfferedPrograms for Remotes {
+    fn remotes(&self) -> Vec<String> {
+        self.allowed.iter().map(|allowed| allowed.address().to_owned()).collect()
+    }
+
     async fn run(&self, owner: &Owner, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
         self.run_telling(owner, call, files, None).await
     }

@@ -48,6 +48,15 @@ impl AllowList {
         })
     }
 
+    /// The entries, as they are written.
+    pub(crate) fn entries(&self) -> Vec<String> {
+        let written = |(only, name): &(Option<PackageManager>, String)| match only {
+            Some(manager) => format!("{}:{name}", manager.as_str()),
+            None => name.clone(),
+        };
+        self.0.iter().map(written).collect()
+    }
+
     /// The error for one that is not.
     pub(crate) fn refused(manager: PackageManager, name: &str) -> Error {
         let message = format!("the operator does not allow the {} package `{name}`", manager.as_str());

@@ -28,7 +28,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dormouse_core::fair::Fair;
-use dormouse_core::packages::{Fetched, PackageManager, PackageProgress, PackageRequest, Packages};
+use dormouse_core::packages::{
+    Fetched, PackageManager, PackageOffer, PackageProgress, PackageRequest, Packages,
+};
 use dormouse_core::{Error, ErrorCode, Result};
 
 pub use allow::AllowList;
@@ -106,6 +108,20 @@ impl Indexes {
 
 #[async_trait]
 impl Packages for Indexes {
+    fn offer(&self) -> PackageOffer {
+        let Settings { mode, allow, bounds, .. } = &self.settings;
+        let all = [(&self.settings.pip, PackageManager::Pip), (&self.settings.npm, PackageManager::Npm)];
+        let has = |(index, manager): (&Option<Index>, PackageManager)| {
+            index.as_ref().filter(|_| *mode != Mode::Off).map(|_| manager)
+        };
+        PackageOffer {
+            managers: all.into_iter().filter_map(has).collect(),
+            allow: allow.entries(),
+            packages: bounds.packages as u64,
+            bytes: bounds.unpacked,
+        }
+    }
+
     async fn fetch(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched> {
         if self.settings.mode == Mode::Off {
             return Err(Error::new(ErrorCode::CapabilityUnavailable, "packages cannot be installed here").with_hint(

@@ -126,8 +126,9 @@ impl<'a> Args<'a> {
     pub(crate) fn env(&self) -> Result<Vec<(String, String)>> {
         let variables = self.map("env")?.into_iter().flatten().map(|(name, value)| {
             let key = format!("env.{}", shown(name));
-            if name.is_empty() || name.contains(['=', '\0']) {
-                return Err(Error::args_invalid(format!("`{}` is no environment variable", shown(name))));
+            if name.is_empty() || name.contains(|c: char| c == '=' || c.is_whitespace() || c.is_control()) {
+                return Err(Error::args_invalid(format!("`{}` is no environment variable", shown(name)))
+                    .with_hint("a name has no `=`, no spaces and no control characters"));
             }
             Ok((name.clone(), text(&key, value, MAX_VALUE)?.to_owned()))
         });

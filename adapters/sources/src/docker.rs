@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use dormouse_core::sandbox::Contents;
 use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::{Map, Value as Json};
 
 use crate::args::{Args, Argument, ContainerMount, MOUNTS, missing};
 use crate::health::{self, Ready};
 use crate::mountable::Mountable;
+use crate::repository::{FOLDER, Repositories};
 use crate::{Call, Endpoint, Listed, Opened, Source, ToolAnswer, client};
 
 /// The port that the server inside listens on.
@@ -29,7 +31,7 @@ pub const ARGUMENTS: [Argument; 6] = [
     },
     Argument {
         name: "repo",
-        what: "a repository that `git clone` of the image copies to `/workspace`, without credentials; needs `network`",
+        what: "a repository that is cloned to `/workspace` before the container starts, by this host, where the operator allows its address (`--allow-git`); with `network` and an address that is not allowed, by `git` of the image, without credentials, after the start",
         default: "none",
     },
     Argument { name: "branch", what: "the branch of it", default: "the repository's own" },
@@ -64,11 +66,27 @@ pub struct ContainerAsk {
 /// Starts containers.
 #[async_trait]
 pub trait Containers: Send + Sync {
-    /// Starts a container by its image's own command. If that fails, or the future is dropped, nothing of it is left.
+    /// Refuses a container that the operator does not allow, as far as that can be told without an engine. Its mounts are judged
+    /// already. Default: none is.
     ///
     /// # Errors
-    /// `provider_unavailable`, `path_denied` for a mount, `not_found` for an image.
-    async fn start(&self, ask: ContainerAsk) -> Result<Box<dyn Running>>;
+    /// `capability_unavailable`, `args_invalid`.
+    fn check(&self, ask: &ContainerAsk) -> Result<()> {
+        let _ = ask;
+        Ok(())
+    }
+
+    /// Starts a container by its image's own command, with these files in `/workspace` if there are some, owned by the image's user. If
+    /// that fails, or the future is dropped, nothing of it is left.
+    ///
+    /// # Errors
+    /// `provider_unavailable`, `path_denied` for a mount, `not_found` for an image; `capability_unavailable` for one that files
+    /// cannot be put into.
+    async fn start(
+        &self,
+        ask: ContainerAsk,
+        workspace: Option<Arc<dyn Contents>>,
+    ) -> Result<Box<dyn Running>>;
 }
 
 /// A container that runs. Whoever holds it removes it.
@@ -95,6 +113,8 @@ pub struct DockerSource {
     /// None: why there are none.
     containers: std::result::Result<Arc<dyn Containers>, Lack>,
     mountable: Mountable,
+    /// Who clones for containers, if somebody does.
+    repositories: Option<Arc<dyn Repositories>>,
     /// Whether containers may have a network.
     network: bool,
     budget: Duration,
@@ -108,7 +128,8 @@ struct Lack {
 }
 
 impl DockerSource {
-    /// The source over an engine. A server has 20 s to come up; no folder can be mounted, and no container has a network.
+    /// The source over an engine. A server has 20 s to come up; no folder can be mounted, nothing is cloned, and no container has a
+    /// network.
     pub fn new(containers: Arc<dyn Containers>) -> Self {
         Self::over(Ok(containers))
     }
@@ -121,13 +142,26 @@ impl DockerSource {
     }
 
     fn over(containers: std::result::Result<Arc<dyn Containers>, Lack>) -> Self {
-        Self { containers, mountable: Mountable::default(), network: false, budget: health::BUDGET }
+        Self {
+            containers,
+            mountable: Mountable::default(),
+            repositories: None,
+            network: false,
+            budget: health::BUDGET,
+        }
     }
 
     /// The same with folders of the host that `mounts` may name.
     #[must_use]
     pub fn with_mountable(mut self, mountable: Mountable) -> Self {
         self.mountable = mountable;
+        self
+    }
+
+    /// The same with somebody who clones the repositories of entries before their containers are started.
+    #[must_use]
+    pub fn with_repositories(mut self, repositories: Arc<dyn Repositories>) -> Self {
+        self.repositories = Some(repositories);
         self
     }
 
@@ -151,6 +185,8 @@ struct Decoded {
     ask: ContainerAsk,
     repo: Option<String>,
     branch: Option<String>,
+    /// Whether the repository's address is not known yet.
+    is_open: bool,
 }
 
 fn decode(args: &Map<String, Json>, templates: bool) -> Result<Decoded> {
@@ -161,13 +197,17 @@ fn decode(args: &Map<String, Json>, templates: bool) -> Result<Decoded> {
     let image = image.to_owned();
     let ask = ContainerAsk { image, env: args.env()?, mounts: args.mounts()?, port: PORT, network };
     let (repo, branch) = (args.word("repo")?.map(str::to_owned), args.word("branch")?.map(str::to_owned));
-    if repo.is_some() && !network {
-        return Err(Error::args_invalid(
-            "the argument `repo` needs `network: true`: the container clones it itself",
-        )
-        .with_hint("or use the source `wasm`, where this host clones"));
-    }
-    Ok(Decoded { ask, repo, branch })
+    let is_open = repo.as_deref().is_some_and(|repo| args.is_open(repo));
+    Ok(Decoded { ask, repo, branch, is_open })
+}
+
+/// Who clones the repository of an entry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cloner {
+    /// This host, before the container is started.
+    Host,
+    /// The container, by its network.
+    Container,
 }
 
 /// A container that is removed, by the end of its endpoint or, if nobody asks for it, by being dropped.
@@ -206,18 +246,42 @@ impl Drop for Held {
 impl Source for DockerSource {
     fn check(&self, args: &Map<String, Json>) -> Result<()> {
         let decoded = decode(args, true)?;
-        self.containers()?;
+        let containers = self.containers()?;
+        // An image that a template says is judged when it is filled in.
+        if !decoded.ask.image.contains("{{") {
+            containers.check(&decoded.ask)?;
+        }
         self.allow(&decoded.ask)?;
+        self.cloner(&decoded)?;
         self.mountable.all(decoded.ask.mounts).map(drop)
     }
 
     async fn open(&self, args: Map<String, Json>) -> Result<Opened> {
-        let mut decoded = decode(&args, false)?;
+        let decoded = decode(&args, false)?;
         self.allow(&decoded.ask)?;
-        decoded.ask.mounts = self.mountable.all(decoded.ask.mounts)?;
-        let running: Arc<dyn Running> = Arc::from(self.containers()?.start(decoded.ask).await?);
-        let held = Held(Mutex::new(Some(running.clone())));
-        match self.begin(&running, decoded.repo, decoded.branch).await {
+        let cloner = self.cloner(&decoded)?;
+        let Decoded { mut ask, repo, branch, .. } = decoded;
+        ask.mounts = self.mountable.all(ask.mounts)?;
+        let containers = self.containers()?;
+        let workspace = match (&self.repositories, &repo, cloner) {
+            (Some(repositories), Some(repo), Some(Cloner::Host)) => {
+                Some(repositories.cloned(repo, branch.as_deref()).await?)
+            }
+            _ => None,
+        };
+        let started = containers.start(ask, workspace.clone()).await.map(|running| {
+            let running: Arc<dyn Running> = Arc::from(running);
+            (running.clone(), Held(Mutex::new(Some(running))))
+        });
+        // The container has its own by now.
+        if let Some(workspace) = workspace
+            && let Err(left) = workspace.end().await
+        {
+            tracing::warn!(error = %left, "a sandbox of a source is left");
+        }
+        let (running, held) = started?;
+        let repo = repo.filter(|_| cloner == Some(Cloner::Container));
+        match self.begin(&running, repo, branch).await {
             Ok((url, server)) => Ok(Opened::new(url, Arc::new(Contained { server, held }))),
             Err(error) => {
                 if let Err(left) = held.remove().await {
@@ -249,6 +313,39 @@ impl DockerSource {
         Ok(())
     }
 
+    /// Who clones, where there is something to clone.
+    ///
+    /// # Errors
+    /// `capability_unavailable` for a repository that nobody may clone; `args_invalid` for a mount where it goes.
+    fn cloner(&self, decoded: &Decoded) -> Result<Option<Cloner>> {
+        let Decoded { ask, repo: Some(repo), is_open, .. } = decoded else { return Ok(None) };
+        let may = match &self.repositories {
+            Some(_) if *is_open => Ok(()),
+            Some(repositories) => repositories.check(repo),
+            None => Err(Error::new(ErrorCode::CapabilityUnavailable, "this host clones no repositories")),
+        };
+        let below = |mount: &&ContainerMount| {
+            mount
+                .target
+                .as_str()
+                .strip_prefix(FOLDER)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        match (may, ask.mounts.iter().find(below)) {
+            (Ok(()), None) => Ok(Some(Cloner::Host)),
+            (Ok(()), Some(mount)) => Err(Error::args_invalid(format!(
+                "the argument `mounts` has `{}`, where the repository goes",
+                mount.target
+            ))
+            .with_hint("mount it elsewhere, such as below /mnt")),
+            (Err(_), _) if ask.network => Ok(Some(Cloner::Container)),
+            (Err(error), _) => Err(error.with_hint(
+                "allow the address with --allow-git URL, or --allow-git URL=VAR for its credential; or let the container clone it \
+                 itself with `network: true`",
+            )),
+        }
+    }
+
     async fn begin(
         &self,
         running: &Arc<dyn Running>,
@@ -265,7 +362,7 @@ impl DockerSource {
     }
 }
 
-/// Clones into `/workspace`, without credentials (S0-29).
+/// Clones into `/workspace` by the container's own network and git, without credentials (S0-29).
 async fn clone(running: &dyn Running, repo: String, branch: Option<String>) -> Result<()> {
     let mut argv: Vec<String> = ["git", "clone"].map(str::to_owned).into();
     argv.extend(branch.into_iter().flat_map(|branch| ["--branch".to_owned(), branch]));
@@ -273,7 +370,7 @@ async fn clone(running: &dyn Running, repo: String, branch: Option<String>) -> R
     let cloned = tokio::time::timeout(CLONE, running.exec(&argv)).await;
     let failed = |told: String| {
         Error::new(ErrorCode::ProviderUnavailable, format!("the repository cannot be cloned: {told}")).with_hint(
-            "look at `repo` and `branch`; the image needs git, and for a private repository its credentials",
+            "look at `repo` and `branch`; the image needs git, and for a private repository its credentials; with --allow-git this host clones",
         )
     };
     match cloned {

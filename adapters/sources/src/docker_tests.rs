@@ -6,6 +6,7 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
 use dormouse_core::Access;
+use dormouse_core::sandbox::Entry;
 use serde_json::json;
 
 use super::*;
@@ -15,6 +16,8 @@ use crate::testing::server::{Heard, Server, legacy, streamable};
 #[derive(Default)]
 struct Pretend {
     asked: Mutex<Vec<ContainerAsk>>,
+    /// The names of the files that each was given.
+    given: Mutex<Vec<Vec<String>>>,
     commands: Arc<Mutex<Vec<Vec<String>>>>,
     live: Arc<AtomicUsize>,
     /// What the server in the next container does; none: nothing listens.
@@ -33,7 +36,16 @@ struct PretendRunning {
 
 #[async_trait]
 impl Containers for Pretend {
-    async fn start(&self, ask: ContainerAsk) -> Result<Box<dyn Running>> {
+    async fn start(
+        &self,
+        ask: ContainerAsk,
+        workspace: Option<Arc<dyn Contents>>,
+    ) -> Result<Box<dyn Running>> {
+        let mut given = Vec::new();
+        if let Some(workspace) = workspace {
+            given.extend(workspace.list().await?.into_iter().map(|entry| entry.path));
+        }
+        self.given.lock().unwrap().push(given);
         if ask.image == "absent" {
             return Err(Error::new(ErrorCode::NotFound, "there is no image `absent`"));
         }
@@ -67,6 +79,55 @@ impl Running for PretendRunning {
         tokio::task::yield_now().await;
         drop(self.server.lock().unwrap().take());
         self.live.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+/// Clones of which each has one file, named after its branch. Addresses are allowed below `https://allowed/`.
+#[derive(Clone, Default)]
+struct Clones {
+    cloned: Arc<Mutex<Vec<String>>>,
+    ended: Arc<AtomicUsize>,
+}
+
+struct OneFile {
+    name: String,
+    ended: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl Repositories for Clones {
+    fn check(&self, address: &str) -> Result<()> {
+        match address.starts_with("https://allowed/") {
+            true => Ok(()),
+            false => Err(Error::new(ErrorCode::CapabilityUnavailable, "not this address")),
+        }
+    }
+
+    async fn cloned(&self, address: &str, branch: Option<&str>) -> Result<Arc<dyn Contents>> {
+        self.cloned.lock().unwrap().push(address.to_owned());
+        match branch {
+            Some("none") => Err(Error::args_invalid("the repository cannot be cloned: no such branch")),
+            branch => {
+                Ok(Arc::new(OneFile { name: branch.unwrap_or("its own").into(), ended: self.ended.clone() }))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Contents for OneFile {
+    async fn list(&self) -> Result<Vec<Entry>> {
+        let kind = dormouse_core::sandbox::EntryKind::File;
+        Ok(vec![Entry { path: self.name.clone(), kind, bytes: 0, modified_ms: 0, target: None }])
+    }
+
+    async fn read(&self, _: &str, _: u64, _: u64) -> Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
+    async fn end(&self) -> Result<()> {
+        self.ended.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
 }
@@ -259,6 +320,69 @@ async fn without_an_engine_it_says_what_it_lacks_after_what_is_wrong_with_the_ar
     }
 }
 
+/// S0-22, S0-29: cloned by the host where the operator allows the address; nothing of the container's is asked for it.
+#[tokio::test]
+async fn a_repository_that_the_operator_allows_is_cloned_by_the_host_and_put_in_before_the_start() {
+    let (pretend, source) = source(Some(streamable(Heard::default())));
+    let clones = Clones::default();
+    let source = source.with_repositories(Arc::new(clones.clone()));
+    let with = |more: Json| {
+        let mut args = map(json!({"image": "x", "repo": "https://allowed/r.git"}));
+        args.extend(map(more));
+        args
+    };
+    for (more, file) in [(json!({}), "its own"), (json!({"branch": "side"}), "side")] {
+        source.check(&with(more.clone())).unwrap();
+        source.open(with(more)).await.unwrap().endpoint.close().await.unwrap();
+        assert_eq!(pretend.given.lock().unwrap().pop().unwrap(), [file]);
+    }
+    assert_eq!(*clones.cloned.lock().unwrap(), ["https://allowed/r.git"; 2]);
+    assert_eq!(clones.ended.load(Ordering::SeqCst), 2, "what was cloned goes when it is in the container");
+    assert!(pretend.asked.lock().unwrap().iter().all(|ask| !ask.network));
+    assert!(pretend.commands.lock().unwrap().is_empty(), "no program of the container's clones");
+    // What cannot be cloned, or started, leaves nothing.
+    let error = source.open(with(json!({"branch": "none"}))).await.err().unwrap();
+    assert!(error.message().ends_with("no such branch"), "{error}");
+    let error = source.open(with(json!({"image": "absent"}))).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::NotFound);
+    assert_eq!(clones.ended.load(Ordering::SeqCst), 3);
+    assert_eq!(pretend.live.load(Ordering::SeqCst), 0);
+    // It has the folder for itself.
+    let folder = tempfile::tempdir().unwrap();
+    let mount =
+        |target: &str| json!({"mounts": [{"source": folder.path(), "target": target, "readonly": true}]});
+    for target in ["/workspace", "/workspace/data"] {
+        let error = source.check(&with(mount(target))).unwrap_err();
+        assert!(error.message().contains("where the repository goes"), "{error}");
+    }
+    assert_eq!(source.check(&with(mount("/workspaces"))).unwrap_err().code(), ErrorCode::PathDenied);
+}
+
+#[tokio::test]
+async fn a_repository_that_nobody_allows_is_refused_before_anything_is_opened_or_is_the_containers_own() {
+    let (pretend, source) = source(Some(streamable(Heard::default())));
+    let args = map(json!({"image": "x", "repo": "https://other/r.git"}));
+    let refused = |error: Error| {
+        assert_eq!(error.code(), ErrorCode::CapabilityUnavailable);
+        let hint = error.hint().unwrap_or_default();
+        assert!(hint.contains("--allow-git") && hint.contains("network: true"), "{error}");
+    };
+    refused(source.check(&args).unwrap_err());
+    let clones = Clones::default();
+    let source = source.with_repositories(Arc::new(clones.clone())).with_network(true);
+    refused(source.check(&args).unwrap_err());
+    refused(source.open(args.clone()).await.err().unwrap());
+    assert!(pretend.asked.lock().unwrap().is_empty() && clones.cloned.lock().unwrap().is_empty());
+    source.check(&map(json!({"image": "x", "repo": "{{scenario.repo}}"}))).unwrap();
+    // With a network of its own the container clones what this host may not.
+    let mut args = args;
+    args.insert("network".into(), true.into());
+    source.open(args).await.unwrap().endpoint.close().await.unwrap();
+    let clone = ["git", "clone", "--", "https://other/r.git", "/workspace"];
+    assert_eq!(*pretend.commands.lock().unwrap(), [clone.map(str::to_owned)]);
+    assert!(clones.cloned.lock().unwrap().is_empty());
+}
+
 #[test]
 fn arguments_are_checked_with_their_names() {
     let (_, source) = source(None);
@@ -285,7 +409,6 @@ fn arguments_are_checked_with_their_names() {
         (map(json!({"image": 1})), "`image` is a number, not a text"),
         (map(json!({"image": "--privileged"})), "`image` cannot be"),
         (with("surprise", json!(1)), "no argument `surprise`"),
-        (with("repo", json!("r")), "`repo` needs `network: true`"),
         (with("repo", json!("-x")), "`repo` cannot be"),
         (with("repo", json!(["x"])), "`repo` is a list"),
         (with("branch", json!("a\nb")), "`branch` cannot be"),

@@ -191,6 +191,22 @@ impl Entry {
         }
     }
 
+    /// Checks the arguments of its source as they are opened in a scenario with these variables. One without templates has been
+    /// checked already.
+    ///
+    /// # Errors
+    /// As [`Entry::check`].
+    pub fn check_filled(&self, registry: &Registry, variables: &Map<String, Json>) -> Result<()> {
+        let Transport::Source { source, .. } = self.transport()? else { return Ok(()) };
+        let checked = || {
+            if template::keys(&self.source_args)?.is_empty() {
+                return Ok(());
+            }
+            registry.find(source)?.check(&template::fill(&self.source_args, variables)?)
+        };
+        checked().map_err(|error| self.named(error))
+    }
+
     /// The error, with the entry's place and name before its message.
     #[must_use]
     pub fn named(&self, error: Error) -> Error {

@@ -14,6 +14,8 @@
 //! | which folders `mounts` may name | [`Mountable`] |
 //! | the source `docker`: container, clone, health, connection | [`docker`], `health` |
 //! | the source `wasm`: a fresh sandbox of this process | [`wasm`] |
+//! | sandboxes that end with what they were made for | `estate` |
+//! | repositories that this host clones for containers | `repository`: [`Repositories`] |
 //! | a source that is a program of the operator's | [`CommandSource`] |
 //! | servers that are not of this process, bounded in all they send | `client` |
 //! | tools by name: raw, or `mcp__SERVER__TOOL` for static entries | [`Tools`] |
@@ -47,15 +49,18 @@
 
 mod args;
 mod arguments;
+mod begin;
 mod client;
 mod command;
 pub mod docker;
 mod entry;
+mod estate;
 mod health;
 mod index;
 mod mountable;
 mod outside;
 mod port;
+mod repository;
 mod scopes;
 pub mod skills;
 pub mod template;
@@ -67,9 +72,11 @@ pub use args::{Argument, ContainerMount};
 pub use command::{CommandSource, SOURCE_ARGS};
 pub use docker::{ContainerAsk, Containers, DockerSource, Running};
 pub use entry::{Entry, MAX_ENTRIES, Scope, Transport, check_all};
+pub use estate::MakeSurface;
 pub use index::{Tool, Tools};
 pub use mountable::Mountable;
 pub use outside::{Outside, Process, Program, Started, Starter};
 pub use port::{Call, Endpoint, Listed, Opened, Progress, Registry, Source, ToolAnswer};
+pub use repository::{HostRepositories, MayClone, Repositories};
 pub use scopes::{Connection, OpenScope, Scopes, Unclosed};
-pub use wasm::{MakeSurface, WasmSource};
+pub use wasm::WasmSource;

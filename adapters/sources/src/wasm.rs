@@ -5,19 +5,20 @@
 //! An endpoint has an owner of its own, so that its tools reach no other sandbox, and all that they made ends with it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{Handle, Owner, SandboxId, SessionKey};
-use dormouse_core::{
-    Access, Error, ErrorCode, Grants, GuestPath, Mount, OutputSink, Result, Sandboxes, Stream,
-};
-use dormouse_tools::{CallContext, Profile, Reply, Surface, ToolSpec, Toolset};
+use dormouse_core::sandbox::{Handle, Owner, SessionKey};
+use dormouse_core::sandboxes::Rules;
+use dormouse_core::{Error, ErrorCode, Grants, GuestPath, Mount, OutputSink, Result, Sandboxes, Stream};
+use dormouse_tools::{CallContext, Profile, Surface, ToolSpec, Toolset};
 use serde_json::{Map, Value as Json, json};
 
 use crate::args::{self, Args, Argument, ContainerMount, MOUNTS};
+use crate::begin;
+use crate::estate::{Estate, Installation, KEY, MakeSurface};
 use crate::mountable::Mountable;
-use crate::{Call, Endpoint, Listed, Opened, Progress, Source, ToolAnswer};
+use crate::repository::MayClone;
+use crate::{Call, Endpoint, Listed, Opened, Progress, Source, ToolAnswer, template};
 
 /// Its arguments.
 pub const ARGUMENTS: [Argument; 7] = [
@@ -47,46 +48,33 @@ pub const ARGUMENTS: [Argument; 7] = [
 ];
 /// What a sandbox begins with: nothing for tools that make their sandboxes themselves.
 const BEGINS_WITH: [&str; 5] = ["repo", "branch", "files", "env", "limits"];
-const LIMITS: [&str; 2] = ["memory_bytes", "disk_bytes"];
-/// The session key of an endpoint's sandbox.
-const KEY: &str = "source";
+const LIMITS: [&str; 2] = [begin::MEMORY, begin::DISK];
 /// Bytes of all files together (4 MiB).
 const MAX_FILES: usize = 4 << 20;
-/// What a process that was killed left is destroyed after a day: it cannot do it itself.
-const RETENTION_MS: u64 = 24 * 3_600_000;
-/// Time after which an endpoint that was given up while it opened is looked for again.
-const LATER: Duration = Duration::from_secs(2);
-/// Sandboxes that are looked for at a time.
-const PAGE: usize = 100;
-
-/// Makes a surface over the sandboxes, with what the operator gives every surface; grants come here.
-pub type MakeSurface = dyn Fn() -> Surface + Send + Sync;
 
 /// The source.
 pub struct WasmSource {
     /// None: arguments are checked, and nothing can be opened.
-    over: Option<Over>,
+    over: Option<Installation>,
     grants: Grants,
     mountable: Mountable,
-}
-
-/// What it is over.
-struct Over {
-    make: Arc<MakeSurface>,
-    sandboxes: Sandboxes,
+    /// Whether an address can be cloned; none: that is seen when it is opened.
+    may: Option<Arc<MayClone>>,
+    /// The numbers that limits are held to; none: those of the sandboxes, or that is seen when it is opened.
+    rules: Option<Rules>,
 }
 
 impl WasmSource {
     /// The source over an installation's sandboxes. `make` gives a surface with them ([`Surface::with_sandboxes`]). No folder
     /// can be mounted.
     pub fn new(sandboxes: Sandboxes, make: Arc<MakeSurface>) -> Self {
-        let over = Some(Over { make, sandboxes });
-        Self { over, grants: Grants::default(), mountable: Mountable::default() }
+        Self { over: Some(Installation { make, sandboxes }), ..Self::checking() }
     }
 
     /// A source that checks arguments and opens nothing.
     pub fn checking() -> Self {
-        Self { over: None, grants: Grants::default(), mountable: Mountable::default() }
+        let (grants, mountable) = (Grants::default(), Mountable::default());
+        Self { over: None, grants, mountable, may: None, rules: None }
     }
 
     /// The same with what the operator grants every sandbox.
@@ -103,6 +91,41 @@ impl WasmSource {
         self
     }
 
+    /// The same with addresses of repositories that are refused before anything is opened. Folders of a sandbox are none.
+    #[must_use]
+    pub fn with_repositories(mut self, may: Arc<MayClone>) -> Self {
+        self.may = Some(may);
+        self
+    }
+
+    /// The same, refusing limits outside these numbers before anything is opened. A source with sandboxes has theirs.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = Some(rules);
+        self
+    }
+
+    /// All that can be told of the arguments before anything is opened: the grants of the sandboxes. Where templates are still in place
+    /// (`is_open`), it is not known yet where things go.
+    fn checked(&self, asked: &mut Asked, is_open: bool) -> Result<Grants> {
+        let grants = self.granted(std::mem::take(&mut asked.mounts))?;
+        let sandboxes = self.over.as_ref().map(|over| over.sandboxes.rules());
+        if let Some(rules) = self.rules.as_ref().or(sandboxes) {
+            begin::limits(&asked.limits, rules)?;
+        }
+        let mut environment = grants.environment.clone();
+        environment.extend(asked.env.iter().cloned());
+        Grants { environment, ..Grants::default() }.check()?;
+        if is_open {
+            return Ok(grants);
+        }
+        if let Some(repo) = &asked.repo {
+            begin::repository(repo, self.may.as_deref(), &grants.mounts)?;
+        }
+        begin::files(asked.files.iter().map(|(path, _)| path), &grants.mounts)?;
+        Ok(grants)
+    }
+
     /// What the sandboxes of an endpoint are granted, with these mounts.
     fn granted(&self, mounts: Vec<ContainerMount>) -> Result<Grants> {
         let mut grants = self.grants.clone();
@@ -113,40 +136,6 @@ impl WasmSource {
         }
         grants.check()?;
         Ok(grants)
-    }
-}
-
-impl Over {
-    /// Makes the sandbox. Whatever is made is the owner's.
-    async fn fill(&self, asked: &Asked, grants: &Grants, owner: &Owner) -> Result<()> {
-        let mut arguments = Map::new();
-        arguments.insert("session_key".into(), KEY.into());
-        arguments.insert("retention_ms".into(), RETENTION_MS.min(self.longest()).into());
-        let texts = [("repo", &asked.repo), ("branch", &asked.branch)];
-        let texts = texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text.clone()?.into())));
-        arguments.extend(texts);
-        arguments.extend(asked.limits.clone());
-        let env: Vec<String> = asked.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        arguments.insert("env".into(), env.into());
-        if grants.mounts.iter().any(|mount| mount.access == Access::ReadWrite) {
-            arguments.insert("allow_writes".into(), true.into());
-        }
-        let setup =
-            (self.make)().with_grants(grants).with_profile(Profile::Sandbox).with_tools(Toolset::All)?;
-        let context = CallContext { owner: owner.as_str().into(), ..CallContext::default() };
-        let reply = setup.call("sandbox_create", arguments, context).await?;
-        if reply.is_error {
-            return Err(refused(&reply));
-        }
-        let sandbox = Handle::SessionKey(KEY);
-        for (path, text) in &asked.files {
-            self.sandboxes.write(owner, &sandbox, path.clone(), text.clone().into_bytes()).await?;
-        }
-        Ok(())
-    }
-
-    fn longest(&self) -> u64 {
-        u64::try_from(self.sandboxes.rules().ceiling.retention.as_millis()).unwrap_or(u64::MAX)
     }
 }
 
@@ -177,6 +166,21 @@ fn decode(map: &Map<String, Json>, templates: bool) -> Result<Asked> {
         return Err(Error::args_invalid(message).with_hint("give it to the sprite that a turn makes"));
     }
     Ok(Asked { profile, repo, branch, env, mounts, files, limits })
+}
+
+/// Makes the sandbox of an endpoint. Whatever is made is the owner's.
+async fn fill(over: &Installation, asked: &Asked, grants: &Grants, owner: &Owner) -> Result<()> {
+    let texts = [("repo", &asked.repo), ("branch", &asked.branch)];
+    let texts = texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text.clone()?.into())));
+    let mut arguments: Map<String, Json> = texts.chain(asked.limits.clone()).collect();
+    let env: Vec<String> = asked.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    arguments.insert("env".into(), env.into());
+    over.create(arguments, grants, owner).await?;
+    for (path, text) in &asked.files {
+        let sandbox = Handle::SessionKey(KEY);
+        over.sandboxes.write(owner, &sandbox, path.clone(), text.clone().into_bytes()).await?;
+    }
+    Ok(())
 }
 
 fn profile(args: &Args<'_>) -> Result<Profile> {
@@ -216,36 +220,25 @@ fn limits(args: &Args<'_>) -> Result<Map<String, Json>> {
     Ok(limits.clone())
 }
 
-/// The error that an answer tells.
-fn refused(reply: &Reply) -> Error {
-    let told = &reply.structured["error"];
-    let code = serde_json::from_value(told["code"].clone()).unwrap_or(ErrorCode::Internal);
-    let error = Error::new(code, told["message"].as_str().unwrap_or("the sandbox was not made"));
-    match told["hint"].as_str() {
-        Some(hint) => error.with_hint(hint),
-        None => error,
-    }
-}
-
 #[async_trait]
 impl Source for WasmSource {
     fn check(&self, args: &Map<String, Json>) -> Result<()> {
-        self.granted(decode(args, true)?.mounts).map(drop)
+        let is_open = template::keys(args).map_or(true, |keys| !keys.is_empty());
+        self.checked(&mut decode(args, true)?, is_open).map(drop)
     }
 
     async fn open(&self, args: Map<String, Json>) -> Result<Opened> {
         let mut asked = decode(&args, false)?;
-        let grants = self.granted(std::mem::take(&mut asked.mounts))?;
+        let grants = self.checked(&mut asked, false)?;
         let Some(over) = &self.over else {
             return Err(Error::new(ErrorCode::ProviderUnavailable, "this source checks, and opens nothing"));
         };
-        let owner = Owner::parse(&format!("source-{}", SandboxId::random()?))?;
         // From here on a dropped future takes with it what was made.
-        let estate = Estate { sandboxes: over.sandboxes.clone(), owner: Some(owner.clone()) };
+        let (owner, estate) = over.estate()?;
         let filled = match asked.profile {
             // These tools make their sandboxes themselves; one that is there already, nobody made.
             Profile::Sprites => Ok(()),
-            _ => over.fill(&asked, &grants, &owner).await,
+            _ => fill(over, &asked, &grants, &owner).await,
         };
         if let Err(error) = filled {
             if let Err(left) = estate.end().await {
@@ -262,58 +255,6 @@ impl Source for WasmSource {
 
     fn takes_mounts(&self) -> bool {
         true
-    }
-}
-
-/// All that an endpoint's tools made. Ended, or dropped, nothing of it is left.
-struct Estate {
-    sandboxes: Sandboxes,
-    owner: Option<Owner>,
-}
-
-impl Estate {
-    async fn end(mut self) -> Result<()> {
-        let Some(owner) = self.owner.take() else { return Ok(()) };
-        // Giving up the wait does not give up the work.
-        let ending = tokio::spawn(destroy_all(self.sandboxes.clone(), owner));
-        ending.await.unwrap_or_else(|error| Err(Error::internal("destroying a sandbox broke down", error)))
-    }
-}
-
-impl Drop for Estate {
-    fn drop(&mut self) {
-        let Some(owner) = self.owner.take() else { return };
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => {
-                let sandboxes = self.sandboxes.clone();
-                runtime.spawn(async move {
-                    // What was being made when it was given up may be there only a moment later.
-                    for wait in [Duration::ZERO, LATER] {
-                        tokio::time::sleep(wait).await;
-                        if let Err(error) = destroy_all(sandboxes.clone(), owner.clone()).await {
-                            tracing::warn!(%error, "a sandbox of a source is left");
-                        }
-                    }
-                });
-            }
-            Err(_) => tracing::warn!("a sandbox of a source is left: dropped outside a runtime"),
-        }
-    }
-}
-
-async fn destroy_all(sandboxes: Sandboxes, owner: Owner) -> Result<()> {
-    loop {
-        let all = sandboxes.list(&owner, None, None, PAGE).await?;
-        if all.is_empty() {
-            return Ok(());
-        }
-        for view in all {
-            let destroyed = sandboxes.destroy(&owner, &Handle::IdOrName(view.sandbox.id.as_str())).await;
-            match destroyed {
-                Err(error) if error.code() != ErrorCode::UnknownSandbox => return Err(error),
-                _ => {}
-            }
-        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! The source `wasm` over sandboxes that only pretend.
 
+use std::time::Duration;
+
+use dormouse_core::Access;
 use dormouse_core::sandbox::{Ledger as _, Phase, Sandbox};
 use dormouse_core::sandboxes::Rules;
 use dormouse_core::testing::{FakeProvider, FaultyLedger, ManualClock};
@@ -208,7 +211,7 @@ async fn an_opening_that_is_given_up_leaves_no_sandbox_even_if_it_is_made_later(
     tokio::time::sleep(Duration::from_millis(100)).await;
     desk.ledger.hold(false);
     waiting(0).await;
-    tokio::time::sleep(LATER).await;
+    tokio::time::sleep(crate::estate::LATER).await;
     let gone = async {
         while desk.there() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -225,7 +228,14 @@ fn arguments_are_checked_with_their_names() {
     {
         desk.source.check(&map(args)).unwrap();
     }
+    // Where a template says where things go, that is judged when it is filled in.
+    let mounts = |source: &str| json!([{"source": source, "target": "/r", "readonly": true}]);
+    desk.source.check(&map(json!({"repo": "/r", "mounts": mounts("{{scenario.s}}")}))).unwrap();
     let refused = [
+        (json!({"repo": "/r"}), "no folder that is mounted"),
+        (json!({"env": {"A B": "1"}}), "`A B` is no environment variable"),
+        (json!({"limits": {"memory_bytes": 1}}), "`limits.memory_bytes` is 1, outside 16777216 to 536870912"),
+        (json!({"files": {"/a": "1", "/a/b": "1"}}), "`/a/b` below the file `/a`"),
         (json!({"image": "x"}), "no argument `image`"),
         (json!({"profile": "none"}), "no profile `none`"),
         (json!({"profile": 1}), "`profile` is a number"),

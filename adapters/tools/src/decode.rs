@@ -95,17 +95,21 @@ fn is_left_out(field: &Field, value: &Json) -> bool {
 fn default(field: &Field) -> Result<Option<Json>> {
     Ok(match &field.kind {
         Kind::Text { absent: Absent::Default(text), .. } => Some((*text).into()),
-        Kind::Integer { absent: Absent::Default(number), .. } => Some((*number).into()),
+        Kind::Integer { absent: Absent::Default(number), .. }
+        | Kind::Number { absent: Absent::Default(number), .. } => Some((*number).into()),
         Kind::Flag { default } => Some((*default).into()),
         Kind::Choice { absent: Absent::Default(word), .. } => Some((*word).into()),
         Kind::Text { absent: Absent::None, .. }
         | Kind::Integer { absent: Absent::None, .. }
+        | Kind::Number { absent: Absent::None, .. }
         | Kind::Choice { absent: Absent::None, .. }
+        | Kind::Object { needed: false }
         | Kind::Texts { .. } => None,
         Kind::Text { absent: Absent::Refused, .. }
         | Kind::Integer { absent: Absent::Refused, .. }
+        | Kind::Number { absent: Absent::Refused, .. }
         | Kind::Choice { absent: Absent::Refused, .. }
-        | Kind::Object => {
+        | Kind::Object { needed: true } => {
             return Err(Error::args_invalid(format!("the field `{}` is missing", field.name))
                 .with_hint(format!("add `{}`: {}", field.name, expected(&field.kind))));
         }
@@ -121,6 +125,17 @@ fn check(field: &Field, value: Json) -> Result<Json> {
             match exact {
                 Some(exact) if (*min..=*max).contains(&exact) => Ok(exact.into()),
                 _ => Err(out_of_range(field, &number, *min, *max)),
+            }
+        }
+        (Kind::Number { min, max, .. }, Json::Number(number)) => {
+            let next = number.as_u64().or_else(|| whole(number.as_f64()?.ceil()));
+            match next {
+                Some(next) if (*min..=*max).contains(&next) => Ok(next.into()),
+                _ => {
+                    let problem = format!("the field `{}` is {number}, outside {min} to {max}", field.name);
+                    let hint = format!("give `{}` {}", field.name, expected(&field.kind));
+                    Err(Error::args_invalid(problem).with_hint(hint))
+                }
             }
         }
         (Kind::Choice { of, .. }, Json::String(word)) => {
@@ -146,7 +161,7 @@ fn check(field: &Field, value: Json) -> Result<Json> {
             );
             Err(Error::new(ErrorCode::TooLarge, problem))
         }
-        (Kind::Object, value @ Json::Object(_)) => Ok(value),
+        (Kind::Object { .. }, value @ Json::Object(_)) => Ok(value),
         (kind, Json::Null) => Err(Error::args_invalid(format!("the field `{}` is null", field.name))
             .with_hint(format!("leave `{}` out, or give {}", field.name, expected(kind)))),
         (kind, other) => Err(Error::args_invalid(format!(
@@ -210,10 +225,11 @@ fn expected(kind: &Kind) -> String {
     match kind {
         Kind::Text { min, max, .. } => format!("a string of {min} to {max} bytes"),
         Kind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
+        Kind::Number { min, max, .. } => format!("a number from {min} to {max}"),
         Kind::Flag { .. } => "true or false".into(),
         Kind::Choice { of, .. } => format!("`{}`", of.join("`, `")),
         Kind::Texts { most, .. } => format!("a list of at most {most} strings"),
-        Kind::Object => "an object".into(),
+        Kind::Object { .. } => "an object".into(),
     }
 }
 
@@ -221,10 +237,11 @@ fn noun(kind: &Kind) -> &'static str {
     match kind {
         Kind::Text { .. } => "a string",
         Kind::Integer { .. } => "a whole number",
+        Kind::Number { .. } => "a number",
         Kind::Flag { .. } => "true or false",
         Kind::Choice { .. } => "one of its words",
         Kind::Texts { .. } => "a list of strings",
-        Kind::Object => "an object",
+        Kind::Object { .. } => "an object",
     }
 }
 

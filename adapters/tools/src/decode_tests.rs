@@ -54,6 +54,25 @@ fn what_does_not_fit_is_refused_by_name() {
     }
 }
 
+/// A schema that says `number` takes fractions.
+#[test]
+fn of_a_number_the_next_whole_one_is_taken() {
+    let fields = [Field::number("timeout", (1, 1_000), Absent::Default(30), "")];
+    let decoded = |value: Json| decode(&fields, Map::from_iter([("timeout".to_owned(), value)]));
+    for (given, taken) in
+        [(json!(300), 300), (json!(300.5), 301), (json!(0.1), 1), (json!(1e2), 100), (json!(null), 30)]
+    {
+        assert_eq!(decoded(given.clone()).unwrap().integer("timeout"), Some(taken), "{given}");
+    }
+    for given in [json!(0), json!(-0.5), json!(1_000.5), json!(1e300)] {
+        let error = decoded(given.clone()).unwrap_err();
+        assert_eq!(error.message(), format!("the field `timeout` is {given}, outside 1 to 1000"));
+        assert_eq!(error.hint(), Some("give `timeout` a number from 1 to 1000"));
+    }
+    let error = decoded(json!("5s")).unwrap_err();
+    assert_eq!(error.message(), "the field `timeout` is a string, not a number: `5s`");
+}
+
 /// B-30: as clients fill a form, and as models do that must name every field.
 #[test]
 fn null_and_empty_text_for_what_is_optional_is_as_if_it_was_left_out() {

@@ -33,6 +33,15 @@ pub enum Kind {
         /// What is taken when it is left out.
         absent: Absent<u64>,
     },
+    /// A number, of which the next whole one is taken; the bounds are that one's, as of [`Kind::Integer`].
+    Number {
+        /// The least.
+        min: u64,
+        /// The most.
+        max: u64,
+        /// What is taken when it is left out.
+        absent: Absent<u64>,
+    },
     /// True or false.
     Flag {
         /// What is taken when it is left out.
@@ -52,8 +61,11 @@ pub enum Kind {
         /// Most UTF-8 bytes of all of them together.
         bytes: usize,
     },
-    /// A JSON object of the caller's own form. A call without it is refused.
-    Object,
+    /// A JSON object, whose form is looked at by whoever takes it.
+    Object {
+        /// Whether a call without it is refused.
+        needed: bool,
+    },
 }
 
 /// What happens when an argument is left out.
@@ -79,8 +91,9 @@ impl Field {
             self.kind,
             Kind::Text { absent: Absent::Refused, .. }
                 | Kind::Integer { absent: Absent::Refused, .. }
+                | Kind::Number { absent: Absent::Refused, .. }
                 | Kind::Choice { absent: Absent::Refused, .. }
-                | Kind::Object
+                | Kind::Object { needed: true }
         )
     }
 }
@@ -105,6 +118,16 @@ impl Field {
         description: impl Into<String>,
     ) -> Self {
         Self::new(name, Kind::Integer { min, max, absent }, description)
+    }
+
+    /// A number, rounded up to a whole one.
+    pub(crate) fn number(
+        name: &'static str,
+        (min, max): (u64, u64),
+        absent: Absent<u64>,
+        description: impl Into<String>,
+    ) -> Self {
+        Self::new(name, Kind::Number { min, max, absent }, description)
     }
 
     /// A flag that is false when it is left out.

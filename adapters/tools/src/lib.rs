@@ -19,6 +19,7 @@
 //! | archives, checked before anything is written | `archive` |
 //! | what one owner may have in progress | [`places`] |
 //! | that a call could not be saved | [`unsaved`] |
+//! | that another provider has answered | [`fallback`] |
 //! | the JSON that callers send, measured before it is read | [`incoming`] |
 //! | each tool | `tool/<verb>.rs` |
 //! | a tool over sandboxes that last: what all of them share | `tool/verb.rs` |
@@ -30,6 +31,7 @@
 mod archive;
 pub mod decode;
 pub mod encode;
+pub mod fallback;
 pub mod field;
 pub mod fit;
 pub mod host;

@@ -61,6 +61,40 @@ fn sprites_are_listed_as_the_seed_lists_them() {
     }
 }
 
+/// S4-03: what is answered can be asked for, within the operator's bounds.
+#[test]
+fn s4_03_the_resource_limits_of_a_sprite_can_be_chosen() {
+    let desk = Desk::new(Profile::Sprites);
+    let make = |name: &str, limits: Json| {
+        desk.call("sprite_create", json!({"name": name, "resourceLimits": limits}))
+    };
+    for (name, limits, wanted) in [
+        ("a", json!({"cpu": 0.5, "memory": 128}), json!({"cpu": 0.5, "memory": 128})),
+        ("b", json!({"memory": 64.0, "cpu": null}), json!({"cpu": 1, "memory": 64})),
+        // Without a container there is one core.
+        ("c", json!({"cpu": 2}), json!({"cpu": 1, "memory": 512})),
+        ("d", json!({}), json!({"cpu": 1, "memory": 512})),
+        ("e", json!(null), json!({"cpu": 1, "memory": 512})),
+    ] {
+        let made = make(name, limits.clone());
+        assert_eq!(made.structured["resourceLimits"], wanted, "{limits}: {}", made.text);
+    }
+    for (limits, part) in [
+        (json!({"memory": 1_000_000}), "`resourceLimits.memory` is 1000000, outside 16 to 512"),
+        (json!({"memory": 1}), "outside 16 to 512"),
+        (json!({"cpu": 0}), "`resourceLimits.cpu` is 0, outside 0.01 to"),
+        (json!({"cpu": -1}), "outside"),
+        (json!({"cpu": "2"}), "is no number"),
+        (json!({"disk": 1}), "`resourceLimits.disk` is not known"),
+        (json!([2]), "not an object"),
+    ] {
+        let refused = make("x", limits.clone());
+        assert!(refused.is_error && refused.text.contains(part), "{limits}: {}", refused.text);
+        assert!(refused.text.starts_with("Error: "), "{}", refused.text);
+    }
+    assert_eq!(desk.call("sprite_list", json!({})).structured["sprites"].as_array().unwrap().len(), 5);
+}
+
 /// S4-03 to S4-14: the seed's example texts, with our ids in them.
 #[test]
 fn sprites_answer_in_the_seeds_texts() {
@@ -84,6 +118,21 @@ fn sprites_answer_in_the_seeds_texts() {
             "{{\n  \"id\": \"{checkpoint}\",\n  \"spriteId\": \"{id}\",\n  \"name\": \"before-deployment\",\n  \"createdAt\": \"2026-01-25T02:01:40.000Z\",\n  \"sizeBytes\": {size}\n}}"
         )
     );
+    // A comment that cannot be a name is found by what it says, as a name is.
+    for comment in ["before / deploy!", "a: b / c"] {
+        let saved = desk.call("sprite_checkpoint", json!({"name": id, "checkpointName": comment}));
+        assert_eq!(saved.structured["name"], comment);
+        let arguments = json!({"name": id, "checkpointId": comment});
+        let restored = desk.call("sprite_restore", arguments.clone());
+        assert_eq!(restored.text, format!("Successfully restored sprite '{id}' to checkpoint '{comment}'"));
+        let removed = desk.call("sandbox_remove_checkpoint", arguments.clone());
+        assert!(!removed.is_error, "{}", removed.text);
+        let gone = desk.call("sprite_restore", arguments);
+        assert_eq!(gone.structured["error"]["code"], "unknown_checkpoint", "{}", gone.text);
+    }
+    let exact = json!({"name": id, "command": "pwd", "timeout": 300.5});
+    let ran = desk.call("sprite_exec", exact);
+    assert!(!ran.is_error, "the schema says `number`: {}", ran.text);
     let ours = format!("sb-{}", &id[7..]);
     for name in ["dev-environment", &id, &ours] {
         for (tool, arguments, text) in [

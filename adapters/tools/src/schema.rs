@@ -44,8 +44,9 @@ fn argument(field: &Field) -> Json {
                 schema.insert("default".into(), (*default).into());
             }
         }
-        Kind::Integer { min, max, absent } => {
-            schema.insert("type".into(), "integer".into());
+        Kind::Integer { min, max, absent } | Kind::Number { min, max, absent } => {
+            let is_whole = matches!(field.kind, Kind::Integer { .. });
+            schema.insert("type".into(), if is_whole { "integer" } else { "number" }.into());
             schema.insert("minimum".into(), (*min).into());
             schema.insert("maximum".into(), (*max).into());
             if let Absent::Default(default) = absent {
@@ -67,7 +68,7 @@ fn argument(field: &Field) -> Json {
             schema.insert("type".into(), "array".into());
             schema.insert("items".into(), json!({"type": "string"}));
         }
-        Kind::Object => {
+        Kind::Object { .. } => {
             schema.insert("type".into(), "object".into());
         }
     }
@@ -155,6 +156,13 @@ impl Object {
     #[must_use]
     pub fn optional(mut self, name: &str, schema: Json) -> Self {
         self.properties.insert(name.into(), schema);
+        self
+    }
+
+    /// Adds a property that may be left out, unless there is one of that name.
+    #[must_use]
+    pub fn optional_else(mut self, name: &str, schema: fn() -> Json) -> Self {
+        self.properties.entry(name).or_insert_with(schema);
         self
     }
 

@@ -11,6 +11,7 @@ use futures::FutureExt;
 use serde_json::{Map, Value as Json};
 
 use crate::decode::nearest;
+use crate::fallback;
 use crate::host::HostFolders;
 use crate::instructions;
 use crate::models::Models;
@@ -328,9 +329,9 @@ impl Surface {
         let owner = context.owner.clone();
         // A panic below must not take the answer with it: the caller would wait for ever.
         let call = AssertUnwindSafe(tool.call(arguments, context)).catch_unwind();
-        let (called, not_saved) = dormouse_core::sandboxes::telling(call).await;
+        let (called, told) = dormouse_core::sandboxes::telling(call).await;
         let reply = match called {
-            Ok(reply) => unsaved::told(reply, not_saved),
+            Ok(reply) => unsaved::told(fallback::told(reply, told.fallback_from), told.unsaved),
             Err(_) => tool.refuse(&Error::new(ErrorCode::Internal, format!("the tool `{name}` crashed"))),
         };
         let ms = begin.elapsed().as_millis();

@@ -286,5 +286,9 @@ fn capabilities_name_limits_and_mounts_but_no_host_path() {
     assert_eq!(reply.structured["defaults"]["timeout_ms"], 5_000);
     assert_eq!(reply.structured["ceilings"]["memory_bytes"], 512 << 20);
     assert_eq!(reply.structured["languages"][0]["available"], false);
+    // One that says nothing of itself can do nothing.
+    let able = &reply.structured["abilities"];
+    assert_eq!((&able[0]["wall"], &able[0]["limits"]), (&json!("none"), &json!([])), "{able}");
+    assert_eq!(able[0]["provider"], reply.structured["providers"][0]);
     assert!(!reply.text.contains("secret"));
 }

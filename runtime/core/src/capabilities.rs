@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Language, Limits};
+use crate::{Abilities, Language, Limits};
 
 /// One language as a provider offers it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,6 +22,8 @@ pub struct GuestInfo {
 pub struct Capabilities {
     /// Names of the providers.
     pub providers: Vec<&'static str>,
+    /// What the first of them can do.
+    pub abilities: Abilities,
     /// The languages, sorted by name.
     pub guests: Vec<GuestInfo>,
     /// Limits when a caller asks for none.

@@ -16,11 +16,12 @@
 //! | packages for a sandbox | [`packages`] |
 //! | the names of other machines | [`resolve`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
-//! | who runs it | [`provider`], [`capabilities`] |
+//! | who runs it | [`provider`], [`abilities`], [`capabilities`] |
 //! | doubles for tests (feature `testing`) | `testing` |
 //! | was another language meant | [`mistaken`] |
 //! | what came back | [`outcome`], [`value`], [`exception`], [`output`], [`error`] |
 
+pub mod abilities;
 pub mod arrival;
 pub mod callback;
 pub mod capabilities;
@@ -51,6 +52,7 @@ pub mod testing;
 mod turns;
 pub mod value;
 
+pub use abilities::Abilities;
 pub use callback::{Callback, Callbacks};
 pub use capabilities::{Capabilities, GuestInfo};
 pub use error::{Error, ErrorCode, Result};

@@ -45,6 +45,7 @@ impl Manager {
     pub fn capabilities(&self) -> Capabilities {
         Capabilities {
             providers: vec![self.inner.provider.name()],
+            abilities: self.inner.provider.abilities(),
             guests: self.inner.provider.guests(),
             defaults: self.inner.policy.defaults.clone(),
             ceiling: self.inner.policy.ceiling.clone(),

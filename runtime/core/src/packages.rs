@@ -211,9 +211,28 @@ pub enum PackageEvent {
 /// Hears what goes on. It is called often, and must not block.
 pub type PackageProgress<'a> = &'a (dyn Fn(PackageEvent) + Send + Sync);
 
+/// What the operator lets sandboxes have of packages, for callers to see. It names no index. Default: nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PackageOffer {
+    /// Whose packages there are.
+    pub managers: Vec<PackageManager>,
+    /// The names that are allowed, dependencies included, as the operator wrote them: `*` is any characters, `pip:` or `npm:` before
+    /// one makes it that manager's alone.
+    pub allow: Vec<String>,
+    /// Packages of one call, dependencies included.
+    pub packages: u64,
+    /// Bytes of all unpacked files of one call.
+    pub bytes: u64,
+}
+
 /// Where packages come from.
 #[async_trait]
 pub trait Packages: Send + Sync {
+    /// What can be had. Connects to nothing. Default: nothing is told.
+    fn offer(&self) -> PackageOffer {
+        PackageOffer::default()
+    }
+
     /// Finds versions that fit together, fetches them and lays them out. Dropping the future ends it.
     ///
     /// # Errors

@@ -77,6 +77,11 @@ pub trait OfferedPrograms: Send + Sync {
         let _ = sink;
         self.run(owner, call, files).await
     }
+
+    /// The addresses of the network below which they reach git repositories, without what their servers are told. Default: none.
+    fn remotes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// There are none.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::sandbox::{ChunkSource, Machine, Notes, Reached, SandboxSpec, SavedState, Snapshot};
-use crate::{CommandRequest, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Result};
+use crate::{Abilities, CommandRequest, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Result};
 
 /// Runs snippets. Dropping a returned future cancels its work and frees everything it held; that must be enough.
 #[async_trait]
@@ -15,6 +15,11 @@ pub trait Provider: Send + Sync {
 
     /// The languages it offers, sorted. Must be quick and start nothing (S3-02).
     fn guests(&self) -> Vec<GuestInfo>;
+
+    /// What it can do, whatever is allowed of it. Default: nothing.
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
 
     /// Whether it can serve now. Quick: bounded by a time limit of its own, and remembered for a moment.
     ///

@@ -14,6 +14,7 @@
 //! | evaluate, variables, files | [`calls`] |
 //! | names of files: list, remove, rename, make folders | [`folders`] |
 //! | a look at files that is no call | [`glance`] |
+//! | the files of a folder, to be put somewhere else | [`contents`] |
 //! | packages; several files, all or none; a file in pieces | [`packages`], [`whole`], [`pieces`] |
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
 //! | the whole of long output | [`outputs`] |
@@ -39,6 +40,7 @@ mod beside;
 mod calls;
 mod closing;
 mod commands;
+mod contents;
 mod effective;
 mod ending;
 mod folders;
@@ -95,7 +97,7 @@ use self::seat::Seat;
 use self::steady::Steady;
 use self::sweeping::Sweeping;
 use self::unsaved::Saves;
-pub use self::unsaved::telling;
+pub use self::unsaved::{Told, telling};
 use crate::packages::Packages;
 use crate::sandbox::{Ledger, Owner, SandboxId};
 use crate::{Manager, OfferedPrograms, Provider};

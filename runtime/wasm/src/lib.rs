@@ -61,7 +61,7 @@ mod written;
 
 pub use bindings::CONTRACT;
 pub use dormouse_core::Language;
-pub use provider::WasmProvider;
+pub use provider::{ABILITIES, WasmProvider};
 pub use saved::SavedInterpreter;
 pub use session::Session;
 pub use settings::{Allocation, Settings};

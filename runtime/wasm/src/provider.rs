@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{ChunkSource, Machine, Notes, Reached, SandboxSpec, SavedState, Snapshot};
-use dormouse_core::{CommandRequest, Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
+use dormouse_core::{
+    Abilities, CommandRequest, Error, EvalRequest, GuestInfo, Language, Outcome, Provider, Result,
+};
 use dormouse_files::Quota;
 use wasmtime::component::Component;
 
@@ -24,6 +26,33 @@ use crate::snapshot::WasmSnapshot;
 use crate::trim;
 use crate::typescript::{Prepared, Spent, Transpiler};
 use crate::{Settings, command, written};
+
+/// What this provider can do. Its languages are those of the guests that come with it; manifests can bring others.
+pub const ABILITIES: Abilities = Abilities {
+    wall: "webassembly",
+    languages: &["javascript", "php", "python", "typescript"],
+    interpreters: "installation",
+    variables: "saved",
+    include: &["both", "files", "memory"],
+    images: "checkpoint",
+    network: "none",
+    memory: "interpreter",
+    limits: &[
+        "timeout_ms",
+        "memory_bytes",
+        "output_bytes",
+        "fuel",
+        "disk_bytes",
+        "files",
+        "cpu_millis",
+        "processes",
+    ],
+    snippets: true,
+    wasi_programs: true,
+    system_programs: false,
+    fixed: true,
+    warm_pool: false,
+};
 
 /// Runs snippets on WebAssembly guests. Engines are set up and guests loaded on first use, once. Cheap to clone.
 #[derive(Clone)]
@@ -204,6 +233,10 @@ impl Provider for WasmProvider {
 
     fn give_memory_back(&self) {
         trim::trim();
+    }
+
+    fn abilities(&self) -> Abilities {
+        ABILITIES
     }
 
     async fn eval(&self, mut request: EvalRequest) -> Result<Outcome> {

@@ -252,8 +252,20 @@ pub(crate) struct AskedArgs {
     /// Room for its files, such as 100MiB
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) disk: Option<u64>,
+    /// Files, folders and links that it may have
+    #[arg(long, value_name = "N")]
+    pub(crate) files: Option<u64>,
+    /// Processor time in cores, such as 0.5; without a container one core is the most that there is
+    #[arg(long, value_name = "CORES", value_parser = thousandths)]
+    pub(crate) cpu: Option<u64>,
+    /// Processes and threads of a container; without one, command lines and programs at one time
+    #[arg(long, value_name = "N")]
+    pub(crate) processes: Option<u64>,
+    /// What lasts from call to call: `session`, variables and files, or `files`, each call with a fresh interpreter
+    #[arg(long, value_name = "WHAT", value_parser = ["session", "files"])]
+    pub(crate) persistence: Option<String>,
     /// Without calls for this time it is stopped, where a server runs; a call wakes it
-    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, visible_alias = "idle-timeout")]
     pub(crate) idle: Option<u64>,
     /// Stopped for this time it is destroyed, where a server runs
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
@@ -270,6 +282,10 @@ fn bytes(text: &str) -> Result<u64, String> {
 fn milliseconds(text: &str) -> Result<u64, String> {
     let time = units::duration("TIME", text).map_err(|error| told(&error))?;
     u64::try_from(time.as_millis()).map_err(|_| "it is too long".into())
+}
+
+fn thousandths(text: &str) -> Result<u64, String> {
+    units::thousandths("CORES", text).map_err(|error| told(&error))
 }
 
 fn told(error: &dormouse::Error) -> String {

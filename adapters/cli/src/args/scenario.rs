@@ -49,6 +49,8 @@ pub(crate) struct SourceArgs {
     pub(crate) docker_network: bool,
     #[command(flatten)]
     pub(crate) docker: DockerArgs,
+    #[command(flatten)]
+    pub(crate) git: GitArgs,
 }
 
 #[derive(Args, Debug)]
@@ -58,6 +60,8 @@ pub(crate) struct CheckArgs {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) sources: SourceArgs,
+    #[command(flatten)]
+    pub(crate) sandboxes: SandboxArgs,
 }
 
 #[derive(Args, Debug)]
@@ -104,30 +108,25 @@ pub(crate) struct SandboxArgs {
     pub(crate) quota: QuotaArgs,
     #[command(flatten)]
     pub(crate) packages: PackageArgs,
-    #[command(flatten)]
-    pub(crate) git: GitArgs,
 }
 
-impl ScenarioArgs {
-    /// The same as options of a server: what a run of scenarios has no option for is as by default.
-    pub(crate) fn tools(&self) -> McpArgs {
-        let Self { sources, sandboxes, .. } = self;
-        McpArgs {
-            profile: "sandbox".into(),
-            tools: "usual".into(),
-            mounts: sources.mounts.clone(),
-            allow_writes: sources.allow_writes,
-            docker: sources.docker.clone(),
-            skills: sandboxes.skills.clone(),
-            ceilings: sandboxes.ceilings.clone(),
-            state_dir: sandboxes.state_dir.clone(),
-            confine: sandboxes.confine,
-            capacity: sandboxes.capacity,
-            quota: sandboxes.quota.clone(),
-            packages: sandboxes.packages.clone(),
-            git: sandboxes.git.clone(),
-            model: ModelArgs { llm_api: "openai".into(), ..ModelArgs::default() },
-            ..McpArgs::default()
-        }
+/// The same as options of a server: what a run of scenarios has no option for is as by default.
+pub(crate) fn scenario_tools(sources: &SourceArgs, sandboxes: &SandboxArgs) -> McpArgs {
+    McpArgs {
+        profile: "sandbox".into(),
+        tools: "usual".into(),
+        mounts: sources.mounts.clone(),
+        allow_writes: sources.allow_writes,
+        docker: sources.docker.clone(),
+        skills: sandboxes.skills.clone(),
+        ceilings: sandboxes.ceilings.clone(),
+        state_dir: sandboxes.state_dir.clone(),
+        confine: sandboxes.confine,
+        capacity: sandboxes.capacity,
+        quota: sandboxes.quota.clone(),
+        packages: sandboxes.packages.clone(),
+        git: sources.git.clone(),
+        model: ModelArgs { llm_api: "openai".into(), ..ModelArgs::default() },
+        ..McpArgs::default()
     }
 }

@@ -3,10 +3,11 @@
 mod machine;
 mod quotas;
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use dormouse::wasm::{Allocation, CONTRACT, WasmProvider};
-use dormouse::{Dormouse, Error, GuestInfo, Outcome, Provider as _, Result, Status};
+use dormouse::{Abilities, Dormouse, Error, GuestInfo, Outcome, Provider as _, Result, Status};
 use serde_json::json;
 
 use super::{guests::needed, once};
@@ -33,9 +34,11 @@ pub(crate) fn run(place: &PlaceArgs, as_json: bool, docker: &DockerArgs) -> Resu
     }
     rows.push(quotas::row());
     rows.push(containers(docker)?);
+    let able = [("wasm", dormouse::wasm::ABILITIES), ("docker", dormouse_docker::ABILITIES)];
+    rows.extend(able.iter().map(|(name, abilities)| can(name, abilities)));
     rows.push(absent("network", "not part of this build yet: runs have none"));
     if as_json {
-        print::out(&format!("{}\n", report(&rows, works)))?;
+        print::out(&format!("{}\n", report(&rows, &able, works)))?;
     } else {
         print::out(&print::table(&rows))?;
     }
@@ -69,9 +72,32 @@ fn containers(arguments: &DockerArgs) -> Result<Row> {
     })
 }
 
-fn report(rows: &[Row], works: bool) -> serde_json::Value {
+fn report(rows: &[Row], able: &[(&str, Abilities)], works: bool) -> serde_json::Value {
     let check = |row: &Row| json!({"name": row.name, "ok": row.good, "found": row.found, "hint": row.hint});
-    json!({"ok": works, "contract": CONTRACT, "checks": rows.iter().map(check).collect::<Vec<_>>()})
+    let checks: Vec<_> = rows.iter().map(check).collect();
+    let abilities: BTreeMap<&str, &Abilities> = able.iter().map(|(name, able)| (*name, able)).collect();
+    json!({"ok": works, "contract": CONTRACT, "checks": checks, "abilities": abilities})
+}
+
+/// What a provider can do, where it can be had.
+fn can(name: &str, able: &Abilities) -> Row {
+    let yes = [
+        (able.snippets, "snippets without a sandbox"),
+        (able.wasi_programs, "WASI programs"),
+        (able.system_programs, "programs of a system"),
+        (able.warm_pool, "sandboxes that wait"),
+    ];
+    let yes: Vec<&str> = yes.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).collect();
+    let found = format!(
+        "{} of the {}; variables {}; memory of the {}; network {}; {}",
+        able.languages.join(", "),
+        able.interpreters,
+        able.variables,
+        able.memory,
+        able.network,
+        yes.join(", ")
+    );
+    Row { good: None, name: format!("{name} can"), found, hint: None }
 }
 
 fn absent(name: &str, found: &str) -> Row {

@@ -172,6 +172,7 @@ fn meant(command: SandboxCommand, given: Option<&GivenArgs>) -> (&'static str, J
                 "name": name, "session_key": session_key, "repo": repo, "branch": branch, "image": image,
                 "fallback": fallback.then_some(true), "durability": durability,
                 "memory_bytes": asked.memory, "disk_bytes": asked.disk, "env": (!asked.env.is_empty()).then_some(&asked.env),
+                "files": asked.files, "cpu_millis": asked.cpu, "processes": asked.processes, "persistence": asked.persistence,
                 "idle_timeout_ms": asked.idle, "retention_ms": asked.retention,
                 "allow_writes": given.is_some_and(|given| given.allow_writes).then_some(true),
             });

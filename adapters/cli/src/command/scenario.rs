@@ -18,7 +18,10 @@ use self::confined::{Passing, further};
 use self::progress::Lines;
 use self::registry::{folders, mountable, of_check, of_run};
 use super::serving::{Serving, asked_to_end};
-use crate::args::{CheckArgs, PlaceArgs, ScenarioArgs, ScenarioCommand, ScenarioFile, SourceArgs};
+use crate::args::{
+    CheckArgs, PlaceArgs, SandboxArgs, ScenarioArgs, ScenarioCommand, ScenarioFile, SourceArgs,
+    scenario_tools,
+};
 use crate::audit;
 use crate::exit::Failure;
 use crate::print;
@@ -29,8 +32,8 @@ pub(crate) fn run(place: &PlaceArgs, command: ScenarioCommand) -> std::result::R
     match command {
         ScenarioCommand::Run(arguments) => play(place, &arguments),
         ScenarioCommand::Check(arguments) => {
-            let CheckArgs { files, sources } = *arguments;
-            let (plan, _) = checked(&files, &sources).map_err(Failure::Configuration)?;
+            let CheckArgs { files, sources, sandboxes } = *arguments;
+            let (plan, _) = checked(&files, &sources, &sandboxes).map_err(Failure::Configuration)?;
             let (scenarios, servers) = (plan.scenarios.len(), plan.entries.len());
             print::note(&format!(
                 "nothing is wrong: {}, {}",
@@ -55,11 +58,16 @@ fn count(number: usize, what: &str) -> String {
 }
 
 /// The files and the rule of mounts, after all that a run refuses before it opens anything.
-fn checked(files: &[PathBuf], arguments: &SourceArgs) -> dormouse::Result<(Plan, Mountable)> {
+fn checked(
+    files: &[PathBuf],
+    arguments: &SourceArgs,
+    sandboxes: &SandboxArgs,
+) -> dormouse::Result<(Plan, Mountable)> {
     let plan = Plan::load(files)?;
     let mounts = settings::mounts(&arguments.mounts, arguments.allow_writes)?;
     let rule = mountable(&folders(files)?, &plan, &mounts, arguments.allow_writes)?;
-    dormouse_scenario::check(&plan, &of_check(arguments, &rule, mounts)?)?;
+    let given = settings::checked(&scenario_tools(arguments, sandboxes), mounts)?;
+    dormouse_scenario::check(&plan, &of_check(arguments, &rule, &given)?)?;
     Ok((plan, rule))
 }
 
@@ -71,11 +79,12 @@ fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, 
             .with_source(error)
     })?;
     Report::clear(&out)?;
-    let (plan, rule) = checked(&arguments.files, &arguments.sources).map_err(Failure::Configuration)?;
+    let (plan, rule) = checked(&arguments.files, &arguments.sources, &arguments.sandboxes)
+        .map_err(Failure::Configuration)?;
     Report::prepare(&out)?;
     let folders = folders(&arguments.files)?;
     // What sandboxes hold is gone with the run, unless it is to stay.
-    let tools = arguments.tools();
+    let tools = scenario_tools(&arguments.sources, &arguments.sandboxes);
     let mut passing = Passing::new(&tools)?;
     let installation = passing.installation(&tools);
     let sources = &arguments.sources.sources;

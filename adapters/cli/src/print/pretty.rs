@@ -103,9 +103,15 @@ fn told(what: &str, style: Style, error: &Error, paint: Paint) -> String {
     let head = paint.style(style, &format!("{what}[{}]:", error.code()));
     let mut text = format!("{head} {}\n", escape::text(error.message()));
     let mut cause = std::error::Error::source(error);
+    let mut told = error.message().to_owned();
     while let Some(source) = cause {
-        let shown: String = escape::line(&source.to_string()).chars().take(CAUSE).collect();
-        let _ = writeln!(text, "{} {shown}", paint.style(DIM, "cause:"));
+        let next = source.to_string();
+        // What has been said already, with a place before it or as it is, is said once.
+        if !told.ends_with(&next) {
+            let shown: String = escape::line(&next).chars().take(CAUSE).collect();
+            let _ = writeln!(text, "{} {shown}", paint.style(DIM, "cause:"));
+        }
+        told = next;
         cause = source.source();
     }
     if let Some(hint) = error.hint() {

@@ -64,6 +64,14 @@ fn a_failure_has_code_message_cause_and_hint() {
     let error = Error::internal("no luck", io::Error::other("the disk\x1b is full")).with_hint("try again");
     let expected = "error[internal]: no luck\ncause: the disk␛ is full\nhint: try again\n";
     assert_eq!(failure(&error, Paint::default()), expected);
+    // What is said already, with more before it or as it is, is said once.
+    let named = |error: Error| Error::internal(format!("a.yaml:1:2: {error}"), error);
+    let twice =
+        named(Error::internal("no luck", Error::internal("it is full", io::Error::other("it is full"))));
+    assert_eq!(
+        failure(&twice, Paint::default()),
+        "error[internal]: a.yaml:1:2: no luck\ncause: it is full\n"
+    );
 }
 
 #[test]

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use dormouse::{OfferedPrograms, Resolve, Result};
+use dormouse::{Resolve, Result};
 use dormouse_git::{Allowed, Credential, Remotes};
 
 use crate::args::GitArgs;
 
 /// What reaches them, if any is allowed. Reads the credentials.
-pub(super) fn remotes(
-    arguments: &GitArgs,
-    names: Option<&Arc<dyn Resolve>>,
-) -> Result<Option<Arc<dyn OfferedPrograms>>> {
+pub(crate) fn remotes(arguments: &GitArgs, names: Option<&Arc<dyn Resolve>>) -> Result<Option<Arc<Remotes>>> {
     if arguments.allow_git.is_empty() {
         return Ok(None);
     }

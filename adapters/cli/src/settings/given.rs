@@ -2,11 +2,11 @@
 
 use dormouse::sandbox::SpecMount;
 use dormouse::sandboxes::{MountRule, Rules};
-use dormouse::{Error, Grants, Limits, Policy, Result};
+use dormouse::{Error, Grants, Limits, Mount, Policy, Result};
 use dormouse_tools::Skills;
 
-use super::{grants, skills, units};
-use crate::args::GivenArgs;
+use super::{docker, grants, packages, quota, skills, units};
+use crate::args::{GivenArgs, McpArgs};
 
 /// What a command of `sandbox` gives.
 pub(crate) struct Given {
@@ -27,6 +27,47 @@ pub(crate) fn given(arguments: &GivenArgs) -> Result<Given> {
     let skills = skills(&arguments.skills)?;
     let grants = skills.granted(&Grants { mounts, ..Grants::default() })?;
     Ok(Given { grants, skills, policy })
+}
+
+/// What a check of scenarios goes by.
+#[derive(Default)]
+pub(crate) struct Checked {
+    /// What every sandbox is granted.
+    pub(crate) grants: Grants,
+    /// The numbers of sandboxes.
+    pub(crate) rules: Rules,
+}
+
+/// What the options of a run of scenarios mean for a check: nothing is opened, started or made. Reads the beginning of each skill.
+pub(crate) fn checked(arguments: &McpArgs, mounts: Vec<Mount>) -> Result<Checked> {
+    let policy = policy(arguments)?;
+    let grants = Grants { mounts, ..Grants::default() };
+    grants.check()?;
+    let grants = skills(&arguments.skills)?.granted(&grants)?;
+    packages::check(&arguments.packages)?;
+    let numbers = quota::rules(docker::rules(&arguments.docker), &arguments.quota)?;
+    Ok(Checked { rules: rules(numbers, &policy, offered(&grants)), grants })
+}
+
+/// What calls can ask for, by the options of a server.
+pub(super) fn policy(arguments: &McpArgs) -> Result<Policy> {
+    let mut policy = Policy {
+        allow_writes: arguments.allow_writes,
+        allow_eval: !arguments.ceilings.no_eval,
+        ..Policy::default()
+    };
+    let capacity = arguments.capacity;
+    policy.max_running = capacity.runs_max.map_or(policy.max_running, usize::from);
+    policy.max_jobs = capacity.jobs_max.map_or(policy.max_jobs, usize::from);
+    if let Some(text) = &arguments.ceilings.timeout_max {
+        policy.ceiling.wall = units::duration("--timeout-max", text)?;
+        if policy.ceiling.wall < Limits::MIN_WALL {
+            return Err(Error::args_invalid("`--timeout-max` must be at least 10ms"));
+        }
+        policy.defaults.wall = policy.defaults.wall.min(policy.ceiling.wall);
+    }
+    most_memory(&mut policy, arguments.ceilings.memory_max.as_deref())?;
+    Ok(policy)
 }
 
 /// What `--memory-max` means: the ceiling, and a default that is not above it.

@@ -14,20 +14,29 @@ pub(crate) fn indexes(
     place: &PlaceArgs,
     names: Option<Arc<dyn Resolve>>,
 ) -> Result<Arc<dyn Packages>> {
-    let index = |url: &Option<String>| url.as_deref().map(Index::parse).transpose();
-    let mode = Mode::parse(&arguments.packages)?;
+    let settings = parsed(arguments)?;
     // Where nothing can be fetched no folder is made.
-    let cache = if mode == Mode::Off { None } else { Some(super::provider(place)?.cache.join("packages")) };
-    let settings = Settings {
-        mode,
+    let cache = match settings.mode {
+        Mode::Off => None,
+        _ => Some(super::provider(place)?.cache.join("packages")),
+    };
+    Ok(Arc::new(Indexes::new(Settings { cache, names, ..settings })?))
+}
+
+/// Refuses what [`indexes`] refuses of the options alone.
+pub(crate) fn check(arguments: &PackageArgs) -> Result<()> {
+    parsed(arguments).map(drop)
+}
+
+fn parsed(arguments: &PackageArgs) -> Result<Settings> {
+    let index = |url: &Option<String>| url.as_deref().map(Index::parse).transpose();
+    Ok(Settings {
+        mode: Mode::parse(&arguments.packages)?,
         pip: index(&arguments.pip_index)?,
         npm: index(&arguments.npm_registry)?,
         allow: AllowList::parse(arguments.package_allow.iter().map(String::as_str))?,
-        cache,
-        names,
         ..Settings::default()
-    };
-    Ok(Arc::new(Indexes::new(settings)?))
+    })
 }
 
 /// Lets sandboxes have packages, and command lines `pip` and `npm`.

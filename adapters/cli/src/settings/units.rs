@@ -25,6 +25,22 @@ pub(crate) fn size(option: &str, text: &str) -> Result<u64> {
     Ok(size.as_u64())
 }
 
+/// A number of cores such as `2` or `0.5`, in thousandths.
+pub(crate) fn thousandths(option: &str, text: &str) -> Result<u64> {
+    let wrong = || {
+        Error::args_invalid(format!("`{option}`: `{}` is not a number of cores", text.escape_debug()))
+            .with_hint("write a number such as `2` or `0.5`, in thousandths at the finest")
+    };
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(part) || part.len() > 3 || whole.len() > 6 {
+        return Err(wrong());
+    }
+    let (whole, part): (u64, u64) =
+        (whole.parse().map_err(|_| wrong())?, format!("{part:0<3}").parse().map_err(|_| wrong())?);
+    Ok(whole * 1_000 + part)
+}
+
 /// An instant such as `2026-01-31T12:00:00Z`.
 pub(crate) fn instant(option: &str, text: &str) -> Result<SystemTime> {
     humantime::parse_rfc3339_weak(text).map_err(|_| {
@@ -64,6 +80,16 @@ mod tests {
         }
         for text in ["", "MiB", "-1", "1 apple", "0x10", "1MiBs"] {
             assert!(size("--memory", text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn cores_are_read_in_thousandths() {
+        for (text, millis) in [("2", 2_000), ("0.5", 500), ("1.25", 1_250), ("0.010", 10), ("0", 0)] {
+            assert_eq!(thousandths("--cpu", text).unwrap(), millis, "{text}");
+        }
+        for text in ["", ".", "1.", ".5", "-1", "1e3", "0.0001", "one", "99999999999999999999", "1.+1"] {
+            assert!(thousandths("--cpu", text).is_err(), "{text:?}");
         }
     }
 

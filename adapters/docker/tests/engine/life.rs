@@ -115,6 +115,7 @@ impl Port for TreePort {
             },
             bytes: listed.stat.size,
             modified_ms: 0,
+            target: None,
         };
         let entries: Vec<Entry> = listed.into_iter().map(entry).collect();
         let total = entries.len() as u64;

@@ -1,14 +1,16 @@
 //! Containers that serve on a port.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use dormouse_core::sandbox::SpecMount;
-use dormouse_core::{Access, ErrorCode};
+use async_trait::async_trait;
+use dormouse_core::sandbox::{Contents, Entry, EntryKind, SpecMount};
+use dormouse_core::{Access, Error, ErrorCode, Result};
 use dormouse_docker::PublishedSpec;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::support::{Bench, path};
+use crate::support::{BUSYBOX, Bench, path};
 
 fn server() -> PublishedSpec {
     let serve = "mkdir -p /tmp/www; echo \"$WHO\" > /tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www";
@@ -122,5 +124,77 @@ async fn what_a_server_sends_comes_at_once_and_an_end_is_an_end_on_both_sides() 
     }
     assert_eq!(heard, "[word]\n");
     published.close().await.unwrap();
+    bench.end().await;
+}
+
+/// Files that a container begins with: a text, a program and a link in a folder.
+struct Begins {
+    fails: bool,
+}
+
+#[async_trait]
+impl Contents for Begins {
+    async fn list(&self) -> Result<Vec<Entry>> {
+        let entry = |path: &str, kind, bytes, target: Option<&str>| Entry {
+            path: path.into(),
+            kind,
+            bytes,
+            modified_ms: 1_700_000_000_000,
+            target: target.map(str::to_owned),
+        };
+        Ok(vec![
+            entry("below", EntryKind::Folder, 0, None),
+            entry("below/run", EntryKind::File, 19, None),
+            entry("link", EntryKind::Link, 0, Some("../workspace/below/run")),
+            entry("text", EntryKind::File, 5, None),
+        ])
+    }
+
+    async fn read(&self, path: &str, offset: u64, _: u64) -> Result<Vec<u8>> {
+        match (path, offset) {
+            ("below/run", 0) => Ok(b"#!/bin/sh\necho ran\n".to_vec()),
+            ("text", 0) if self.fails => Err(Error::new(ErrorCode::NotFound, "it is gone")),
+            ("text", 0) => Ok(b"text\n".to_vec()),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// S0-22: files are there before the container's own command begins, and belong to whoever the image runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_begins_with_the_files_that_it_is_given() {
+    let Some(bench) = Bench::new("published_begins").await else { return };
+    let begins = |image: &str, fails| PublishedSpec {
+        image: Some(image.into()),
+        // What is there when it begins is kept aside.
+        command: ["sh", "-c", "cat /workspace/text > /tmp/first; exec sleep 600"].map(str::to_owned).into(),
+        writable: true,
+        workspace: Some(Arc::new(Begins { fails })),
+        ..PublishedSpec::default()
+    };
+    for (image, user) in [(BUSYBOX, "0:0"), ("dormouse-test/surprise:1", "1234:1234")] {
+        if !bench.has("published_begins", image).await {
+            continue;
+        }
+        let mut spec = begins(image, false);
+        if image != BUSYBOX {
+            // Its own command does not end.
+            spec.command = Vec::new();
+        }
+        let published = bench.provider.publish(spec).await.unwrap();
+        let text = "cd /workspace && cat text && ./link && stat -c %u:%g . text below link && touch below/mine && echo written";
+        let argv = ["sh", "-c", text].map(str::to_owned);
+        let ended = published.exec(argv.into(), Duration::from_secs(10)).await.unwrap();
+        let wanted = format!("text\nran\n{user}\n{user}\n{user}\n{user}\nwritten\n");
+        assert_eq!(ended.stdout.text, wanted, "{image}: {}", ended.stderr.text);
+        if image == BUSYBOX {
+            let argv = ["sh", "-c", "cat /tmp/first"].map(str::to_owned);
+            let ended = published.exec(argv.into(), Duration::from_secs(10)).await.unwrap();
+            assert_eq!(ended.stdout.text, "text\n");
+        }
+        published.close().await.unwrap();
+    }
+    let error = bench.provider.publish(begins(BUSYBOX, true)).await.err().unwrap();
+    assert_eq!((error.code(), error.message()), (ErrorCode::NotFound, "it is gone"));
     bench.end().await;
 }

@@ -50,7 +50,7 @@ impl Port for Sandbox {
                 Kind::Folder => EntryKind::Folder,
                 Kind::Link => EntryKind::Link,
             };
-            Entry { path: listed.path, kind, bytes: listed.stat.size, modified_ms: 0 }
+            Entry { path: listed.path, kind, bytes: listed.stat.size, modified_ms: 0, target: None }
         });
         Ok((entries.collect(), total))
     }
@@ -69,7 +69,7 @@ impl Port for Sandbox {
 
     async fn stat(&mut self, path: &GuestPath) -> Result<Entry> {
         self.0.stat(path)?;
-        Ok(Entry { path: path.to_string(), kind: EntryKind::File, bytes: 0, modified_ms: 0 })
+        Ok(Entry { path: path.to_string(), kind: EntryKind::File, bytes: 0, modified_ms: 0, target: None })
     }
 }
 

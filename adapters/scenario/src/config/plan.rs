@@ -114,7 +114,7 @@ impl Plan {
     /// `unknown_source`, `args_invalid`, `template_missing_key`.
     pub fn check(&self, registry: &Registry) -> Result<()> {
         let entries = self.staged(registry)?;
-        Scopes::new(registry.clone(), entries)?;
+        Scopes::new(registry.clone(), entries.clone())?;
         for (entry, scenario) in
             self.entries.iter().flat_map(|entry| self.scenarios.iter().map(move |one| (entry, one)))
         {
@@ -130,6 +130,12 @@ impl Plan {
                     ));
                     return Err(entry.named(error));
                 }
+            }
+        }
+        // What the templates come to is known by now, so nothing of it has to wait until it is opened.
+        for entry in &entries {
+            for scenario in &self.scenarios {
+                entry.check_filled(registry, &scenario.template_variables())?;
             }
         }
         Ok(())

@@ -17,6 +17,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 const REFUSAL: usize = 64 << 10;
 /// Most headers of an entry.
 const MAX_HEADERS: usize = 64;
+/// Bytes of all headers of an entry, names and values (64 KiB).
+const MAX_HEADER_BYTES: usize = 64 << 10;
 /// Headers that are the connection's.
 const OURS: [&str; 6] =
     ["host", "content-length", "content-type", "accept", "connection", "transfer-encoding"];
@@ -110,6 +112,13 @@ pub(super) fn address(url: &str) -> Result<Url> {
 pub(super) fn checked(headers: &BTreeMap<String, String>) -> Result<HeaderMap> {
     if headers.len() > MAX_HEADERS {
         return Err(Error::args_invalid(format!("there are more than {MAX_HEADERS} headers")));
+    }
+    let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes > MAX_HEADER_BYTES {
+        return Err(Error::new(
+            ErrorCode::TooLarge,
+            format!("the headers have {bytes} bytes, at most {MAX_HEADER_BYTES} are sent"),
+        ));
     }
     let mut map = HeaderMap::new();
     for (name, value) in headers {

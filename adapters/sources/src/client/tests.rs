@@ -11,11 +11,11 @@ use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::*;
 use crate::testing::server::{Heard, Server, legacy, streamable};
-use crate::{Call, Progress};
+use crate::{Call, Entry, Progress, Registry, Scopes, Source};
 
 mod hostile;
 
@@ -127,6 +127,57 @@ async fn a_streamable_server_of_the_older_era_has_its_session() {
             (&headers["mcp-protocol-version"], &headers["x-key"]),
             (&"2025-11-25".parse().unwrap(), &"secret".parse().unwrap())
         );
+    }
+}
+
+/// A source that starts its servers elsewhere, and has them ask for a key.
+struct Elsewhere(String, BTreeMap<String, String>);
+
+#[async_trait]
+impl Source for Elsewhere {
+    fn check(&self, _: &Map<String, Json>) -> Result<()> {
+        Ok(())
+    }
+
+    async fn open(&self, _: Map<String, Json>) -> Result<Opened> {
+        Opened::at(&self.0, &self.1).await
+    }
+}
+
+/// S0-16: an address and headers, which go with every request and stand nowhere else.
+#[tokio::test]
+async fn what_a_source_opened_at_an_address_gets_its_headers_with_each_request_and_nobody_else_sees_them() {
+    const SECRET: &str = "key-0123456789-word";
+    let heard = Heard::default();
+    let server = Server::start(streamable(heard.clone())).await;
+    let headers = BTreeMap::from([("x-key".to_owned(), SECRET.to_owned())]);
+    let scopes = |url: String, headers: &BTreeMap<String, String>| {
+        let mut registry = Registry::default();
+        registry.register("elsewhere", Arc::new(Elsewhere(url, headers.clone())));
+        let entry = Entry::parse(json!({"name": "box", "source": "elsewhere", "scope": "run"})).unwrap();
+        Scopes::new(registry, vec![entry]).unwrap()
+    };
+    let run = scopes(server.url("/mcp"), &headers).open_run().await.unwrap();
+    let answer = run.tools().call("echo", call("echo").arguments, None).await.unwrap();
+    assert_eq!(answer.text(), "one\ntwo");
+    assert!(!format!("{:?}", run.connections()).contains(SECRET));
+    run.close().await;
+    heard.until("DELETE").await;
+    let all = heard.headers.lock().unwrap().clone();
+    assert!(all.len() > 4, "{all:?}");
+    assert!(all.iter().all(|headers| headers["x-key"] == SECRET), "{all:?}");
+    // Nor does what goes wrong tell them.
+    let many: BTreeMap<String, String> = (0..65).map(|n| (format!("x-{n}"), SECRET.into())).collect();
+    let long = BTreeMap::from([("x-key".to_owned(), SECRET.repeat(4_000))]);
+    let bad = BTreeMap::from([("x-key".to_owned(), format!("{SECRET}\n"))]);
+    for (url, headers) in [
+        ("http://127.0.0.1:1/mcp".to_owned(), &headers),
+        (server.url("/mcp"), &many),
+        (server.url("/mcp"), &long),
+        (server.url("/mcp"), &bad),
+    ] {
+        let error = scopes(url, headers).open_run().await.err().unwrap();
+        assert!(!format!("{error:?} {error}").contains(SECRET), "{error}");
     }
 }
 

@@ -1,22 +1,25 @@
 //! `sandbox_capabilities`: what this installation can do. Starts nothing.
 
+mod offered;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::Quota;
 use dormouse_core::sandboxes::{ProviderState, Rules};
-use dormouse_core::{Access, Error, EvalRequest, Grants, Limits, Manager, Sandboxes};
+use dormouse_core::{Abilities, Access, Error, EvalRequest, Grants, GuestInfo, Limits, Manager, Sandboxes};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Tool, error_schema};
 use crate::decode::decode;
 use crate::encode;
+use crate::models::Models;
 use crate::schema::{self, Object};
 use crate::skills::{self, Skills};
 use crate::surface::{Annotations, CallContext, Reply, ToolSpec};
 
 const DESCRIPTION: &str = "Lists what the sandbox can do: installed languages with their interpreter versions, default \
-limits and ceilings of time, memory and output, quotas, how long sandboxes are kept, providers and container images, mounted folders, skills, and whether writes or network access can be granted. \
+limits and ceilings of time, memory and output, quotas, how long sandboxes are kept, providers with what each can do, container images, mounted folders, skills, packages, git repositories and language models that can be reached, and whether writes or network access can be granted. \
 Use it once before `sandbox_eval` when the language or a limit matters. It takes no arguments, starts nothing and \
 answers at once.";
 
@@ -24,6 +27,7 @@ pub(crate) struct Capabilities {
     manager: Manager,
     granted: Grants,
     skills: Skills,
+    models: Models,
     sandboxes: Option<Sandboxes>,
     confinement: &'static str,
     spec: ToolSpec,
@@ -33,7 +37,7 @@ impl Capabilities {
     pub(crate) fn new(
         manager: Manager,
         granted: Grants,
-        skills: Skills,
+        (skills, models): (Skills, Models),
         sandboxes: Option<Sandboxes>,
         confinement: &'static str,
     ) -> Self {
@@ -50,11 +54,11 @@ impl Capabilities {
                 open_world: false,
             },
         };
-        Self { manager, granted, skills, sandboxes, confinement, spec }
+        Self { manager, granted, skills, models, sandboxes, confinement, spec }
     }
 
-    /// With what is known of the providers, the first one first.
-    fn describe(&self, others: &[ProviderState], error: &Json) -> Json {
+    /// With what is known of the providers, the first one first. `brings`: the caller offers a model.
+    fn describe(&self, others: &[ProviderState], brings: bool, error: &Json) -> Json {
         let found = self.manager.capabilities();
         let names = || others.iter().skip(1).map(|provider| provider.name);
         let providers: Vec<&str> = found.providers.iter().copied().chain(names()).collect();
@@ -66,6 +70,10 @@ impl Capabilities {
             })
             .collect();
         let named = self.sandboxes.iter().flat_map(|sandboxes| sandboxes.rules().images.keys());
+        let abilities: Vec<Json> = std::iter::once((found.providers.first().copied(), &found.abilities))
+            .chain(others.iter().skip(1).map(|other| (Some(other.name), &other.abilities)))
+            .filter_map(|(name, abilities)| Some(able(name?, abilities, &found.guests)))
+            .collect();
         let images: Vec<&String> = others.iter().flat_map(|provider| &provider.images).chain(named).collect();
         let languages: Vec<Json> = found
             .guests
@@ -92,6 +100,7 @@ impl Capabilities {
             "version": env!("CARGO_PKG_VERSION"),
             "providers": providers,
             "unavailable": unavailable,
+            "abilities": abilities,
             "images": images,
             "languages": languages,
             "defaults": limits(&found.defaults),
@@ -102,6 +111,9 @@ impl Capabilities {
             "allow_writes": found.allow_writes,
             "allow_eval": found.allow_eval,
             "network": found.network,
+            "packages": offered::packages(self.sandboxes.as_ref()),
+            "git": offered::git(self.sandboxes.as_ref()),
+            "models": offered::models(&self.models, brings),
             "quotas": self.sandboxes.as_ref().map(|sandboxes| quotas(&sandboxes.rules().quota)),
             "times": self.sandboxes.as_ref().map(|sandboxes| times(sandboxes.rules())),
             "confinement": self.confinement,
@@ -109,6 +121,19 @@ impl Capabilities {
             "error": error,
         })
     }
+}
+
+/// What a provider can do. The languages of the one that has guests are those.
+fn able(name: &str, abilities: &Abilities, guests: &[GuestInfo]) -> Json {
+    let mut shown = json!({ "provider": name });
+    if let (Some(shown), Ok(Json::Object(fields))) = (shown.as_object_mut(), serde_json::to_value(abilities))
+    {
+        shown.extend(fields);
+    }
+    if abilities.interpreters == "installation" && !guests.is_empty() {
+        shown["languages"] = guests.iter().map(|guest| guest.language.as_str()).collect();
+    }
+    shown
 }
 
 /// Limits with their wire names; `fuel` 0 means that it is not counted.
@@ -159,7 +184,7 @@ impl Tool for Capabilities {
         &self.spec
     }
 
-    async fn call(&self, arguments: Map<String, Json>, _: CallContext) -> Reply {
+    async fn call(&self, arguments: Map<String, Json>, context: CallContext) -> Reply {
         if let Err(error) = decode(&[], arguments) {
             return self.refuse(&error);
         }
@@ -167,13 +192,13 @@ impl Tool for Capabilities {
             Some(sandboxes) => sandboxes.providers().await,
             None => Vec::new(),
         };
-        let structured = self.describe(&others, &Json::Null);
+        let structured = self.describe(&others, context.model.is_some(), &Json::Null);
         Reply { text: structured.to_string(), structured, is_error: false }
     }
 
     fn refuse(&self, error: &Error) -> Reply {
         Reply {
-            structured: self.describe(&[], &encode::error(error)),
+            structured: self.describe(&[], false, &encode::error(error)),
             text: encode::error_text(error),
             is_error: true,
         }
@@ -205,6 +230,7 @@ fn output() -> Json {
             schema::list(&schema::text("Name."), "Who runs sandboxes; the first runs snippets without one."),
         )
         .required("unavailable", schema::list(&unavailable, "Providers that cannot be had just now."))
+        .required("abilities", schema::list(&abilities_schema(), "What each of the providers can do."))
         .required(
             "images",
             schema::list(
@@ -224,6 +250,9 @@ fn output() -> Json {
         .required("allow_writes", schema::flag("Whether writes to mounted folders can be granted."))
         .required("allow_eval", schema::flag("Whether snippets may make code from text."))
         .required("network", schema::text("Network access that can be granted: `none`."))
+        .required("packages", offered::packages_schema())
+        .required("git", offered::git_schema())
+        .required("models", offered::models_schema())
         .required("quotas", quotas_schema())
         .required("times", times_schema())
         .required(
@@ -237,6 +266,44 @@ fn output() -> Json {
             schema::list(&schema::text("Name."), "Functions of the host that a snippet can call."),
         )
         .required("error", error_schema("Why the call was refused; null when it was not."))
+        .build()
+}
+
+fn abilities_schema() -> Json {
+    let words = |description| schema::list(&schema::text("Word."), description);
+    Object::new()
+        .required("provider", schema::text("Its name."))
+        .required("wall", schema::text("What keeps code in: webassembly, container or none."))
+        .required("languages", words("Languages that it can run."))
+        .required("interpreters", schema::text("Who brings their interpreters: installation or image."))
+        .required(
+            "variables",
+            schema::text("saved with the sandbox, or awake: lost when it is stopped, restored or forked."),
+        )
+        .required("include", words("What checkpoints can be asked to hold."))
+        .required(
+            "images",
+            schema::text("What an image is: a container, a checkpoint that the operator offers, or none."),
+        )
+        .required("network", schema::text("The most of a network that a sandbox can have."))
+        .required(
+            "memory",
+            schema::text("What memory_bytes bounds: each interpreter, or the sandbox as a whole."),
+        )
+        .required("limits", words("Limits that hold, by the names of their arguments."))
+        .required("snippets", schema::flag("Whether it runs snippets without a sandbox."))
+        .required("wasi_programs", schema::flag("Whether it runs programs of WASI by themselves."))
+        .required(
+            "system_programs",
+            schema::flag("Whether command lines can run programs of an operating system."),
+        )
+        .required(
+            "fixed",
+            schema::flag(
+                "Whether random numbers and the clock can be fixed, and code that is made from text refused.",
+            ),
+        )
+        .required("warm_pool", schema::flag("Whether sandboxes can be kept ready."))
         .build()
 }
 

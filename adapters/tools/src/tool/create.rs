@@ -51,7 +51,8 @@ fn fields(rules: &Rules, containers: bool) -> Vec<Field> {
     };
     let memory_text = format!(
         "Memory of each interpreter in bytes. Default {}, at most {}",
-        defaults.memory, ceiling.memory
+        rules.usual_memory(ProviderName::Wasm),
+        ceiling.memory
     );
     let (most_memory, memory_text) = match containers {
         true => (
@@ -244,11 +245,7 @@ fn place(spec: &mut SandboxSpec, arguments: &mut Arguments, rules: &Rules) -> bo
             None => spec.provider,
         },
     };
-    let memory = match spec.provider {
-        ProviderName::Wasm => spec.memory,
-        ProviderName::Docker => rules.container_memory,
-    };
-    spec.memory = arguments.integer("memory_bytes").unwrap_or(memory);
+    spec.memory = arguments.integer("memory_bytes").unwrap_or_else(|| rules.usual_memory(spec.provider));
     let count = |name: &str, default| {
         arguments.integer(name).map_or(default, |number| u32::try_from(number).unwrap_or(u32::MAX))
     };

@@ -102,7 +102,7 @@ pub(crate) fn all(
             let capabilities = capabilities::Capabilities::new(
                 manager.clone(),
                 grants.clone(),
-                skills,
+                (skills, models.clone()),
                 sandboxes,
                 given.confinement,
             );

@@ -4,6 +4,7 @@
 //! form and in ours. `sandbox_list_checkpoints` and `sandbox_destroy`, which the seed speaks of and lacks, and `sandbox_remove_checkpoint`
 //! have its style.
 
+mod limits;
 mod verbs;
 
 use std::sync::Arc;
@@ -137,12 +138,18 @@ fn sprite_fields() -> Object {
         .optional("createdAt", schema::text("ISO 8601 timestamp"))
 }
 
+/// How a checkpoint is called here: by its name, or by its note where it has none.
+fn shown_name(saved: &Checkpoint) -> &str {
+    let note = saved.note.as_ref().map(Note::as_str);
+    saved.label.name.as_ref().map(Name::as_str).or(note).unwrap_or_default()
+}
+
 fn checkpoint(saved: &Checkpoint) -> Json {
-    let (label, note) = (&saved.label, saved.note.as_ref().map(Note::as_str));
+    let label = &saved.label;
     json!({
         "id": label.id.as_str(),
         "spriteId": theirs(&label.sandbox),
-        "name": label.name.as_ref().map(Name::as_str).or(note).unwrap_or_default(),
+        "name": shown_name(saved),
         "createdAt": iso8601(label.created_at),
         "sizeBytes": saved.state.bytes,
     })

@@ -45,7 +45,7 @@ pub(super) fn fields() -> Vec<Field> {
         ),
         Field::new(
             "inputs",
-            Kind::Object,
+            Kind::Object { needed: true },
             "A value for each input of the signature. One that is left out must be a variable of the sandbox already.",
         ),
         number("max_iterations", 100, 10, "Most turns of the model. Default 10."),

@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::{Tool, error_schema, lost};
 use crate::decode::{Arguments, decode};
 use crate::encode;
+use crate::fallback;
 use crate::field::{Absent, Field};
 use crate::host::HostFolders;
 use crate::models::Models;
@@ -255,9 +256,10 @@ pub(crate) struct KeptTool {
 
 impl KeptTool {
     pub(crate) fn new(kept: Arc<Kept>, verb: Verb) -> Self {
+        let output = verb.output.optional_else(fallback::FIELD, fallback::schema);
         let output = match verb.annotations.read_only {
-            true => verb.output,
-            false => verb.output.optional(unsaved::FIELD, unsaved::schema()),
+            true => output,
+            false => output.optional(unsaved::FIELD, unsaved::schema()),
         };
         let spec = ToolSpec {
             name: verb.name,

@@ -75,6 +75,8 @@ pub struct Entry {
     pub bytes: u64,
     /// When its content was changed, in milliseconds since 1970.
     pub modified_ms: u64,
+    /// Where a link leads, as it is written. None for what is no link, on mounts, and in containers.
+    pub target: Option<String>,
 }
 
 /// A part of a file.

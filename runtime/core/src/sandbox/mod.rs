@@ -10,10 +10,12 @@
 //! | [`reached`] | the chunks that saved states consist of |
 //! | [`lost`] | what was lost of it, or cannot be opened just now |
 //! | [`machine`] | the port to a provider: a live sandbox |
+//! | [`contents`] | files of a folder that are to be put somewhere else |
 //! | [`quota`] | how much there may be of what is kept |
 //! | [`ledger`] | the port to what lasts: records, chunks and locks |
 
 pub mod chunk;
+pub mod contents;
 pub mod id;
 pub mod ledger;
 pub mod lifecycle;
@@ -25,6 +27,7 @@ pub mod record;
 pub mod spec;
 
 pub use chunk::{ChunkId, ChunkSink, ChunkSource};
+pub use contents::Contents;
 pub use id::{CheckpointId, JobId, Name, Owner, SandboxId, SessionKey};
 pub use ledger::{Created, Disk, Handle, Lease, Leased, Ledger, Swept};
 pub use lifecycle::{Event, Phase, StopReason};

@@ -55,6 +55,12 @@ impl Sandboxes {
         self.inner.programs.write().unwrap_or_else(PoisonError::into_inner).push(programs);
     }
 
+    /// The addresses below which command lines reach git repositories, without what their servers are told.
+    pub fn remotes(&self) -> Vec<String> {
+        let programs = self.inner.programs.read().unwrap_or_else(PoisonError::into_inner);
+        programs.iter().flat_map(|programs| programs.remotes()).collect()
+    }
+
     /// Runs a command line in a sandbox (S4-06). Its files, working folder and variables last. Dropping the future cancels it
     /// and all it has started; the shell then is as it was before.
     ///

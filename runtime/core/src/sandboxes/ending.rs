@@ -22,7 +22,8 @@ impl Why {
         match self {
             Self::Stopped => Error::new(ErrorCode::Cancelled, "the sandbox is being stopped")
                 .with_hint("call again: that wakes it; what the call had written to files is there"),
-            Self::Destroyed => Error::new(ErrorCode::Cancelled, "the sandbox is being destroyed"),
+            Self::Destroyed => Error::new(ErrorCode::Cancelled, "the sandbox is being destroyed")
+                .with_hint("its variables and files are gone; sandbox_create makes another"),
         }
     }
 }

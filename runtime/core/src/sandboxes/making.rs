@@ -288,7 +288,7 @@ impl Sandboxes {
         let lease = self.inner.ledger.lease(&id)?;
         live.lease = Some(lease.ok_or_else(|| Error::new(ErrorCode::Internal, "a new id is taken"))?);
         let SandboxSpec { provider, memory, .. } = draft.spec;
-        let added = self.add(on_wasm(draft, self.inner.rules.defaults.memory)).await;
+        let added = self.add(on_wasm(draft, self.inner.rules.usual_memory(ProviderName::Wasm))).await;
         let End::Made(sandbox) = added else {
             self.inner.seats().remove(&id);
             return Ok(added);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::Sandboxes;
-use crate::packages::{Added, Adding, PackageManager, PackageProgress, Packages, Saving, add};
+use crate::packages::{Added, Adding, PackageManager, PackageOffer, PackageProgress, Packages, Saving, add};
 use crate::sandbox::{Handle, Machine, Owner, SandboxId};
 use crate::{Error, ErrorCode, EvalRequest, Language, Result, Status, Value};
 
@@ -14,6 +14,11 @@ impl Sandboxes {
     /// Lets sandboxes have packages for a Python of this version, such as `3.14.7`. Only the first call counts.
     pub fn supply(&self, packages: Arc<dyn Packages>, python: impl Into<String>) {
         let _ = self.inner.packages.set((packages, python.into()));
+    }
+
+    /// What sandboxes can have of packages. Connects to nothing.
+    pub fn package_offer(&self) -> PackageOffer {
+        self.inner.packages.get().map(|(packages, _)| packages.offer()).unwrap_or_default()
     }
 
     /// Adds packages to a sandbox (S2-24); all or none, also when the future is dropped.

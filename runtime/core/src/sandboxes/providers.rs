@@ -10,13 +10,16 @@ use super::{Inner, Sandboxes};
 use crate::sandbox::chunk::fetch;
 use crate::sandbox::{
     ChunkSource, Handle, Machine, Owner, ProviderName, Reached, Sandbox, SandboxSpec, SavedState, Snapshot,
+    WarmPool,
 };
-use crate::{Error, ErrorCode, Outcome, Provider, Result};
+use crate::{Abilities, Error, ErrorCode, Outcome, Provider, Result};
 
 /// A provider, and how it is just now.
 pub struct ProviderState {
     /// Its word.
     pub name: &'static str,
+    /// What it can do, whether it can serve or not.
+    pub abilities: Abilities,
     /// The images that the operator allows, the default first.
     pub images: Vec<String>,
     /// Why it cannot serve; none: it can.
@@ -39,8 +42,8 @@ impl Sandboxes {
     pub async fn providers(&self) -> Vec<ProviderState> {
         let mut states = Vec::new();
         for provider in self.inner.all_providers() {
-            let (name, images) = (provider.name(), provider.images());
-            states.push(ProviderState { name, images, error: provider.ready().await.err() });
+            let (name, abilities, images) = (provider.name(), provider.abilities(), provider.images());
+            states.push(ProviderState { name, abilities, images, error: provider.ready().await.err() });
         }
         states
     }
@@ -89,6 +92,10 @@ impl Sandboxes {
             Err(error) => Err(error),
         };
         match can {
+            // What must be running already is nothing that wasm could take the place of.
+            Err(error) if !wanted && spec.warm_pool == WarmPool::Require && self.inner.falls_back(spec, &error) => {
+                Err(error.with_hint("`warm_pool: require` takes a container and nothing in its place: start the engine, or leave it out"))
+            }
             Err(error) if !wanted && self.inner.falls_back(spec, &error) => {
                 tracing::warn!("{}", without_provider("is made", spec, &error));
                 if !is_there {
@@ -127,7 +134,7 @@ impl Inner {
             && error.code() == ErrorCode::ProviderUnavailable
     }
 
-    /// A sandbox, awake, with what it is given now, by its own provider or by the first one in its place.
+    /// A sandbox, awake, with what it is given now, by its own provider or by the first one in its place. True: in its place.
     ///
     /// # Errors
     /// What keeps the providers from waking it.
@@ -135,7 +142,7 @@ impl Inner {
         &self,
         spec: &SandboxSpec,
         state: Option<Arc<dyn Snapshot>>,
-    ) -> Result<Box<dyn Machine>> {
+    ) -> Result<(Box<dyn Machine>, bool)> {
         let now = self.effective(spec).without_missing();
         now.tell();
         let spec = &now.spec;
@@ -143,16 +150,16 @@ impl Inner {
             Ok(provider) => provider.machine(spec, state.clone()).await,
             Err(error) => Err(error),
         };
-        let mut machine = match woken {
+        let (mut machine, stands_in) = match woken {
             Err(error) if self.falls_back(spec, &error) => {
                 tracing::warn!("{}", without_provider("wakes", spec, &error));
                 let memory = spec.memory.min(self.rules.most_memory(ProviderName::Wasm));
-                self.provider.machine(&SandboxSpec { memory, ..spec.clone() }, state).await
+                (self.provider.machine(&SandboxSpec { memory, ..spec.clone() }, state).await?, true)
             }
-            woken => woken,
-        }?;
+            woken => (woken?, false),
+        };
         now.tidy(machine.as_mut()).await;
-        Ok(machine)
+        Ok((machine, stands_in))
     }
 
     /// Reads saved state, whichever provider saved it.

@@ -127,6 +127,15 @@ impl Rules {
             ProviderName::Docker => self.container_memory,
         }
     }
+
+    /// The memory of a sandbox that asks for none, in bytes: of one that others than the operator's usual provider run too.
+    pub fn usual_memory(&self, provider: ProviderName) -> u64 {
+        match provider {
+            _ if provider == self.defaults.provider => self.defaults.memory,
+            ProviderName::Wasm => SandboxSpec::default().memory.min(self.ceiling.memory),
+            ProviderName::Docker => self.container_memory,
+        }
+    }
 }
 
 /// Tells the time. Tests drive one of their own.

@@ -13,11 +13,11 @@ use super::history::History;
 use super::jobs::Running;
 use super::room::Room;
 use super::turn::{Turn, Turns};
-use super::unsaved::again;
+use super::unsaved::{again, tell_fallback};
 use super::{Clock, Inner, Rules, Sandboxes};
 use crate::sandbox::{
-    Event, Handle, Lease, Machine, Name, Owner, Phase, Sandbox, SandboxId, SessionKey, Snapshot, StopReason,
-    Timestamp,
+    Event, Handle, Lease, Machine, Name, Owner, Phase, ProviderName, Sandbox, SandboxId, SessionKey,
+    Snapshot, StopReason, Timestamp,
 };
 use crate::{Error, ErrorCode, Language, Result, arrival};
 
@@ -43,6 +43,8 @@ pub(super) struct Live {
     pub(super) lease: Option<Lease>,
     /// Its interpreters and files, if they are in memory.
     pub(super) machine: Option<Box<dyn Machine>>,
+    /// Whether `machine` is the first provider's in the place of the sandbox's own.
+    pub(super) stands_in: bool,
     /// Its state as it was saved or forked, if that is in memory and `machine` is not.
     pub(super) asleep: Option<Arc<dyn Snapshot>>,
     /// The generation of the record that machine and state belong to.
@@ -376,6 +378,9 @@ impl Visit {
             self.note_call().await;
             return Err(error);
         }
+        if let Some(wanted) = self.stood_in_for() {
+            tell_fallback(wanted);
+        }
         if !self.live.changed {
             // Where nothing can be saved only what changes nothing comes this far. And who only looks has nothing to save that is
             // worth a disk's last room: that it was called.
@@ -390,6 +395,12 @@ impl Visit {
         Err(self.held.take().unwrap_or_else(|| Error::new(ErrorCode::Internal, "the sandbox is held")))
     }
 
+    /// The provider in whose place another one has the sandbox awake.
+    fn stood_in_for(&self) -> Option<ProviderName> {
+        let spec = &self.record.spec;
+        spec.fallback_from.or(self.live.stands_in.then_some(spec.provider))
+    }
+
     async fn wake(&mut self) -> Result<()> {
         self.room_to_wake().await?;
         // It stays until there is a machine: it may be the only place where the last changes are.
@@ -398,9 +409,9 @@ impl Visit {
             (None, Some(saved)) => Some(self.inner.clone().loaded(*saved).await?),
             (None, None) => None,
         };
-        let mut machine = self.inner.wake(&self.record.spec, state).await?;
+        let (mut machine, stands_in) = self.inner.wake(&self.record.spec, state).await?;
         machine.lose(&std::mem::take(&mut self.live.lost));
-        (self.live.machine, self.live.asleep) = (Some(machine), None);
+        (self.live.machine, self.live.asleep, self.live.stands_in) = (Some(machine), None, stands_in);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! What could not be saved, and who is told.
+//! What could not be saved, and who is told; and who is told that another provider has done the work.
 //!
 //! A call is saved a moment after it was answered. Where it is known that this will not go well, because saving has failed or the
 //! disk has less room than the sandbox might need, it is saved before it is answered, and the answer says if it could not be. So is a
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::Sandboxes;
 use super::seat::Visit;
-use crate::sandbox::{Checkpoint, Durability, Ledger, NewCheckpoint, Quota, Sandbox, Snapshot};
+use crate::sandbox::{Checkpoint, Durability, Ledger, NewCheckpoint, ProviderName, Quota, Sandbox, Snapshot};
 use crate::{Error, ErrorCode, Result};
 
 /// For how long it is known how much room there is on the disk.
@@ -22,22 +22,37 @@ const LITTLE: u64 = 32 << 20;
 const ON_THE_WAY: u64 = 2;
 
 tokio::task_local! {
-    /// Where a call leaves word of what could not be saved.
-    static TOLD: Arc<Mutex<Option<Error>>>;
+    /// Where a call leaves word of what its answer does not hold.
+    static TOLD: Arc<Mutex<Told>>;
 }
 
-/// Does `work`, which calls sandboxes, and tells with its answer why what it has changed could not be saved before it was
-/// answered. None: it is saved, or will be a moment later. Work that `work` leaves to other tasks tells nothing.
-pub async fn telling<T>(work: impl Future<Output = T>) -> (T, Option<Error>) {
-    let told = Arc::new(Mutex::new(None));
+/// What is to be told with an answer, whichever call it is of.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Why what the call has changed could not be saved before it was answered. None: it is saved, or will be a moment later.
+    pub unsaved: Option<Error>,
+    /// The word of the provider in whose place another one has done it. None: whose it was has done it.
+    pub fallback_from: Option<&'static str>,
+}
+
+/// Does `work`, which calls sandboxes, and tells what is to be said with its answer. Work that `work` leaves to other tasks tells
+/// nothing.
+pub async fn telling<T>(work: impl Future<Output = T>) -> (T, Told) {
+    let told = Arc::new(Mutex::new(Told::default()));
     let done = TOLD.scope(told.clone(), work).await;
-    let unsaved = told.lock().unwrap_or_else(PoisonError::into_inner).take();
-    (done, unsaved)
+    let told = std::mem::take(&mut *told.lock().unwrap_or_else(PoisonError::into_inner));
+    (done, told)
 }
 
 fn tell(error: Error) {
     // Who does not listen finds it in the log, and in what the sandboxes answer when they are asked.
-    let _ = TOLD.try_with(|told| *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(error));
+    let _ = TOLD.try_with(|told| told.lock().unwrap_or_else(PoisonError::into_inner).unsaved = Some(error));
+}
+
+/// Tells that another provider does the work of this one.
+pub(super) fn tell_fallback(wanted: ProviderName) {
+    let wanted = Some(wanted.as_str());
+    let _ = TOLD.try_with(|told| told.lock().unwrap_or_else(PoisonError::into_inner).fallback_from = wanted);
 }
 
 /// The way by which states are written.

@@ -78,7 +78,7 @@ impl Visit {
                 }
                 None => 0,
             };
-            let mut machine = self.inner.wake(&self.record.spec, rest).await?;
+            let (mut machine, stands_in) = self.inner.wake(&self.record.spec, rest).await?;
             machine.restore(state.as_ref()).await?;
             machine.reach_time(shown);
             self.live.lose();
@@ -86,12 +86,14 @@ impl Visit {
             // They run on the machine of before, which is back when this cannot be saved.
             let jobs = std::mem::take(&mut self.live.jobs);
             let called = (self.live.called_at, self.live.quiet_since);
+            let stood_in = std::mem::replace(&mut self.live.stands_in, stands_in);
             let before = (self.live.machine.replace(machine), self.live.changed);
             self.live.called(self.inner.clock.as_ref());
             (self.live.changed, self.live.changed_at) = (true, self.live.quiet_since);
             let written = self.write(|_| {}).await;
             if written.is_err() {
                 (self.live.machine, self.live.changed) = before;
+                self.live.stands_in = stood_in;
                 (self.live.called_at, self.live.quiet_since) = called;
                 self.live.jobs = jobs;
             }

@@ -424,5 +424,5 @@ impl Files for FakeMachine {
 }
 
 fn entry(path: &str, kind: EntryKind, bytes: u64) -> Entry {
-    Entry { path: path.into(), kind, bytes, modified_ms: 0 }
+    Entry { path: path.into(), kind, bytes, modified_ms: 0, target: None }
 }

@@ -178,7 +178,7 @@ pub(super) fn entry(path: String, kind: FileType, about: &Metadata) -> Entry {
         _ => EntryKind::File,
     };
     let bytes = if kind == EntryKind::File { about.len() } else { 0 };
-    Entry { path, kind, bytes, modified_ms: modified(about) }
+    Entry { path, kind, bytes, modified_ms: modified(about), target: None }
 }
 
 /// When its content was changed, in milliseconds since 1970; 0 where that cannot be told.

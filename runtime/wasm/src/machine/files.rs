@@ -20,7 +20,7 @@ fn entry(path: String, stat: &Stat) -> Entry {
         Kind::Link => EntryKind::Link,
     };
     let bytes = if kind == EntryKind::File { stat.size } else { 0 };
-    Entry { path, kind, bytes, modified_ms: stat.times.modified / 1_000_000 }
+    Entry { path, kind, bytes, modified_ms: stat.times.modified / 1_000_000, target: None }
 }
 
 #[async_trait]
@@ -48,7 +48,11 @@ impl Port for TreeFiles {
         let listed = self.0.list(path, if recursive { DEEP } else { 1 }, COUNTED)?.entries;
         let total = listed.len() as u64;
         let shown = listed.into_iter().take(most);
-        Ok((shown.map(|Listed { path, stat, .. }| entry(path, &stat)).collect(), total))
+        let shown = shown.map(|Listed { path, stat, target }| Entry {
+            target: target.as_deref().map(str::to_owned),
+            ..entry(path, &stat)
+        });
+        Ok((shown.collect(), total))
     }
 
     async fn remove(&mut self, path: &GuestPath, all: bool) -> Result<()> {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse::sandbox::SpecMount;
-use dormouse::{GuestPath, Result};
+use dormouse::sandbox::{Contents, ProviderName, SandboxSpec, SpecMount};
+use dormouse::{GuestPath, Provider as _, Result};
 use dormouse_docker::{DockerProvider, Published, PublishedSpec};
 use dormouse_sources::{ContainerAsk, Containers, Running};
 use tokio::sync::Mutex;
@@ -24,7 +24,17 @@ struct Container {
 
 #[async_trait]
 impl Containers for EngineContainers {
-    async fn start(&self, ask: ContainerAsk) -> Result<Box<dyn Running>> {
+    fn check(&self, ask: &ContainerAsk) -> Result<()> {
+        let image = Some(ask.image.clone());
+        let provider = ProviderName::Docker;
+        self.0.check(&SandboxSpec { provider, image, ..SandboxSpec::default() })
+    }
+
+    async fn start(
+        &self,
+        ask: ContainerAsk,
+        workspace: Option<Arc<dyn Contents>>,
+    ) -> Result<Box<dyn Running>> {
         let mounts = ask.mounts.into_iter().map(|mount| {
             let target = GuestPath::parse(mount.target.as_str())?;
             Ok(SpecMount { source: mount.source, target, access: mount.access })
@@ -37,6 +47,7 @@ impl Containers for EngineContainers {
             network: ask.network,
             // A server of somebody else's writes where it likes; its files are gone with it.
             writable: true,
+            workspace,
             ..PublishedSpec::default()
         };
         let published = self.0.publish(spec).await?;

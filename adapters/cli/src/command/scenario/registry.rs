@@ -3,16 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dormouse::{Access, Error, Grants, Mount, Result};
+use dormouse::{Access, Error, ErrorCode, Mount, Result};
 use dormouse_docker::DockerProvider;
+use dormouse_git::Remotes;
 use dormouse_scenario::Plan;
-use dormouse_sources::{CommandSource, DockerSource, Mountable, Outside, Registry, Source, WasmSource};
+use dormouse_sources::{
+    CommandSource, DockerSource, HostRepositories, MakeSurface, MayClone, Mountable, Outside, Registry,
+    Source, WasmSource,
+};
 use dormouse_tools::{HostFolders, Surface};
 
 use super::containers::EngineContainers;
 use crate::args::{DockerArgs, SourceArgs};
 use crate::command::serving::Serving;
-use crate::settings;
+use crate::settings::{self, Checked};
 
 /// The folders of the files.
 pub(super) fn folders(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
@@ -43,28 +47,48 @@ pub(super) fn mountable(files: &[PathBuf], plan: &Plan, mounts: &[Mount], writes
 pub(super) fn of_run(serving: &Serving, arguments: &SourceArgs, rule: &Mountable) -> Result<Registry> {
     let outside = serving.meant().confined.outside();
     let sandboxes = serving.sandboxes().cloned();
-    let wasm = sandboxes.map(|sandboxes| {
-        let manager = sandboxes.manager().clone();
-        let (owned, skills) = (sandboxes.clone(), serving.meant().skills.clone());
-        let make = move || {
-            Surface::new(manager.clone())
-                .with_skills(skills.clone())
-                .with_sandboxes(owned.clone(), HostFolders::default())
-        };
-        WasmSource::new(sandboxes, Arc::new(make)).with_grants(&serving.meant().grants)
-    });
-    all(wasm, serving.docker().cloned(), &outside, arguments, rule)
+    let may = may_clone(serving.meant().remotes.clone());
+    let (wasm, repositories) = match sandboxes {
+        Some(sandboxes) => {
+            let manager = sandboxes.manager().clone();
+            let (owned, skills) = (sandboxes.clone(), serving.meant().skills.clone());
+            let make: Arc<MakeSurface> = Arc::new(move || {
+                Surface::new(manager.clone())
+                    .with_skills(skills.clone())
+                    .with_sandboxes(owned.clone(), HostFolders::default())
+            });
+            let wasm = WasmSource::new(sandboxes.clone(), make.clone()).with_grants(&serving.meant().grants);
+            (Some(wasm), HostRepositories::new(may.clone(), sandboxes, make))
+        }
+        None => (None, HostRepositories::checking(may.clone())),
+    };
+    let wasm = wasm.map(|wasm| wasm.with_repositories(may));
+    all((wasm, repositories), serving.docker().cloned(), &outside, arguments, rule)
+}
+
+/// What the operator says of an address of a repository.
+fn may_clone(remotes: Option<Arc<Remotes>>) -> Arc<MayClone> {
+    Arc::new(move |address| match &remotes {
+        Some(remotes) => remotes.check(address),
+        None => Err(Error::new(ErrorCode::CapabilityUnavailable, "no repository may be cloned here")
+            .with_hint("allow its address with --allow-git URL, or --allow-git URL=VAR for its credential")),
+    })
 }
 
 /// The same for a check: they refuse what those of a run refuse, and open nothing.
-pub(super) fn of_check(arguments: &SourceArgs, rule: &Mountable, mounts: Vec<Mount>) -> Result<Registry> {
+pub(super) fn of_check(arguments: &SourceArgs, rule: &Mountable, given: &Checked) -> Result<Registry> {
     let docker = settings::docker::engine(&arguments.docker)?;
-    let wasm = WasmSource::checking().with_grants(&Grants { mounts, ..Grants::default() });
-    all(Some(wasm), docker, &Outside::default(), arguments, rule)
+    let may = may_clone(settings::git::remotes(&arguments.git, None)?);
+    let wasm = WasmSource::checking()
+        .with_grants(&given.grants)
+        .with_rules(given.rules.clone())
+        .with_repositories(may.clone());
+    let repositories = HostRepositories::checking(may);
+    all((Some(wasm), repositories), docker, &Outside::default(), arguments, rule)
 }
 
 fn all(
-    wasm: Option<WasmSource>,
+    (wasm, repositories): (Option<WasmSource>, HostRepositories),
     docker: Option<DockerProvider>,
     outside: &Outside,
     arguments: &SourceArgs,
@@ -78,7 +102,10 @@ fn all(
         Some(provider) => DockerSource::new(Arc::new(EngineContainers(provider))),
         None => lacking(&arguments.docker),
     };
-    let docker = docker.with_mountable(rule.clone()).with_network(arguments.docker_network);
+    let docker = docker
+        .with_mountable(rule.clone())
+        .with_repositories(Arc::new(repositories))
+        .with_network(arguments.docker_network);
     registry.register("docker", Arc::new(docker));
     for text in &arguments.sources {
         let (name, words) = own(text)?;
@@ -146,9 +173,12 @@ mod tests {
         for no_docker in [false, true] {
             let docker = DockerArgs { no_docker, ..DockerArgs::default() };
             let sources = vec!["mine=cat".to_owned()];
-            let registry =
-                of_check(&SourceArgs { docker, sources, ..SourceArgs::default() }, &rule, Vec::new())
-                    .unwrap();
+            let registry = of_check(
+                &SourceArgs { docker, sources, ..SourceArgs::default() },
+                &rule,
+                &Checked::default(),
+            )
+            .unwrap();
             for name in ["wasm", "docker", "mine"] {
                 assert!(registry.find(name).is_ok(), "{name}");
             }
@@ -158,6 +188,7 @@ mod tests {
             assert_eq!(error.message().contains("--no-docker"), no_docker, "{error}");
         }
         let sources = vec!["wasm=cat".to_owned()];
-        assert!(of_check(&SourceArgs { sources, ..SourceArgs::default() }, &rule, Vec::new()).is_err());
+        let arguments = SourceArgs { sources, ..SourceArgs::default() };
+        assert!(of_check(&arguments, &rule, &Checked::default()).is_err());
     }
 }

@@ -154,6 +154,11 @@ impl Shown {
         self.executed.outcome.stopped()
     }
 
+    /// Who could not run all of it, where somebody else did.
+    pub(crate) fn fallback_from(&self) -> Option<&'static str> {
+        self.executed.outcome.fallback_from
+    }
+
     /// The answer's fields.
     pub(crate) fn fields(&self, id: &SandboxId) -> Json {
         let mut fields = executed(&self.executed);

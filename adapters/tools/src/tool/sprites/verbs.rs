@@ -1,15 +1,18 @@
 //! The seven tools of the seed and the three that it lacks, each one call.
 
-use dormouse_core::sandbox::{Include, Name, Note, SandboxId, StopReason};
+use dormouse_core::sandbox::{Include, Name, Note, Owner, SandboxId, StopReason};
 use dormouse_core::sandboxes::{Asked, CommandLine};
-use dormouse_core::{Error, Limits, Result};
+use dormouse_core::{Error, ErrorCode, Limits, Result};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-use super::{MAX_TEXT, verb};
-use super::{checkpoint, checkpoint_fields, listed, message, named, said, shown, sprite, sprite_fields};
+use super::{MAX_TEXT, limits, verb};
+use super::{
+    checkpoint, checkpoint_fields, listed, message, named, said, shown, shown_name, sprite, sprite_fields,
+};
 use crate::decode::Arguments;
-use crate::field::{Absent, Field};
+use crate::fallback;
+use crate::field::{Absent, Field, Kind};
 use crate::schema::{self, Object};
 use crate::tool::clone::Repository;
 use crate::tool::verb::{Answer, CHANGES, Caller, Kept, LOOKS, REMOVES, SETTLES, Verb, by_id};
@@ -26,7 +29,7 @@ fn name() -> Field {
 pub(super) fn create() -> Verb {
     let limits = Object::new()
         .description("What it may use.")
-        .required("cpu", schema::integer(1, "Processors."))
+        .required("cpu", schema::number("Processors; less than 1 is a share of one."))
         .required("memory", schema::integer(0, "Memory in MB."))
         .build();
     verb(
@@ -35,8 +38,14 @@ pub(super) fn create() -> Verb {
         vec![
             Field::text("name", MAX_TEXT, Absent::Refused, "Name of the sprite"),
             Field::text("repoUrl", MAX_TEXT, Absent::None, "Optional Git repository URL to clone"),
+            // Taken as it is answered; the listing is the seed's, which does not name it.
+            Field::new(
+                limits::FIELD,
+                Kind::Object { needed: false },
+                "Processors and MB of memory that it may use",
+            ),
         ],
-        sprite_fields().optional("resourceLimits", limits),
+        sprite_fields().optional(limits::FIELD, limits),
         CHANGES,
         |kept, arguments, caller| Box::pin(make(kept, arguments, caller)),
     )
@@ -48,12 +57,14 @@ async fn make(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<
     if SandboxId::of(&name).is_some() {
         return Err(Error::args_invalid("a sprite cannot be called like an ID"));
     }
-    let (name, spec) = (Some(Name::parse(&name)?), Some(canonical::spec(kept, false)));
+    let (name, mut spec) = (Some(Name::parse(&name)?), canonical::spec(kept, false));
+    limits::set(&mut spec, arguments.take_object(limits::FIELD), kept.sandboxes.rules())?;
+    let spec = Some(spec);
     let begins = repository.map(|repository| repository.beginning(kept, caller)).transpose()?;
     let asked = Asked { name, spec, ..Asked::default() };
     let (view, _) = kept.sandboxes.create_with(&caller.owner, asked, begins).await?;
     let mut answer = sprite(&view);
-    answer["resourceLimits"] = json!({"cpu": 1, "memory": view.sandbox.spec.memory >> 20});
+    answer[limits::FIELD] = limits::shown(&view.sandbox.spec);
     Ok(shown(answer))
 }
 
@@ -64,7 +75,7 @@ pub(super) fn exec() -> Verb {
         vec![
             name(),
             Field::text("command", MAX_TEXT, Absent::Refused, "Command to execute"),
-            Field::integer(
+            Field::number(
                 "timeout",
                 (1, 3_600_000),
                 Absent::Default(30_000),
@@ -97,12 +108,16 @@ pub(super) fn exec() -> Verb {
 
 /// What came of a command, in the seed's words.
 fn answer(done: &exec::Shown) -> Json {
-    json!({
+    let mut answer = json!({
         "stdout": done.stdout(),
         "stderr": done.stderr(),
         "exitCode": done.exit_code(),
         "durationMs": done.whole_milliseconds(),
-    })
+    });
+    if let Some(wanted) = done.fallback_from() {
+        answer[fallback::FIELD] = wanted.into();
+    }
+    answer
 }
 
 pub(super) fn save() -> Verb {
@@ -149,11 +164,39 @@ pub(super) fn restore() -> Verb {
                 let owner = &caller.owner;
                 let (id, name) = named(kept, &mut arguments, owner)?;
                 let wanted = arguments.take_text("checkpointId").unwrap_or_default();
-                kept.sandboxes.restore(owner, &by_id(&id), &wanted).await?;
+                let restored = async {
+                    match kept.sandboxes.restore(owner, &by_id(&id), &wanted).await {
+                        Err(error) => {
+                            let meant = commented(kept, owner, &id, &wanted, error).await?;
+                            kept.sandboxes.restore(owner, &by_id(&id), &meant).await
+                        }
+                        restored => restored,
+                    }
+                };
+                kept.sandboxes.at_one_turn(restored).await?;
                 Ok(said(format!("Successfully restored sprite '{name}' to checkpoint '{wanted}'")))
             })
         },
     )
+}
+
+/// The id of the checkpoint that is shown by this comment, the latest of several: one that could be no name is its note.
+///
+/// # Errors
+/// The one that there was, when there is none, or it says that there is another.
+async fn commented(
+    kept: &Kept,
+    owner: &Owner,
+    id: &SandboxId,
+    comment: &str,
+    error: Error,
+) -> Result<String> {
+    if error.code() != ErrorCode::UnknownCheckpoint {
+        return Err(error);
+    }
+    let all = kept.sandboxes.checkpoints(owner, &by_id(id)).await?;
+    let found = all.iter().rfind(|saved| shown_name(saved) == comment);
+    found.map(|saved| saved.label.id.as_str().to_owned()).ok_or(error)
 }
 
 pub(super) fn list() -> Verb {
@@ -240,7 +283,13 @@ pub(super) fn remove_checkpoint() -> Verb {
                 let owner = &caller.owner;
                 let (id, name) = named(kept, &mut arguments, owner)?;
                 let wanted = arguments.take_text("checkpointId").unwrap_or_default();
-                kept.sandboxes.remove_checkpoint(owner, &by_id(&id), &wanted).await?;
+                match kept.sandboxes.remove_checkpoint(owner, &by_id(&id), &wanted).await {
+                    Err(error) => {
+                        let meant = commented(kept, owner, &id, &wanted, error).await?;
+                        kept.sandboxes.remove_checkpoint(owner, &by_id(&id), &meant).await?
+                    }
+                    removed => removed?,
+                };
                 Ok(said(format!("Removed checkpoint '{wanted}' of sprite '{name}'")))
             })
         },

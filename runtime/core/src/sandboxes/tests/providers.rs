@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::fakes::{World, code, rules};
-use crate::sandbox::{Handle, Include, Name, ProviderName, SandboxSpec, SessionKey, StopReason};
-use crate::sandboxes::{Asked, Rules, View};
+use crate::sandbox::{Handle, Include, Name, ProviderName, SandboxSpec, SessionKey, StopReason, WarmPool};
+use crate::sandboxes::{Asked, Rules, View, telling};
 use crate::testing::FakeProvider;
 use crate::{ErrorCode, EvalRequest, Language, Outcome, Result};
 
@@ -34,6 +34,12 @@ impl Two {
         let asked =
             Asked { name: Some(Name::parse(name).unwrap()), session_key, spec: Some(spec), wants_provider };
         Ok(self.world.sandboxes.create(&self.world.owner, asked).await?.0)
+    }
+
+    /// The same, the engine away.
+    fn down(self) -> World {
+        self.containers.set_down(true);
+        self.world
     }
 
     async fn eval(&self, code: &str) -> Result<Outcome> {
@@ -67,20 +73,54 @@ async fn s3_16_without_its_provider_a_sandbox_is_the_first_ones_and_says_so() {
     two.containers.set_down(true);
     let view = two.make("box", Some("good")).await.unwrap();
     assert_eq!(view.sandbox.spec.provider, ProviderName::Docker, "a moment costs it nothing");
-    let outcome = two.eval("hi").await.unwrap();
+    let (outcome, told) = telling(two.eval("hi")).await;
+    let outcome = outcome.unwrap();
     assert_eq!((outcome.provider, outcome.fallback_from), ("fake", Some("docker")));
+    assert_eq!(told.fallback_from, Some("docker"));
+    // So does what is no run.
+    two.eval("write /workspace/a 1").await.unwrap();
+    assert_eq!(telling(two.file()).await.1.fallback_from, Some("docker"));
     // While it is awake it stays where it is.
     two.containers.set_down(false);
     assert_eq!(two.eval("hi").await.unwrap().provider, "fake");
     let handle = Handle::IdOrName("box");
     two.world.sandboxes.stop(&two.world.owner, &handle, StopReason::User).await.unwrap();
-    assert_eq!(two.eval("hi").await.unwrap().provider, "docker");
+    let (outcome, told) = telling(two.eval("hi")).await;
+    assert_eq!((outcome.unwrap().provider, told.fallback_from), ("docker", None));
     // Where there is none at all, it is the first one's for good.
     let alone = World::new(rules());
     let spec = SandboxSpec { provider: ProviderName::Docker, ..SandboxSpec::default() };
     let made = alone.sandboxes.create(&alone.owner, Asked { spec: Some(spec), ..Asked::default() }).await;
     let spec = made.unwrap().0.sandbox.spec;
     assert_eq!((spec.provider, spec.fallback_from), (ProviderName::Wasm, Some(ProviderName::Docker)));
+}
+
+/// A container that must be running already is nothing that wasm could take the place of.
+#[tokio::test]
+async fn con_06_a_warm_container_that_is_required_has_no_fallback() {
+    for world in [Two::new(rules()).down(), World::new(rules())] {
+        let spec = SandboxSpec {
+            provider: ProviderName::Docker,
+            warm_pool: WarmPool::Require,
+            ..SandboxSpec::default()
+        };
+        let asked = Asked { spec: Some(spec), ..Asked::default() };
+        let error = world.sandboxes.create(&world.owner, asked).await.err().unwrap();
+        assert_eq!(error.code(), ErrorCode::ProviderUnavailable, "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("warm_pool")), "{:?}", error.hint());
+    }
+}
+
+#[test]
+fn the_usual_memory_is_that_of_who_runs_it() {
+    let (wasm, docker) = (ProviderName::Wasm, ProviderName::Docker);
+    let usual = |rules: &Rules| (rules.usual_memory(wasm), rules.usual_memory(docker));
+    let rules = Rules::default();
+    assert_eq!(usual(&rules), (512 << 20, 2 << 30));
+    // Where the operator prefers containers, a sandbox that wants to be wasm's is not asked for a container's memory.
+    let spec = SandboxSpec { provider: docker, memory: rules.container_memory, ..SandboxSpec::default() };
+    let ceiling = SandboxSpec { memory: 64 << 20, ..SandboxSpec::default() };
+    assert_eq!(usual(&Rules { defaults: spec, ceiling, ..rules }), (64 << 20, 2 << 30));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::fakes::{World, code, rules};
 use crate::sandbox::{Durability, Handle, Include, Ledger as _, Name, SandboxSpec};
-use crate::sandboxes::{Asked, CommandLine, telling};
+use crate::sandboxes::{Asked, CommandLine, Told, telling};
 use crate::{ErrorCode, GuestPath};
 
 const A: Handle<'static> = Handle::IdOrName("a");
@@ -157,21 +157,21 @@ async fn lif_01_a_durable_sandbox_is_saved_when_its_calls_are_answered() {
 async fn lif_02_a_call_that_cannot_be_saved_says_so() {
     let world = World::new(rules());
     world.create("a").await;
-    let (done, unsaved) = telling(world.eval("a", "set v 1")).await;
+    let (done, Told { unsaved, .. }) = telling(world.eval("a", "set v 1")).await;
     assert!(done.is_ok() && unsaved.is_none(), "it will be saved a moment later");
     world.ledger.set_full(true);
     world.pass(Duration::from_secs(2)).await;
     assert_eq!(world.sandboxes.trouble().map(|error| error.code()), FULL);
-    let (done, unsaved) = telling(world.eval("a", "set v 2")).await;
+    let (done, Told { unsaved, .. }) = telling(world.eval("a", "set v 2")).await;
     assert_eq!((done.is_ok(), unsaved.map(|error| error.code())), (true, FULL));
     let path = GuestPath::parse("/f").unwrap();
     let write = world.sandboxes.write(&world.owner, &A, path, b"3".to_vec());
-    assert_eq!(telling(write).await.1.map(|error| error.code()), FULL);
+    assert_eq!(telling(write).await.1.unsaved.map(|error| error.code()), FULL);
     let closed = world.sandboxes.close().await;
     assert_eq!(code(closed), FULL, "the end says it as well");
 
     world.ledger.set_full(false);
-    let (_, unsaved) = telling(world.eval("a", "set v 4")).await;
+    let (_, Told { unsaved, .. }) = telling(world.eval("a", "set v 4")).await;
     assert!(unsaved.is_none());
     assert!(saved(&world).contains("\"v\":\"4\""), "it is saved at once");
     assert!(world.sandboxes.trouble().is_none());
@@ -182,10 +182,10 @@ async fn lif_02_a_disk_without_room_is_told_at_the_first_call() {
     let world = World::new(rules());
     world.create("a").await;
     world.ledger.tell_full(true);
-    let (_, unsaved) = telling(world.eval("a", "set v 1")).await;
+    let (_, Told { unsaved, .. }) = telling(world.eval("a", "set v 1")).await;
     assert!(unsaved.is_none() && saved(&world).contains("\"v\":\"1\""), "it was tried, and went well");
     world.ledger.set_full(true);
-    let (_, unsaved) = telling(world.eval("a", "set v 2")).await;
+    let (_, Told { unsaved, .. }) = telling(world.eval("a", "set v 2")).await;
     assert_eq!(unsaved.map(|error| error.code()), FULL);
     assert_eq!(world.sandboxes.trouble().map(|error| error.code()), FULL);
 }

@@ -80,7 +80,9 @@ async fn mcp_08_destroying_ends_the_run_and_those_that_wait() {
     let destroy = world.sandboxes.destroy(&world.owner, &Handle::IdOrName("a"));
     let (run, next, last, destroyed) = tokio::join!(run, next, last, destroy);
     destroyed.unwrap();
-    assert_eq!(code(run), Some(ErrorCode::Cancelled));
+    let ended = run.unwrap_err();
+    assert_eq!(ended.code(), ErrorCode::Cancelled);
+    assert!(ended.hint().is_some_and(|hint| hint.contains("sandbox_create")), "{:?}", ended.hint());
     for late in [next, last] {
         let code = code(late);
         assert!(matches!(code, Some(ErrorCode::Cancelled | ErrorCode::UnknownSandbox)), "{code:?}");
