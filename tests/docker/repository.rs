@@ -94,7 +94,7 @@ fn s0_22_a_repository_is_in_the_container_before_its_server_and_the_credential_n
     {
         let (status, said, report) = run(options, report);
         assert_eq!(status, Some(0), "{options:?}: {said}\n{report}");
-        assert!(!format!("{said}{report}").contains("pass-01234"), "{said}");
+        assert!(!format!("{said}{report}").contains("6789-word"), "{said}");
         let seen = server.seen();
         assert!(seen.authorizations.iter().all(|shown| shown.as_deref() == Some(HEADER)), "{seen:?}");
         assert!(
@@ -112,7 +112,7 @@ fn s0_22_a_repository_is_in_the_container_before_its_server_and_the_credential_n
         let (status, said, report) = run(&["--allow-git", allow], "failed");
         assert_eq!(status, Some(1), "{said}");
         assert!(said.contains(wanted), "{said}");
-        assert!(!format!("{said}{report}").contains("pass-01234"), "{said}");
+        assert!(!format!("{said}{report}").contains("6789-word"), "{said}");
     }
     // Nobody allows it: nothing is opened.
     let (status, said, report) = run(&[], "refused");

@@ -189,8 +189,9 @@ fn a_machine_without_guests_is_told_what_to_do() {
     let doctor = dormouse(&["doctor"], b"");
     assert_eq!(doctor.status.code(), Some(1));
     assert!(text(&doctor.stdout).contains("hint: build it with `dormouse guests build python`"));
-    let can = "docker can  javascript, php, python of the image; variables awake; memory of the sandbox";
-    assert!(text(&doctor.stdout).contains(can), "{}", text(&doctor.stdout));
+    let can = "javascript, php, python of the image; variables awake; memory of the sandbox";
+    let told = text(&doctor.stdout).lines().any(|line| line.contains("docker can") && line.contains(can));
+    assert!(told, "{}", text(&doctor.stdout));
 }
 
 #[test]
