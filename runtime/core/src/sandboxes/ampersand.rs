@@ -80,7 +80,7 @@ fn items(line: &str) -> Option<Vec<(&str, End)>> {
     let (mut start, mut open, mut expects, mut names) = (0, 0_usize, false, true);
     loop {
         let at = scan.at;
-        let next = scan.next()?;
+        let next = scan.step()?;
         match next {
             Next::Blank => {}
             Next::Word(word) => {
@@ -171,7 +171,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The next piece; none for what is not understood here.
-    fn next(&mut self) -> Option<Next<'a>> {
+    fn step(&mut self) -> Option<Next<'a>> {
         let rest = self.rest();
         let Some(first) = rest.chars().next() else { return Some(Next::Over) };
         if rest.starts_with("\\\n") {

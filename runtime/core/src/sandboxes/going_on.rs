@@ -121,6 +121,17 @@ impl Sandboxes {
             let after = CommandLine { stdin: Vec::new(), ..part(&parts.after) };
             executed = together(executed, self.run_part(owner, visit, after).await?);
         }
+        if let Status::Stopped(error) = &executed.outcome.status
+            && error.code() == ErrorCode::LimitTime
+        {
+            // The limit of the line, and not what was left of it for its last part.
+            let most = line.wall.as_millis();
+            let told = Error::new(error.code(), format!("the wall-clock limit of {most} ms was reached"));
+            executed.outcome.status = Status::Stopped(match error.hint() {
+                Some(hint) => told.with_hint(hint),
+                None => told,
+            });
+        }
         let job = if executed.outcome.stopped().is_some() { None } else { started.keep() };
         Ok((executed, job))
     }

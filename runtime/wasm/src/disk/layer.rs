@@ -79,7 +79,9 @@ impl Hidden {
         let (first, last) = (format!("{path}/"), format!("{path}0"));
         let inside = (Bound::Included(first.as_str()), Bound::Excluded(last.as_str()));
         let below: Vec<String> = self.0.range::<str, _>(inside).cloned().collect();
-        below.iter().for_each(|path| drop(self.0.remove(path)));
+        for path in below {
+            self.0.remove(&path);
+        }
         if self.0.len() >= MOST_HIDDEN {
             return Err(ErrorCode::InsufficientSpace);
         }
@@ -168,9 +170,10 @@ impl FilesView<'_> {
 
     /// Closes a folder of the project. False when it is none.
     pub(super) fn close_layered(&mut self, fd: &Fd) -> wasmtime::Result<bool> {
-        let Ok(folder) = self.wasi.table.delete(Resource::<Folder>::new_own(fd.rep())) else {
+        if self.layered(fd).is_none() {
             return Ok(false);
-        };
+        }
+        let folder = self.wasi.table.delete(Resource::<Folder>::new_own(fd.rep()))?;
         // The project's own folder stays: everything else is looked up below it.
         if let Some(number) = folder.at.lower.filter(|_| !folder.at.path.is_empty()) {
             self.close_mounted(Resource::new_own(number))?;
