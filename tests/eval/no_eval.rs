@@ -93,19 +93,28 @@ fn s1_24_an_assertion_of_text_makes_no_code() {
     for allowed in [true, false] {
         for (language, code) in [
             (PYTHON, "ran = []\nassert 'ran.append(1)'\nassert True, 'ran.append(2)'\nlen(ran)"),
-            (PYTHON, "ran = []\ntry:\n  assert False, 'ran.append(1)'\nexcept AssertionError: pass\nlen(ran)"),
+            (
+                PYTHON,
+                "ran = []\ntry:\n  assert False, 'ran.append(1)'\nexcept AssertionError: pass\nlen(ran)",
+            ),
             (
                 PYTHON,
                 "import unittest\nran = []\nt = unittest.TestCase()\nt.assertTrue('ran.append(1)')\nt.assertEqual('ran.append(1)', 'ran.append(1)')\nlen(ran)",
             ),
-            (JAVASCRIPT, "globalThis.ran = []; console.assert('ran.push(1)'); console.assert(false, 'ran.push(2)'); ran.length"),
+            (
+                JAVASCRIPT,
+                "globalThis.ran = []; console.assert('ran.push(1)'); console.assert(false, 'ran.push(2)'); ran.length",
+            ),
             (
                 JAVASCRIPT,
                 "globalThis.ran = []; const assert = require('assert'); assert('ran.push(1)'); assert.ok('ran.push(2)'); ran.length",
             ),
             (PHP, "$ran = 0; assert('$ran = 1'); assert(true, '$ran = 2'); return $ran;"),
             (PHP, "$ran = 0; try { assert(false, '$ran = 1'); } catch (AssertionError) {} return $ran;"),
-            (PHP, "$GLOBALS['ran'] = 0; $f = 'assert'; $f('$GLOBALS[\"ran\"] = 1;'); return $GLOBALS['ran'];"),
+            (
+                PHP,
+                "$GLOBALS['ran'] = 0; $f = 'assert'; $f('$GLOBALS[\"ran\"] = 1;'); return $GLOBALS['ran'];",
+            ),
             (
                 PHP,
                 "$ran = 0; @assert_options(ASSERT_CALLBACK, 'strrev'); array_map('assert', ['$ran = 1;']); return $ran;",

@@ -115,8 +115,14 @@ return [array_map(fn($n) => $n . (is_dir($n) ? '/' : ''), $list('.')), $list('da
 fn s1_20_what_a_run_writes_into_a_project_is_bounded_and_said_to_be() {
     for (language, code) in [
         (PYTHON, "open('big', 'wb').write(b'x' * (1 << 20)); open('bigger', 'wb').write(b'x' * (8 << 20))"),
-        (JAVASCRIPT, "const fs = require('fs'); fs.writeFileSync('big', 'x'.repeat(1 << 20)); fs.writeFileSync('bigger', 'x'.repeat(8 << 20))"),
-        (PHP, "file_put_contents('big', str_repeat('x', 1 << 20)); if (@file_put_contents('bigger', str_repeat('x', 8 << 20)) !== 8 << 20) throw new Exception(error_get_last()['message']);"),
+        (
+            JAVASCRIPT,
+            "const fs = require('fs'); fs.writeFileSync('big', 'x'.repeat(1 << 20)); fs.writeFileSync('bigger', 'x'.repeat(8 << 20))",
+        ),
+        (
+            PHP,
+            "file_put_contents('big', str_repeat('x', 1 << 20)); if (@file_put_contents('bigger', str_repeat('x', 8 << 20)) !== 8 << 20) throw new Exception(error_get_last()['message']);",
+        ),
     ] {
         let folder = files();
         let before = held(folder.path());
@@ -126,14 +132,22 @@ fn s1_20_what_a_run_writes_into_a_project_is_bounded_and_said_to_be() {
         let outcome = sandbox::run_request(request);
         let raised = exception(&outcome);
         let words = raised.message.to_lowercase();
-        assert!(words.contains("space") || words.contains("quota") || words.contains("possibly out of"), "{language}: {raised:?}");
+        assert!(
+            words.contains("space") || words.contains("quota") || words.contains("possibly out of"),
+            "{language}: {raised:?}"
+        );
         assert_eq!(held(folder.path()), before, "{language}");
     }
 }
 
 #[test]
 fn s1_20_a_module_that_a_run_writes_can_be_imported_and_one_that_it_changes_is_the_changed_one() {
-    let folder = project(&[("app/__init__.py", ""), ("app/price.py", "VAT = 19\n"), ("price.cjs", "exports.vat = 19;"), ("price.php", "<?php return 19;")]);
+    let folder = project(&[
+        ("app/__init__.py", ""),
+        ("app/price.py", "VAT = 19\n"),
+        ("price.cjs", "exports.vat = 19;"),
+        ("price.php", "<?php return 19;"),
+    ]);
     for (language, code) in [
         (
             PYTHON,
@@ -165,8 +179,14 @@ return [$first, require 'price.php', require __DIR__ . '/fresh.php'];",
 fn s1_20_a_database_is_made_in_a_project_and_gone_with_the_run() {
     let folder = files();
     for (language, code) in [
-        (PYTHON, "import sqlite3, os; before = os.path.exists('new.db'); db = sqlite3.connect('new.db'); db.execute('CREATE TABLE t (n)'); db.execute('INSERT INTO t VALUES (7)'); db.commit(); [before, db.execute('SELECT n FROM t').fetchone()[0]]"),
-        (PHP, "$before = file_exists('new.db'); $db = new SQLite3('new.db'); $db->exec('CREATE TABLE t (n); INSERT INTO t VALUES (7)'); return [$before, $db->querySingle('SELECT n FROM t')];"),
+        (
+            PYTHON,
+            "import sqlite3, os; before = os.path.exists('new.db'); db = sqlite3.connect('new.db'); db.execute('CREATE TABLE t (n)'); db.execute('INSERT INTO t VALUES (7)'); db.commit(); [before, db.execute('SELECT n FROM t').fetchone()[0]]",
+        ),
+        (
+            PHP,
+            "$before = file_exists('new.db'); $db = new SQLite3('new.db'); $db->exec('CREATE TABLE t (n); INSERT INTO t VALUES (7)'); return [$before, $db->querySingle('SELECT n FROM t')];",
+        ),
     ] {
         for _ in 0..2 {
             assert_eq!(plain(&value_in(folder.path(), language, code)), json!([false, 7]), "{language}");

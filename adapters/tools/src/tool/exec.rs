@@ -67,7 +67,12 @@ pub(crate) fn exec() -> Verb {
                  working folder nor the variables of later calls.",
             ),
         ]),
-        output: output().optional("job_id", schema::text("The job that was started in the background, or that goes on with what `&` has started.")),
+        output: output().optional(
+            "job_id",
+            schema::text(
+                "The job that was started in the background, or that goes on with what `&` has started.",
+            ),
+        ),
         annotations: CHANGES,
         run: |kept, arguments, caller| Box::pin(run(kept, arguments, caller)),
     }

@@ -20,7 +20,8 @@ const OWN_LINE: &[&str] =
 /// Words that move to another folder.
 const MOVES: &[&str] = &["cd", "pushd", "popd"];
 /// Words that ask for what was started.
-const ASKS: &[&str] = &["wait", "jobs", "fg", "bg", "kill", "pkill", "killall", "ps", "pgrep", "disown", "BASHPID"];
+const ASKS: &[&str] =
+    &["wait", "jobs", "fg", "bg", "kill", "pkill", "killall", "ps", "pgrep", "disown", "BASHPID"];
 
 /// How an item of the list ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +101,9 @@ fn items(line: &str) -> Option<Vec<(&str, End)>> {
             Next::Group => (expects, names) = (false, true),
             Next::Redirect => names = false,
             Next::Join => {
-                if names && !matches!(line.get(start..at).map(str::trim_end), Some(text) if text.ends_with(')') || text.ends_with('}')) {
+                if names
+                    && !matches!(line.get(start..at).map(str::trim_end), Some(text) if text.ends_with(')') || text.ends_with('}'))
+                {
                     return None;
                 }
                 (expects, names) = (true, true);
@@ -308,7 +311,10 @@ mod tests {
         apart("nohup a.py & disown\necho on", ["", "nohup a.py", "echo on"]);
         apart("a & disown -a", ["", "a", ""]);
         apart("a & b & echo c", ["", "a &\nb", "echo c"]);
-        apart("(while true; do date >> log; sleep 0.1; done) &", ["", "(while true; do date >> log; sleep 0.1; done)", ""]);
+        apart(
+            "(while true; do date >> log; sleep 0.1; done) &",
+            ["", "(while true; do date >> log; sleep 0.1; done)", ""],
+        );
         apart("while true; do date & sleep 1; done &", ["", "while true; do date & sleep 1; done", ""]);
         apart("{ a; b; } & c", ["", "{ a; b; }", "c"]);
         apart("f() { sleep 1; }; f &", ["f() { sleep 1; }", "f", ""]);
@@ -378,7 +384,9 @@ mod tests {
 
     #[test]
     fn no_text_is_too_much_for_it() {
-        for line in ["(", "$(", "${", "\"$(", "`", "'", "\\", "a &(", "&&", "|", "é & \u{1f994}", "a &\u{0} b"] {
+        for line in
+            ["(", "$(", "${", "\"$(", "`", "'", "\\", "a &(", "&&", "|", "é & \u{1f994}", "a &\u{0} b"]
+        {
             for times in [1, 2, 10_000] {
                 let _ = parts(&line.repeat(times), false);
                 let _ = parts(&format!("a & {}", line.repeat(times)), false);

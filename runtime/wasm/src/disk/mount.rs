@@ -6,8 +6,7 @@
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir};
 use wasmtime_wasi::p2::bindings::filesystem::types::{
-    DescriptorFlags, DescriptorType, ErrorCode, Filesize, HostDescriptor, NewTimestamp, OpenFlags,
-    PathFlags,
+    DescriptorFlags, DescriptorType, ErrorCode, Filesize, HostDescriptor, NewTimestamp, OpenFlags, PathFlags,
 };
 use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 

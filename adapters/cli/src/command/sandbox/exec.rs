@@ -34,9 +34,7 @@ pub(super) fn run(
     let run = async {
         let (sandboxes, handle) = (dormouse.sandboxes()?, Handle::IdOrName(&arguments.name));
         let (id, mut executed) = sandboxes.exec(&Owner::local(), &handle, line).await?;
-        if starts
-            && let Status::Stopped(error) = executed.outcome.status
-        {
+        if starts && let Status::Stopped(error) = executed.outcome.status {
             executed.outcome.status = Status::Stopped(waited_for(error));
         }
         Ok::<_, Error>((id, executed))

@@ -65,7 +65,8 @@ impl FilesView<'_> {
             DescriptorType::SymbolicLink => Err(ErrorCode::Loop.into()),
             DescriptorType::RegularFile => match found {
                 Found::Below(_) if !own.write && !how.truncate => {
-                    self.traced_open(self.project()?, PathFlags::empty(), target, OpenFlags::empty(), flags).await
+                    self.traced_open(self.project()?, PathFlags::empty(), target, OpenFlags::empty(), flags)
+                        .await
                 }
                 Found::Below(_) => {
                     self.bring_file(&target, !how.truncate).await?;

@@ -201,7 +201,11 @@ async fn what_is_written_to_a_part_of_a_file_keeps_the_rest_of_it() {
     let stat = inside.guest.view().stat_at(root, FOLLOW, "a.txt".into()).await.unwrap();
     let since = modified.duration_since(std::time::UNIX_EPOCH).unwrap();
     let shown = stat.data_modification_timestamp.unwrap();
-    assert_eq!((shown.seconds, shown.nanoseconds), (since.as_secs(), since.subsec_nanos()), "opening changes no time");
+    assert_eq!(
+        (shown.seconds, shown.nanoseconds),
+        (since.as_secs(), since.subsec_nanos()),
+        "opening changes no time"
+    );
     inside.guest.view().write(same(&file), b"LP".into(), 1).await.unwrap();
     assert_eq!(inside.get("a.txt").await.unwrap(), "aLPha");
     let old = inside.guest.view().read(same(&reader), 100, 0).await.unwrap().0;
@@ -249,7 +253,11 @@ async fn removing_a_tree_while_it_is_listed_ends() {
     }
     assert_eq!(code(inside.get("src/one.txt").await), ErrorCode::NoEntry);
     assert_eq!(code(inside.get("link/one.txt").await), ErrorCode::NoEntry);
-    assert_eq!(inside.guest.files.layer.as_ref().unwrap().hidden().0.len(), 1, "one path stands for all below it");
+    assert_eq!(
+        inside.guest.files.layer.as_ref().unwrap().hidden().0.len(),
+        1,
+        "one path stands for all below it"
+    );
     inside.end();
 }
 
