@@ -1,12 +1,15 @@
 // Whether the snippet's own text may make code from text (`allow-eval` of a call). `eval` is a construct: whoever uses it,
-// the frame that runs is of some file. Files of the project or of a mount may; what came from a snippet, from `/tmp` or
-// from a stream may not, and may not include what it could have written itself.
+// the frame that runs is of some file. Files of the project or of a mount may; what came from a snippet, from `/tmp`, from
+// what a run has changed in a project, or from a stream may not, and may not include what it could have written itself.
 #include "guest_php.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wasi/api.h>
+#include <wasi/libc-find-relpath.h>
 
 #include "php_streams.h"
 #include "zend_exceptions.h"
@@ -20,9 +23,32 @@
 // What the name of a file in an archive begins with.
 #define ARCHIVE "phar://"
 
+// How no program can open anything. The host takes it as a question (runtime/wasm/src/disk/layer.rs).
+#define WORD (__WASI_OFLAGS_DIRECTORY | __WASI_OFLAGS_EXCL | __WASI_OFLAGS_TRUNC)
+#define QUESTION "made "
+
 static bool allowed = true;
 
-// The names that snippets had which could be those of files: a file of the same name cannot lend them its rights.
+// Whose a file is: of a project that runs change for themselves alone, made by one of them or the project's own; or it lies
+// elsewhere.
+typedef enum { ELSEWHERE, OWN, MADE } whose_t;
+
+static whose_t whose(const char *path) {
+  const char *above, *rest;
+  char question[sizeof QUESTION + PATH_MAX] = QUESTION;
+  __wasi_fd_t file;
+  if (*path != '/') return ELSEWHERE;
+  int folder = __wasilibc_find_abspath(path, &above, &rest);
+  if (folder < 0 || strlen(rest) >= PATH_MAX) return ELSEWHERE;
+  strcpy(question + sizeof QUESTION - 1, rest);
+  __wasi_errno_t error = __wasi_path_open((__wasi_fd_t)folder, 0, question, WORD, 0, 0, 0, &file);
+  if (error) return error == __WASI_ERRNO_NOENT ? OWN : ELSEWHERE;
+  (void)__wasi_fd_close(file);
+  return MADE;
+}
+
+// The names that snippets had which could be those of files, and those of files that a run has made in a project: a file of
+// the same name cannot lend them its rights.
 static struct {
   char **list;
   size_t count, room;
@@ -38,9 +64,7 @@ static bool is_snippet(const char *name, size_t length) {
   return false;
 }
 
-void permit_begin(const char *name, bool allow) {
-  allowed = allow;
-  if (*name != '/' && strncmp(name, ARCHIVE, sizeof ARCHIVE - 1) != 0) return;
+static void note(const char *name) {
   if (is_snippet(name, strlen(name))) return;
   if (names.count == names.room) {
     size_t room = names.room ? names.room * 2 : 4;
@@ -50,6 +74,11 @@ void permit_begin(const char *name, bool allow) {
     names.room = room;
   }
   if (!(names.list[names.count++] = strdup(name))) abort();
+}
+
+void permit_begin(const char *name, bool allow) {
+  allowed = allow;
+  if (*name == '/' || strncmp(name, ARCHIVE, sizeof ARCHIVE - 1) == 0) note(name);
 }
 
 // The length of the name without what `eval` added to it, or 0 if it added nothing.
@@ -91,6 +120,8 @@ zend_op_array *permit_compile(zend_string *code, const char *name, zend_compile_
 }
 
 static bool can_be_written(const char *path) {
+  whose_t who = whose(path);
+  if (who != ELSEWHERE) return who == MADE;
   int file = open(path, O_WRONLY);
   if (file >= 0) close(file);
   return file >= 0;
@@ -106,8 +137,15 @@ static const char *refusal(const zend_file_handle *file, bool held_back) {
   return strncmp(path, SCRATCH, sizeof SCRATCH - 1) == 0 || can_be_written(path) ? "it can be written from here" : NULL;
 }
 
+// Compiles a file. What a run has made in a project is as good as its snippet.
+static zend_op_array *compile(zend_file_handle *file, int type) {
+  zend_op_array *code = php_file(file, type);
+  if (code && code->filename && whose(ZSTR_VAL(code->filename)) == MADE) note(ZSTR_VAL(code->filename));
+  return code;
+}
+
 static zend_op_array *on_file(zend_file_handle *file, int type) {
-  if (allowed) return php_file(file, type);
+  if (allowed) return compile(file, type);
   // `include_once` and its like have opened the file, and noted that it is included.
   bool noted = file->type == ZEND_HANDLE_STREAM;
   if (file->type == ZEND_HANDLE_FILENAME && zend_stream_open(file) == FAILURE) {
@@ -116,7 +154,7 @@ static zend_op_array *on_file(zend_file_handle *file, int type) {
     return NULL;
   }
   const char *why = refusal(file, is_held_back());
-  if (!why) return php_file(file, type);
+  if (!why) return compile(file, type);
   if (noted && file->opened_path) zend_hash_del(&EG(included_files), file->opened_path);
   zend_throw_error(NULL, "code of %s is not allowed here: %s", ZSTR_VAL(file->filename), why);
   return NULL;

@@ -3,7 +3,7 @@
 use dormouse::wasm::{Settings, WasmProvider};
 use dormouse::{EvalRequest, Language, Outcome, Policy, Project};
 use dormouse_tests::ending::{assert_ends, exception, value};
-use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
+use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, sandbox};
 
 fn strict(language: &str, code: &str) -> Outcome {
     sandbox::run(sandbox::snippet(language, code).allow_eval(false))
@@ -84,6 +84,46 @@ fn s1_24_what_would_make_code_from_text_raises() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// An assertion takes a value: a text is true in all three languages, and nothing runs what stands in it. So there is nothing to
+/// hold back, with `eval` or without.
+#[test]
+fn s1_24_an_assertion_of_text_makes_no_code() {
+    for allowed in [true, false] {
+        for (language, code) in [
+            (PYTHON, "ran = []\nassert 'ran.append(1)'\nassert True, 'ran.append(2)'\nlen(ran)"),
+            (
+                PYTHON,
+                "ran = []\ntry:\n  assert False, 'ran.append(1)'\nexcept AssertionError: pass\nlen(ran)",
+            ),
+            (
+                PYTHON,
+                "import unittest\nran = []\nt = unittest.TestCase()\nt.assertTrue('ran.append(1)')\nt.assertEqual('ran.append(1)', 'ran.append(1)')\nlen(ran)",
+            ),
+            (
+                JAVASCRIPT,
+                "globalThis.ran = []; console.assert('ran.push(1)'); console.assert(false, 'ran.push(2)'); ran.length",
+            ),
+            (
+                JAVASCRIPT,
+                "globalThis.ran = []; const assert = require('assert'); assert('ran.push(1)'); assert.ok('ran.push(2)'); ran.length",
+            ),
+            (PHP, "$ran = 0; assert('$ran = 1'); assert(true, '$ran = 2'); return $ran;"),
+            (PHP, "$ran = 0; try { assert(false, '$ran = 1'); } catch (AssertionError) {} return $ran;"),
+            (
+                PHP,
+                "$GLOBALS['ran'] = 0; $f = 'assert'; $f('$GLOBALS[\"ran\"] = 1;'); return $GLOBALS['ran'];",
+            ),
+            (
+                PHP,
+                "$ran = 0; @assert_options(ASSERT_CALLBACK, 'strrev'); array_map('assert', ['$ran = 1;']); return $ran;",
+            ),
+        ] {
+            let outcome = sandbox::run(sandbox::snippet(language, code).allow_eval(allowed));
+            assert_eq!(value(&outcome)["value"], 0, "{language}, allowed {allowed}: {code}");
+        }
+    }
 }
 
 const PLAIN: &[(&str, &str)] = &[

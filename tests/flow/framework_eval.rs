@@ -159,7 +159,7 @@ fn s1_30_to_s1_35_the_guard_rails_hold() {
         assert!(refused, "{function}: {answer}");
     }
     let write = "return file_put_contents('/project/out.txt', 'x');";
-    assert_eq!(structured(&mut wire, 20, write)["result"]["value"], false);
+    assert_eq!(structured(&mut wire, 20, write)["result"]["value"], 1, "the run's own file");
     for (id, (arguments, code)) in (21..).zip([
         (json!({"snippet": "1", "allow_writes": true}), "write_denied"),
         (json!({"snippet": "1", "allow_network": true}), "network_denied"),
@@ -178,7 +178,8 @@ fn s1_30_to_s1_35_the_guard_rails_hold() {
     assert!(!folder.path().join("out.txt").exists());
 
     let mut writable = server(&folder, &["--allow-writes"]);
-    assert_eq!(structured(&mut writable, 1, write)["result"]["value"], false, "a call has to ask");
+    assert_eq!(structured(&mut writable, 1, write)["result"]["value"], 1, "the run's own file");
+    assert!(!folder.path().join("out.txt").exists(), "a call has to ask");
     let asked = json!({"snippet": write, "allow_writes": true});
     let written = writable.call(2, "framework__eval", asked);
     assert_eq!(written["structuredContent"]["result"]["value"], 1, "{written}");
@@ -245,12 +246,12 @@ fn s1_15_more_of_a_result_is_shown_on_request() {
 }
 
 #[test]
-fn s1_20_the_working_directory_can_be_one_that_is_written_with_the_project_in_its_place() {
+fn s1_20_the_working_directory_is_the_project_and_what_is_written_there_is_the_runs_own() {
     let folder = project();
     let code = "return [getcwd(), @file_put_contents('rel.txt', 'x'), is_file('/project/config/container.php'), \
                 container('ArrayObject')->count()];";
     for (more, wanted) in
-        [(&[][..], json!(["/project", false, true, 0])), (&["--cwd", "/tmp"], json!(["/tmp", 1, true, 0]))]
+        [(&[][..], json!(["/project", 1, true, 0])), (&["--cwd", "/tmp"], json!(["/tmp", 1, true, 0]))]
     {
         let mut wire = server(&folder, more);
         let answer = structured(&mut wire, 1, code);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
 #![allow(clippy::print_stderr, reason = "what a system does not let a test do is said")]
 
+mod ampersand;
 mod arguments;
 mod bodies;
 mod cancelling;

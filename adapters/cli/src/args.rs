@@ -258,8 +258,8 @@ pub(crate) struct GrantArgs {
     /// Show a folder of the host inside the sandbox; at `/` it is the root; can be repeated
     #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
     pub(crate) mounts: Vec<String>,
-    /// Run inside a project: shown as /project, its packages importable, container() from its bootstrap file; read-only
-    /// without --writes
+    /// Run inside a project: shown as /project, its packages importable, container() from its bootstrap file; what is
+    /// changed there is the run's own and gone with it, without --writes
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
     /// The project's bootstrap file, relative to it [default: .dormouse/bootstrap.*, or a framework's]
@@ -320,8 +320,7 @@ pub(crate) struct McpArgs {
     /// The project's bootstrap file, relative to it [default: .dormouse/bootstrap.*, or a framework's]
     #[arg(long, value_name = "FILE")]
     pub(crate) bootstrap: Option<String>,
-    /// Working directory of runs in a fresh sandbox; with a project, `/tmp` is one that can be written, and the project
-    /// stays at /project [default: /project, else /tmp]
+    /// Working directory of runs in a fresh sandbox [default: the project's /project, else /tmp]
     #[arg(long, value_name = "PATH")]
     pub(crate) cwd: Option<String>,
     /// Let calls ask for writes to the project and to mounts that end in `:rw`

@@ -35,6 +35,7 @@
 //! is saved after a moment, its lease given back; its interpreters stay in memory for a while and are then dropped. Whoever
 //! comes next, in this process or another, finds what was saved. Only this room changes phases.
 
+mod ampersand;
 mod awake;
 mod beside;
 mod calls;
@@ -45,6 +46,7 @@ mod effective;
 mod ending;
 mod folders;
 mod glance;
+mod going_on;
 mod growth;
 mod handing;
 mod history;
@@ -80,6 +82,7 @@ use self::awake::Awake;
 pub use self::commands::CommandLine;
 pub use self::effective::{Effective, MountRule, Withdrawn};
 pub use self::folders::FilePage;
+pub use self::going_on::GoingOn;
 use self::growth::Growth;
 pub use self::history::Step;
 use self::jobs::Jobs;

@@ -11,7 +11,7 @@ use wasmtime::{PoolConcurrencyLimitError, Store};
 use wasmtime_wasi::p2::bindings::{Command, CommandPre};
 
 use crate::artifact::{Artifacts, hex};
-use crate::disk::{DiskLimits, OwnFiles, OwnTree};
+use crate::disk::{DiskLimits, OwnFiles};
 use crate::engine::EngineSlot;
 use crate::entry::{Allowance, Call, Entry, Left};
 use crate::grants::Missing;
@@ -52,7 +52,7 @@ pub(crate) async fn run(
     stdin.begin(&request.grants.stdin);
     host.wasi =
         grants::context(&request.grants, &request.name, &stdin, (&stdout, &stderr), Missing::Refused, None)?;
-    host.files.tree = Some(OwnTree::new(&OwnFiles::Fresh, request.grants.clock));
+    host.files.give(&OwnFiles::Fresh, &request.grants);
     host.files.root_first = true;
     host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
     let allowance = Allowance::run(begin + limits.wall);

@@ -3,10 +3,12 @@
 //! Owns: the tree behind the interface, how many bytes a guest may write below mounts and how many files, folders and links
 //! it may create there, and the three things that `wasmtime-wasi` leaves open: opening a FIFO or a device under a mount (it
 //! would block a host thread for ever), listing a folder of any size into host memory, and sparse files. Everything else
-//! below a mount is `wasmtime-wasi`'s own implementation. Does not own: which folders are mounted, the tree itself.
+//! below a mount is `wasmtime-wasi`'s own implementation; over a project that is only read lie the run's own changes. Does not
+//! own: which folders are mounted, the tree itself.
 
 mod held;
 mod host;
+mod layer;
 mod listing;
 mod mount;
 mod open;
@@ -21,7 +23,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use dormouse_files::Handle;
+use dormouse_core::{Access, Grants, Project};
+use dormouse_files::{Handle, Tree};
 use wasmtime::component::{HasData, Linker, Resource};
 use wasmtime_wasi::filesystem::{Dir, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::FsError;
@@ -29,6 +32,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
 pub(crate) use self::held::Held;
+use self::layer::{Hidden, Layer};
 pub(crate) use self::trace::Trace;
 pub(crate) use self::tree::{OwnFiles, OwnTree};
 
@@ -162,6 +166,15 @@ fn hole_before(file: &File, offset: u64) -> io::Result<u64> {
     Ok(offset.saturating_sub(file.metadata()?.len()))
 }
 
+/// What runs in a project have left in their own files.
+#[derive(Clone, Debug)]
+pub(crate) struct LeftFiles {
+    /// The files, the changes to the project among them.
+    pub(crate) tree: Tree,
+    /// What they have removed of the project, if it was only read.
+    hidden: Option<Hidden>,
+}
+
 /// A run's files, part of the store's data.
 pub(crate) struct Files {
     /// What the run may still write and create.
@@ -170,6 +183,8 @@ pub(crate) struct Files {
     pub(crate) folders: Vec<(Dir, String)>,
     /// The instance's own files, shown before all others; its `/` is not, where a mount is at `/`.
     pub(crate) tree: Option<OwnTree>,
+    /// Shows a project that is only read with the run's own changes over it.
+    layer: Option<Layer>,
     /// What of it the guest has open, and may open again.
     pub(crate) held: Held,
     /// Records what is looked at, if anybody wants to know.
@@ -190,6 +205,7 @@ impl Files {
             budget,
             folders: Vec::new(),
             tree: None,
+            layer: None,
             held: Held::default(),
             trace: None,
             root_first: false,
@@ -203,6 +219,29 @@ impl Files {
         if let Some(tree) = &mut self.tree {
             tree.arm(limits);
         }
+    }
+
+    /// Gives an instance its own files, unless it has them, and lets a run change a project that is only read.
+    pub(crate) fn give(&mut self, own: &OwnFiles, grants: &Grants) {
+        let project = grants.project.as_ref();
+        let place = project.map(|_| Project::TARGET);
+        self.tree.get_or_insert_with(|| OwnTree::new(own, grants.clock, place));
+        if !own.is_kept() && project.is_some_and(|project| project.access == Access::ReadOnly) {
+            self.layer.get_or_insert_with(|| Layer::new(Project::TARGET, Hidden::default()));
+        }
+    }
+
+    /// What runs in a project have left in fresh files, if anything.
+    pub(crate) fn left(&self) -> Option<LeftFiles> {
+        let hidden = self.layer.as_ref().map(|layer| layer.hidden().clone());
+        let tree = self.tree.as_ref()?.left(hidden.as_ref().is_some_and(|hidden| !hidden.is_empty()))?;
+        Some(LeftFiles { tree, hidden })
+    }
+
+    /// Lets fresh files of a run in a project begin with what others have left.
+    pub(crate) fn begin_with(&mut self, left: &LeftFiles) {
+        self.tree = Some(OwnTree::copy_of(left.tree.clone(), Some(Project::TARGET)));
+        self.layer = left.hidden.clone().map(|hidden| Layer::new(Project::TARGET, hidden));
     }
 
     /// Whether the instance's own files outlive it.

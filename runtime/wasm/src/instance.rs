@@ -8,12 +8,12 @@ use std::time::Instant;
 use dormouse_core::{
     Error, ErrorCode, EvalRequest, Exception, Limits, Outcome, Project, Result, Status, Stream, Usage, Value,
 };
-use dormouse_files::{Handle, Tree};
+use dormouse_files::Handle;
 
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
 use crate::calls::{Eval, Exports, Get, Set, Vars, contract_bounds};
 use crate::clock::Monotonic;
-use crate::disk::{DiskLimits, OwnFiles, OwnTree, Trace};
+use crate::disk::{DiskLimits, LeftFiles, OwnFiles, Trace};
 use crate::doors::{DoorIndices, Doors};
 use crate::entry::{Allowance, Entry, Left};
 use crate::programs::Programs;
@@ -153,7 +153,7 @@ impl Instance {
                 own.missing_mounts(),
                 self.monotonic.as_ref(),
             )?;
-            host.files.tree.get_or_insert_with(|| OwnTree::new(own, request.grants.clock));
+            host.files.give(own, &request.grants);
             self.granted = true;
         }
         Ok(())
@@ -195,6 +195,9 @@ impl Instance {
                     if request.grants.project.is_some() {
                         exception.relative_to(Project::TARGET);
                         exception.leave_out(project::NAME);
+                    }
+                    if self.entry.host().limiter.refused() && trap::is_of_memory(&exception) {
+                        exception.hint = Some(trap::raise_memory(&request.limits));
                     }
                     Status::Raised(exception)
                 })
@@ -282,13 +285,13 @@ impl Instance {
     }
 
     /// The own files that its runs have left, if any.
-    pub(crate) fn left_files(&self) -> Option<Tree> {
-        self.entry.host().files.tree.as_ref().and_then(OwnTree::left)
+    pub(crate) fn left_files(&self) -> Option<LeftFiles> {
+        self.entry.host().files.left()
     }
 
-    /// Lets its own files begin as a copy of `tree`. Must come before its first run.
-    pub(crate) fn begin_with(&mut self, tree: Tree) {
-        self.entry.host_mut().files.tree = Some(OwnTree::copy_of(tree));
+    /// Lets its own files begin as a copy of these. Must come before its first run.
+    pub(crate) fn begin_with(&mut self, left: &LeftFiles) {
+        self.entry.host_mut().files.begin_with(left);
     }
 
     /// From now on records what is looked at, or no longer; returns what was recorded.

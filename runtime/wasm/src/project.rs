@@ -13,13 +13,12 @@ use std::time::Instant;
 
 use dormouse_core::grants::WallClock;
 use dormouse_core::{Callbacks, Error, ErrorCode, EvalRequest, Language, Outcome, Project, Result, Status};
-use dormouse_files::Tree;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use self::stamp::Stamp;
 use crate::artifact::hex;
-use crate::disk::{OwnFiles, Trace};
+use crate::disk::{LeftFiles, OwnFiles, Trace};
 use crate::instance::Instance;
 use crate::private::{Durability, Folder};
 use crate::ready::Ready;
@@ -51,7 +50,7 @@ struct Opened {
     stamp: Stamp,
     state: SavedInterpreter,
     /// The own files that the bootstrap file left. Such a project is kept in memory only.
-    files: Option<Tree>,
+    files: Option<LeftFiles>,
 }
 
 impl Projects {
@@ -83,7 +82,7 @@ impl Projects {
         {
             session::restore(ready, instance, &opened.state).await?;
             if let Some(files) = &opened.files {
-                instance.begin_with(files.clone());
+                instance.begin_with(files);
             }
             return Ok(None);
         }
@@ -179,8 +178,8 @@ fn name(key: &str) -> String {
     format!("{key}.state")
 }
 
-fn fits(files: Option<&Tree>) -> bool {
-    files.is_none_or(|files| files.usage().bytes <= MOST_BYTES)
+fn fits(files: Option<&LeftFiles>) -> bool {
+    files.is_none_or(|files| files.tree.usage().bytes <= MOST_BYTES)
 }
 
 fn remember(kept: &mut Vec<(String, Arc<Opened>)>, key: String, opened: Arc<Opened>) {
@@ -229,9 +228,24 @@ async fn open(
             )
             .with_hint("let it return the container and not exit"),
         ),
-        raised_or_stopped => raised_or_stopped,
+        Status::Stopped(error) => Status::Stopped(while_opening(error)),
+        raised => raised,
     };
     Ok(Some(outcome))
+}
+
+/// Says of a limit that it was reached before the snippet began.
+fn while_opening(error: Error) -> Error {
+    let message = format!("while the project was opened, before the snippet began: {}", error.message());
+    let hint = match error.code() {
+        ErrorCode::LimitTime => {
+            "let the bootstrap file do less, or raise the time-out: opening has all of it for itself, and is done once until \
+             a file changes that it has read"
+        }
+        ErrorCode::LimitMemory => "let the bootstrap file load less, or raise the memory limit",
+        _ => return error,
+    };
+    Error::new(error.code(), message).with_hint(hint)
 }
 
 /// Names all that the opened state depends on, the project's files excepted. None when it depends on what cannot be
@@ -249,6 +263,8 @@ fn key(script: &str, project: &Project, request: &EvalRequest, ready: &Ready) ->
     add(ready.loaded().hash.as_bytes());
     add(script.as_bytes());
     add(project.source.as_os_str().as_encoded_bytes());
+    // What a bootstrap file could do: before, a project that was only read could not be changed by it at all.
+    add(b"changes of the run's own");
     add(format!("{:?} {:?} {:?}", project.access, project.bootstrap, grants.directory).as_bytes());
     add(format!("{:?} {:?}", grants.environment, grants.arguments).as_bytes());
     Some(hex(&hash.finalize()))

@@ -1,6 +1,6 @@
 //! What a trap means: exactly one named reason for each way a guest can be ended.
 
-use dormouse_core::{Error, ErrorCode, EvalRequest, Language, Limits, MIB, Status};
+use dormouse_core::{Error, ErrorCode, EvalRequest, Exception, Language, Limits, MIB, Status};
 use wasmtime::Trap;
 use wasmtime_wasi::I32Exit;
 
@@ -60,6 +60,23 @@ pub(crate) fn time(limits: &Limits) -> Error {
 pub(crate) fn memory(limits: &Limits) -> Error {
     Error::new(ErrorCode::LimitMemory, format!("the memory limit of {} bytes was reached", limits.memory))
         .with_hint("raise the memory limit, or work on less data at a time")
+}
+
+/// Whether an exception is a language's own way to say that there is no more memory.
+pub(crate) fn is_of_memory(exception: &Exception) -> bool {
+    match exception.class.as_str() {
+        "MemoryError" | "OutOfMemoryError" => true,
+        "InternalError" => exception.message == "out of memory",
+        _ => false,
+    }
+}
+
+/// What can be done about such an exception.
+pub(crate) fn raise_memory(limits: &Limits) -> String {
+    format!(
+        "the memory limit of {} MiB was reached: raise it, or work on less data at a time",
+        limits.memory.div_ceil(MIB)
+    )
 }
 
 /// The memory limit is less than a fresh interpreter takes that has `image` bytes, or leaves it nothing; none: it is enough.

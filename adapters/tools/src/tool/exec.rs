@@ -32,7 +32,7 @@ pub(crate) fn exec() -> Verb {
             functions last for the next call, options and traps do not. A non-zero exit is a normal answer, and a command \
             that is not there is named in `missing`; a command line that passes a limit is stopped with all that it started. \
             Long output is cut in the middle, and the whole of it is in the file that `stdout_file` names; with \
-            `background` it runs as a job: ask `sandbox_job` for it. Commands besides bash's own: ",
+            `background` it runs as a job: ask `sandbox_job` for it. What `&` starts and is not waited for goes on as a job, too. Commands besides bash's own: ",
             include_str!("exec/commands.txt"),
             "."
         ),
@@ -67,7 +67,12 @@ pub(crate) fn exec() -> Verb {
                  working folder nor the variables of later calls.",
             ),
         ]),
-        output: output().optional("job_id", schema::text("The job that was started in the background.")),
+        output: output().optional(
+            "job_id",
+            schema::text(
+                "The job that was started in the background, or that goes on with what `&` has started.",
+            ),
+        ),
         annotations: CHANGES,
         run: |kept, arguments, caller| Box::pin(run(kept, arguments, caller)),
     }
@@ -87,8 +92,14 @@ async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<A
         return Ok(json!({"sandbox_id": id.as_str(), "job_id": job.id().as_str()}).into());
     }
     line.sink = caller.output.clone();
-    let shown = run_line(kept, owner, &id, line).await?;
-    let answer = Answer::from(shown.fields(&id));
+    let ran = kept.sandboxes.exec_going_on(owner, &by_id(&id), line, shape::WHOLE).await?;
+    let (_, executed, outputs, job) = ran;
+    let shown = shape::shorten(executed, &outputs);
+    let mut fields = shown.fields(&id);
+    if let Some(job) = job {
+        fields["job_id"] = job.id().as_str().into();
+    }
+    let answer = Answer::from(fields);
     Ok(match shown.stopped_text() {
         Some(text) => answer.with_text(text).failed(),
         None => answer,

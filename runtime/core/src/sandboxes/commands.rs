@@ -35,6 +35,11 @@ impl CommandLine {
     /// Largest text, in bytes (1 MiB).
     pub const MAX_TEXT: usize = 1 << 20;
 
+    /// Whether it seems to start something with `&`, which ends with it: for a hint, so that a guess will do.
+    pub fn starts_others(text: &str) -> bool {
+        super::ampersand::starts_any(text)
+    }
+
     /// A command line with the defaults.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
@@ -146,7 +151,7 @@ impl Sandboxes {
         Ok(visit.answer((id, job)).await)
     }
 
-    fn let_run(&self, visit: &mut Visit, ends: Ends, place: Place, running: crate::sandbox::Job) {
+    pub(super) fn let_run(&self, visit: &mut Visit, ends: Ends, place: Place, running: crate::sandbox::Job) {
         // As long as it runs the sandbox stays awake and this process's own.
         let stay = visit.live.jobs.enter();
         let (sandboxes, seat, record) = (self.clone(), visit.seat.clone(), visit.record.clone());

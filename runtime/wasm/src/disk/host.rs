@@ -1,7 +1,8 @@
-//! The functions of `wasi:filesystem`: each is answered by the tree or by a mount, whichever the descriptor belongs to.
+//! The functions of `wasi:filesystem`: each is answered by the tree, by a mount or by a project with a run's changes,
+//! whichever the descriptor belongs to.
 //!
 //! The interface's type of a descriptor is fixed, its contents are not: under its number the table holds a handle of the
-//! tree, or a descriptor of `wasmtime-wasi` for what lies below a mount. Only this file looks which.
+//! tree, a descriptor of `wasmtime-wasi` for what lies below a mount, or a folder of a project. Only this file looks which.
 
 use dormouse_files::{Errno, Handle, Kind, Listing as OwnListing};
 use wasmtime::component::Resource;
@@ -15,6 +16,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, Read
 
 use super::FilesView;
 use super::held::Word;
+use super::layer::Merged;
 use super::listing::Listing;
 use super::tree::{self, ROOT, Reads, Writes, answer, follow, new_time};
 
@@ -27,21 +29,26 @@ pub(super) fn same(fd: &Fd) -> Fd {
 }
 
 impl FilesView<'_> {
-    /// The tree's handle behind a descriptor; none when it belongs to a mount.
+    /// The tree's handle behind a descriptor; none when it belongs to a mount. For a project's folder it is the one of the
+    /// tree that its changes lie in, which refuses what is only done with files.
     fn own(&self, fd: &Fd) -> Option<&Handle> {
-        self.wasi.table.get(&Resource::<Handle>::new_borrow(fd.rep())).ok()
+        let own = self.wasi.table.get(&Resource::<Handle>::new_borrow(fd.rep())).ok();
+        own.or_else(|| Some(&self.layered(fd)?.upper))
     }
 
     /// Both handles; none when both descriptors belong to mounts.
     fn both(&self, one: &Fd, other: &Fd) -> FsResult<Option<(&Handle, &Handle)>> {
         match (self.own(one), self.own(other)) {
+            _ if self.layered(one).is_some() || self.layered(other).is_some() => {
+                Err(ErrorCode::CrossDevice.into())
+            }
             (Some(one), Some(other)) => Ok(Some((one, other))),
             (None, None) => Ok(None),
             _ => Err(ErrorCode::CrossDevice.into()),
         }
     }
 
-    fn give(&mut self, handle: Handle) -> FsResult<Fd> {
+    pub(super) fn give(&mut self, handle: Handle) -> FsResult<Fd> {
         Ok(Resource::new_own(self.wasi.table.push(handle)?.rep()))
     }
 
@@ -77,6 +84,7 @@ impl preopens::Host for FilesView<'_> {
                 all.push((Resource::new_own(fd.rep()), path.to_owned()));
             }
         }
+        self.put_layer(&mut mounts)?;
         all.extend(mounts);
         if self.files.root_first {
             all.sort_by_key(|(_, path)| !(at_root && path == ROOT));
@@ -186,6 +194,9 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
+        if let Some(of) = self.layered_at(&fd) {
+            return self.layered_stat(of).await;
+        }
         match self.own(&fd) {
             Some(own) => answer(own.stat()).map(tree::stat),
             None => self.wasi.stat(fd).await,
@@ -193,6 +204,9 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn stat_at(&mut self, fd: Fd, flags: PathFlags, path: String) -> FsResult<DescriptorStat> {
+        if let Some(from) = self.layered_at(&fd) {
+            return self.layered_stat_at(from, flags, path).await;
+        }
         if let Some(own) = self.own(&fd) {
             return answer(own.stat_at(&path, follow(flags))).map(tree::stat);
         }
@@ -201,6 +215,10 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn set_times(&mut self, fd: Fd, accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<()> {
+        if let Some(of) = self.layered_at(&fd) {
+            let times = (new_time(accessed)?, new_time(modified)?);
+            return self.layered_set_times(of, ".", true, times).await;
+        }
         match self.own(&fd) {
             Some(own) => answer(own.set_times(new_time(accessed)?, new_time(modified)?)),
             None => self.wasi.set_times(fd, accessed, modified).await,
@@ -215,6 +233,10 @@ impl HostDescriptor for FilesView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
+        if let Some(from) = self.layered_at(&fd) {
+            let times = (new_time(accessed)?, new_time(modified)?);
+            return self.layered_set_times(from, &path, follow(path_flags), times).await;
+        }
         let Some(own) = self.own(&fd) else {
             return self.guarded_set_times(fd, path_flags, path, accessed, modified).await;
         };
@@ -229,6 +251,9 @@ impl HostDescriptor for FilesView<'_> {
         oflags: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
+        if let Some(from) = self.layered_at(&fd) {
+            return self.layered_open(from, path_flags, path, oflags, flags).await;
+        }
         let Some(own) = self.own(&fd) else {
             return self.traced_open(fd, path_flags, path, oflags, flags).await;
         };
@@ -243,18 +268,21 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
+        if self.close_layered(&fd)? {
+            return Ok(());
+        }
         if self.own(&fd).is_some() {
             self.files.held.closed(fd.rep());
             self.wasi.table.delete(Resource::<Handle>::new_own(fd.rep()))?;
             return Ok(());
         }
-        if let Some(trace) = &mut self.files.trace {
-            trace.closed(fd.rep());
-        }
-        HostDescriptor::drop(&mut self.wasi, fd)
+        self.close_mounted(fd)
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        if let Some(from) = self.layered_at(&fd) {
+            return self.layered_make_folder(from, &path).await;
+        }
         if let Some(own) = self.own(&fd) {
             return answer(own.create_directory_at(&path));
         }
@@ -264,6 +292,9 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
+        if let Some(from) = self.layered_at(&fd) {
+            return self.layered_symlink(from, &target, &path).await;
+        }
         if let Some(own) = self.own(&fd) {
             return answer(own.symlink_at(&target, &path));
         }
@@ -280,6 +311,9 @@ impl HostDescriptor for FilesView<'_> {
         new_fd: Fd,
         new: String,
     ) -> FsResult<()> {
+        if let (Some(from), Some(onto)) = (self.layered_at(&fd), self.layered_at(&new_fd)) {
+            return self.layered_link(from, (&old, follow(flags)), onto, &new).await;
+        }
         if let Some((from, to)) = self.both(&fd, &new_fd)? {
             return answer(from.link_at(&old, follow(flags), to, &new));
         }
@@ -289,6 +323,9 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
+        if let (Some(from), Some(onto)) = (self.layered_at(&fd), self.layered_at(&new_fd)) {
+            return self.layered_rename(from, &old, onto, &new).await;
+        }
         if let Some((from, to)) = self.both(&fd, &new_fd)? {
             return answer(from.rename_at(&old, to, &new));
         }
@@ -296,6 +333,9 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+        if let Some(from) = self.layered_at(&fd) {
+            return self.layered_readlink(from, path).await;
+        }
         if let Some(own) = self.own(&fd) {
             return answer(own.readlink_at(&path)).map(|target| target.as_ref().to_owned());
         }
@@ -304,6 +344,9 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        if let Some(from) = self.layered_at(&fd) {
+            return self.layered_remove(from, &path, true).await;
+        }
         if let Some(own) = self.own(&fd) {
             return answer(tree::or_missing(own.remove_directory_at(&path), own, &path));
         }
@@ -312,6 +355,9 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        if let Some(from) = self.layered_at(&fd) {
+            return self.layered_remove(from, &path, false).await;
+        }
         if let Some(own) = self.own(&fd) {
             return answer(tree::or_missing(own.unlink_file_at(&path), own, &path));
         }
@@ -320,6 +366,9 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
+        if let Some(from) = self.layered_at(&fd) {
+            return self.list_layered(from).await;
+        }
         if let Some(own) = self.own(&fd) {
             let listing = answer(own.list())?;
             return Ok(Resource::new_own(self.wasi.table.push(listing)?.rep()));
@@ -333,6 +382,9 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn is_same_object(&mut self, one: Fd, other: Fd) -> wasmtime::Result<bool> {
+        if let Some(same) = self.layered_is_same(&one, &other) {
+            return Ok(same);
+        }
         match (self.own(&one), self.own(&other)) {
             (Some(one), Some(other)) => Ok(one.is_same(other)),
             (None, None) => self.wasi.is_same_object(one, other).await,
@@ -341,6 +393,9 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn metadata_hash(&mut self, fd: Fd) -> FsResult<MetadataHashValue> {
+        if let Some(of) = self.layered_at(&fd) {
+            return self.layered_hash_at(of, PathFlags::empty(), ".".into()).await;
+        }
         match self.own(&fd) {
             Some(own) => answer(own.metadata_hash()).map(hash),
             None => self.wasi.metadata_hash(fd).await,
@@ -353,6 +408,9 @@ impl HostDescriptor for FilesView<'_> {
         flags: PathFlags,
         path: String,
     ) -> FsResult<MetadataHashValue> {
+        if let Some(from) = self.layered_at(&fd) {
+            return self.layered_hash_at(from, flags, path).await;
+        }
         match self.own(&fd) {
             Some(own) => answer(own.metadata_hash_at(&path, follow(flags))).map(hash),
             // Not recorded: it numbers the entries of a listing, and whoever looks at one asks `stat_at` as well.
@@ -361,7 +419,7 @@ impl HostDescriptor for FilesView<'_> {
     }
 }
 
-fn hash((lower, upper): (u64, u64)) -> MetadataHashValue {
+pub(super) fn hash((lower, upper): (u64, u64)) -> MetadataHashValue {
     MetadataHashValue { lower, upper }
 }
 
@@ -378,6 +436,10 @@ impl HostDirectoryEntryStream for FilesView<'_> {
         &mut self,
         stream: Resource<ReaddirIterator>,
     ) -> FsResult<Option<DirectoryEntry>> {
+        let merged = listing::<Merged>(&stream);
+        if self.wasi.table.get(&merged).is_ok() {
+            return self.next_layered(&merged).await;
+        }
         if let Ok(own) = self.wasi.table.get_mut(&listing::<OwnListing>(&stream)) {
             let entry = answer(own.next().transpose())?;
             return Ok(entry.map(|entry| DirectoryEntry {
@@ -389,7 +451,9 @@ impl HostDirectoryEntryStream for FilesView<'_> {
     }
 
     fn drop(&mut self, stream: Resource<ReaddirIterator>) -> wasmtime::Result<()> {
-        if self.wasi.table.get(&listing::<OwnListing>(&stream)).is_ok() {
+        if self.wasi.table.get(&listing::<Merged>(&stream)).is_ok() {
+            self.wasi.table.delete(listing::<Merged>(&stream))?;
+        } else if self.wasi.table.get(&listing::<OwnListing>(&stream)).is_ok() {
             self.wasi.table.delete(listing::<OwnListing>(&stream))?;
         } else {
             self.wasi.table.delete(listing::<Listing>(&stream))?;

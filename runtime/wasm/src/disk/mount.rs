@@ -6,8 +6,7 @@
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir};
 use wasmtime_wasi::p2::bindings::filesystem::types::{
-    DescriptorFlags, DescriptorType, ErrorCode, Filesize, HostDescriptor as _, NewTimestamp, OpenFlags,
-    PathFlags,
+    DescriptorFlags, DescriptorType, ErrorCode, Filesize, HostDescriptor, NewTimestamp, OpenFlags, PathFlags,
 };
 use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 
@@ -21,6 +20,14 @@ impl FilesView<'_> {
             Descriptor::Dir(folder) => Ok(folder.clone()),
             Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
         }
+    }
+
+    /// Closes what lies below a mount.
+    pub(super) fn close_mounted(&mut self, fd: Fd) -> wasmtime::Result<()> {
+        if let Some(trace) = &mut self.files.trace {
+            trace.closed(fd.rep());
+        }
+        HostDescriptor::drop(&mut self.wasi, fd)
     }
 
     /// Records that a name was looked at.

@@ -28,8 +28,6 @@ pub(super) const ROOT: &str = "/";
 const TMP: &str = "/tmp";
 /// Folders that a guest may write to, where the tree has them. The first is shown first.
 const WRITABLE: [&str; 2] = [TMP, "/workspace"];
-/// What a fresh tree holds before its first run, counted as its quota counts.
-const NAMES: u64 = 1;
 
 /// Where an instance's own files come from. Said by its first run, it holds for the instance's life.
 #[derive(Clone, Debug)]
@@ -62,20 +60,37 @@ pub(crate) struct OwnTree {
     /// What the run may keep in them; none when the files have a quota of their own.
     quota: Option<Quota>,
     clock: WallClock,
+    /// A folder that a fresh tree has besides: where the project is shown, so that it is found in `/`.
+    place: Option<&'static str>,
 }
 
 impl OwnTree {
-    /// The files of an instance whose clock is `clock`.
-    pub(crate) fn new(own: &OwnFiles, clock: WallClock) -> Self {
+    /// The files of an instance whose clock is `clock`; fresh ones have the folder `place` besides.
+    pub(super) fn new(own: &OwnFiles, clock: WallClock, place: Option<&'static str>) -> Self {
         match own {
-            OwnFiles::Fresh => Self { files: None, quota: Some(Quota::default()), clock },
-            OwnFiles::Kept(files) => Self { files: Some(files.clone()), quota: None, clock },
+            OwnFiles::Fresh => Self { files: None, quota: Some(Quota::default()), clock, place },
+            OwnFiles::Kept(files) => Self { files: Some(files.clone()), quota: None, clock, place: None },
         }
     }
 
     /// Fresh files that begin as a copy of a tree.
-    pub(crate) fn copy_of(tree: Tree) -> Self {
-        Self { files: Some(Files::new(tree)), quota: Some(Quota::default()), clock: WallClock::System }
+    pub(super) fn copy_of(tree: Tree, place: Option<&'static str>) -> Self {
+        Self { files: Some(Files::new(tree)), quota: Some(Quota::default()), clock: WallClock::System, place }
+    }
+
+    /// What fresh files hold before the first run, counted as their quota counts.
+    fn names(&self) -> u64 {
+        1 + u64::from(self.place.is_some())
+    }
+
+    /// The folder of fresh files that was named when they were made.
+    ///
+    /// # Errors
+    /// `internal` when they cannot be made.
+    pub(super) fn place(&mut self) -> Result<Option<Handle>> {
+        let Some(place) = self.place else { return Ok(None) };
+        let path = GuestPath::parse(place)?;
+        self.files()?.open_folder(&path, Access::ReadWrite).map(Some)
     }
 
     /// Whether they outlive their instance.
@@ -85,18 +100,19 @@ impl OwnTree {
 
     /// Begins a run: fresh files may hold what its limits say.
     pub(super) fn arm(&mut self, limits: DiskLimits) {
+        let names = self.names();
         let Some(quota) = &mut self.quota else { return };
         quota.bytes = limits.bytes;
-        quota.files = limits.files.saturating_add(NAMES);
+        quota.files = limits.files.saturating_add(names);
         if let Some(files) = &self.files {
             files.set_quota(*quota);
         }
     }
 
-    /// The files as they are now, if they were fresh and runs have left any.
-    pub(crate) fn left(&self) -> Option<Tree> {
+    /// The files as they are now, if they were fresh, and runs have left any or something else makes them worth keeping.
+    pub(super) fn left(&self, worth: bool) -> Option<Tree> {
         self.quota?;
-        let files = self.files.as_ref().filter(|files| files.usage().files > NAMES)?;
+        let files = self.files.as_ref().filter(|files| worth || files.usage().files > self.names())?;
         Some(files.snapshot())
     }
 
@@ -134,7 +150,9 @@ impl OwnTree {
                 Files::with_clock(tree, move || time)
             }
         };
-        files.make_folder(&GuestPath::parse(TMP)?)?;
+        for path in [Some(TMP), self.place].into_iter().flatten() {
+            files.make_folder(&GuestPath::parse(path)?)?;
+        }
         Ok(files)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dormouse::sandbox::{Handle, Owner};
 use dormouse::sandboxes::CommandLine;
-use dormouse::{Dormouse, Error, ErrorCode, GuestPath, OutputSink};
+use dormouse::{Dormouse, Error, ErrorCode, GuestPath, OutputSink, Status};
 use dormouse_tools::encode;
 use serde_json::json;
 
@@ -30,9 +30,14 @@ pub(super) fn run(
     settings::packages::offer(dormouse, settings::packages::indexes(&arguments.packages, place, None)?)?;
     let live = form.live();
     line.sink = live.clone().map(|live| live as Arc<dyn OutputSink>);
+    let starts = CommandLine::starts_others(&line.text);
     let run = async {
         let (sandboxes, handle) = (dormouse.sandboxes()?, Handle::IdOrName(&arguments.name));
-        sandboxes.exec(&Owner::local(), &handle, line).await
+        let (id, mut executed) = sandboxes.exec(&Owner::local(), &handle, line).await?;
+        if starts && let Status::Stopped(error) = executed.outcome.status {
+            executed.outcome.status = Status::Stopped(waited_for(error));
+        }
+        Ok::<_, Error>((id, executed))
     };
     if form == Form::Json {
         let (id, executed) = once::wait(run)?;
@@ -49,6 +54,17 @@ pub(super) fn run(
     let run = async { Ok(run.await?.1.outcome) };
     let outcome = once::wait(once::watch(run, live.as_deref()));
     Ok(Answer::words(move || once::show(outcome, form, live.as_deref(), View::new("bash", ""))))
+}
+
+/// This process ends with its command, and so does what a line starts with `&`.
+fn waited_for(error: Error) -> Error {
+    if error.code() != ErrorCode::LimitTime {
+        return error;
+    }
+    error.with_hint(
+        "what `&` starts is waited for and ends with the line; it goes on where a server runs the line: `dormouse mcp` or \
+         `dormouse serve`",
+    )
 }
 
 fn line(arguments: &ExecArgs) -> Result<CommandLine, Error> {

@@ -198,7 +198,11 @@ pub(super) fn spec(fields: &[Field], policy: &Policy, granted: &Grants, lasts: b
             " Snippets run inside a project, `{}` ({}): its packages can be imported, and `container(name)` gives its \
              services if it has a container.",
             Project::TARGET,
-            if writable(project.access) { "writable on request" } else { "read-only" }
+            if writable(project.access) {
+                "writable on request; else changes are the run's own"
+            } else {
+                "changes are the run's own"
+            }
         );
     }
     if !mounts.is_empty() {

@@ -26,7 +26,7 @@ pub(crate) fn job() -> Verb {
     Verb {
         name: "sandbox_job",
         title: "Look after a job",
-        description: "Looks after command lines that sandbox_exec started with `background`: `get` says whether one still \
+        description: "Looks after command lines that sandbox_exec started with `background`, or with `&`: `get` says whether one still \
             runs, `output` gives what it has written from an offset on, `wait` waits for its end, `cancel` ends it, `list` \
             names those that there are. Poll with `output` and the `stdout_next` of the answer before. The last 64 KiB of \
             each stream are kept; jobs end with their sandbox's stop, restore or destruction, and are known to the server \

@@ -92,3 +92,40 @@ async fn own_01_jobs_are_counted_by_owner_and_leave_the_places_of_runs_alone() {
     }
     panic!("the place of the cancelled job is not given back");
 }
+
+/// B-24: a line with `&` is taken apart, and is one step of the history.
+#[tokio::test]
+async fn what_an_ampersand_starts_goes_on_unless_it_ends_soon_or_its_line_is_stopped() {
+    let world = World::new(rules());
+    world.create("a").await;
+    let run = async |line: &str| {
+        let line = CommandLine::new(line);
+        let (_, executed, _, job) =
+            world.sandboxes.exec_going_on(&world.owner, &HANDLE, line, 1_000).await.unwrap();
+        (executed.outcome, job)
+    };
+    let (outcome, job) = run("echo a; echo b & echo c").await;
+    assert_eq!((outcome.exit_code(), outcome.stdout.text.as_str()), (0, "a\nc\nb\n"));
+    assert!(job.is_none());
+    let (outcome, job) = run("wait & echo on").await;
+    assert_eq!(outcome.stdout.text, "on\n");
+    let job = job.expect("it goes on");
+    assert_eq!(job.command(), "wait");
+    assert!(job.ended().is_none());
+    job.cancel();
+    job.wait().await;
+    let (outcome, job) = run("wait & stop").await;
+    assert_eq!(outcome.stopped().map(crate::Error::code), Some(ErrorCode::LimitTime));
+    assert!(job.is_none());
+    let jobs = world.sandboxes.jobs(&world.owner, &HANDLE).unwrap().1;
+    for job in &jobs {
+        job.wait().await;
+    }
+    // Long output is in a file, whichever part has written it.
+    let line = CommandLine::new(format!("echo {} & true", "x".repeat(2_000)));
+    let (_, executed, outputs, _) =
+        world.sandboxes.exec_going_on(&world.owner, &HANDLE, line, 1_000).await.unwrap();
+    assert_eq!(executed.outcome.stdout.total_bytes, 2_001);
+    assert!(matches!(outputs.stdout, crate::sandboxes::Whole::File(_)));
+    world.sandboxes.close().await.unwrap();
+}

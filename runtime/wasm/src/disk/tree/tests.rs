@@ -29,7 +29,7 @@ fn guest(bytes: u64, files: u64) -> Guest {
 fn with(bytes: u64, files: u64, own: &OwnFiles, clock: WallClock) -> Guest {
     let limits = DiskLimits { bytes, files };
     let mut guest = Guest::with(limits, FsPerms::ReadWrite, true);
-    guest.files.tree = Some(OwnTree::new(own, clock));
+    guest.files.tree = Some(OwnTree::new(own, clock, None));
     guest.files.arm(limits);
     guest
 }
@@ -99,7 +99,7 @@ async fn a_fresh_tree_is_made_on_the_first_look_and_shows_tmp_and_a_root_for_rea
         let refused = guest.open_in(&root, path, OpenFlags::empty(), Flags::READ).await;
         assert_eq!(code(refused), ErrorCode::NotPermitted, "{path}");
     }
-    assert!(guest.files.tree.as_ref().unwrap().left().is_none(), "nothing was left in it");
+    assert!(guest.files.tree.as_ref().unwrap().left(false).is_none(), "nothing was left in it");
 }
 
 #[tokio::test]

@@ -1,0 +1,235 @@
+//! Command lines that start something with `&`: what they start goes on as a job when they have ended (B-24).
+//!
+//! A shell's memory is in use as long as one of its lines runs, so what is to go on cannot stay in it. The line is taken apart
+//! instead: what comes before `&` runs, what `&` starts becomes a job with a copy of the shell, and what comes after runs.
+//! Owns: the parts as one answer. Does not own: the parts of the text (`ampersand`), jobs (`jobs`).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::ampersand::{self, Parts};
+use super::history::Begun;
+use super::jobs::Job;
+use super::outputs::Outputs;
+use super::providers::noted;
+use super::seat::Visit;
+use super::{CommandLine, Sandboxes};
+use crate::sandbox::{Executed, Handle, Owner, ProviderName, SandboxId};
+use crate::{Captured, Error, ErrorCode, EvalRequest, Language, Limits, Result, Status, Stream};
+
+/// How long what was started may take to end and be a part of the answer.
+const SOON: Duration = Duration::from_millis(300);
+/// A part that runs nothing.
+const NOTHING: &str = ":";
+
+/// What came of a command line, where the whole of its output is, and what of it goes on.
+pub type GoingOn = (SandboxId, Executed, Outputs, Option<Arc<Job>>);
+
+impl Sandboxes {
+    /// Runs a command line as [`Sandboxes::exec_keeping`] does. What it starts with `&` and does not ask for again (`wait`, `$!`,
+    /// `kill`) goes on as a job, which is answered, unless it ends within 300 ms. A job may run for as long as the operator lets
+    /// any command line run. One whose line is stopped by a limit is ended with it.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::exec_keeping`] and [`Sandboxes::start_job`].
+    pub async fn exec_going_on(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        line: CommandLine,
+        past: usize,
+    ) -> Result<GoingOn> {
+        // In a container what was started goes on by itself.
+        let here = self.find(owner, handle)?.spec.provider == ProviderName::default();
+        let parts = ampersand::parts(&line.text, line.directory.is_some()).filter(|_| here);
+        let Some(parts) = parts else {
+            let (id, mut executed, outputs) = self.exec_keeping(owner, handle, line.clone(), past).await?;
+            if here && let Status::Stopped(error) = executed.outcome.status {
+                executed.outcome.status = Status::Stopped(hint(error, &line.text));
+            }
+            return Ok((id, executed, outputs, None));
+        };
+        let mut visit = self.visit_to_run(owner, handle).await?;
+        let place = visit.admitted(&Language::shell()).await?;
+        let id = visit.record.id.clone();
+        let run = async {
+            let begun = Begun::new(&mut visit, &self.request(line.clone())?).await?;
+            Ok::<_, Error>((begun, self.run_parts(owner, &mut visit, &line, &parts).await?))
+        };
+        let (begun, (mut executed, job)) = self.inner.manager.share(owner, run).await?;
+        executed.outcome = noted(executed.outcome, &visit.record.spec);
+        if let Some(begun) = begun {
+            visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
+        }
+        executed.outcome.warning = visit.held.take();
+        drop(place);
+        let (mut executed, job) = visit.answer((executed, job)).await;
+        let still = match job {
+            Some(job) => {
+                let _ = tokio::time::timeout(SOON, job.wait()).await;
+                take_in(&mut executed, &job).then_some(job)
+            }
+            None => None,
+        };
+        let outputs = match longest(&executed) > past {
+            true => Outputs::keep(&mut self.visit_to_look(owner, handle).await?, &executed, past).await,
+            false => Outputs::default(),
+        };
+        Ok((id, executed, outputs, still))
+    }
+
+    /// Runs one part after the other, in one turn. A line that the shell cannot read is left to it whole.
+    async fn run_parts(
+        &self,
+        owner: &Owner,
+        visit: &mut Visit,
+        line: &CommandLine,
+        parts: &Parts,
+    ) -> Result<(Executed, Option<Arc<Job>>)> {
+        let begin = Instant::now();
+        let part = |text: &str| {
+            let text = if text.is_empty() { NOTHING } else { text };
+            let wall = line.wall.saturating_sub(begin.elapsed()).max(Limits::MIN_WALL);
+            CommandLine { text: text.into(), wall, ..line.clone() }
+        };
+        if !self.can_be_read(owner, visit, line).await? {
+            return Ok((self.run_part(owner, visit, line.clone()).await?, None));
+        }
+        let job_place = self.inner.manager.job_place(owner)?;
+        let now = self.inner.clock.now();
+        let of = &visit.record.id;
+        let admitted = self.inner.jobs.admit(owner, of, &parts.beside, now, &self.inner.rules)?;
+        let mut executed = self.run_part(owner, visit, part(&parts.before)).await?;
+        if executed.outcome.stopped().is_some() {
+            return Ok((executed, None));
+        }
+        let beside = CommandLine {
+            stdin: Vec::new(),
+            wall: self.inner.rules.command,
+            sink: None,
+            ..part(&parts.beside)
+        };
+        let mut request = self.request(beside)?;
+        request.output = Some(admitted.sink());
+        let programs = self.programs(owner, None);
+        let running = visit.run(|machine| machine.job(request, programs)).await?;
+        let ends = admitted.begin(self.inner.clock.clone());
+        let started = Cancels(Some(ends.job().clone()));
+        self.let_run(visit, ends, job_place, running);
+        executed.outcome.status = Status::Exited(0);
+        if !parts.after.is_empty() {
+            let after = CommandLine { stdin: Vec::new(), ..part(&parts.after) };
+            executed = together(executed, self.run_part(owner, visit, after).await?);
+        }
+        if let Status::Stopped(error) = &executed.outcome.status
+            && error.code() == ErrorCode::LimitTime
+        {
+            // The limit of the line, and not what was left of it for its last part.
+            let most = line.wall.as_millis();
+            let told = Error::new(error.code(), format!("the wall-clock limit of {most} ms was reached"));
+            executed.outcome.status = Status::Stopped(match error.hint() {
+                Some(hint) => told.with_hint(hint),
+                None => told,
+            });
+        }
+        let job = if executed.outcome.stopped().is_some() { None } else { started.keep() };
+        Ok((executed, job))
+    }
+
+    async fn run_part(&self, owner: &Owner, visit: &mut Visit, line: CommandLine) -> Result<Executed> {
+        let programs = self.programs(owner, line.sink.clone());
+        let request: EvalRequest = self.request(line)?;
+        visit.run(|machine| machine.exec(request, programs)).await
+    }
+
+    /// Whether the shell can read the line. If not, it is to say why itself.
+    async fn can_be_read(&self, owner: &Owner, visit: &mut Visit, line: &CommandLine) -> Result<bool> {
+        let quoted = line.text.replace('\'', "'\\''");
+        let check = CommandLine { wall: line.wall, ..CommandLine::new(format!("bash -n -c '{quoted}'")) };
+        if check.text.len() > CommandLine::MAX_TEXT {
+            return Ok(false);
+        }
+        Ok(self.run_part(owner, visit, check).await?.outcome.exit_code() == 0)
+    }
+}
+
+/// Takes what a job has written into the answer, if it has ended and all of that is kept. True: there is more to ask it for.
+fn take_in(executed: &mut Executed, job: &Job) -> bool {
+    let (out, err) = (job.output(Stream::Stdout, 0), job.output(Stream::Stderr, 0));
+    let Some((done, _)) = job.ended().filter(|_| (out.offset, err.offset) == (0, 0)) else { return true };
+    add(&mut executed.outcome.stdout, &out.text, out.total_bytes);
+    add(&mut executed.outcome.stderr, &err.text, err.total_bytes);
+    if let Ok(ended) = &*done {
+        executed.missing.extend(ended.missing.iter().cloned());
+        executed.elsewhere.extend(ended.elsewhere.iter().cloned());
+    }
+    false
+}
+
+/// Bytes of the longer stream, as they count for a file of its own.
+fn longest(executed: &Executed) -> usize {
+    let streams = [&executed.outcome.stdout, &executed.outcome.stderr];
+    let long = |stream: &Captured| if stream.is_truncated() { usize::MAX } else { stream.text.len() };
+    streams.into_iter().map(long).max().unwrap_or_default()
+}
+
+/// Ends a job when the line that has started it is given up.
+struct Cancels(Option<Arc<Job>>);
+
+impl Cancels {
+    fn keep(mut self) -> Option<Arc<Job>> {
+        self.0.take()
+    }
+}
+
+impl Drop for Cancels {
+    fn drop(&mut self) {
+        if let Some(job) = &self.0 {
+            job.cancel();
+        }
+    }
+}
+
+/// Two lines that ran one after the other, as one.
+fn together(before: Executed, after: Executed) -> Executed {
+    let mut both = after;
+    let (first, last) = (before.outcome, &mut both.outcome);
+    for (first, last) in [(first.stdout, &mut last.stdout), (first.stderr, &mut last.stderr)] {
+        let after = std::mem::replace(last, first);
+        add(last, &after.text, after.total_bytes);
+    }
+    last.usage.wall += first.usage.wall;
+    last.usage.memory_peak = last.usage.memory_peak.max(first.usage.memory_peak);
+    last.usage.disk_written += first.usage.disk_written;
+    last.fallback_from = last.fallback_from.or(first.fallback_from);
+    if first.fallback_from.is_some() {
+        last.provider = first.provider;
+    }
+    last.recovery = last.recovery.or(first.recovery);
+    last.recovery_reason = last.recovery_reason.take().or(first.recovery_reason);
+    last.warning = last.warning.take().or(first.warning);
+    last.closed_files.extend(first.closed_files);
+    both.missing.extend(before.missing);
+    both.missing.sort();
+    both.missing.dedup();
+    both.elsewhere.extend(before.elsewhere);
+    both
+}
+
+fn add(stream: &mut Captured, text: &str, total: u64) {
+    // What comes after bytes that were dropped would be out of its place.
+    let kept = if stream.is_truncated() { "" } else { text };
+    stream.text.push_str(kept);
+    stream.total_bytes += total;
+    stream.dropped_bytes += total - (kept.len() as u64).min(total);
+}
+
+/// What is said of a command line that was stopped at its time limit while what it had started with `&` was waited for.
+fn hint(error: Error, line: &str) -> Error {
+    if error.code() == ErrorCode::LimitTime && CommandLine::starts_others(line) {
+        return error.with_hint(
+            "what `&` starts and the line asks for again ends with the line: start what is to go on with `background: true`",
+        );
+    }
+    error
+}
