@@ -12,6 +12,7 @@ mod fallback;
 mod lazy;
 mod same;
 mod scenario;
+mod variables;
 mod workflow;
 
 use std::sync::Arc;

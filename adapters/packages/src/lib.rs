@@ -28,7 +28,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dormouse_core::fair::Fair;
-use dormouse_core::packages::{Fetched, PackageManager, PackageProgress, PackageRequest, Packages};
+use dormouse_core::packages::{
+    Fetched, LockRequest, LockText, PackageManager, PackageProgress, PackageRequest, Packages,
+};
 use dormouse_core::{Error, ErrorCode, Result};
 
 pub use allow::AllowList;
@@ -122,5 +124,9 @@ impl Packages for Indexes {
                     .with_hint("try again, or install fewer packages at a time"))
             }
         }
+    }
+
+    fn lock(&self, request: &LockRequest) -> Result<LockText> {
+        npm::lock_file(request)
     }
 }

@@ -261,6 +261,10 @@ pub(crate) struct AskedArgs {
     /// An environment variable of all its runs; can be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
+    /// What lasts: `session`, variables and files (of a container Python's, as far as they can be pickled), or `files`
+    /// [default: session; of a container files]
+    #[arg(long, value_name = "WHAT", value_parser = ["session", "files"])]
+    pub(crate) persistence: Option<String>,
 }
 
 fn bytes(text: &str) -> Result<u64, String> {
