@@ -112,7 +112,7 @@ fn npm_install_obeys_and_writes_a_lock_file_that_npm_itself_reads() {
     std::fs::write(app.join("package.json"), manifest).unwrap();
     std::fs::write(app.join("package-lock.json"), &lock).unwrap();
     let cache = folder.path().join("cache");
-    let mut npm = |words: &[&str]| {
+    let npm = |words: &[&str]| {
         let mut command = binary::started(&npm, words);
         command.current_dir(&app).env("npm_config_cache", &cache).env("npm_config_registry", &address);
         let ran = binary::finish(command, b"");

@@ -194,7 +194,8 @@ impl DockerMachine {
             let (feed, output) = self.print(&CONTENT, &files).await?;
             // When this is given up the stream ends, and the thread with it, whatever the engine does.
             let given_up = CancellationToken::new();
-            let stream = heard(ReaderStream::with_capacity(output, STEP), self.room.inner.settings.answer_within);
+            let stream =
+                heard(ReaderStream::with_capacity(output, STEP), self.room.inner.settings.answer_within);
             let stream = stream.take_until(given_up.clone().cancelled_owned());
             let _given_up = given_up.drop_guard();
             let mut content = SyncIoBridge::new(StreamReader::new(Box::pin(stream)));

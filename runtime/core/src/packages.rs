@@ -114,8 +114,9 @@ pub struct PackageRequest {
     pub present: Vec<Present>,
     /// What a lock file of npm names: this is fetched and nothing else, whatever is present. Empty: versions are looked for.
     pub locked: Vec<Locked>,
-    /// The project of npm whose lock file is obeyed: its versions are taken where they satisfy what is required, and what
-    /// neither its `package.json` nor the requirements need is removed. None: what lies in the tree counts.
+    /// The project of npm, of which all is installed that it lists. The versions of its lock file, if it has one, are taken where
+    /// they satisfy what is required, and what neither its `package.json` nor the requirements need is removed. None: the
+    /// requirements alone, over what lies in the tree.
     pub project: Option<Project>,
     /// Whether the newest versions are wanted of what is named, as with `--upgrade`.
     pub upgrade: bool,

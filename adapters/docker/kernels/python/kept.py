@@ -20,6 +20,7 @@ from _dormouse import session
 from _dormouse.text import class_name, clean, cut
 
 MOST_NAMED = 50
+MOST_LETTERS = 1000  # of a name
 ONE = 1.0  # seconds for one variable
 MAGIC = importlib.util.MAGIC_NUMBER.hex()
 OWN = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "call_tool", "_")
@@ -208,13 +209,16 @@ def why(error):
 
 
 def save(most, seconds):
-    """All that is kept, as bytes: a head in JSON, and a pickle of a dictionary."""
+    """All that is kept, as bytes: a head in JSON, and a pickle of each variable, in the order in which they were made."""
     end = time.monotonic() + seconds
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
     signal.signal(signal.SIGALRM, late)
+    # As they are now, whatever pickling one of them does to the names.
+    variables = {name: value for name, value in dict.items(session.main) if type(name) is str and name not in OWN}
     sizes, left_out = {}, []
-    for name, value in list(dict.items(session.main)):
-        if type(name) is not str or name in OWN:
+    for name, value in variables.items():
+        if len(name) > MOST_LETTERS:
+            left_out.append((name, "its name is too long"))
             continue
         left = end - time.monotonic()
         if left <= 0:
@@ -236,11 +240,14 @@ def save(most, seconds):
         del sizes[name]
         left_out.append((name, "it is too large"))
     parts = []
-    # At once, so that what two variables share is one thing again.
+    # By one pickler, so that what two variables share is one thing again.
     signal.setitimer(signal.ITIMER_REAL, max(ONE, end - time.monotonic()))
-    pickler(Counted(most, parts)).dump({name: session.main[name] for name in sizes})
+    whole = pickler(Counted(most, parts))
+    for name in sizes:
+        whole.dump(variables[name])
     signal.setitimer(signal.ITIMER_REAL, 0)
-    head = json.dumps({"python": MAGIC, "left_out": told(left_out), "count": len(left_out)}).encode()
+    head = {"python": MAGIC, "names": list(sizes), "left_out": told(left_out), "count": len(left_out)}
+    head = json.dumps(head).encode()
     return struct.pack(">I", len(head)) + head + b"".join(parts)
 
 
@@ -262,13 +269,21 @@ def load(data):
                 return session.main.get(name, Gone(name))
             return super().find_class(module, name)
 
-    left_out, count = head["left_out"], head["count"]
-    for name, value in Unpickler(io.BytesIO(memoryview(data)[4 + size:])).load().items():
+    left_out, names = [], head["names"]
+    pickled = Unpickler(io.BytesIO(memoryview(data)[4 + size:]))
+    for at, name in enumerate(names):
+        try:
+            value = pickled.load()
+        except BaseException as error:
+            # Where the next one begins is not known any more.
+            left_out += [(name, why(error)), *((later, "the one before it could not be loaded") for later in names[at + 1:])]
+            break
         if type(value) is Gone:
-            left_out, count = [*left_out, [name, "it is known by its name alone"]][:MOST_NAMED], count + 1
+            left_out.append((name, "it is known by its name alone"))
         else:
             session.main[name] = value
-    return json.dumps({"left_out": left_out, "count": count})
+    named = [*told(left_out), *head["left_out"]][:MOST_NAMED]
+    return json.dumps({"left_out": named, "count": head["count"] + len(left_out)})
 
 
 def copied(most, seconds, closed):

@@ -105,16 +105,19 @@ fn begun(settings: &Settings, request: &PackageRequest) -> Result<(Tree, Vec<Wor
         }
     }
     let asked = named.into_iter().map(Work::asked);
-    match lock::entries(&project.lock) {
+    let works = |listed: Vec<(Group, Spec)>| {
+        let listed = listed.into_iter().map(|(group, spec)| Work::listed(group, spec));
+        asked.chain(listed).collect()
+    };
+    let Some(lock) = &project.lock else { return Ok((plain(), works(listed), None)) };
+    match lock::entries(lock) {
         Ok(entries) => {
             let tree = Tree::of_lock(entries, &request.present, bounds, upgrade);
-            let listed = listed.into_iter().map(|(group, spec)| Work::listed(group, spec));
-            Ok((tree, asked.chain(listed).collect(), None))
+            Ok((tree, works(listed), None))
         }
         Err(error) if error.code() == ErrorCode::CapabilityUnavailable => {
             let why = format!("{}: the lock file is neither obeyed nor written", error.message());
-            let listed = listed.into_iter().map(|(_, spec)| Work::asked(spec));
-            Ok((plain(), asked.chain(listed).collect(), Some(why)))
+            Ok((plain(), works(listed), Some(why)))
         }
         Err(error) => Err(error.with_hint(
             "`npm install --no-package-lock` goes without it; it is made anew where it is removed",

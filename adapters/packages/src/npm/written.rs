@@ -359,8 +359,8 @@ fn ordered(fields: Map<String, Json>) -> Json {
 /// The order of two names as npm has it: of letters first, capitals after small ones where all else is the same.
 fn collated(a: &str, b: &str) -> Ordering {
     let weight = |letter: char| match SIGNS.find(letter) {
-        Some(at) => (0, at as u32),
-        None => (1, u32::from(letter.to_ascii_lowercase())),
+        Some(at) => (0, at as u64),
+        None => (1, u64::from(u32::from(letter.to_ascii_lowercase()))),
     };
     let plain = a.chars().map(weight).cmp(b.chars().map(weight));
     plain.then_with(|| b.cmp(a))

@@ -88,7 +88,8 @@ async fn install(
     let unsaved = has(&["--no-save", "--save=false"]);
     let saves = (named && !unsaved).then_some(saving);
     let locks = !has(&["--no-package-lock", "--package-lock=false", "--no-shrinkwrap"]);
-    let locking = locks.then_some(Locking { named, without_dev: without_dev(&options), writes: !unsaved });
+    let locking =
+        locks.then_some(Locking { named, whole: true, without_dev: without_dev(&options), writes: !unsaved });
     let adding = Adding { saves, locking, ..adding(programs, owner, folder, requirements) };
     put(programs, files, &adding).await
 }

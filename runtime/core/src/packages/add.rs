@@ -102,7 +102,7 @@ pub async fn add(
         None => None,
     };
     let project = match (&lock, locking) {
-        (Some(lock), Some(locking)) => lock.project(files, locking.without_dev).await?,
+        (Some(lock), Some(locking)) => lock.project(files, locking).await?,
         _ => None,
     };
     let mut request = PackageRequest {

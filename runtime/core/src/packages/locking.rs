@@ -24,19 +24,21 @@ const OTHER: [&str; 2] = ["workspaces", "overrides"];
 pub struct Locking {
     /// Whether the requirements are what somebody named, beside what the `package.json` lists.
     pub named: bool,
+    /// Whether what the `package.json` lists is installed as well where there is no lock file, as npm does.
+    pub whole: bool,
     /// Whether what only developers need is left out.
     pub without_dev: bool,
     /// Whether the file is written.
     pub writes: bool,
 }
 
-/// A project of npm whose lock file is obeyed.
+/// A project of npm.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Project {
     /// What its `package.json` lists: in which list, and as `NAME@RANGE`.
     pub listed: Vec<(Group, String)>,
-    /// The text of its lock file.
-    pub lock: String,
+    /// The text of its lock file. Default none: there is none yet, and what lies in the tree stays.
+    pub lock: Option<String>,
     /// Whether what only developers need is left out.
     pub without_dev: bool,
 }
@@ -117,14 +119,16 @@ impl LockFile {
         self.alone = Some(why);
     }
 
-    /// The project whose lock file is obeyed; none when there is no such file.
+    /// The project; none where its lock file is left alone, and without one unless the `whole` of it is wanted.
     ///
     /// # Errors
     /// `args_invalid` for a `package.json` that is none; `too_large`.
-    pub async fn project(&self, files: &mut dyn Files, without_dev: bool) -> Result<Option<Project>> {
-        let (Some(lock), None) = (&self.text, &self.alone) else { return Ok(None) };
+    pub async fn project(&self, files: &mut dyn Files, locking: Locking) -> Result<Option<Project>> {
+        if self.alone.is_some() || (self.text.is_none() && !locking.whole) {
+            return Ok(None);
+        }
         let listed = listed(&self.manifest(files).await?)?;
-        Ok(Some(Project { listed, lock: lock.clone(), without_dev }))
+        Ok(Some(Project { listed, lock: self.text.clone(), without_dev: locking.without_dev }))
     }
 
     /// What is to be written now.

@@ -44,7 +44,7 @@ impl Sandboxes {
         let owner = owner.clone();
         let saves = Some(Saving::default());
         let (locked, folder) = (Vec::new(), None);
-        let locking = Some(Locking { named: true, without_dev: false, writes: true });
+        let locking = Some(Locking { named: true, whole: false, without_dev: false, writes: true });
         let adding = Adding { owner, manager, requirements, locked, locking, upgrade, folder, saves, python };
         let (says, mut said) = unbounded_channel();
         let added = visit.all_or_none(move |machine| {
