@@ -32,6 +32,19 @@ fn a_container_lasts_from_one_command_to_the_next() {
     works(&["exec", "box", "echo kept > file; cat /etc/os-release > system || true"]);
     assert_eq!(works(&["exec", "box", "cat file"]), "kept\n");
     assert_eq!(works(&["eval", "box", "open('/workspace/file').read()"]).trim(), "kept");
+    // B-3: each command has a container of its own; what goes with it is told.
+    works(&["eval", "box", "x = 41"]);
+    let (status, _, complaint) = run(state, &["eval", "box", "x + 1"]);
+    assert!(status == Some(1) && complaint.contains("NameError"), "{complaint}");
+    assert!(
+        complaint
+            .contains("note: a fresh interpreter ran this: its interpreter ran in a container that is gone"),
+        "{complaint}"
+    );
+    works(&["create", "lasting", "--image", FULL, "--persistence", "session"]);
+    works(&["eval", "lasting", "x = 41"]);
+    assert_eq!(works(&["eval", "lasting", "x + 1"]), "42\n");
+    works(&["rm", "lasting"]);
     let (status, _, _) = run(state, &["exec", "box", "exit 7"]);
     assert_eq!(status, Some(7));
     let (status, _, complaint) = run(state, &["create", "bad", "--image", "not/allowed:1"]);

@@ -3,7 +3,8 @@
 use std::fs;
 
 use dormouse_tests::binary::{self, Ran, dormouse};
-use serde_json::Value as Json;
+use dormouse_tests::wire::{PATIENCE, Wire};
+use serde_json::{Value as Json, json};
 
 fn eval(arguments: &[&str]) -> Ran {
     dormouse(&[&["eval"], arguments].concat(), b"")
@@ -369,4 +370,52 @@ fn a_port_that_is_taken_is_no_fault_of_ours() {
         "{told}"
     );
     assert!(told.contains("hint: end it, or choose another port"), "{told}");
+}
+
+/// B-26: one object for one thing, whichever door is asked.
+#[test]
+fn b_26_a_command_line_answers_with_json_as_the_tool_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    let sandbox = |words: &[&str]| dormouse(&[&["sandbox", "--state-dir", state], words].concat(), b"");
+    assert_eq!(sandbox(&["create", "box"]).status, Some(0));
+    let line = "echo out; echo err >&2; csplit a; exit 3";
+    let ran = sandbox(&["--json", "exec", "box", line]);
+    assert_eq!(ran.status, Some(3), "{}", ran.complaint());
+    let mut told: Json = serde_json::from_str(&ran.text()).unwrap();
+    let mut wire = Wire::greeted(&["--state-dir", state]);
+    let mut answer = wire.call(1, "sandbox_exec", json!({"sandbox": "box", "command": line}));
+    wire.end(PATIENCE);
+    for answer in [&mut told, &mut answer["structuredContent"]] {
+        answer["duration_ms"] = Json::Null;
+    }
+    assert_eq!(told, answer["structuredContent"]);
+    // For people: who would have what is missing, in the words of this door.
+    let ran = sandbox(&["exec", "box", "csplit a"]);
+    let said = ran.complaint();
+    assert!(
+        said.contains("note: `compgen -c` lists") && said.contains("`dormouse sandbox create`"),
+        "{said}"
+    );
+}
+
+/// B-20: what was made in another place than was asked for says so each time, not at first alone.
+#[test]
+fn b_20_a_sandbox_that_is_not_where_it_was_asked_to_be_says_so_at_each_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    let sandbox = |words: &[&str]| dormouse(&[&["sandbox", "--state-dir", state], words].concat(), b"");
+    let refused = sandbox(&["create", "build", "--image", "tools:1"]);
+    assert!(
+        refused.status == Some(1) && refused.complaint().contains("--docker-image"),
+        "{}",
+        refused.complaint()
+    );
+    assert_eq!(sandbox(&["list"]).text(), "", "there is none then");
+    assert_eq!(sandbox(&["create", "build", "--image", "tools:1", "--fallback"]).status, Some(0));
+    for words in [["exec", "build", "echo here"], ["eval", "build", "print('here')"]] {
+        let ran = sandbox(&words);
+        assert_eq!((ran.status, ran.text().as_str()), (Some(0), "here\n"));
+        assert_eq!(ran.complaint(), "note: the sandbox is on wasm and not on docker\n");
+    }
 }

@@ -24,6 +24,7 @@ mod images;
 mod keep;
 mod kernel;
 mod listing;
+mod locked;
 mod no_eval;
 mod odd_files;
 mod order;

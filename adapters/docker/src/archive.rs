@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::container::{TMP, WORKSPACE};
 use crate::dress::{Dress, Late};
-use crate::engine::{slow, wrong};
+use crate::engine::{heard, slow, wrong};
 use crate::listing::is_below;
 use crate::provider::Inner;
 use crate::room::Room;
@@ -234,6 +234,8 @@ async fn receive(room: &Room, folder: &'static str, files: Files, found: Found) 
     let options = DownloadFromContainerOptionsBuilder::default().path(folder).build();
     let what = "take files out of a container";
     let stream = docker.download_from_container(&room.id, Some(options)).map_err(io::Error::other);
+    // An engine that stalls is not waited for as long as one that sends.
+    let stream = heard(stream, room.inner.settings.answer_within);
     // When this future is given up, the stream ends and the thread with it, whatever the engine does.
     let given_up = CancellationToken::new();
     let stream = stream.take_until(given_up.clone().cancelled_owned());
@@ -361,7 +363,8 @@ pub(crate) fn relative(name: &str, target: &str) -> Option<String> {
 
 /// What comes of reading an archive that breaks off.
 fn broken(error: io::Error) -> Error {
-    let said = error.to_string();
+    let engines = error.get_ref().is_some_and(|inner| inner.is::<bollard::errors::Error>());
+    let said = if engines { "the engine cannot be reached, or broke off".into() } else { error.to_string() };
     let said: String = said.chars().filter(|c| !c.is_control()).take(200).collect();
     crate::engine::unavailable(format!("could not take files out of a container: {said}")).with_source(error)
 }

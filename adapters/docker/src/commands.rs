@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dormouse_core::sandbox::{Executed, Job};
 use dormouse_core::{Error, ErrorCode, EvalRequest, Outcome, Recovery, Result, Status, Usage};
 use tokio::time::timeout;
 
 use crate::ended;
+use crate::engine::slow;
 use crate::exec::{self, Exec, Written};
 use crate::line::{self, Marks, STATE};
 use crate::machine::DockerMachine;
@@ -21,6 +22,8 @@ use crate::running::{Running, Sessions, Sweeping};
 
 /// Longest line, in bytes: Linux takes no longer argument.
 const MAX_LINE: usize = 120 << 10;
+/// Within this time a command of any container has begun.
+const STARTS: Duration = Duration::from_secs(2);
 /// Says how often the kernel killed a process of the container for want of memory.
 const KILLS: &str = "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null";
 
@@ -96,6 +99,10 @@ impl Line {
         let mut written = Written::default();
         let ran = timeout(wall, exec::run(&room.inner, &room.id, exec, &mut written)).await;
         let status = match ran {
+            // Nothing of it had begun: it is the engine that has taken the time.
+            Err(_) if !begun(&written) && wall >= STARTS => {
+                return Err(slow("start a command in a container", wall));
+            }
             Err(_) => {
                 // The sweep goes on in the background; the next call waits for it.
                 drop(running);

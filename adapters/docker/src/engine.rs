@@ -3,12 +3,14 @@
 //! Owns: the connection, the version both sides speak, the words for what goes wrong. Does not own: what is asked.
 
 use std::future::Future;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bollard::Docker;
 use bollard::errors::Error as Fault;
 use dormouse_core::{Error, ErrorCode, Result};
+use futures::{Stream, StreamExt as _};
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
 
@@ -140,6 +142,23 @@ pub(crate) fn unavailable(message: String) -> Error {
 /// An engine that took too long.
 pub(crate) fn slow(what: &str, within: Duration) -> Error {
     unavailable(format!("could not {what}: no answer within {} ms", within.as_millis()))
+}
+
+/// A stream of the engine's, which ends with an error when nothing comes for so long.
+pub(crate) fn heard<T: Send + 'static>(
+    stream: impl Stream<Item = io::Result<T>> + Send + 'static,
+    silence: Duration,
+) -> impl Stream<Item = io::Result<T>> + Send + 'static {
+    futures::stream::unfold(Some(Box::pin(stream)), move |stream| async move {
+        let mut stream = stream?;
+        match timeout(silence, stream.next()).await {
+            Ok(item) => item.map(|item| (item, Some(stream))),
+            Err(_) => {
+                let text = format!("nothing came for {} ms", silence.as_millis());
+                Some((Err(io::Error::new(io::ErrorKind::TimedOut, text)), None))
+            }
+        }
+    })
 }
 
 /// Whether the engine says that there is no such thing.

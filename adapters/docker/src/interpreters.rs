@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use dormouse_core::sandbox::Variable;
+use dormouse_core::sandbox::{Lost, Variable};
 use dormouse_core::{
     Bounds, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, Outcome, Recovery, Result,
     Status, Usage,
@@ -19,6 +19,10 @@ use crate::line::{self, Marks};
 use crate::machine::DockerMachine;
 use crate::reap::random;
 use crate::running::{Running, Session};
+use crate::variables::MOST;
+
+/// What is said of a Python that began with what was kept.
+const BEGAN: &str = "it began with what could be pickled of its variables when the sandbox slept";
 
 /// The interpreters that run.
 #[derive(Default)]
@@ -73,6 +77,21 @@ impl DockerMachine {
         reply.map(|reply| outcome(reply, begin, recovery, self.lost.tell(&language)))
     }
 
+    /// What of the variables of an interpreter that runs can be kept. The error is the reason why nothing can.
+    pub(crate) async fn pickled(&mut self, language: &Language) -> std::result::Result<Vec<u8>, String> {
+        let Some(interpreter) = self.interpreters.0.remove(language) else {
+            return Err("it does not run".into());
+        };
+        let mut busy = self.busy(interpreter);
+        let saved = busy.kernel.save(MOST).await;
+        if let Some(recovery) = self.give_back(language, busy) {
+            let reason =
+                "its interpreter did not answer when its variables were to be saved, and was ended".into();
+            self.lost.note(Lost { language: language.clone(), recovery, reason });
+        }
+        saved.map_err(|error| error.to_string())
+    }
+
     /// The value of a global.
     pub(crate) async fn value(
         &mut self,
@@ -116,13 +135,16 @@ impl DockerMachine {
 
     /// The interpreter of a language, started if it does not run, for one call.
     async fn interpreter(&mut self, language: &Language) -> Result<Busy> {
+        if *language == Language::python() {
+            self.variables.touch();
+        }
         match self.interpreters.0.remove(language) {
             Some(interpreter) => Ok(self.busy(interpreter)),
             None => self.start_interpreter(language).await,
         }
     }
 
-    fn busy(&self, interpreter: Interpreter) -> Busy {
+    fn busy(&mut self, interpreter: Interpreter) -> Busy {
         let Interpreter { kernel, session } = interpreter;
         Busy { kernel, running: Running::new(&self.room, &self.sessions, &self.sweeping, session) }
     }
@@ -149,16 +171,42 @@ impl DockerMachine {
             Err(error) => Err(error),
         };
         match started {
+            Ok(kernel) if *language == Language::python() => {
+                self.with_variables(Busy { kernel, running }).await
+            }
             Ok(kernel) => Ok(Busy { kernel, running }),
             Err(_) if self.room.is_full().await => Err(self.out_of_memory()),
             Err(error) => Err(error),
         }
     }
 
+    /// A Python that has just started, with what was kept of the variables. Those that it cannot load are let go of, and so is an
+    /// interpreter that does not come to an end with them.
+    async fn with_variables(&mut self, mut busy: Busy) -> Result<Busy> {
+        let Some(kept) = self.variables.kept() else { return Ok(busy) };
+        match busy.kernel.load(&kept, WORKSPACE).await {
+            Ok(missing) => {
+                let missing = missing.map(|names| format!("{BEGAN}; without {names}"));
+                self.say_missing(missing);
+                Ok(busy)
+            }
+            Err(error) => {
+                self.variables.clear();
+                let (language, reason) =
+                    (Language::python(), format!("its variables were not loaded: {error}"));
+                self.lost.note(Lost { language: language.clone(), recovery: Recovery::Fresh, reason });
+                // Whatever it has loaded of them is gone with it.
+                drop(busy);
+                Box::pin(self.start_interpreter(&language)).await
+            }
+        }
+    }
+
     /// Keeps an interpreter for its next call. One that takes no more calls is let go of, and what it left running is ended.
     fn give_back(&mut self, language: &Language, busy: Busy) -> Option<Recovery> {
+        let kept = *language == Language::python() && self.variables.are_kept();
         if !busy.kernel.is_whole() {
-            return Some(Recovery::Fresh);
+            return Some(if kept { Recovery::Earlier } else { Recovery::Fresh });
         }
         let Busy { kernel, running } = busy;
         if let Some(session) = running.done() {
@@ -183,7 +231,7 @@ impl DockerMachine {
 }
 
 /// `lost`: what it began with, if no answer has said so yet.
-fn outcome(reply: Reply, begin: Instant, recovery: Option<Recovery>, lost: Option<Recovery>) -> Outcome {
+fn outcome(reply: Reply, begin: Instant, recovery: Option<Recovery>, lost: Option<Lost>) -> Outcome {
     let Reply { status, stdout, stderr } = reply;
     let stopped = matches!(status, Status::Stopped(_));
     Outcome {
@@ -193,10 +241,10 @@ fn outcome(reply: Reply, begin: Instant, recovery: Option<Recovery>, lost: Optio
         usage: Usage { wall: begin.elapsed(), ..Usage::default() },
         provider: "docker",
         fallback_from: None,
-        recovery: recovery.filter(|_| stopped).or(lost),
+        recovery: recovery.filter(|_| stopped).or(lost.as_ref().map(|lost| lost.recovery)),
         warning: None,
         closed_files: Vec::new(),
-        recovery_reason: None,
+        recovery_reason: lost.map(|lost| lost.reason),
     }
 }
 

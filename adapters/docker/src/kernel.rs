@@ -59,6 +59,12 @@ use wire::{Receiver, Sender};
 const START: Duration = Duration::from_secs(20);
 /// Room for what an answer says besides its value.
 const SLACK: usize = 64 << 10;
+/// Time for variables to be pickled, in a copy of the interpreter that is ended then.
+const SAVE: Duration = Duration::from_secs(5);
+/// Time for all of that, or for loading them; past it the interpreter is ended.
+const KEEP: Duration = Duration::from_secs(20);
+/// Variables that are named of those that could not be kept.
+const NAMED: usize = 20;
 /// Largest list of variables, in bytes.
 const MAX_VARIABLES: u32 = 256 << 10;
 
@@ -248,6 +254,38 @@ impl Kernel {
         }
     }
 
+    /// What of the variables can be kept for another interpreter of the same version, as bytes that only [`Kernel::load`] reads; at
+    /// most `most`. None of it changes them. Only of Python.
+    ///
+    /// # Errors
+    /// `capability_unavailable` with the interpreter's reason when nothing can be kept; `limit_time`; `guest_trap`.
+    pub async fn save(&mut self, most: usize) -> Result<Vec<u8>> {
+        match self.plain(Asked::save(most, SAVE.as_secs_f64()), &keeping()).await? {
+            Answer::Saved(saved) if saved.len() <= most + SLACK => Ok(saved),
+            Answer::Refused(why) => Err(unkept(&why)),
+            _ => Err(self.spoil("an answer to another request")),
+        }
+    }
+
+    /// Binds what another interpreter has saved, as seen from a folder. Answers with what is missing of it, as text for a
+    /// person; none: nothing is.
+    ///
+    /// # Errors
+    /// `capability_unavailable` with the interpreter's reason when nothing of it can be had; `limit_time`; `guest_trap`.
+    pub async fn load(&mut self, saved: &[u8], directory: &str) -> Result<Option<String>> {
+        match self.plain(Asked::load(saved, directory), &keeping()).await? {
+            Answer::Listed(json) => match serde_json::from_str::<Missing>(&json) {
+                Ok(missing) => Ok(missing.told()),
+                Err(error) => {
+                    self.whole = false;
+                    Err(wire::broken("a list of variables", error))
+                }
+            },
+            Answer::Refused(why) => Err(unkept(&why)),
+            _ => Err(self.spoil("an answer to another request")),
+        }
+    }
+
     /// A call without a reply of its own; what it prints is dropped.
     async fn plain(&mut self, asked: Asked, limits: &Limits) -> Result<Answer> {
         self.begin_call()?;
@@ -305,6 +343,42 @@ impl Kernel {
         let [stdout, stderr] = capture.captured();
         Reply { status, stdout, stderr }
     }
+}
+
+/// Variables that could not be kept.
+#[derive(Deserialize)]
+struct Missing {
+    /// Some of them, each with the reason.
+    left_out: Vec<(String, String)>,
+    /// How many there are.
+    count: u64,
+}
+
+impl Missing {
+    fn told(&self) -> Option<String> {
+        let shown = self.left_out.iter().take(NAMED);
+        let shown: Vec<String> =
+            shown.map(|(name, why)| format!("`{}` ({})", shortened(name), shortened(why))).collect();
+        let more = self.count.saturating_sub(shown.len() as u64);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (self.count > 0).then(|| format!("{}{more}", shown.join(", ")))
+    }
+}
+
+/// A text of the interpreter's, as it is shown.
+fn shortened(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).take(160).collect()
+}
+
+fn unkept(why: &str) -> Error {
+    let message = format!("the variables could not be kept: {}", shortened(why));
+    Error::new(ErrorCode::CapabilityUnavailable, message)
+        .with_hint("what a later run needs can be written to a file in /workspace")
+}
+
+/// The limits of keeping variables.
+fn keeping() -> Limits {
+    Limits { wall: KEEP, ..Limits::default() }
 }
 
 /// Refuses what a container's interpreter cannot give.

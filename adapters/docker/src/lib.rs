@@ -11,6 +11,7 @@
 //! | a container | [`container`] (what is created), [`room`] (one that runs), [`memory`] (its limit), [`pool`] (those that wait) |
 //! | in a container | [`exec`] (programs), [`mod@line`] (command lines), [`running`] and [`sweep`] (their end), [`files`] (single files) |
 //! | interpreters | [`interpreters`] (which are kept), [`kernel`] (one of them) |
+//! | Python's variables over a stop | [`variables`] |
 //! | files as a whole | [`archive`] (tar and tree), [`dress`] (modes, links, FIFOs), [`snapshot`] (the saved form) |
 //! | a save | [`saving`] (what is done), [`listing`] (what there is), [`merge`] (what of it is new) |
 //! | what is lost | [`lost`] (variables, and that an answer says so), [`ended`] (a container that ends under a command) |
@@ -50,6 +51,7 @@ mod saving;
 mod settings;
 mod snapshot;
 mod sweep;
+mod variables;
 mod watch;
 
 pub use crate::dial::{Address, Dial};

@@ -14,6 +14,9 @@ use crate::machine::DockerMachine;
 const REASON: &str =
     "its interpreter ran in a container that is gone; variables of a container last as long as it runs";
 
+/// What it says where variables were pickled.
+pub(crate) const EARLIER: &str = "its interpreter ended; it began anew with what could be pickled of its variables when they were saved last";
+
 /// By language, that its variables are gone.
 #[derive(Debug, Default)]
 pub(crate) struct Losses(BTreeMap<Language, Lost>);
@@ -26,13 +29,23 @@ impl Losses {
         }
     }
 
+    /// The one of a language.
+    pub(crate) fn of(&self, language: &Language) -> Option<Lost> {
+        self.0.get(language).cloned()
+    }
+
+    /// Notes one with its own reason.
+    pub(crate) fn note(&mut self, lost: Lost) {
+        self.0.insert(lost.language.clone(), lost);
+    }
+
     pub(crate) fn all(&self) -> Vec<Lost> {
         self.0.values().cloned().collect()
     }
 
     /// What the answer of a run of this language has to say; it has been said then.
-    pub(crate) fn tell(&mut self, language: &Language) -> Option<Recovery> {
-        self.0.remove(language).map(|lost| lost.recovery)
+    pub(crate) fn tell(&mut self, language: &Language) -> Option<Lost> {
+        self.0.remove(language)
     }
 }
 
@@ -62,5 +75,10 @@ impl DockerMachine {
         let awake = self.interpreters.awake();
         self.interpreters.clear();
         self.lost.add(&awake);
+        let python = Language::python();
+        if awake.contains(&python) && self.variables.are_kept() {
+            // It goes on from what was pickled last.
+            self.lost.note(Lost { language: python, recovery: Recovery::Earlier, reason: EARLIER.into() });
+        }
     }
 }

@@ -19,6 +19,7 @@ use crate::provider::{Inner, check_include};
 use crate::room::Room;
 use crate::running::{Sessions, Sweeping};
 use crate::snapshot::{self, DockerSnapshot};
+use crate::variables::{self, Variables};
 
 /// Folders of a tree, from its root down.
 const DEPTH: u32 = 1_024;
@@ -44,6 +45,8 @@ pub(crate) struct DockerMachine {
     /// Whether processes went on in it that no call waits for, when it was looked at last.
     pub(crate) works: bool,
     pub(crate) lost: Losses,
+    /// Those of its Python, where it is asked for them.
+    pub(crate) variables: Variables,
     /// What the next command says of files that could not be kept.
     dropped: Option<String>,
     /// Whether nothing was done in it yet.
@@ -69,6 +72,7 @@ impl DockerMachine {
             known: None,
             works: false,
             lost: Losses::default(),
+            variables: Variables::default(),
             dropped: None,
             fresh: true,
         })
@@ -182,6 +186,7 @@ impl Machine for DockerMachine {
     async fn reset(&mut self) -> Result<()> {
         self.settle().await?;
         self.interpreters.clear();
+        self.variables.clear();
         self.lost = Losses::default();
         self.sweeping.begin(&self.room, &self.sessions);
         self.sweeping.end().await?;
@@ -197,12 +202,20 @@ impl Machine for DockerMachine {
         let fresh = self.fresh;
         self.settle().await?;
         self.fresh = fresh;
+        self.keep_variables().await;
         let tree = self.take().await?;
+        let tree = if include == Include::Files { variables::without(&tree)? } else { tree };
         Ok(Arc::new(DockerSnapshot(tree)))
     }
 
     async fn restore(&mut self, state: &dyn Snapshot) -> Result<()> {
         let tree = snapshot::tree(state)?;
+        // Another provider has had interpreters of its own since.
+        let ours = self.spec.pickles && state.as_any().is::<DockerSnapshot>();
+        let (tree, kept) = match ours {
+            true => (tree.clone(), Variables::of(&tree)),
+            false => (variables::without(&tree)?, Variables::default()),
+        };
         let quota = self.base.quota();
         if tree.usage().bytes > quota.bytes || tree.usage().files > quota.files {
             return Err(Error::new(
@@ -218,6 +231,10 @@ impl Machine for DockerMachine {
             self.put(&self.room.clone(), &tree).await?;
         } else {
             self.move_into(&tree).await?;
+        }
+        self.variables = kept;
+        if self.variables.are_kept() {
+            self.lost.tell(&Language::python());
         }
         self.lose(&state.languages());
         self.dropped = Extras::of(&tree).and_then(|(extras, _)| left_out(&extras));
@@ -245,6 +262,9 @@ impl Machine for DockerMachine {
     }
 
     fn lose(&mut self, languages: &[Language]) {
-        self.lost.add(languages);
+        let kept = self.variables.are_kept().then(Language::python);
+        let gone: Vec<Language> =
+            languages.iter().filter(|language| Some(*language) != kept.as_ref()).cloned().collect();
+        self.lost.add(&gone);
     }
 }

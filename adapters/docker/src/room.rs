@@ -33,6 +33,8 @@ pub(crate) const NOT_STARTED: i64 = 126;
 
 /// Longest wait until a container that could not be unpaused is tried again.
 const PAUSED_AGAIN: Duration = Duration::from_secs(2);
+/// How often a container that may be paused yet is looked at once the engine answers.
+const LOOKS: u32 = 5;
 
 /// What an image has.
 pub(crate) type Tools = BTreeSet<String>;
@@ -212,17 +214,23 @@ impl Room {
     /// `provider_unavailable`.
     pub(crate) async fn pause(self: &Arc<Self>) -> Result<Paused> {
         let docker = self.inner.engine.docker().await?;
+        // An engine that stalls can do it long after it was given up.
+        let mut paused = Paused { room: Some(self.clone()), is_sure: false };
         self.inner.engine.ask("pause a container", docker.pause_container(&self.id)).await?;
-        Ok(Paused(Some(self.clone())))
+        paused.is_sure = true;
+        Ok(paused)
     }
 
-    /// Lets its processes go on, as often as it takes: a container that stays paused answers nobody.
-    async fn go_on(&self) {
+    /// Lets its processes go on, as often as it takes: a container that stays paused answers nobody. One that may be paused yet
+    /// is looked at a few times more.
+    async fn go_on(&self, is_sure: bool) {
         let engine = &self.inner.engine;
         let mut wait = Duration::from_millis(100);
+        let mut looks = if is_sure { 0 } else { LOOKS };
         loop {
             match self.unpause(engine).await {
-                Ok(()) => return,
+                Ok(()) if looks == 0 => return,
+                Ok(()) => looks -= 1,
                 Err(error) => tracing::warn!(container = self.id, %error, "a container stays paused"),
             }
             if self.is_gone() || self.inner.is_closed() {
@@ -269,13 +277,18 @@ impl Room {
 }
 
 /// A container whose processes are held still.
-pub(crate) struct Paused(Option<Arc<Room>>);
+pub(crate) struct Paused {
+    room: Option<Arc<Room>>,
+    /// Whether the engine has said that it is.
+    is_sure: bool,
+}
 
 impl Paused {
     /// Lets them go on, and waits until they do: a container that is paused takes no program.
     pub(crate) async fn end(mut self) {
-        if let Some(room) = self.0.take() {
-            let going_on = room.inner.clone().spawn(async move { room.go_on().await });
+        let is_sure = self.is_sure;
+        if let Some(room) = self.room.take() {
+            let going_on = room.inner.clone().spawn(async move { room.go_on(is_sure).await });
             if let Some(going_on) = going_on {
                 let _done = going_on.await;
             }
@@ -285,8 +298,9 @@ impl Paused {
 
 impl Drop for Paused {
     fn drop(&mut self) {
-        if let Some(room) = self.0.take() {
-            let _going_on = room.inner.clone().spawn(async move { room.go_on().await });
+        let is_sure = self.is_sure;
+        if let Some(room) = self.room.take() {
+            let _going_on = room.inner.clone().spawn(async move { room.go_on(is_sure).await });
         }
     }
 }

@@ -20,7 +20,7 @@ use tokio_util::io::{ReaderStream, StreamReader, SyncIoBridge};
 use tokio_util::sync::CancellationToken;
 
 use crate::archive;
-use crate::engine::slow;
+use crate::engine::{heard, slow};
 use crate::exec::{self, Exec, Reader};
 use crate::listing::Listing;
 use crate::machine::DockerMachine;
@@ -139,7 +139,12 @@ impl DockerMachine {
         languages.dedup();
         extras.languages = languages.iter().map(|language| language.as_str().to_owned()).collect();
         let changed = tree.is_some();
-        let tree = tree.unwrap_or_else(|| self.base.clone());
+        let mut tree = tree.unwrap_or_else(|| self.base.clone());
+        if self.variables.differ(&tree) {
+            let files = Files::new(tree);
+            self.variables.put(&files)?;
+            tree = files.snapshot();
+        }
         let before = Extras::of(&tree).map(|(extras, _)| extras);
         if changed || before.as_ref().unwrap_or(&Extras::plain()) != &extras {
             let files = Files::new(tree);
@@ -190,7 +195,8 @@ impl DockerMachine {
             // When this is given up the stream ends, and the thread with it, whatever the engine does.
             let given_up = CancellationToken::new();
             let stream =
-                ReaderStream::with_capacity(output, STEP).take_until(given_up.clone().cancelled_owned());
+                heard(ReaderStream::with_capacity(output, STEP), self.room.inner.settings.answer_within);
+            let stream = stream.take_until(given_up.clone().cancelled_owned());
             let _given_up = given_up.drop_guard();
             let mut content = SyncIoBridge::new(StreamReader::new(Box::pin(stream)));
             let merging = tokio::task::spawn_blocking(move || {

@@ -9,6 +9,8 @@ use dormouse_core::sandbox::{ChunkSink, ChunkSource, Reached, SavedState, Snapsh
 use dormouse_core::{Error, ErrorCode, Language, Result};
 use dormouse_files::{Extras, Quota, Root, Tree};
 
+use crate::variables::Variables;
+
 pub(crate) use dormouse_files::ALONE as MARK;
 
 /// The largest tree that is loaded; the sandbox's own quota bounds it when it is put into a container.
@@ -40,6 +42,10 @@ impl Snapshot for DockerSnapshot {
 
     fn languages(&self) -> Vec<Language> {
         Extras::of(&self.0).map(|(extras, _)| extras.languages()).unwrap_or_default()
+    }
+
+    fn holds(&self) -> Vec<Language> {
+        Variables::of(&self.0).are_kept().then(Language::python).into_iter().collect()
     }
 }
 

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dormouse_core::fair::Fair;
 use dormouse_core::packages::{
-    Fetched, PackageManager, PackageOffer, PackageProgress, PackageRequest, Packages,
+    Fetched, LockRequest, LockText, PackageManager, PackageOffer, PackageProgress, PackageRequest, Packages,
 };
 use dormouse_core::{Error, ErrorCode, Result};
 
@@ -138,5 +138,9 @@ impl Packages for Indexes {
                     .with_hint("try again, or install fewer packages at a time"))
             }
         }
+    }
+
+    fn lock(&self, request: &LockRequest) -> Result<LockText> {
+        npm::lock_file(request)
     }
 }

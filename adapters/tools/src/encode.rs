@@ -1,11 +1,12 @@
 //! Answers: an outcome or an error as one JSON object, and as text. The command line's `--json` prints exactly
 //! [`outcome`].
 
-use dormouse_core::sandbox::SandboxId;
+use dormouse_core::sandbox::{Executed, SandboxId};
 use dormouse_core::{Captured, Error, Exception, Outcome, Status, Value};
 use serde_json::{Map, Value as Json, json};
 
 use crate::surface::Reply;
+use crate::tool::exec;
 
 /// Bytes of each stream's end that the text of a stopped run repeats.
 const TAIL: usize = 1_024;
@@ -63,6 +64,16 @@ pub fn refused(cause: &Error) -> Json {
     fields.insert("memory_peak_bytes".into(), 0.into());
     fields.insert("provider".into(), "none".into());
     Json::Object(fields)
+}
+
+/// What came of a command line in a sandbox, as `sandbox_exec` answers it, with the whole of its output.
+pub fn executed(executed: Executed, sandbox: &SandboxId) -> Json {
+    exec::whole(executed).fields(sandbox)
+}
+
+/// What a command line's missing commands could be had by; none when there are none.
+pub fn missing(executed: &Executed) -> Option<Error> {
+    exec::missing(executed)
 }
 
 /// An error: `{code, message, hint}`; `hint` is an empty string when there is nothing to advise.

@@ -8,20 +8,24 @@
 //! | requirements from `requirements.txt` and `package.json` | [`requirements_txt`], [`package_json`] |
 //! | what is there | [`present()`] |
 //! | resolve, fetch, lay out | [`Packages`] |
-//! | write, upgrade, remove | [`install()`], [`install_anew()`], [`uninstall()`] |
+//! | write, upgrade, remove | [`install()`], [`install_anew()`], [`install_and_remove()`], [`uninstall()`] |
+//! | npm's lock file, obeyed and written | [`LockFile`], [`Project`], [`Packages::lock`] |
 //! | all of it in one | [`add()`] |
 
 mod add;
 mod install;
 mod lists;
+mod locking;
 mod present;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 pub use self::add::{Added, Adding, Group, Saving, add};
-pub use self::install::{Installed, install, install_anew, uninstall};
-pub use self::lists::{package_json, requirements_txt};
+pub use self::install::{Installed, install, install_and_remove, install_anew, uninstall};
+pub use self::lists::{listed, package_json, requirements_txt};
+pub use self::locking::{LockFile, LockRequest, LockText, Locking, Placed, Project};
 pub use self::present::{present, whole};
 use crate::sandbox::Owner;
 use crate::{Error, GuestPath, Result};
@@ -76,6 +80,9 @@ pub struct Present {
     pub path: String,
     /// What it requires, as it says: `urllib3<3,>=1.21.1`, `ms@^2.1.3`.
     pub requires: Vec<String>,
+    /// What the `package.json` of a JavaScript package says that a lock file tells; else null.
+    #[serde(skip)]
+    pub about: Json,
 }
 
 /// A package that a lock file of npm names.
@@ -107,6 +114,10 @@ pub struct PackageRequest {
     pub present: Vec<Present>,
     /// What a lock file of npm names: this is fetched and nothing else, whatever is present. Empty: versions are looked for.
     pub locked: Vec<Locked>,
+    /// The project of npm, of which all is installed that it lists. The versions of its lock file, if it has one, are taken where
+    /// they satisfy what is required, and what neither its `package.json` nor the requirements need is removed. None: the
+    /// requirements alone, over what lies in the tree.
+    pub project: Option<Project>,
     /// Whether the newest versions are wanted of what is named, as with `--upgrade`.
     pub upgrade: bool,
     /// The version of the sandbox's Python, such as `3.14.0`.
@@ -122,10 +133,10 @@ impl PackageRequest {
     /// Checks the bounds.
     ///
     /// # Errors
-    /// `args_invalid` without a requirement, and for one that is too long or holds control characters; `too_large` for
+    /// `args_invalid` without a requirement or a project, and for one that is too long or holds control characters; `too_large` for
     /// too many.
     pub fn check(&self) -> Result<()> {
-        if self.requirements.is_empty() {
+        if self.requirements.is_empty() && self.project.is_none() {
             return Err(Error::args_invalid("no package is named")
                 .with_hint("name packages, or a file with `-r requirements.txt`"));
         }
@@ -179,6 +190,12 @@ pub struct Fetched {
     pub packages: Vec<Package>,
     /// What was there and fits.
     pub satisfied: Vec<Present>,
+    /// What was there and is removed, because nothing of the project needs it.
+    pub removed: Vec<Present>,
+    /// How a lock file is to name what is new, and what was left out because it is for other machines.
+    pub placed: Vec<Placed>,
+    /// Why the project's lock file was not obeyed, and is left as it is. Default none: it was.
+    pub unlocked: Option<String>,
     /// What the user should know: scripts that were not run, optional packages that were left out.
     pub notes: Vec<String>,
 }
@@ -240,4 +257,12 @@ pub trait Packages: Send + Sync {
     /// `unsatisfiable` when no versions fit together; `index_unavailable`; `package_refused` for a wrong hash or a bad
     /// archive; `too_large` past a bound; `args_invalid` for what is no requirement.
     async fn fetch(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched>;
+
+    /// The lock file of what lies in a tree of npm now. Default: none is written.
+    ///
+    /// # Errors
+    /// `args_invalid` when the `package.json` or the lock file before cannot be read.
+    fn lock(&self, _request: &LockRequest) -> Result<LockText> {
+        Ok(LockText::default())
+    }
 }

@@ -261,9 +261,6 @@ pub(crate) struct AskedArgs {
     /// Processes and threads of a container; without one, command lines and programs at one time
     #[arg(long, value_name = "N")]
     pub(crate) processes: Option<u64>,
-    /// What lasts from call to call: `session`, variables and files, or `files`, each call with a fresh interpreter
-    #[arg(long, value_name = "WHAT", value_parser = ["session", "files"])]
-    pub(crate) persistence: Option<String>,
     /// Without calls for this time it is stopped, where a server runs; a call wakes it
     #[arg(long, value_name = "TIME", value_parser = milliseconds, visible_alias = "idle-timeout")]
     pub(crate) idle: Option<u64>,
@@ -273,6 +270,10 @@ pub(crate) struct AskedArgs {
     /// An environment variable of all its runs; can be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
+    /// What lasts: `session`, variables and files (of a container Python's, as far as they can be pickled), or `files`
+    /// [default: session; of a container files]
+    #[arg(long, value_name = "WHAT", value_parser = ["session", "files"])]
+    pub(crate) persistence: Option<String>,
 }
 
 fn bytes(text: &str) -> Result<u64, String> {

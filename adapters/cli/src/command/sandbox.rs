@@ -157,11 +157,25 @@ fn eval(
         let status = u8::try_from(outcome.exit_code()).unwrap_or(1);
         return Ok(Answer::Json(encode::reply_in(&outcome, Some(&id)).structured, status));
     }
+    let elsewhere = made_elsewhere(dormouse, name);
     let run = async { Ok(run.await?.1) };
     let outcome = once::wait(once::watch(run, live.as_deref()));
     Ok(Answer::words(move || {
-        once::show(outcome, form, live.as_deref(), View { null, ..View::new("<snippet>", &code) })
+        let view = View { null, ..View::new("<snippet>", &code) };
+        let status = once::show(outcome, form, live.as_deref(), view)?;
+        if let Some(note) = elsewhere {
+            print::note(&note)?;
+        }
+        Ok(status)
     }))
+}
+
+/// What is said of a sandbox that was made by another provider than was asked for, each time that it runs something.
+fn made_elsewhere(dormouse: &Dormouse, name: &str) -> Option<String> {
+    let view = dormouse.sandboxes().ok()?.get(&Owner::local(), &Handle::IdOrName(name)).ok()?;
+    let spec = view.sandbox.spec;
+    let wanted = spec.fallback_from?;
+    Some(format!("the sandbox is on {} and not on {}", spec.provider.as_str(), wanted.as_str()))
 }
 
 /// The tool of a command, and its arguments.

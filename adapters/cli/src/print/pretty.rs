@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use anstyle::Style;
-use dormouse::{Captured, Error, Language, Outcome, Status, Usage, Value};
+use dormouse::{Captured, Error, Language, Outcome, Recovery, Status, Usage, Value};
 
 use super::exception::{Source, exception};
 use super::live::Ends;
@@ -79,6 +79,7 @@ pub(crate) fn outcome(outcome: &Outcome, view: &View<'_>, ends: Ends) -> io::Res
     }
     notes += &dropped("stdout", &outcome.stdout);
     notes += &dropped("stderr", &outcome.stderr);
+    notes += &began(outcome, stderr);
     notes +=
         &outcome.warning.as_ref().map(|warning| told("warning", HINT, warning, stderr)).unwrap_or_default();
     if view.verbose || (stdout.terminal && stderr.terminal) {
@@ -88,6 +89,22 @@ pub(crate) fn outcome(outcome: &Outcome, view: &View<'_>, ends: Ends) -> io::Res
         return Ok(());
     }
     err(&format!("{}{notes}", if ends.stderr_open { "\n" } else { "" }))
+}
+
+/// What a run began with, where that is less than the caller can know.
+fn began(outcome: &Outcome, paint: Paint) -> String {
+    let (Some(recovery), Some(reason)) = (outcome.recovery, &outcome.recovery_reason) else {
+        return String::new();
+    };
+    if matches!(outcome.status, Status::Stopped(_)) {
+        return String::new();
+    }
+    let what = match recovery {
+        Recovery::Fresh => "a fresh interpreter ran this",
+        Recovery::Earlier => "an earlier state of the interpreter ran this",
+        Recovery::BeforeRun => "the interpreter is as it was before the run",
+    };
+    format!("{} {}\n", paint.style(HINT, "note:"), escape::line(&format!("{what}: {reason}")))
 }
 
 /// Prints a failure as `error[code]: message`, its causes and its hint, on standard error.

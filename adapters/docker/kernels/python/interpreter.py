@@ -118,7 +118,7 @@ def load_shared(channel, sources):
     host.call_tool, host.source_of = channel.call_tool, sources.find
     sys.modules["_dormouse_host"] = host
     for name in ("_dormouse", "_dormouse.text", "_dormouse.values", "_dormouse.errors", "_dormouse.packages",
-                 "_dormouse.world", "dormouse", "_dormouse.session"):
+                 "_dormouse.world", "dormouse", "_dormouse.session", "_dormouse.kept"):
         module = types.ModuleType(name)
         if name == "_dormouse":
             module.__path__ = []
@@ -246,8 +246,9 @@ class Kernel:
         self.input = []
         modules = sys.modules
         self.values, self.errors = modules["_dormouse.values"], modules["_dormouse.errors"]
-        self.session = modules["_dormouse.session"]
-        self.served = {b"E": self.eval, b"G": self.get, b"S": self.set, b"V": self.vars, b"Z": self.reset}
+        self.session, self.kept = modules["_dormouse.session"], modules["_dormouse.kept"]
+        self.served = {b"E": self.eval, b"G": self.get, b"S": self.set, b"V": self.vars, b"Z": self.reset,
+                       b"P": self.save, b"L": self.load}
 
     def serve(self):
         while True:
@@ -258,6 +259,8 @@ class Kernel:
             asked = json.loads(payload)
             data, self.input = b"".join(self.input), []
             self.channel.request = request
+            if kind == b"L":
+                asked["data"], data = data, b""
             self.streams.begin(data)
             kind, text = self.served[kind](asked)
             self.streams.flush()
@@ -266,7 +269,7 @@ class Kernel:
                 os._exit(0 if kind == b"R" else 1)
             with self.channel.lock:
                 self.channel.request = 0
-                self.channel.send(kind, text.encode("utf-8", "replace"), request)
+                self.channel.send(kind, text if isinstance(text, bytes) else text.encode("utf-8", "replace"), request)
 
     def outcome(self, bounds, run):
         try:
@@ -332,6 +335,21 @@ class Kernel:
             return b"V", self.session.vars(asked["bounds"]["total_bytes"])
         except BaseException:
             return b"V", "[]"
+
+    def save(self, asked):
+        """What of the namespace can be kept over a stop."""
+        try:
+            own = (self.channel.requests, self.channel.messages, *self.streams.kept)
+            return self.kept.copied(asked["bytes"], asked["seconds"], own)
+        except BaseException as error:
+            return b"N", self.kept.why(error)
+
+    def load(self, asked):
+        try:
+            self.surroundings({"environment": None, "arguments": None, "directory": asked["directory"]})
+            return b"V", self.kept.load(asked["data"])
+        except BaseException as error:
+            return b"N", self.kept.why(error)
 
     def reset(self, _asked):
         self.session.reset()

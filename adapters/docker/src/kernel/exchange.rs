@@ -31,6 +31,7 @@ pub(super) enum Answer {
     Fatal(String),
     Exited(i32),
     Listed(String),
+    Saved(Vec<u8>),
     Done,
     Refused(String),
     Ended(Ended),
@@ -86,6 +87,15 @@ impl Asked {
 
     pub(super) fn reset() -> Self {
         Self { kind: b'Z', payload: json!({}), input: Vec::new(), most: SLACK }
+    }
+
+    pub(super) fn save(most: usize, seconds: f64) -> Self {
+        let payload = json!({"bytes": most, "seconds": seconds});
+        Self { kind: b'P', payload, input: Vec::new(), most: most + SLACK }
+    }
+
+    pub(super) fn load(saved: &[u8], directory: &str) -> Self {
+        Self { kind: b'L', payload: json!({"directory": directory}), input: saved.to_vec(), most: SLACK }
     }
 
     fn bytes(&self, id: u32) -> Result<Vec<u8>> {
@@ -201,6 +211,9 @@ async fn call(tools: &mut Tools<'_>, payload: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn answer(message: Message) -> Result<Answer> {
+    if message.kind == b'P' {
+        return Ok(Answer::Saved(message.payload));
+    }
     let text = String::from_utf8(message.payload).map_err(|_| wire::refused("text that is not UTF-8"))?;
     match message.kind {
         b'R' => Ok(Answer::Returned(text)),

@@ -13,6 +13,7 @@ const PYTHON_SHARED: &[(&str, &str)] = &[
     ("_dormouse.world", include_str!("../../../../guests/python/boot/_dormouse/world.py")),
     ("dormouse", include_str!("../../../../guests/python/boot/dormouse.py")),
     ("_dormouse.session", include_str!("../../../../guests/python/boot/_dormouse/session.py")),
+    ("_dormouse.kept", include_str!("../../kernels/python/kept.py")),
 ];
 const PYTHON: [&str; 2] =
     [include_str!("../../kernels/python/relay.py"), include_str!("../../kernels/python/interpreter.py")];

@@ -19,3 +19,4 @@ mod published;
 mod saved;
 mod stopped;
 mod support;
+mod variables;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use bollard::Docker;
 use dormouse_core::program::NoPrograms;
+use dormouse_core::sandbox::Include;
 use dormouse_core::{ErrorCode, Provider as _};
 use dormouse_docker::DockerProvider;
 use rustix::process::{Pid, Signal, kill_process};
@@ -105,6 +106,51 @@ async fn con_06_an_engine_that_stops_in_mid_run_is_named_and_cleaned_when_it_is_
     drop(provider.machine(&spec(), None).await.unwrap());
     provider.close().await;
     assert_eq!(left_of(&docker, &owner).await, (0, 0));
+    stop(engine).await;
+}
+
+/// B-21: an engine that answers nothing is named by each call within its time, and what it had is there when it goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_06_an_engine_that_stalls_is_named_within_the_time_of_the_call() {
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (engine, docker, address) = match started(folder.path()).await {
+        Ok(started) => started,
+        Err(why) => return skip("con_06_stalled", &why),
+    };
+    if let Err(why) = busybox(&docker).await {
+        stop(engine).await;
+        return skip("con_06_stalled", &why);
+    }
+    let mut settings = settings(state.path());
+    (settings.address, settings.answer_within) = (Some(address), Duration::from_secs(3));
+    let provider = DockerProvider::new(settings).unwrap();
+    let mut machine = provider.machine(&spec(), None).await.unwrap();
+    machine.exec(line("echo kept > f"), Arc::new(NoPrograms)).await.unwrap();
+    let id = engine.id().and_then(|id| Pid::from_raw(id.try_into().ok()?)).unwrap();
+    kill_process(id, Signal::STOP).unwrap();
+    let mut command = line("echo other > f");
+    command.limits.wall = Duration::from_secs(2);
+    let begin = Instant::now();
+    let error = machine.exec(command, Arc::new(NoPrograms)).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ProviderUnavailable, "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
+    let begin = Instant::now();
+    let error = machine.snapshot(Include::Both).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::ProviderUnavailable, "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    kill_process(id, Signal::CONT).unwrap();
+    // What it was asked to hold still while it stalled goes on too.
+    let end = Instant::now() + Duration::from_secs(20);
+    let said = loop {
+        match machine.exec(line("cat f"), Arc::new(NoPrograms)).await {
+            Ok(executed) => break executed.outcome.stdout.text,
+            Err(error) => assert!(Instant::now() < end, "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
+    assert!(["kept\n", "other\n"].contains(&said.as_str()), "{said}");
+    drop(machine);
+    provider.close().await;
     stop(engine).await;
 }
 

@@ -3,6 +3,7 @@
 mod calls;
 mod golden;
 mod hostile;
+mod kept;
 mod output;
 mod support;
 mod values;

@@ -13,6 +13,7 @@ use crate::digest::Digest;
 /// The systems that the sandbox passes for in `os` and in `cpu`.
 const SYSTEMS: [&str; 2] = ["wasi", "linux"];
 const PROCESSORS: [&str; 1] = ["wasm32"];
+const MACHINE: [(&str, &[&str]); 2] = [("os", &SYSTEMS), ("cpu", &PROCESSORS)];
 
 /// Most packages that one version needs, of all kinds together.
 const MAX_NEEDS: usize = 2_000;
@@ -39,6 +40,10 @@ pub(crate) struct Manifest {
     pub(crate) archive: Option<(Url, Digest)>,
     pub(crate) scripts: bool,
     pub(crate) deprecated: Option<String>,
+    /// Its hash as the registry writes it.
+    pub(crate) integrity: Option<String>,
+    /// All that the registry says of it.
+    pub(crate) about: Json,
 }
 
 impl Document {
@@ -63,6 +68,24 @@ impl Document {
     /// `unsatisfiable` when none fits, `not_found` for an unknown tag, `capability_unavailable` for another system, `too_large`
     /// for one that needs more than 2,000 packages.
     pub(crate) fn pick(&self, spec: &Spec) -> Result<Manifest> {
+        let manifest = self.chosen(spec)?;
+        for (field, own) in MACHINE {
+            if !runs(&manifest.about[field], own) {
+                let machines: String = manifest.about[field].to_string().chars().take(100).collect();
+                let message =
+                    format!("`{}` {} is for other machines: {machines}", self.name, manifest.version);
+                return Err(Error::new(ErrorCode::CapabilityUnavailable, message)
+                    .with_hint("packages with native code need the Docker provider"));
+            }
+        }
+        Ok(manifest)
+    }
+
+    /// The same, also one for other machines.
+    ///
+    /// # Errors
+    /// As [`Document::pick`].
+    pub(crate) fn chosen(&self, spec: &Spec) -> Result<Manifest> {
         let tagged = |tag: &str| self.tags.get(tag).and_then(|version| Version::parse(version).ok());
         let latest = tagged("latest").filter(|version| self.versions.contains_key(version));
         let version = match &spec.versions {
@@ -91,17 +114,7 @@ impl Document {
             let message = format!("`{}` {version} needs more than {MAX_NEEDS} packages", self.name);
             return Err(Error::new(ErrorCode::TooLarge, message).with_hint("nothing was installed"));
         }
-        let manifest = self.manifest(version, about);
-        for (field, own) in [("os", &SYSTEMS[..]), ("cpu", &PROCESSORS[..])] {
-            if !runs(&about[field], own) {
-                let machines: String = about[field].to_string().chars().take(100).collect();
-                let message =
-                    format!("`{}` {} is for other machines: {machines}", self.name, manifest.version);
-                return Err(Error::new(ErrorCode::CapabilityUnavailable, message)
-                    .with_hint("packages with native code need the Docker provider"));
-            }
-        }
-        Ok(manifest)
+        Ok(self.manifest(version, about))
     }
 
     fn newest(&self, spec: &Spec) -> Option<Version> {
@@ -149,6 +162,8 @@ impl Document {
             scripts: about["hasInstallScript"] == true
                 || scripts.iter().any(|script| about["scripts"][script].is_string()),
             deprecated: about["deprecated"].as_str().map(str::to_owned),
+            integrity: dist["integrity"].as_str().map(str::to_owned),
+            about: about.clone(),
             version,
             dependencies,
             optional,
@@ -157,8 +172,13 @@ impl Document {
     }
 }
 
+/// Whether what a `package.json` or a lock file says of machines takes this one.
+pub(crate) fn is_for_this_machine(about: &Json) -> bool {
+    MACHINE.iter().all(|(field, own)| runs(&about[*field], own))
+}
+
 /// The texts of an object; of anything else none.
-fn texts(value: &Json) -> BTreeMap<String, String> {
+pub(crate) fn texts(value: &Json) -> BTreeMap<String, String> {
     let entries = value.as_object().into_iter().flatten();
     entries.filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned()))).collect()
 }

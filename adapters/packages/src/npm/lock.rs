@@ -5,6 +5,7 @@ use dormouse_core::{Error, ErrorCode, Result};
 use nodejs_semver::Version;
 use serde_json::{Map, Value as Json};
 
+use super::document::texts;
 use super::spec::{Spec, Versions};
 
 /// Deepest `node_modules` in another's.
@@ -18,35 +19,80 @@ const SHOWN: usize = 5;
 /// `args_invalid` when it is no lock file, names a path that is none of `node_modules`, or does not have what the
 /// requirements ask for; `capability_unavailable` for packages that come from elsewhere than a registry.
 pub(crate) fn read(text: &str, wanted: &[String], production: bool) -> Result<Vec<Locked>> {
-    let parsed: Json = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-        .map_err(|error| bad(&format!("is no JSON: line {}", error.line())))?;
-    let mut found = Found { production, all: Vec::new(), packages: Vec::new() };
-    match (&parsed["packages"], &parsed["dependencies"]) {
-        (Json::Object(packages), _) => {
-            for (path, about) in packages {
-                // The root and the folders of a workspace are no packages; the links to those are refused.
-                if path.starts_with("node_modules/") && about["inBundle"] != true {
-                    found.take(path, about, about["name"].as_str(), &about["version"])?;
-                }
-            }
-        }
-        (_, Json::Object(nested)) => found.nested("", nested, 1)?,
-        (Json::Null, Json::Null) if parsed["lockfileVersion"].is_number() => {}
-        _ => return Err(bad("has another form than npm's of version 5 and later")),
-    }
+    let found = Found::of(text)?;
     found.agrees(wanted)?;
-    Ok(found.packages)
+    let entries = found.0.into_iter().filter(|entry| !(production && entry.about["dev"] == true));
+    Ok(entries.map(|entry| entry.locked).collect())
+}
+
+/// All that a lock file names, whatever a `package.json` asks for.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn entries(text: &str) -> Result<Vec<Entry>> {
+    Ok(Found::of(text)?.0)
+}
+
+/// A package that a lock file names.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) locked: Locked,
+    /// Its version, as it compares.
+    pub(crate) version: Version,
+    /// What the file says of it.
+    pub(crate) about: Json,
+}
+
+/// Why one package needs another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tie {
+    Required,
+    Optional,
+    Peer,
+    OptionalPeer,
+}
+
+/// What a package needs, as its `package.json` or a lock file says it.
+pub(crate) fn ties(about: &Json) -> Vec<(Tie, String, String)> {
+    let mut found = std::collections::BTreeMap::new();
+    for (name, range) in texts(&about["peerDependencies"]) {
+        let optional = about["peerDependenciesMeta"][&name]["optional"] == true;
+        found.insert(name, (if optional { Tie::OptionalPeer } else { Tie::Peer }, range));
+    }
+    // The older form has them as `requires`, and packages as `dependencies`.
+    for field in ["requires", "dependencies"] {
+        let named = texts(&about[field]).into_iter();
+        found.extend(named.map(|(name, range)| (name, (Tie::Required, range))));
+    }
+    let optional = texts(&about["optionalDependencies"]).into_iter();
+    found.extend(optional.map(|(name, range)| (name, (Tie::Optional, range))));
+    found.into_iter().map(|(name, (tie, range))| (tie, name, range)).collect()
 }
 
 /// What was read so far.
-struct Found {
-    production: bool,
-    /// Paths and versions of all, for the comparison with the `package.json`.
-    all: Vec<(String, Version)>,
-    packages: Vec<Locked>,
-}
+struct Found(Vec<Entry>);
 
 impl Found {
+    fn of(text: &str) -> Result<Self> {
+        let parsed: Json = serde_json::from_str(text.trim_start_matches('\u{feff}'))
+            .map_err(|error| bad(&format!("is no JSON: line {}", error.line())))?;
+        let mut found = Self(Vec::new());
+        match (&parsed["packages"], &parsed["dependencies"]) {
+            (Json::Object(packages), _) => {
+                for (path, about) in packages {
+                    // The root and the folders of a workspace are no packages; the links to those are refused.
+                    if path.starts_with("node_modules/") && about["inBundle"] != true {
+                        found.take(path, about, about["name"].as_str(), &about["version"])?;
+                    }
+                }
+            }
+            (_, Json::Object(nested)) => found.nested("", nested, 1)?,
+            (Json::Null, Json::Null) if parsed["lockfileVersion"].is_number() => {}
+            _ => return Err(bad("has another form than npm's of version 5 and later")),
+        }
+        Ok(found)
+    }
+
     /// The older form: packages within those that hold their `node_modules`.
     fn nested(&mut self, above: &str, packages: &Map<String, Json>, depth: usize) -> Result<()> {
         if depth > MAX_DEPTH {
@@ -92,16 +138,14 @@ impl Found {
         if !is_name(package) {
             return Err(bad(&format!("has no name of a package for `{shown}`")));
         }
-        self.all.push((path.to_owned(), version.clone()));
-        if !(self.production && about["dev"] == true) {
-            self.packages.push(Locked {
-                path: path.to_owned(),
-                package: package.to_owned(),
-                version: version.to_string(),
-                integrity: about["integrity"].as_str().map(str::to_owned),
-                optional: about["optional"] == true || about["devOptional"] == true,
-            });
-        }
+        let locked = Locked {
+            path: path.to_owned(),
+            package: package.to_owned(),
+            version: version.to_string(),
+            integrity: about["integrity"].as_str().map(str::to_owned),
+            optional: about["optional"] == true || about["devOptional"] == true,
+        };
+        self.0.push(Entry { locked, version, about: about.clone() });
         Ok(())
     }
 
@@ -111,9 +155,11 @@ impl Found {
         for text in wanted {
             let spec = Spec::parse(text)?;
             let path = format!("node_modules/{}", spec.name);
-            match self.all.iter().find(|(found, _)| *found == path) {
+            match self.0.iter().find(|entry| entry.locked.path == path) {
                 None => differences.push(format!("`{text}` is missing in it")),
-                Some((_, version)) if matches!(spec.versions, Versions::Range(_)) && !spec.takes(version) => {
+                Some(Entry { version, .. })
+                    if matches!(spec.versions, Versions::Range(_)) && !spec.takes(version) =>
+                {
                     differences
                         .push(format!("its `{}` {version} does not satisfy `{}`", spec.name, spec.text));
                 }

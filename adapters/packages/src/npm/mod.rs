@@ -5,12 +5,13 @@ mod layout;
 mod lock;
 mod spec;
 mod tree;
+mod written;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use dormouse_core::packages::{
-    Fetched, Locked, Package, PackageEvent, PackageManager, PackageProgress, PackageRequest,
+    Fetched, Group, Locked, Package, PackageEvent, PackageManager, PackageProgress, PackageRequest, Placed,
 };
 use dormouse_core::{Error, ErrorCode, Result};
 use futures::stream::{StreamExt as _, TryStreamExt as _};
@@ -19,6 +20,7 @@ use self::document::{Document, Manifest};
 pub(crate) use self::lock::read as locked;
 use self::spec::Spec;
 use self::tree::{Tree, Work};
+pub(crate) use self::written::write as lock_file;
 use crate::allow::AllowList;
 use crate::settings::{Index, Settings};
 use crate::source::{Notes, Source, blocking, unavailable};
@@ -57,12 +59,8 @@ pub(crate) async fn fetch(
         let tree = call.locked(&request.locked).await?;
         return call.collect(request, &tree).await;
     }
-    let mut tree = Tree::new(&request.present, settings.bounds, request.upgrade);
+    let (mut tree, mut level, unlocked) = begun(settings, request)?;
     let mut known = Known::new();
-    let mut level: Vec<Work> = Vec::new();
-    for text in &request.requirements {
-        level.push(Work::asked(Spec::parse(text)?));
-    }
     // Level by level: what is nearer to the user lies higher.
     while !level.is_empty() {
         progress(PackageEvent::Resolving { packages: known.len() });
@@ -80,7 +78,51 @@ pub(crate) async fn fetch(
         level = next;
     }
     tree.verify()?;
-    call.collect(request, &tree).await
+    let mut removed = Vec::new();
+    if request.project.is_some() && unlocked.is_none() {
+        let asked = tree.absent().into_iter().filter(|name| !known.contains_key(name)).collect();
+        call.documents(&mut known, asked).await?;
+        removed = tree.settle(&request.present, &known, &call.notes)?;
+    }
+    let fetched = call.collect(request, &tree).await?;
+    Ok(Fetched { removed, unlocked, ..fetched })
+}
+
+/// The tree before anything is placed, what is to be placed in it, and why a lock file is not obeyed.
+fn begun(settings: &Settings, request: &PackageRequest) -> Result<(Tree, Vec<Work>, Option<String>)> {
+    let named = request.requirements.iter().map(|text| Spec::parse(text)).collect::<Result<Vec<_>>>()?;
+    let (bounds, upgrade) = (settings.bounds, request.upgrade);
+    let plain = || Tree::new(&request.present, bounds, upgrade);
+    let Some(project) = &request.project else {
+        return Ok((plain(), named.into_iter().map(Work::asked).collect(), None));
+    };
+    let mut listed = Vec::new();
+    for (group, text) in &project.listed {
+        let spec = Spec::parse(text)?;
+        let again = |other: &Spec| other.name == spec.name;
+        if !(project.without_dev && *group == Group::Dev || named.iter().any(again)) {
+            listed.push((*group, spec));
+        }
+    }
+    let asked = named.into_iter().map(Work::asked);
+    let works = |listed: Vec<(Group, Spec)>| {
+        let listed = listed.into_iter().map(|(group, spec)| Work::listed(group, spec));
+        asked.chain(listed).collect()
+    };
+    let Some(lock) = &project.lock else { return Ok((plain(), works(listed), None)) };
+    match lock::entries(lock) {
+        Ok(entries) => {
+            let tree = Tree::of_lock(entries, &request.present, bounds, upgrade);
+            Ok((tree, works(listed), None))
+        }
+        Err(error) if error.code() == ErrorCode::CapabilityUnavailable => {
+            let why = format!("{}: the lock file is neither obeyed nor written", error.message());
+            Ok((plain(), works(listed), Some(why)))
+        }
+        Err(error) => Err(error.with_hint(
+            "`npm install --no-package-lock` goes without it; it is made anew where it is removed",
+        )),
+    }
 }
 
 impl Call<'_> {
@@ -171,6 +213,7 @@ impl Call<'_> {
         fetched.packages.sort_by(|a, b| a.path.cmp(&b.path));
         layout::one_program_a_name(&mut fetched.packages, &self.notes);
         fetched.satisfied = tree.satisfied();
+        fetched.placed = placed(&fetched.packages, tree);
         for note in tree.broken(&request.present).into_iter().chain(tree.for_other_machines()) {
             self.notes.add(&note);
         }
@@ -211,6 +254,38 @@ impl Call<'_> {
         }
         Ok(packages)
     }
+}
+
+/// How a lock file names what is new, with what comes in its archives and what was left out.
+fn placed(packages: &[Package], tree: &Tree) -> Vec<Placed> {
+    let manifests: BTreeMap<&str, &Arc<Manifest>> =
+        tree.new_nodes().map(|(path, manifest, _)| (path, manifest)).collect();
+    let mut all: Vec<Placed> = tree.elsewhere().cloned().collect();
+    for file in packages.iter().flat_map(|package| &package.files) {
+        let Some(path) = file.path.strip_suffix("/package.json") else { continue };
+        let own = manifests.get(path);
+        let bundled = || {
+            path.rsplit_once("node_modules/").is_some_and(|(above, name)| {
+                let name = Spec::parse(name).is_ok_and(|spec| spec.name == name);
+                name && above.strip_suffix('/').is_some_and(|above| all_modules(above))
+            })
+        };
+        if own.is_none() && !bundled() {
+            continue;
+        }
+        let Ok(about) = serde_json::from_slice(&file.bytes) else { continue };
+        let integrity = own.and_then(|manifest| manifest.integrity.clone());
+        let deprecated = own.and_then(|manifest| manifest.deprecated.clone());
+        all.push(Placed::new(path.to_owned(), about, integrity, deprecated));
+    }
+    all
+}
+
+/// Whether a path is one of packages in one another, and no folder within one.
+fn all_modules(path: &str) -> bool {
+    path.strip_prefix("node_modules/").is_some_and(|rest| {
+        rest.split("/node_modules/").all(|name| Spec::parse(name).is_ok_and(|spec| spec.name == name))
+    })
 }
 
 fn unhashed(manifest: &Manifest) -> Error {

@@ -1,9 +1,11 @@
 //! The tree of `node_modules`: as high as a package can lie, below the one that needs it where versions conflict.
 
+mod obeyed;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dormouse_core::packages::{Locked, Present};
+use dormouse_core::packages::{Locked, Placed, Present};
 use dormouse_core::{Error, ErrorCode, Result};
 use nodejs_semver::Version;
 
@@ -38,11 +40,20 @@ pub(crate) struct Work {
     by: String,
     /// Whether all of this serves an optional package only.
     optional: bool,
+    /// Whether any version that is there will do: a lock file knows better.
+    lenient: bool,
 }
 
 impl Work {
     pub(crate) fn asked(spec: Spec) -> Self {
-        Self { spec, need: Need::Asked, from: String::new(), by: "what was asked".into(), optional: false }
+        Self {
+            spec,
+            need: Need::Asked,
+            from: String::new(),
+            by: "what was asked".into(),
+            optional: false,
+            lenient: false,
+        }
     }
 }
 
@@ -55,7 +66,12 @@ struct Node {
 #[derive(Debug)]
 enum What {
     Present(Present, bool),
-    New { manifest: Arc<Manifest>, optional: bool },
+    New {
+        manifest: Arc<Manifest>,
+        optional: bool,
+    },
+    /// What a lock file names.
+    Locked(Box<obeyed::Wanted>),
 }
 
 /// The tree: packages by their paths.
@@ -66,6 +82,8 @@ pub(crate) struct Tree {
     upgrade: bool,
     /// How many optional packages for other machines were left out, by who named them.
     machines: BTreeMap<String, usize>,
+    /// Those of them as a lock file names them, by their paths.
+    elsewhere: BTreeMap<String, Placed>,
 }
 
 impl Tree {
@@ -74,21 +92,30 @@ impl Tree {
             let version = Version::parse(&found.version).ok()?;
             Some((found.path.clone(), Node { version, what: What::Present(found.clone(), false) }))
         });
-        Self { nodes: nodes.collect(), bounds, upgrade, machines: BTreeMap::new() }
+        Self::with(nodes.collect(), bounds, upgrade)
+    }
+
+    fn with(nodes: BTreeMap<String, Node>, bounds: Bounds, upgrade: bool) -> Self {
+        Self { nodes, bounds, upgrade, machines: BTreeMap::new(), elsewhere: BTreeMap::new() }
     }
 
     /// Whether nothing has to be asked for it.
     pub(crate) fn is_satisfied(&self, work: &Work) -> bool {
         let renewed = work.need == Need::Asked && self.upgrade;
-        !renewed
-            && self.find(&work.from, &work.spec.name).is_some_and(|(_, node)| work.spec.takes(&node.version))
+        let takes = |node: &Node| {
+            let same = match &node.what {
+                What::Locked(wanted) => wanted.package() == work.spec.package,
+                _ => true,
+            };
+            same && (work.lenient || work.spec.takes(&node.version))
+        };
+        !renewed && self.find(&work.from, &work.spec.name).is_some_and(|(_, node)| takes(node))
     }
 
     /// Places what is needed, and says what that needs in turn.
     pub(crate) fn place(&mut self, work: &Work, known: &Known, notes: &Notes) -> Result<Vec<Work>> {
         if self.is_satisfied(work) {
-            self.used(work);
-            return Ok(Vec::new());
+            return Ok(self.used(work));
         }
         match self.placed(work, known) {
             // Packages with native code name one for each machine.
@@ -98,6 +125,7 @@ impl Tree {
                     && known.get(&work.spec.package).is_some_and(Result::is_ok) =>
             {
                 *self.machines.entry(work.by.clone()).or_default() += 1;
+                self.note_elsewhere(work, known);
                 Ok(Vec::new())
             }
             Err(error) if work.need == Need::Optional && error.code() != ErrorCode::TooLarge => {
@@ -147,19 +175,21 @@ impl Tree {
     }
 
     fn placed(&mut self, work: &Work, known: &Known) -> Result<Vec<Work>> {
-        let manifest = picked(work, known)?;
+        let manifest = match self.locked_version(work, known) {
+            Some(manifest) => manifest,
+            None => picked(work, known)?,
+        };
         let folder = match self.find(&work.from, &work.spec.name) {
             None => String::new(),
             // The tag, or the newest version, is the one that is there.
             Some((_, node)) if node.version == manifest.version => {
-                self.used(work);
-                return Ok(Vec::new());
+                return Ok(self.used(work));
             }
             Some((_, node)) if work.need == Need::Asked => match &node.what {
                 What::New { .. } => return Err(self.conflict(work, node)),
-                What::Present(..) => String::new(),
+                What::Present(..) | What::Locked(_) => String::new(),
             },
-            Some((at, node)) if work.need == Need::Peer && at == work.from => {
+            Some((at, node)) if work.need == Need::Peer && at == work.from && !node.is_idle() => {
                 return Err(self.conflict(work, node));
             }
             Some(_) => work.from.clone(),
@@ -189,17 +219,24 @@ impl Tree {
         Ok(())
     }
 
-    /// What is found is needed by one more.
-    fn used(&mut self, work: &Work) {
+    /// What is found is needed by one more. What it needs in turn is looked for once.
+    fn used(&mut self, work: &Work) -> Vec<Work> {
         let Some(path) = self.find(&work.from, &work.spec.name).map(|(at, _)| joined(&at, &work.spec.name))
         else {
-            return;
+            return Vec::new();
         };
-        if let Some(node) = self.nodes.get_mut(&path) {
-            match &mut node.what {
-                What::Present(_, used) => *used = true,
-                What::New { optional, .. } => *optional &= work.optional,
+        let Some(node) = self.nodes.get_mut(&path) else { return Vec::new() };
+        match &mut node.what {
+            What::Present(found, used) => {
+                let first = !std::mem::replace(used, true);
+                let found = found.clone();
+                if first { self.missing_of(&found) } else { Vec::new() }
             }
+            What::New { optional, .. } => {
+                *optional &= work.optional;
+                Vec::new()
+            }
+            What::Locked(wanted) => wanted.used(work.optional),
         }
     }
 
@@ -230,7 +267,7 @@ impl Tree {
     pub(crate) fn new_nodes(&self) -> impl Iterator<Item = (&str, &Arc<Manifest>, bool)> {
         self.nodes.iter().filter_map(|(path, node)| match &node.what {
             What::New { manifest, optional, .. } => Some((path.as_str(), manifest, *optional)),
-            What::Present(..) => None,
+            What::Present(..) | What::Locked(_) => None,
         })
     }
 
@@ -321,7 +358,10 @@ fn needs(path: &str, folder: &str, manifest: &Manifest, work: &Work) -> Result<V
         for (name, range) in named {
             let optional = work.optional || need == Need::Optional;
             match Spec::of(name, range) {
-                Ok(spec) => found.push(Work { spec, need, from: from.into(), by: by.clone(), optional }),
+                Ok(spec) => {
+                    let (from, by, lenient) = (from.into(), by.clone(), false);
+                    found.push(Work { spec, need, from, by, optional, lenient });
+                }
                 Err(_) if need == Need::Optional => {}
                 Err(error) => return Err(again(&error, work)),
             }
@@ -350,11 +390,11 @@ fn unplaced(manifest: &Manifest, spec: &Spec, found: &str) -> Error {
 }
 
 /// Where a package lies in a folder.
-fn joined(folder: &str, name: &str) -> String {
+pub(super) fn joined(folder: &str, name: &str) -> String {
     if folder.is_empty() { format!("node_modules/{name}") } else { format!("{folder}/node_modules/{name}") }
 }
 
 /// The folder of the package that a package lies in; empty for the root.
-fn above(path: &str) -> &str {
+pub(super) fn above(path: &str) -> &str {
     path.rfind("/node_modules/").map_or("", |at| &path[..at])
 }

@@ -1,7 +1,8 @@
 //! `npm install`, `ci`, `uninstall`, `ls`, `init`. Scripts are the shell's to run.
 
 use dormouse_core::packages::{
-    Added, Adding, Group, Locked, PackageManager, Present, Saving, add, package_json, present, uninstall,
+    Added, Adding, Group, LockFile, Locking, PackageManager, Placed, Present, Saving, add, package_json,
+    present, uninstall,
 };
 use dormouse_core::sandbox::{Files, Owner};
 use dormouse_core::{Error, ErrorCode, GuestPath, ProgramCall, ProgramEnd, Result};
@@ -21,7 +22,8 @@ const HELP: &str = "\
 npm <command>
 
 Usage:
-  npm install [NAME[@RANGE]...]   Install pure-JavaScript packages into node_modules; -D saves them as devDependencies
+  npm install [NAME[@RANGE]...]   Install pure-JavaScript packages into node_modules, in the versions of
+                                  package-lock.json where they fit, and write that; -D saves them as devDependencies
   npm ci                          Install what package-lock.json names, and nothing else
   npm uninstall NAME...           Remove packages
   npm ls                          List what is installed
@@ -83,8 +85,13 @@ async fn install(
         () => None,
     };
     let saving = Saving { group, exact: has(&["-E", "--save-exact"]) };
-    let saves = (named && !has(&["--no-save"])).then_some(saving);
-    put(programs, owner, files, folder, requirements, Vec::new(), saves).await
+    let unsaved = has(&["--no-save", "--save=false"]);
+    let saves = (named && !unsaved).then_some(saving);
+    let locks = !has(&["--no-package-lock", "--package-lock=false", "--no-shrinkwrap"]);
+    let locking =
+        locks.then_some(Locking { named, whole: true, without_dev: without_dev(&options), writes: !unsaved });
+    let adding = Adding { saves, locking, ..adding(programs, owner, folder, requirements) };
+    put(programs, files, &adding).await
 }
 
 /// What the lock file names, whatever lies there.
@@ -109,7 +116,8 @@ async fn install_locked(
         let locked = locked(&lock, &requirements, without_dev(&options))?;
         // Nothing is left where only developers need something.
         let requirements = if locked.is_empty() { Vec::new() } else { requirements };
-        return put(programs, owner, files, folder, requirements, locked, None).await;
+        let adding = Adding { locked, ..adding(programs, owner, folder, requirements) };
+        return put(programs, files, &adding).await;
     }
     Err(usage("npm ci needs a package-lock.json or npm-shrinkwrap.json, and there is none")
         .with_hint("npm install looks for versions that fit the package.json"))
@@ -142,29 +150,30 @@ async fn listed(files: &mut dyn Files, folder: &GuestPath) -> Result<String> {
     })
 }
 
-async fn put(
+fn adding(
     programs: &PackagePrograms,
     owner: &Owner,
-    files: &mut dyn Files,
     folder: &GuestPath,
     requirements: Vec<String>,
-    locked: Vec<Locked>,
-    saves: Option<Saving>,
-) -> Result<ProgramEnd> {
-    let adding = Adding {
+) -> Adding {
+    Adding {
         owner: owner.clone(),
         manager: MANAGER,
         requirements,
-        locked,
+        locked: Vec::new(),
+        locking: None,
         upgrade: false,
         folder: Some(folder.clone()),
-        saves,
+        saves: None,
         python: programs.python.clone(),
-    };
-    let added = if adding.requirements.is_empty() {
+    }
+}
+
+async fn put(programs: &PackagePrograms, files: &mut dyn Files, adding: &Adding) -> Result<ProgramEnd> {
+    let added = if adding.requirements.is_empty() && adding.locking.is_none() {
         Added::default()
     } else {
-        add(files, programs.packages.as_ref(), &adding, &|_| {}).await?
+        add(files, programs.packages.as_ref(), adding, &|_| {}).await?
     };
     let said = match added.installed.len() {
         0 => "\nup to date\n".to_owned(),
@@ -196,29 +205,45 @@ async fn remove(
     folder: &GuestPath,
     words: &[&str],
 ) -> Result<ProgramEnd> {
-    let names: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
-    let gone: Vec<Present> = installed(programs, files, folder)
-        .await?
-        .into_iter()
-        .filter(|one| names.contains(&one.name.as_str()))
-        .collect();
+    let (names, options) = split(words);
+    let has = |names: &[&str]| options.iter().any(|option| names.contains(option));
+    let saves = !has(&["--no-save", "--save=false"]);
+    let locks = saves && !has(&["--no-package-lock", "--package-lock=false", "--no-shrinkwrap"]);
+    let all = present(files, MANAGER, folder, &programs.python).await?;
+    let named = |one: &&Present| {
+        names.iter().any(|name| one.path.strip_prefix("node_modules/") == Some(name.as_str()))
+    };
+    let gone: Vec<Present> = all.iter().filter(named).cloned().collect();
     uninstall(files, MANAGER, folder, &gone).await?;
     let path = beside(folder, MANIFEST)?;
-    if let Ok(listed) = text(files, &path).await
-        && let Ok(mut listed) = serde_json::from_str::<Json>(&listed)
-    {
+    let listed = text(files, &path).await.ok().and_then(|text| serde_json::from_str::<Json>(&text).ok());
+    let mut count = gone.len();
+    let mut notes = String::new();
+    if let Some(mut listed) = listed.filter(|_| saves) {
         for group in Group::ALL {
             if let Some(Json::Object(list)) = listed.get_mut(group.field()) {
-                list.retain(|name, _| !names.contains(&name.as_str()));
+                list.retain(|name, _| !names.contains(name));
             }
         }
         files.write(&path, pretty(&listed)?.as_bytes()).await?;
+        if locks {
+            let below =
+                |one: &Present| gone.iter().any(|gone| one.path.starts_with(&format!("{}/", gone.path)));
+            let stay: Vec<&Present> = all.iter().filter(|one| !gone.contains(one) && !below(one)).collect();
+            let lock = LockFile::of(files, folder).await?;
+            let placed = stay.iter().map(|one| Placed::there(one)).collect();
+            let mut next = lock.next(files, programs.packages.as_ref(), placed).await?;
+            // What only the removed ones needed goes with them.
+            let orphans: Vec<Present> =
+                stay.into_iter().filter(|one| next.extraneous.contains(&one.path)).cloned().collect();
+            uninstall(files, MANAGER, folder, &orphans).await?;
+            lock.write(files, &mut next).await?;
+            count += orphans.len();
+            notes = next.notes.iter().map(|note| format!("npm warn {note}\n")).collect();
+        }
     }
-    Ok(ProgramEnd::said(format!(
-        "\nremoved {} package{}\n",
-        gone.len(),
-        if gone.len() == 1 { "" } else { "s" }
-    )))
+    let said = format!("\nremoved {count} package{}\n", if count == 1 { "" } else { "s" });
+    Ok(ProgramEnd { errors: notes.into_bytes(), ..ProgramEnd::said(said) })
 }
 
 async fn list(programs: &PackagePrograms, files: &mut dyn Files, folder: &GuestPath) -> Result<ProgramEnd> {

@@ -97,6 +97,7 @@ async fn install(
         manager: MANAGER,
         requirements,
         locked: Vec::new(),
+        locking: None,
         upgrade,
         folder: None,
         saves: None,

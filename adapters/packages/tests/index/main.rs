@@ -38,6 +38,7 @@ fn request(manager: PackageManager, requirements: &[&str]) -> PackageRequest {
         requirements: requirements.iter().map(|&text| text.to_owned()).collect(),
         present: Vec::new(),
         locked: Vec::new(),
+        project: None,
         upgrade: false,
         python: "3.14.0".into(),
     }
@@ -78,7 +79,8 @@ fn text(package: &Package, path: &str) -> String {
 
 fn present(name: &str, version: &str, path: &str, requires: &[&str]) -> Present {
     let requires = requires.iter().map(|&text| text.to_owned()).collect();
-    Present { name: name.into(), version: version.into(), path: path.into(), requires }
+    let about = serde_json::Value::Null;
+    Present { name: name.into(), version: version.into(), path: path.into(), requires, about }
 }
 
 /// What must stand in every error: a hint, and no secret.

@@ -67,7 +67,8 @@ async fn npm_ci_installs_what_the_lock_file_names_and_nothing_else() {
         "package.json",
         &json!({"dependencies": {"app": "^1.0.0"}, "devDependencies": {"only-dev": "1"}}),
     );
-    assert_eq!(npm(&server, &mut sandbox, "install").await, (0, "\nadded 3 packages\n".into()));
+    let without = "install --no-package-lock";
+    assert_eq!(npm(&server, &mut sandbox, without).await, (0, "\nadded 3 packages\n".into()));
     assert_eq!(text(&sandbox, "node_modules/ms/index.js").unwrap(), "module.exports = '2.1.3';\n");
     put(&sandbox, "node_modules/stray/package.json", &json!({"name": "stray", "version": "1.0.0"}));
     let (status, said) = npm(&server, &mut sandbox, "ci").await;
@@ -119,4 +120,139 @@ async fn npm_saves_a_package_in_the_list_that_was_asked_for() {
         manifest(&sandbox),
         json!({"name": "x", "devDependencies": {}, "dependencies": {}, "optionalDependencies": {}})
     );
+}
+
+fn locked(sandbox: &Sandbox) -> Json {
+    serde_json::from_str(&text(sandbox, "package-lock.json").unwrap()).unwrap()
+}
+
+/// The versions of a lock file, without the root.
+fn versions(lock: &Json) -> Vec<String> {
+    let packages = lock["packages"].as_object().unwrap().iter().skip(1);
+    packages.map(|(path, about)| format!("{path} {}", about["version"].as_str().unwrap())).collect()
+}
+
+/// The file is npm's own to the byte, but for the addresses: this text is what npm 11 writes of the same registry.
+#[tokio::test]
+async fn npm_install_writes_the_lock_file_that_npm_writes() {
+    let server = registry().await;
+    let tool = Tarball::new("@a/tool", "1.2.0")
+        .says("bin", json!("./cli.js"))
+        .says("license", json!({"type": "MIT", "url": "x"}))
+        .says("engines", json!({"node": ">=18"}))
+        .says("scripts", json!({"postinstall": "true"}))
+        .says("peerDependencies", json!({"ms": "2"}))
+        .says("optionalDependencies", json!({"mac": "1"}))
+        .file("cli.js", b"");
+    package(&server, &[tool]);
+    let mut sandbox = Sandbox::new(1 << 20);
+    put(
+        &sandbox,
+        "package.json",
+        &json!({"name": "x", "version": "1.0.0", "devDependencies": {"only-dev": "1"}}),
+    );
+    let (status, said) = npm(&server, &mut sandbox, "install app @a/tool").await;
+    assert_eq!(status, 0, "{said}");
+    assert_eq!(npm(&server, &mut sandbox, "install").await.0, 0);
+    let hash = |name: &str| integrity(&server.bytes(&format!("/tarballs/{name}.tgz")));
+    let wanted = include_str!("lock.json")
+        .replace("HASH-TOOL", &hash("@a-tool-1.2.0"))
+        .replace("HASH-APP", &hash("app-1.0.0"))
+        .replace("HASH-MAC", &hash("mac-1.0.0"))
+        .replace("HASH-MS", &hash("ms-2.1.3"))
+        .replace("HASH-DEV", &hash("only-dev-1.0.0"));
+    assert_eq!(text(&sandbox, "package-lock.json").unwrap(), wanted);
+    let before = sandbox.all();
+    let (status, said) = npm(&server, &mut sandbox, "ci").await;
+    assert_eq!(status, 0, "{said}");
+    assert_eq!(sandbox.all(), before, "what it names is what lies there");
+    assert_eq!(npm(&server, &mut sandbox, "install").await.1.lines().nth(1), Some("up to date"));
+    assert_eq!(sandbox.all(), before);
+}
+
+#[tokio::test]
+async fn npm_install_takes_the_versions_of_a_lock_file_where_they_fit() {
+    let server = registry().await;
+    let mut sandbox = Sandbox::new(1 << 20);
+    let hash = integrity(&Tarball::new("ms", "2.0.0").build());
+    let lock = json!({"lockfileVersion": 3, "packages": {
+        "": {"dependencies": {"app": "^1.0.0"}},
+        "node_modules/app": {"version": "1.0.0", "resolved": "https://h/app.tgz", "dependencies": {"ms": "^2.0.0"}},
+        "node_modules/gone": {"version": "1.0.0"},
+        "node_modules/ms": {"version": "2.0.0", "integrity": hash},
+    }});
+    put(&sandbox, "package-lock.json", &lock);
+    put(&sandbox, "package.json", &json!({"dependencies": {"app": "^1.0.0"}}));
+    put(&sandbox, "node_modules/gone/package.json", &json!({"name": "gone", "version": "1.0.0"}));
+    let (status, said) = npm(&server, &mut sandbox, "install").await;
+    assert!(status == 0 && said.contains("added 2 packages"), "{said}");
+    assert_eq!(text(&sandbox, "node_modules/ms/index.js").unwrap(), "module.exports = '2.0.0';\n");
+    assert!(text(&sandbox, "node_modules/gone/package.json").is_none(), "nothing needs it");
+    let made = locked(&sandbox);
+    assert_eq!(versions(&made), ["node_modules/app 1.0.0", "node_modules/ms 2.0.0"]);
+    assert_eq!(made["packages"]["node_modules/app"]["resolved"], "https://h/app.tgz", "as it stood there");
+    // One more, and one that the lock file's version does not satisfy: the other place keeps its version.
+    assert_eq!(npm(&server, &mut sandbox, "install -E ms@2.1.3").await.0, 0);
+    put(&sandbox, "package.json", &json!({"dependencies": {"app": "^1.0.0", "ms": "~2.1.0"}}));
+    assert_eq!(npm(&server, &mut sandbox, "install --save-dev only-dev").await.0, 0);
+    let made = locked(&sandbox);
+    assert_eq!(
+        versions(&made),
+        ["node_modules/app 1.0.0", "node_modules/ms 2.1.3", "node_modules/only-dev 1.0.0"]
+    );
+    assert_eq!(made["packages"]["node_modules/only-dev"]["dev"], true);
+    assert!(!made.to_string().contains(&server.url), "{made}");
+    // What is not asked for stays in the file.
+    assert_eq!(npm(&server, &mut sandbox, "install --omit=dev").await.0, 0);
+    assert!(text(&sandbox, "node_modules/only-dev/package.json").is_none());
+    assert_eq!(locked(&sandbox), made);
+    assert_eq!(npm(&server, &mut sandbox, "install --no-save only-dev").await.0, 0);
+    assert_eq!(locked(&sandbox), made);
+    let (status, said) = npm(&server, &mut sandbox, "uninstall app").await;
+    assert!(status == 0 && said.contains("removed 1 package\n"), "{said}");
+    assert_eq!(versions(&locked(&sandbox)), ["node_modules/ms 2.1.3", "node_modules/only-dev 1.0.0"]);
+    let (_, said) = npm(&server, &mut sandbox, "uninstall ms only-dev").await;
+    assert!(said.contains("removed 2 packages"), "{said}");
+    assert!(versions(&locked(&sandbox)).is_empty());
+    assert_eq!(npm(&server, &mut sandbox, "install app").await.0, 0);
+    let (_, said) = npm(&server, &mut sandbox, "uninstall app").await;
+    assert!(said.contains("removed 2 packages"), "what only it needed goes with it: {said}");
+    assert!(text(&sandbox, "node_modules/ms/package.json").is_none());
+}
+
+#[tokio::test]
+async fn a_lock_file_that_cannot_be_obeyed_is_left_as_it_is_and_told() {
+    let server = registry().await;
+    let mut sandbox = Sandbox::new(1 << 20);
+    put(&sandbox, "package.json", &json!({"dependencies": {"ms": "2"}}));
+    let links =
+        json!({"lockfileVersion": 3, "packages": {"node_modules/x": {"link": true, "resolved": "x"}}});
+    put(&sandbox, "package-lock.json", &links);
+    let (status, said) = npm(&server, &mut sandbox, "install").await;
+    assert!(status == 0 && said.contains("added 1 package"), "{said}");
+    assert!(
+        said.contains("from elsewhere than a registry: the lock file is neither obeyed nor written"),
+        "{said}"
+    );
+    assert_eq!(locked(&sandbox), links);
+    put(&sandbox, "package-lock.json", &json!("<<<<<<<"));
+    let before = sandbox.all();
+    let (status, said) = npm(&server, &mut sandbox, "install").await;
+    assert!(status == 1 && said.contains("--no-package-lock"), "{said}");
+    assert_eq!(sandbox.all(), before);
+    assert_eq!(npm(&server, &mut sandbox, "install --no-package-lock").await.0, 0);
+    sandbox.0.remove(&path("/workspace/app/package-lock.json"), false).unwrap();
+    put(&sandbox, "package.json", &json!({"dependencies": {"ms": "2"}, "overrides": {"ms": "2.0.0"}}));
+    let (status, said) = npm(&server, &mut sandbox, "install").await;
+    assert!(status == 0 && said.contains("`overrides`"), "{said}");
+    assert!(text(&sandbox, "package-lock.json").is_none());
+    // Without what only developers need there is no whole file to write.
+    put(
+        &sandbox,
+        "package.json",
+        &json!({"dependencies": {"ms": "2"}, "devDependencies": {"only-dev": "1"}}),
+    );
+    let (status, said) = npm(&server, &mut sandbox, "install --omit=dev").await;
+    assert!(status == 0 && said.contains("no lock file was written: `only-dev@1`"), "{said}");
+    assert!(text(&sandbox, "package-lock.json").is_none());
 }

@@ -77,7 +77,8 @@ fn fields(rules: &Rules, containers: bool) -> Vec<Field> {
         Field::choice(
             "persistence",
             &["session", "files"],
-            "`session` (default): variables and files last. `files`: only files, each call has a fresh interpreter.",
+            "`session` (default): variables and files last; of a container it must be asked for, and is Python's, as far as they can be \
+             pickled. `files`: only files, each call has a fresh interpreter.",
         ),
         Field::choice(
             "provider",
@@ -206,7 +207,9 @@ async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<A
     spec.disk = arguments.integer("disk_bytes").unwrap_or(spec.disk);
     spec.idle = time("idle_timeout_ms", spec.idle);
     spec.retention = time("retention_ms", spec.retention);
-    spec.keeps_memory = arguments.take_text("persistence").as_deref() != Some("files");
+    let persistence = arguments.take_text("persistence");
+    spec.keeps_memory = persistence.as_deref() != Some("files");
+    spec.pickles = persistence.as_deref() == Some("session");
     let durability = arguments.take_text("durability");
     spec.durability = durability.as_deref().and_then(Durability::parse).unwrap_or(spec.durability);
     for pair in arguments.take_texts("env") {

@@ -10,7 +10,7 @@ use dormouse_core::sandboxes::CommandLine;
 use dormouse_core::{GuestPath, Result};
 use serde_json::json;
 
-pub(crate) use self::shape::{Shown, fields as output, serial};
+pub(crate) use self::shape::{Shown, fields as output, missing, serial, whole};
 use super::verb::{Answer, CHANGES, Caller, Kept, Verb, by_id, naming};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field};

@@ -110,11 +110,11 @@ pub(crate) fn stop(rules: &Rules) -> Verb {
                 let grace = arguments.integer("grace_ms").map(Duration::from_millis);
                 let grace = grace.unwrap_or(kept.sandboxes.rules().stop_grace);
                 let handle = by_id(&id);
-                let before = kept.sandboxes.get(owner, &handle)?;
                 let view = kept.sandboxes.stop_within(owner, &handle, StopReason::User, grace).await?;
                 let mut answer = noted(kept, &view);
-                if before.sandbox.spec.provider == ProviderName::Docker {
-                    answer["not_held"] = shown::running(&before);
+                if let (ProviderName::Docker, Some(state)) = (view.sandbox.spec.provider, view.sandbox.state)
+                {
+                    answer["not_held"] = shown::languages(&kept.sandboxes.not_held(&state));
                 }
                 Ok(answer.into())
             })

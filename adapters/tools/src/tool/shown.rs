@@ -1,5 +1,6 @@
 //! How sandboxes and checkpoints look in answers.
 
+use dormouse_core::Language;
 use dormouse_core::sandbox::{Checkpoint, Durability, Include, ProviderName, SandboxSpec};
 use dormouse_core::sandboxes::View;
 use serde_json::{Value as Json, json};
@@ -55,9 +56,10 @@ pub(crate) fn sandbox(view: &View) -> Json {
     shown
 }
 
-/// What of it lasts. The interpreters of a container end with it, whatever was asked.
+/// What of it lasts. The interpreters of a container end with it, unless its Python is asked for its variables.
 fn persistence(spec: &SandboxSpec) -> &'static str {
-    if spec.keeps_memory && spec.provider != ProviderName::Docker { "session" } else { "files" }
+    let lasts = spec.pickles || spec.provider != ProviderName::Docker;
+    if spec.keeps_memory && lasts { "session" } else { "files" }
 }
 
 /// The same in a list: without what makes many of them long.
@@ -113,7 +115,8 @@ pub(crate) fn sandbox_fields() -> Object {
         .optional(
             "persistence",
             schema::text(
-                "session: variables and files last; files: only files do, variables while it is awake.",
+                "session: variables and files last (of a container Python's, as far as they can be pickled); files: only files do, \
+                 variables while it is awake.",
             ),
         )
         .optional(
@@ -173,13 +176,13 @@ pub(crate) fn checkpoint_fields() -> Object {
 pub(super) fn not_held() -> Json {
     schema::list(
         &schema::text("Language."),
-        "Languages whose interpreters run in a container: their variables last as long as it runs, and are not in the state.",
+        "Languages whose interpreters run in a container and whose variables are not in the state: they last as long as it runs.",
     )
 }
 
-/// The languages that run in a sandbox.
-pub(super) fn running(view: &View) -> Json {
-    view.awake.iter().map(|language| language.as_str()).collect::<Vec<_>>().into()
+/// The languages.
+pub(super) fn languages(languages: &[Language]) -> Json {
+    languages.iter().map(|language| language.as_str()).collect::<Vec<_>>().into()
 }
 
 /// The word for a part of a state.

@@ -77,9 +77,9 @@ async fn save(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
     let mut answer = shown::checkpoint(&saved);
     answer["closed_files"] = closed.into();
     lost::note(&mut answer, &kept.sandboxes.notes_of(&saved.state));
-    if include == Include::Both && saved.label.include == Include::Files {
-        // A container's.
-        answer["not_held"] = shown::running(&kept.sandboxes.get(owner, &by_id(&id))?);
+    let container = kept.sandboxes.get(owner, &by_id(&id))?.sandbox.spec.provider == ProviderName::Docker;
+    if include == Include::Both && container {
+        answer["not_held"] = shown::languages(&kept.sandboxes.not_held(&saved.state));
     }
     Ok(answer.into())
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::install::{Installed, install, install_anew};
+use super::install::{Installed, install, install_and_remove, install_anew};
+use super::locking::{LockFile, Locking, after};
 use super::present::{present, whole};
 use super::{Fetched, Locked, PackageManager, PackageProgress, PackageRequest, Packages, Present};
 use crate::sandbox::{Files, Owner};
@@ -56,6 +57,8 @@ pub struct Adding {
     pub requirements: Vec<String>,
     /// What a lock file of npm names: then `node_modules` holds this afterwards and nothing else. Empty: there is none.
     pub locked: Vec<Locked>,
+    /// How the lock file of npm is obeyed and written, where `locked` is empty. Default: neither.
+    pub locking: Option<Locking>,
     /// Whether what is there gives way to newer versions.
     pub upgrade: bool,
     /// The folder of `node_modules`, for npm. Default `/workspace`.
@@ -93,25 +96,51 @@ pub async fn add(
         _ => manager.root()?,
     };
     let present = present(files, manager, &root, &adding.python).await?;
-    let request = PackageRequest {
+    let locking = adding.locking.filter(|_| manager == PackageManager::Npm && adding.locked.is_empty());
+    let mut lock = match locking {
+        Some(_) => Some(LockFile::of(files, &root).await?),
+        None => None,
+    };
+    let project = match (&lock, locking) {
+        (Some(lock), Some(locking)) => lock.project(files, locking).await?,
+        _ => None,
+    };
+    let mut request = PackageRequest {
         owner: adding.owner.clone(),
         manager,
         requirements: adding.requirements.clone(),
         present,
         locked: adding.locked.clone(),
+        project,
         upgrade: adding.upgrade,
         python: adding.python.clone(),
     };
-    let fetched = packages.fetch(&request, progress).await?;
-    let installed = if adding.locked.is_empty() {
+    if request.project.is_some() && !locking.is_some_and(|locking| locking.named) {
+        // The project itself has them.
+        request.requirements.clear();
+    }
+    let nothing = request.requirements.is_empty() && request.project.is_none() && locking.is_some();
+    let fetched = if nothing { Fetched::default() } else { packages.fetch(&request, progress).await? };
+    if let (Some(lock), Some(why)) = (&mut lock, &fetched.unlocked) {
+        lock.leave_alone(why.clone());
+    }
+    let installed = if !adding.locked.is_empty() {
+        install_anew(files, &root, &fetched.packages).await?
+    } else if fetched.removed.is_empty() {
         install(files, manager, &root, &request.present, &fetched.packages).await?
     } else {
-        install_anew(files, &root, &fetched.packages).await?
+        install_and_remove(files, &root, &request.present, &fetched.packages, &fetched.removed).await?
     };
     if let (Some(saving), PackageManager::Npm) = (adding.saves, manager) {
         save(files, &root, saving, &adding.requirements, &fetched).await?;
     }
-    Ok(Added { installed, satisfied: fetched.satisfied, notes: fetched.notes })
+    let (satisfied, mut notes) = (fetched.satisfied.clone(), fetched.notes.clone());
+    if let Some(lock) = lock.filter(|_| locking.is_some_and(|locking| locking.writes)) {
+        let mut next = lock.next(files, packages, after(&request.present, fetched)).await?;
+        lock.write(files, &mut next).await?;
+        notes.append(&mut next.notes);
+    }
+    Ok(Added { installed, satisfied, notes })
 }
 
 /// Names what was asked for in `package.json`, with the versions that are there now.

@@ -45,6 +45,31 @@ pub async fn install(
     change.settled(files, installed).await
 }
 
+/// The same for JavaScript packages, and what is `gone` is removed with it.
+///
+/// # Errors
+/// As [`install`].
+pub async fn install_and_remove(
+    files: &mut dyn Files,
+    root: &GuestPath,
+    present: &[Present],
+    packages: &[Package],
+    gone: &[Present],
+) -> Result<Vec<Installed>> {
+    let mut change = Change::default();
+    let mut done = Ok(Vec::new());
+    for old in gone {
+        if let Err(error) = change.remove(files, PackageManager::Npm, root, old).await {
+            done = Err(error);
+            break;
+        }
+    }
+    if done.is_ok() {
+        done = change.run(files, PackageManager::Npm, root, present, packages).await;
+    }
+    change.settled(files, done).await
+}
+
 /// Writes JavaScript packages below `root`, whose `node_modules` holds nothing else afterwards. On any failure the tree is as
 /// it was.
 ///

@@ -52,6 +52,15 @@ pub fn requirements_txt(text: &str) -> Result<Vec<String>> {
 /// # Errors
 /// `args_invalid` when it is no such file; `too_large` as [`requirements_txt`].
 pub fn package_json(text: &str, production: bool) -> Result<Vec<String>> {
+    let all = listed(text)?.into_iter().filter(|(group, _)| !(production && *group == Group::Dev));
+    Ok(all.map(|(_, requirement)| requirement).collect())
+}
+
+/// The same, all of them, each with its list.
+///
+/// # Errors
+/// As [`package_json`].
+pub fn listed(text: &str) -> Result<Vec<(Group, String)>> {
     bounded(text.len())?;
     let bad = |why: &str| Error::args_invalid(format!("`package.json` {why}"));
     let parsed: Json = serde_json::from_str(text.trim_start_matches('\u{feff}'))
@@ -61,9 +70,6 @@ pub fn package_json(text: &str, production: bool) -> Result<Vec<String>> {
     }
     let mut found = Vec::new();
     for group in Group::ALL {
-        if group == Group::Dev && production {
-            continue;
-        }
         let field = group.field();
         let named = match &parsed[field] {
             Json::Null => continue,
@@ -73,7 +79,7 @@ pub fn package_json(text: &str, production: bool) -> Result<Vec<String>> {
         for (name, range) in named {
             let Some(range) = range.as_str() else { return Err(bad("has a range that is no text")) };
             let range = if range.trim().is_empty() { "*" } else { range };
-            found.push(format!("{name}@{range}"));
+            found.push((group, format!("{name}@{range}")));
             counted(found.len())?;
         }
     }

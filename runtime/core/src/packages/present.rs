@@ -45,7 +45,8 @@ async fn dists(files: &mut dyn Files, root: &GuestPath, site: &str) -> Result<Ve
         }
         let path = format!("{site}/{name}");
         let Some(text) = text(files, root, &format!("{path}/METADATA")).await? else { continue };
-        let mut present = Present { name: String::new(), version: String::new(), path, requires: Vec::new() };
+        let (name, version, requires) = (String::new(), String::new(), Vec::new());
+        let mut present = Present { name, version, path, requires, about: Json::Null };
         for line in text.lines().take_while(|line| !line.is_empty()) {
             match line.split_once(':') {
                 Some(("Name", value)) => present.name = value.trim().into(),
@@ -84,10 +85,53 @@ async fn modules(files: &mut dyn Files, root: &GuestPath) -> Result<Vec<Present>
             let requires = needs.map(|(name, range)| format!("{name}@{}", range.as_str().unwrap_or("*")));
             let requires = requires.collect();
             // Under the name that it is found by: an alias is another than its own.
-            found.keep(Present { name, version, path, requires })?;
+            found.keep(Present { name, version, path, requires, about: told(about) })?;
         }
     }
     Ok(found.packages)
+}
+
+/// The fields of a `package.json` that a lock file tells.
+const TOLD: [&str; 17] = [
+    "name",
+    "version",
+    "dependencies",
+    "peerDependencies",
+    "peerDependenciesMeta",
+    "optionalDependencies",
+    "bundleDependencies",
+    "bundledDependencies",
+    "funding",
+    "engines",
+    "os",
+    "cpu",
+    "libc",
+    "license",
+    "bin",
+    "scripts",
+    "hasInstallScript",
+];
+
+/// What a `package.json` says that a lock file tells.
+pub(super) fn told(about: Json) -> Json {
+    let Json::Object(mut fields) = about else { return Json::Null };
+    fields.retain(|name, _| TOLD.contains(&name.as_str()));
+    if let Some(Json::Object(scripts)) = fields.get_mut("scripts") {
+        scripts.retain(|name, _| ["preinstall", "install", "postinstall"].contains(&name.as_str()));
+    }
+    Json::Object(fields)
+}
+
+/// Bytes that a value takes, about.
+fn size(value: &Json) -> usize {
+    match value {
+        Json::String(text) => text.len() + SLOT,
+        Json::Array(items) => SLOT + items.iter().map(size).sum::<usize>(),
+        Json::Object(fields) => {
+            SLOT + fields.iter().map(|(name, value)| name.len() + SLOT + size(value)).sum::<usize>()
+        }
+        _ => SLOT,
+    }
 }
 
 /// What was found so far.
@@ -102,9 +146,9 @@ impl Kept {
         if present.name.is_empty() || present.version.is_empty() {
             return Ok(());
         }
-        let Present { name, version, path, requires } = &present;
+        let Present { name, version, path, requires, about } = &present;
         let texts = [name, version, path].into_iter().chain(requires);
-        self.bytes += texts.map(|text| text.len() + SLOT).sum::<usize>();
+        self.bytes += texts.map(|text| text.len() + SLOT).sum::<usize>() + size(about);
         self.packages.push(present);
         let too_large = |what: String| Err(Error::new(ErrorCode::TooLarge, what));
         if self.packages.len() > MAX {
@@ -176,6 +220,7 @@ mod tests {
             version: "1".into(),
             path: "p".into(),
             requires,
+            about: Json::Null,
         };
         let mut kept = Kept::default();
         let says = || package(vec!["x".repeat(1 << 20)]);

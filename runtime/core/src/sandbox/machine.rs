@@ -125,6 +125,11 @@ pub trait Snapshot: Send + Sync {
         Vec::new()
     }
 
+    /// Those of them whose variables are in it all the same, as far as they can be kept. Default none.
+    fn holds(&self) -> Vec<Language> {
+        Vec::new()
+    }
+
     /// The provider's own view, for [`Machine::restore`].
     fn as_any(&self) -> &dyn std::any::Any;
 

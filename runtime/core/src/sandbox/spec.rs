@@ -118,6 +118,9 @@ pub struct SandboxSpec {
     pub mounts: Vec<SpecMount>,
     /// Whether interpreters are kept from call to call. If not, only files are. Default true.
     pub keeps_memory: bool,
+    /// Whether a container's Python is asked for its variables with each save, as far as they can be pickled. Default false: they
+    /// end with the container.
+    pub pickles: bool,
     /// Whether a stopped interpreter comes back as it was before the call; if not, it comes back fresh. Default true.
     pub rolls_back: bool,
     /// Without calls for this long it is stopped. Default 15 minutes.
@@ -168,6 +171,7 @@ impl Default for SandboxSpec {
             environment: Vec::new(),
             mounts: Vec::new(),
             keeps_memory: true,
+            pickles: false,
             rolls_back: true,
             idle: Duration::from_secs(15 * 60),
             retention: Duration::from_secs(7 * 24 * 3600),

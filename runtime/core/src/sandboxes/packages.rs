@@ -6,7 +6,9 @@ use std::sync::Arc;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::Sandboxes;
-use crate::packages::{Added, Adding, PackageManager, PackageOffer, PackageProgress, Packages, Saving, add};
+use crate::packages::{
+    Added, Adding, Locking, PackageManager, PackageOffer, PackageProgress, Packages, Saving, add,
+};
 use crate::sandbox::{Handle, Machine, Owner, SandboxId};
 use crate::{Error, ErrorCode, EvalRequest, Language, Result, Status, Value};
 
@@ -48,8 +50,9 @@ impl Sandboxes {
         };
         let owner = owner.clone();
         let saves = Some(Saving::default());
-        let locked = Vec::new();
-        let adding = Adding { owner, manager, requirements, locked, upgrade, folder: None, saves, python };
+        let (locked, folder) = (Vec::new(), None);
+        let locking = Some(Locking { named: true, whole: false, without_dev: false, writes: true });
+        let adding = Adding { owner, manager, requirements, locked, locking, upgrade, folder, saves, python };
         let (says, mut said) = unbounded_channel();
         let added = visit.all_or_none(move |machine| {
             Box::pin(async move {

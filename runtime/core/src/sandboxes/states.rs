@@ -40,12 +40,13 @@ impl Sandboxes {
         let forgets = visit.machine().await?.forgets();
         let own = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
         // It is the sandbox's own state, or a part of it that is taken for itself.
-        let is_own = include == own || (forgets && include != Include::Memory);
+        let files_alone = forgets && !visit.record.spec.pickles;
+        let is_own = include == own || (files_alone && include != Include::Memory);
         let part = match is_own {
             true => None,
             false => Some(visit.run(|machine| machine.snapshot(include)).await?),
         };
-        let include = if forgets && include == Include::Both { Include::Files } else { include };
+        let include = if files_alone && include == Include::Both { Include::Files } else { include };
         let label = NewCheckpoint {
             id: CheckpointId::random()?,
             sandbox: visit.record.id.clone(),

@@ -3,18 +3,17 @@
 use std::io::Read as _;
 use std::sync::Arc;
 
-use dormouse::sandbox::{Handle, Owner};
-use dormouse::sandboxes::CommandLine;
-use dormouse::{Dormouse, Error, ErrorCode, GuestPath, OutputSink, Status};
-use dormouse_tools::encode;
-use serde_json::json;
-
 use super::super::once::{self, Form};
 use super::Answer;
 use crate::args::{ExecArgs, PlaceArgs};
 use crate::exit::Failure;
-use crate::print::View;
+use crate::print::{self, View};
 use crate::settings;
+use crate::words::in_commands;
+use dormouse::sandbox::{Handle, Owner};
+use dormouse::sandboxes::CommandLine;
+use dormouse::{Dormouse, Error, ErrorCode, GuestPath, OutputSink, Status};
+use dormouse_tools::encode;
 
 /// Largest standard input that is passed on, in bytes (8 MiB).
 const MAX_STDIN: u64 = 8 << 20;
@@ -41,19 +40,27 @@ pub(super) fn run(
     };
     if form == Form::Json {
         let (id, executed) = once::wait(run)?;
-        let mut answer = encode::outcome(&executed.outcome);
-        answer["sandbox_id"] = json!(id.as_str());
-        answer["missing"] = json!(executed.missing);
-        if !executed.elsewhere.is_empty() {
-            let names: Vec<&str> = executed.elsewhere.iter().map(|(name, _)| name.as_str()).collect();
-            answer["elsewhere"] = json!(names);
-        }
         let status = u8::try_from(executed.outcome.exit_code()).unwrap_or(1);
-        return Ok(Answer::Json(answer, status));
+        return Ok(Answer::Json(encode::executed(executed, &id), status));
     }
-    let run = async { Ok(run.await?.1.outcome) };
+    let elsewhere = super::made_elsewhere(dormouse, &arguments.name);
+    let mut missing = None;
+    let run = async {
+        let executed = run.await?.1;
+        missing = encode::missing(&executed);
+        Ok(executed.outcome)
+    };
     let outcome = once::wait(once::watch(run, live.as_deref()));
-    Ok(Answer::words(move || once::show(outcome, form, live.as_deref(), View::new("bash", ""))))
+    Ok(Answer::words(move || {
+        let status = once::show(outcome, form, live.as_deref(), View::new("bash", ""))?;
+        if let Some(hint) = missing.as_ref().and_then(Error::hint) {
+            print::note(&in_commands(hint))?;
+        }
+        if let Some(note) = elsewhere {
+            print::note(&note)?;
+        }
+        Ok(status)
+    }))
 }
 
 /// This process ends with its command, and so does what a line starts with `&`.

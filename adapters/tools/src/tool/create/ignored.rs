@@ -1,6 +1,6 @@
 //! Which options a session key's sandbox did not take, because it was there already.
 
-use dormouse_core::sandbox::{Name, Sandbox, SandboxSpec};
+use dormouse_core::sandbox::{Name, ProviderName, Sandbox, SandboxSpec};
 use serde_json::Value as Json;
 
 use crate::decode::Arguments;
@@ -20,11 +20,12 @@ pub(super) fn options(
         access.sort_by(|one, other| one.0.as_str().cmp(other.0.as_str()));
         access
     };
+    let lasts = |spec: &SandboxSpec| spec.pickles || spec.provider == ProviderName::Wasm;
     let same = [
         ("name", name.is_none_or(|name| *name == there.name)),
         ("durability", asked.durability == has.durability),
         ("files", asked.files == has.files),
-        ("persistence", asked.keeps_memory == has.keeps_memory),
+        ("persistence", (asked.keeps_memory, lasts(asked)) == (has.keeps_memory, lasts(has))),
         ("provider", asked.provider == has.fallback_from.unwrap_or(has.provider)),
         ("image", asked.image == has.image),
         ("memory_bytes", asked.memory == has.memory),

@@ -98,6 +98,17 @@ pub(super) fn shorten(executed: Executed, outputs: &Outputs) -> Shown {
     Shown { executed, stdout, stderr }
 }
 
+/// The same with nothing cut.
+pub(crate) fn whole(executed: Executed) -> Shown {
+    shorten(executed, &Outputs::default())
+}
+
+/// What would have the commands that it called and that are not here; none when there are none.
+pub(crate) fn missing(executed: &Executed) -> Option<Error> {
+    let missing = &executed.missing;
+    (!missing.is_empty()).then(|| unavailable(missing, executed.outcome.fallback_from))
+}
+
 fn cut(stream: &Captured, whole: &Whole) -> Stream {
     let (text, total) = (&stream.text, stream.total_bytes);
     let (file, lost, place) = match whole {
@@ -195,12 +206,9 @@ pub(crate) fn executed(executed: &Executed) -> Map<String, Json> {
     fields.insert("exit_code".into(), outcome.exit_code().into());
     fields.insert("duration_ms".into(), encode::milliseconds(outcome.usage.wall).into());
     fields.insert("timed_out".into(), outcome.timed_out().into());
-    if !executed.missing.is_empty() {
+    if let Some(error) = missing(executed) {
         fields.insert("missing".into(), executed.missing.clone().into());
-        fields.insert(
-            "unavailable".into(),
-            encode::error(&unavailable(&executed.missing, executed.outcome.fallback_from)),
-        );
+        fields.insert("unavailable".into(), encode::error(&error));
     }
     fields.insert("provider".into(), outcome.provider.into());
     if let Some(wanted) = outcome.fallback_from {
