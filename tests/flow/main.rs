@@ -34,4 +34,5 @@ mod results;
 mod same_answer;
 mod steady;
 mod stopping;
+mod told;
 mod working_folder;

@@ -52,6 +52,6 @@ pub use host::HostFolders;
 pub use places::Owners;
 pub use skills::Skills;
 pub use surface::{Annotations, CallContext, Profile, Reply, Surface, ToolSpec};
-pub use tool::MAX_CONTENT;
+pub use tool::{MAX_CONTENT, exec_answer, unavailable};
 pub use toolset::Toolset;
 pub use words::reworded;

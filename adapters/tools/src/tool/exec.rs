@@ -5,16 +5,18 @@ mod shape;
 
 use std::time::Duration;
 
-use dormouse_core::sandbox::{Owner, SandboxId};
+use dormouse_core::sandbox::{Handle, Owner, SandboxId};
 use dormouse_core::sandboxes::CommandLine;
-use dormouse_core::{GuestPath, Result};
+use dormouse_core::{GuestPath, Result, Sandboxes};
 use serde_json::json;
 
+pub use self::shape::unavailable;
 pub(crate) use self::shape::{Shown, fields as output, serial};
 use super::verb::{Answer, CHANGES, Caller, Kept, Verb, by_id, naming};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field};
 use crate::schema;
+use crate::surface::Reply;
 
 /// Longest wall-clock limit that a call can ask for, in milliseconds; the operator's may be lower.
 const MAX_TIMEOUT: u64 = 600_000;
@@ -92,6 +94,25 @@ async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<A
     Ok(match shown.stopped_text() {
         Some(text) => answer.with_text(text).failed(),
         None => answer,
+    })
+}
+
+/// Runs a command line for a front door that has read it itself; the answer is that of `sandbox_exec`.
+///
+/// # Errors
+/// What keeps it from beginning.
+pub async fn exec_answer(
+    sandboxes: &Sandboxes,
+    owner: &Owner,
+    handle: &Handle<'_>,
+    line: CommandLine,
+) -> Result<Reply> {
+    let (id, executed, outputs) = sandboxes.exec_keeping(owner, handle, line, shape::WHOLE).await?;
+    let shown = shape::shorten(executed, &outputs);
+    let structured = shown.fields(&id);
+    Ok(match shown.stopped_text() {
+        Some(text) => Reply { structured, text, is_error: true },
+        None => Reply { text: structured.to_string(), structured, is_error: false },
     })
 }
 

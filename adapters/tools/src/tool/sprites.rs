@@ -8,13 +8,13 @@ mod verbs;
 
 use std::sync::Arc;
 
-use dormouse_core::sandbox::{Checkpoint, Name, Note, Owner, SandboxId};
+use dormouse_core::sandbox::{Checkpoint, CheckpointId, Name, Note, Owner, SandboxId};
 use dormouse_core::sandboxes::View;
 use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::{Value as Json, json};
 
 use super::Tool;
-use super::verb::{Answer, Kept, KeptTool, Run, Verb};
+use super::verb::{Answer, Kept, KeptTool, Run, Verb, by_id};
 use crate::decode::Arguments;
 use crate::field::Field;
 use crate::schema::{self, Object};
@@ -103,15 +103,49 @@ fn said(message: String) -> Answer {
 fn named(kept: &Kept, arguments: &mut Arguments, owner: &Owner) -> Result<(SandboxId, String)> {
     let name = arguments.take_text("name").unwrap_or_default();
     let found = kept.sandboxes.get(owner, &dormouse_core::sandbox::Handle::IdOrName(&name));
-    let id = found.map_err(|error| match error.code() {
-        ErrorCode::UnknownSandbox => {
-            let shown: String = name.escape_debug().take(64).collect();
-            Error::new(ErrorCode::UnknownSandbox, format!("there is no sprite '{shown}'"))
-                .with_hint("sprite_list names those that there are")
-        }
-        _ => error,
-    })?;
+    let id = found.map_err(|error| in_words(error, &name))?;
     Ok((id.sandbox.id, name))
+}
+
+/// The id of the checkpoint that is meant by the comment that is shown in the place of its name, after `error` has said that none
+/// is called so; of one comment the latest.
+///
+/// # Errors
+/// That error in the words of the profile, when there is none.
+async fn noted(
+    kept: &Kept,
+    owner: &Owner,
+    id: &SandboxId,
+    (text, error): (&str, Error),
+) -> Result<CheckpointId> {
+    if error.code() != ErrorCode::UnknownCheckpoint {
+        return Err(error);
+    }
+    let is_noted = |saved: &Checkpoint| {
+        saved.label.name.is_none() && saved.note.as_ref().is_some_and(|note| note.as_str() == text)
+    };
+    let all = kept.sandboxes.checkpoints(owner, &by_id(id)).await?;
+    let found = all.into_iter().rfind(is_noted).ok_or_else(|| in_words(error, text))?;
+    Ok(found.label.id)
+}
+
+/// An error with the names of sprites and checkpoints as the profile writes them.
+fn in_words(error: Error, name: &str) -> Error {
+    let shown: String = name.escape_debug().take(64).collect();
+    let (message, hint) = match error.code() {
+        ErrorCode::NameTaken => {
+            (format!("there is a sprite '{shown}' already"), "use that one, or choose another name")
+        }
+        ErrorCode::UnknownSandbox => {
+            (format!("there is no sprite '{shown}'"), "sprite_list names those that there are")
+        }
+        ErrorCode::UnknownCheckpoint => (
+            format!("there is no checkpoint '{shown}'"),
+            "sandbox_list_checkpoints names those that there are",
+        ),
+        _ => return error,
+    };
+    Error::new(error.code(), message).with_hint(hint)
 }
 
 fn theirs(id: &SandboxId) -> String {

@@ -1,54 +1,72 @@
 //! `dormouse sandbox exec`: a command line, with our own streams and its exit status.
 
+use std::cell::Cell;
 use std::io::Read as _;
 use std::sync::Arc;
 
 use dormouse::sandbox::{Handle, Owner};
 use dormouse::sandboxes::CommandLine;
 use dormouse::{Dormouse, Error, ErrorCode, GuestPath, OutputSink};
-use dormouse_tools::encode;
+use dormouse_tools::{encode, exec_answer, unavailable};
 use serde_json::json;
 
 use super::super::once::{self, Form};
 use super::Answer;
 use crate::args::{ExecArgs, PlaceArgs};
 use crate::exit::Failure;
-use crate::print::View;
+use crate::print::{self, Lasting, View};
 use crate::settings;
+use crate::words;
 
 /// Largest standard input that is passed on, in bytes (8 MiB).
 const MAX_STDIN: u64 = 8 << 20;
 
-/// Runs it; what is to be told.
+/// Runs it; what is to be told. As JSON that is what the tool `sandbox_exec` answers, also when it is refused.
 pub(super) fn run(
     dormouse: &Dormouse,
     place: &PlaceArgs,
     arguments: &ExecArgs,
     form: Form,
 ) -> Result<Answer, Failure> {
+    match (ran(dormouse, place, arguments, form), form) {
+        (Err(Failure::Refused(error)), Form::Json) => {
+            Ok(Answer::Json(json!({"error": encode::error(&error)}), error.code().exit_status()))
+        }
+        (ran, _) => ran,
+    }
+}
+
+fn ran(dormouse: &Dormouse, place: &PlaceArgs, arguments: &ExecArgs, form: Form) -> Result<Answer, Failure> {
     let mut line = line(arguments)?;
     settings::packages::offer(dormouse, settings::packages::indexes(&arguments.packages, place, None)?)?;
     let live = form.live();
     line.sink = live.clone().map(|live| live as Arc<dyn OutputSink>);
-    let run = async {
-        let (sandboxes, handle) = (dormouse.sandboxes()?, Handle::IdOrName(&arguments.name));
-        sandboxes.exec(&Owner::local(), &handle, line).await
-    };
+    let (sandboxes, owner) = (dormouse.sandboxes()?, Owner::local());
+    let handle = Handle::IdOrName(&arguments.name);
     if form == Form::Json {
-        let (id, executed) = once::wait(run)?;
-        let mut answer = encode::outcome(&executed.outcome);
-        answer["sandbox_id"] = json!(id.as_str());
-        answer["missing"] = json!(executed.missing);
-        if !executed.elsewhere.is_empty() {
-            let names: Vec<&str> = executed.elsewhere.iter().map(|(name, _)| name.as_str()).collect();
-            answer["elsewhere"] = json!(names);
-        }
-        let status = u8::try_from(executed.outcome.exit_code()).unwrap_or(1);
+        let answer = once::wait(exec_answer(sandboxes, &owner, &handle, line))?.structured;
+        let status = answer["exit_code"].as_u64().and_then(|status| u8::try_from(status).ok()).unwrap_or(1);
         return Ok(Answer::Json(answer, status));
     }
-    let run = async { Ok(run.await?.1.outcome) };
+    let missing = Cell::default();
+    let run = async {
+        let executed = sandboxes.exec(&owner, &handle, line).await?.1;
+        missing.set(executed.missing);
+        Ok(executed.outcome)
+    };
     let outcome = once::wait(once::watch(run, live.as_deref()));
-    Ok(Answer::words(move || once::show(outcome, form, live.as_deref(), View::new("bash", ""))))
+    let missing: Vec<String> = missing.take();
+    let wanted = outcome.as_ref().ok().and_then(|outcome| outcome.as_ref()?.fallback_from);
+    let lasting = Some(Lasting::Shell);
+    Ok(Answer::words(move || {
+        let status = once::show(outcome, form, live.as_deref(), View { lasting, ..View::new("bash", "") })?;
+        if !missing.is_empty() {
+            let error = unavailable(&missing, wanted);
+            let hint = words::in_commands(error.hint().unwrap_or_default());
+            print::note(&format!("{}; {hint}", error.message()))?;
+        }
+        Ok(status)
+    }))
 }
 
 fn line(arguments: &ExecArgs) -> Result<CommandLine, Error> {

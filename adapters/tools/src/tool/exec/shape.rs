@@ -227,7 +227,8 @@ pub(crate) fn executed(executed: &Executed) -> Map<String, Json> {
     fields
 }
 
-fn unavailable(missing: &[String], fallback_from: Option<&str>) -> Error {
+/// What would have commands that were called and are not there: `missing`, which are not none.
+pub fn unavailable(missing: &[String], fallback_from: Option<&str>) -> Error {
     let names = missing.join("`, `");
     let error = Error::new(
         ErrorCode::CapabilityUnavailable,

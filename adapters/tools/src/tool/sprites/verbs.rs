@@ -2,12 +2,15 @@
 
 use dormouse_core::sandbox::{Include, Name, Note, SandboxId, StopReason};
 use dormouse_core::sandboxes::{Asked, CommandLine};
-use dormouse_core::{Error, Limits, Result};
+use dormouse_core::{Error, ErrorCode, Limits, Result};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
 use super::{MAX_TEXT, verb};
-use super::{checkpoint, checkpoint_fields, listed, message, named, said, shown, sprite, sprite_fields};
+use super::{
+    checkpoint, checkpoint_fields, in_words, listed, message, named, noted, said, shown, sprite,
+    sprite_fields,
+};
 use crate::decode::Arguments;
 use crate::field::{Absent, Field};
 use crate::schema::{self, Object};
@@ -48,10 +51,14 @@ async fn make(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<
     if SandboxId::of(&name).is_some() {
         return Err(Error::args_invalid("a sprite cannot be called like an ID"));
     }
-    let (name, spec) = (Some(Name::parse(&name)?), Some(canonical::spec(kept, false)));
+    let (parsed, spec) = (Some(Name::parse(&name)?), Some(canonical::spec(kept, false)));
     let begins = repository.map(|repository| repository.beginning(kept, caller)).transpose()?;
-    let asked = Asked { name, spec, ..Asked::default() };
-    let (view, _) = kept.sandboxes.create_with(&caller.owner, asked, begins).await?;
+    let asked = Asked { name: parsed, spec, ..Asked::default() };
+    let made = kept.sandboxes.create_with(&caller.owner, asked, begins).await;
+    let (view, _) = made.map_err(|error| match error.code() {
+        ErrorCode::NameTaken => in_words(error, &name),
+        _ => error,
+    })?;
     let mut answer = sprite(&view);
     answer["resourceLimits"] = json!({"cpu": 1, "memory": view.sandbox.spec.memory >> 20});
     Ok(shown(answer))
@@ -149,7 +156,10 @@ pub(super) fn restore() -> Verb {
                 let owner = &caller.owner;
                 let (id, name) = named(kept, &mut arguments, owner)?;
                 let wanted = arguments.take_text("checkpointId").unwrap_or_default();
-                kept.sandboxes.restore(owner, &by_id(&id), &wanted).await?;
+                if let Err(error) = kept.sandboxes.restore(owner, &by_id(&id), &wanted).await {
+                    let checkpoint = noted(kept, owner, &id, (&wanted, error)).await?;
+                    kept.sandboxes.restore(owner, &by_id(&id), checkpoint.as_str()).await?;
+                }
                 Ok(said(format!("Successfully restored sprite '{name}' to checkpoint '{wanted}'")))
             })
         },
@@ -240,7 +250,10 @@ pub(super) fn remove_checkpoint() -> Verb {
                 let owner = &caller.owner;
                 let (id, name) = named(kept, &mut arguments, owner)?;
                 let wanted = arguments.take_text("checkpointId").unwrap_or_default();
-                kept.sandboxes.remove_checkpoint(owner, &by_id(&id), &wanted).await?;
+                if let Err(error) = kept.sandboxes.remove_checkpoint(owner, &by_id(&id), &wanted).await {
+                    let checkpoint = noted(kept, owner, &id, (&wanted, error)).await?;
+                    kept.sandboxes.remove_checkpoint(owner, &by_id(&id), checkpoint.as_str()).await?;
+                }
                 Ok(said(format!("Removed checkpoint '{wanted}' of sprite '{name}'")))
             })
         },
