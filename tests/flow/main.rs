@@ -36,5 +36,6 @@ mod results;
 mod same_answer;
 mod steady;
 mod stopping;
+mod told;
 mod without_engine;
 mod working_folder;

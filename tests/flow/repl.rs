@@ -42,6 +42,7 @@ fn what_is_wrong_is_told_and_the_next_line_goes_on() {
         "there is no command `.nonsense`",
         "invalid syntax",
         "never closed",
+        "note: the interpreter is as before this run",
     ] {
         assert!(told.contains(part), "`{part}` is missing in {told}");
     }

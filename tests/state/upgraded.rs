@@ -91,6 +91,27 @@ fn lif_03_with_another_build_of_a_guest_files_and_other_languages_go_on() {
     lasting::close(dormouse);
 }
 
+/// What people read says it too: the command line, before it is used up.
+#[test]
+fn lif_03_the_command_line_says_that_variables_are_lost_and_that_a_guest_is_compiled() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), Other::new());
+    used(folder.path());
+    let (cache, state) = (other.0.path().to_str().unwrap(), folder.path().to_str().unwrap());
+    let eval = |code| {
+        let line = ["--cache-dir", cache, "sandbox", "--state-dir", state, "eval", "box", "-l", "js", code];
+        let ran = dormouse_tests::binary::dormouse(&line, b"");
+        assert_eq!(ran.status, Some(0), "{}", ran.complaint());
+        (ran.text(), ran.complaint())
+    };
+    let (value, said) = eval("typeof x");
+    assert_eq!(value, "undefined\n", "{said}");
+    let lost = format!("note: the interpreter is fresh; what variables held is lost ({REASON})\n");
+    assert!(said.ends_with(&lost), "{said}");
+    assert!(said.starts_with("note: the javascript guest is compiled for this machine, once;"), "{said}");
+    assert!(said.contains("\nnote: the javascript guest is compiled; it took "), "{said}");
+    assert_eq!(eval("typeof x"), ("undefined\n".into(), String::new()), "it is said once");
+}
+
 #[test]
 fn lif_03_a_language_that_was_not_used_meanwhile_goes_on_as_if_nothing_had_been() {
     let (folder, other) = (tempfile::tempdir().unwrap(), Other::new());

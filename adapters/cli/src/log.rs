@@ -116,10 +116,7 @@ impl Subscriber for Notes {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut note = Note::default();
-        event.record(&mut note);
-        let fields = if note.fields.is_empty() { note.fields } else { format!(" ({})", note.fields) };
-        let _ = print::note(&format!("{}{fields}", note.message));
+        let _ = print::note(&Note::of(event));
     }
 
     fn enter(&self, _: &Id) {}
@@ -127,22 +124,93 @@ impl Subscriber for Notes {
     fn exit(&self, _: &Id) {}
 }
 
+/// An event in words: `message (sandbox sb-…): why`.
 #[derive(Default)]
 struct Note {
     message: String,
     fields: String,
+    why: String,
+}
+
+impl Note {
+    fn of(event: &Event<'_>) -> String {
+        let mut note = Self::default();
+        event.record(&mut note);
+        let Self { message, fields, why } = note;
+        let fields = if fields.is_empty() { fields } else { format!(" ({fields})") };
+        format!("{message}{fields}{why}")
+    }
+
+    fn add(&mut self, field: &Field, value: fmt::Arguments<'_>) {
+        let written = match field.name() {
+            "message" => fmt::Write::write_fmt(&mut self.message, value),
+            "error" | "why" => fmt::Write::write_fmt(&mut self.why, format_args!(": {value}")),
+            name => {
+                let separator = if self.fields.is_empty() { "" } else { ", " };
+                fmt::Write::write_fmt(&mut self.fields, format_args!("{separator}{name} {value}"))
+            }
+        };
+        // Text can always be written into a text.
+        let _ = written;
+    }
 }
 
 impl Visit for Note {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.add(field, format_args!("{value}"));
+    }
+
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if field.name() == "message" {
-            self.message = format!("{value:?}");
-        } else {
-            let separator = if self.fields.is_empty() { "" } else { ", " };
-            let _ = fmt::Write::write_fmt(
-                &mut self.fields,
-                format_args!("{separator}{}: {value:?}", field.name()),
-            );
+        self.add(field, format_args!("{value:?}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// Keeps what notes say.
+    #[derive(Clone, Default)]
+    struct Heard(Arc<Mutex<Vec<String>>>);
+
+    impl Subscriber for Heard {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
         }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            self.0.lock().unwrap().push(Note::of(event));
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[test]
+    fn a_note_is_words_and_not_fields() {
+        let heard = Heard::default();
+        tracing::subscriber::with_default(heard.clone(), || {
+            let error = "the engine does not answer";
+            tracing::warn!(%error, "`csplit` was not run in a container");
+            tracing::warn!(server = "docs", %error, sandbox = %"sb-1", "not closed");
+            tracing::warn!("nothing else");
+        });
+        let expected = [
+            "`csplit` was not run in a container: the engine does not answer",
+            "not closed (server docs, sandbox sb-1): the engine does not answer",
+            "nothing else",
+        ];
+        assert_eq!(*heard.0.lock().unwrap(), expected);
     }
 }

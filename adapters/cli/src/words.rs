@@ -3,15 +3,56 @@
 use dormouse::mistaken::in_other_words;
 use dormouse_tools::reworded;
 
-/// The text with commands in place of the tools that it names, and with the option in place of a language that it names.
+/// Arguments that hints name, and the options for them.
+const OPTIONS: [(&str, &str); 3] = [
+    ("`recursive`", "`--recursive`"),
+    ("`replace`", "`--replace`"),
+    ("`provider`: `docker`", "`--docker-image IMAGE --provider docker`"),
+];
+
+/// The text with commands and options in place of the tools and arguments that it names, and with the option in place of a
+/// language that it names.
 pub(crate) fn in_commands(text: &str) -> String {
     let text = in_other_words(text, |language| format!("add `-l {language}`"));
-    reworded(&text, |tool| command(tool).map(|command| format!("`dormouse sandbox {command}`")))
+    let text = reworded(&text, |tool| command(tool).map(|command| format!("`dormouse sandbox {command}`")));
+    OPTIONS.iter().fold(text, |text, (argument, option)| text.replace(argument, option))
 }
 
 /// The same for lines that are typed one by one.
 pub(crate) fn in_lines(text: &str) -> String {
-    in_other_words(text, |language| format!("`.language {language}` changes it"))
+    let text = in_other_words(text, |language| format!("`.language {language}` changes it"));
+    reworded(&text, |tool| line(tool).map(|line| format!("`{line}`")))
+}
+
+/// The option of `create` for an argument of `sandbox_create`.
+pub(crate) fn option(argument: &str) -> Option<&'static str> {
+    Some(match argument {
+        "name" => "NAME",
+        "image" => "--image",
+        "provider" => "--provider",
+        "memory_bytes" => "--memory",
+        "disk_bytes" => "--disk",
+        "idle_timeout_ms" => "--idle",
+        "retention_ms" => "--retention",
+        "env" => "--env",
+        "durability" => "--durability",
+        "repo" => "--repo",
+        "branch" => "--branch",
+        "allow_writes" => "--allow-writes",
+        _ => return None,
+    })
+}
+
+fn line(tool: &str) -> Option<&'static str> {
+    Some(match tool {
+        "sandbox_files" => ".files",
+        "sandbox_checkpoint" => ".checkpoint",
+        "sandbox_list_checkpoints" => ".checkpoints",
+        "sandbox_restore" => ".restore",
+        "sandbox_vars" => ".vars",
+        "sandbox_reset" => ".reset",
+        _ => return None,
+    })
 }
 
 fn command(tool: &str) -> Option<&'static str> {
@@ -54,6 +95,10 @@ mod tests {
         assert_eq!(in_commands(other), "it looks like PHP: add `-l php`");
         assert_eq!(in_lines(other), "it looks like PHP: `.language php` changes it");
         assert_eq!(in_commands("sandbox_vars names those"), "`dormouse sandbox vars` names those");
+        assert_eq!(in_lines("sandbox_vars names those"), "`.vars` names those");
+        assert_eq!(in_commands("say `recursive`"), "say `--recursive`");
+        let chosen = "the tools are `sandbox_eval`, `sandbox_exec`";
+        assert_eq!(in_commands(chosen), chosen, "what `--tools` takes");
         let cli = Arguments::command();
         let known = cli.find_subcommand("sandbox").unwrap();
         for tool in
@@ -61,6 +106,11 @@ mod tests {
         {
             let name = command(&format!("sandbox_{tool}")).unwrap();
             assert!(known.find_subcommand(name).is_some(), "{name}");
+        }
+        let create = known.find_subcommand("create").unwrap();
+        for argument in ["image", "memory_bytes", "idle_timeout_ms", "env", "durability", "repo"] {
+            let name = option(argument).unwrap().trim_start_matches('-');
+            assert!(create.get_arguments().any(|option| option.get_long() == Some(name)), "{name}");
         }
     }
 }

@@ -123,11 +123,11 @@ fn refused(path: &GuestPath, code: i64, said: &str) -> Error {
     }
     if code == 46 {
         return error(ErrorCode::ArgsInvalid, "the new name is taken")
-            .with_hint("choose another name, or let it be replaced");
+            .with_hint("choose another name, or have it take the place with `replace`");
     }
     if has("not empty") {
         return error(ErrorCode::ArgsInvalid, "the folder is not empty")
-            .with_hint("remove it with all it holds");
+            .with_hint("to remove it with all that it holds, say `recursive`");
     }
     if code == 47 {
         return error(ErrorCode::ArgsInvalid, "a folder cannot lie in itself");

@@ -123,7 +123,7 @@ impl OfferedPrograms for DockerPrograms {
                     ErrorCode::ProviderUnavailable | ErrorCode::CapabilityUnavailable
                 ) =>
             {
-                tracing::warn!(command = call.name, %error, "a command was not run in a container");
+                tracing::warn!(%error, "`{}` was not run in a container", call.name);
                 None
             }
             Err(error) => Some(ProgramEnd::failed(126, format!("{}: {error}\n", call.name))),

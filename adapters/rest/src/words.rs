@@ -13,7 +13,9 @@ pub(crate) fn in_routes(answer: &mut Json) {
     for name in ERRORS {
         let hint = answer.get_mut(name).and_then(|error| error.get_mut("hint"));
         if let Some(Json::String(hint)) = hint {
-            *hint = reworded(hint, route);
+            *hint = reworded(hint, route)
+                .replace("`recursive`", "`recursive=true`")
+                .replace("`replace`", "`\"replace\": true`");
         }
     }
 }
@@ -41,5 +43,8 @@ mod tests {
         in_routes(&mut answer);
         assert_eq!(answer["error"]["hint"], "`GET /api/sandboxes/{sandbox}/vars` names those that there are");
         assert_eq!(answer["stdout"], "sandbox_vars");
+        let mut answer = json!({"error": {"hint": "say `recursive`"}});
+        in_routes(&mut answer);
+        assert_eq!(answer["error"]["hint"], "say `recursive=true`");
     }
 }

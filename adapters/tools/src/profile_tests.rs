@@ -166,6 +166,25 @@ fn sprites_answer_in_the_seeds_texts() {
     assert_eq!(desk.call("sprite_list", json!({})).text, "[]");
 }
 
+/// What cannot be a name is a comment all the same, and the checkpoint is found by it, as by the name that it is shown with.
+#[test]
+fn a_checkpoint_of_a_sprite_is_found_by_its_comment() {
+    let desk = Desk::new(Profile::Sprites);
+    desk.ok("sprite_create", json!({"name": "a"}));
+    let comment = "before / deploy!";
+    for tool in ["sprite_restore", "sandbox_remove_checkpoint", "sandbox_remove_checkpoint"] {
+        desk.ok("sprite_checkpoint", json!({"name": "a", "checkpointName": comment}));
+        desk.ok(tool, json!({"name": "a", "checkpointId": comment}));
+    }
+    let left = desk.ok("sandbox_list_checkpoints", json!({"name": "a"}));
+    assert_eq!(left["checkpoints"].as_array().map(Vec::len), Some(1), "{left}");
+    let told = |tool: &str, arguments| desk.call(tool, arguments).text;
+    assert_eq!(told("sprite_create", json!({"name": "a"})), "Error: there is a sprite 'a' already");
+    assert_eq!(told("sprite_wake", json!({"name": "b"})), "Error: there is no sprite 'b'");
+    let unknown = json!({"name": "a", "checkpointId": "after / deploy!"});
+    assert_eq!(told("sprite_restore", unknown), "Error: there is no checkpoint 'after / deploy!'");
+}
+
 /// S4-13, S4-16: `Error: <message>` and nothing more; each with its own code.
 #[test]
 fn sprites_refuse_in_the_seeds_form() {

@@ -18,7 +18,7 @@ use crate::models::Models;
 use crate::resource::{self, Artifacts, Resource};
 use crate::skills::Skills;
 use crate::tool::{self, Kept, Tool};
-use crate::toolset::Toolset;
+use crate::toolset::{Toolset, WITH_STATE};
 use crate::unsaved;
 use crate::words;
 
@@ -231,7 +231,7 @@ impl Surface {
     pub fn with_tools(mut self, toolset: Toolset) -> Result<Self> {
         self.toolset = Toolset::All;
         self = self.remade();
-        toolset.check(&self.specs().map(|spec| spec.name).collect::<Vec<_>>())?;
+        toolset.check(&self.specs().map(|spec| spec.name).collect::<Vec<_>>(), &self.lacking())?;
         self.toolset = toolset;
         Ok(self.remade())
     }
@@ -254,6 +254,14 @@ impl Surface {
         self.left_out = left_out.iter().map(|(_, tool)| tool.spec().name).collect();
         self.tools = tools;
         self
+    }
+
+    /// The tools that would be there with sandboxes that last.
+    fn lacking(&self) -> Vec<&'static str> {
+        match self.kept.is_none() && self.profiles.contains(&Profile::Sandbox) {
+            true => tool::lasting(),
+            false => Vec::new(),
+        }
     }
 
     fn specs(&self) -> impl Iterator<Item = &ToolSpec> + Clone {
@@ -367,6 +375,7 @@ impl Surface {
             _ if self.left_out.contains(&name) => {
                 "the operator adds it with `--tools all`, or by name".into()
             }
+            _ if self.lacking().contains(&name) => WITH_STATE.into(),
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the tools are `{}`", names.collect::<Vec<_>>().join("`, `")),
         };

@@ -206,6 +206,14 @@ fn an_unknown_tool_is_an_error_of_its_own() {
     let (surface, _) = surface(Policy::default(), &[]);
     let error = call(&surface, "sandbox_evil", json!({})).expect_err("no such tool");
     assert_eq!((error.code(), error.hint()), (ErrorCode::NotFound, Some("did you mean `sandbox_eval`?")));
+    // One that needs sandboxes that last says so.
+    let error = call(&surface, "sandbox_create", json!({})).expect_err("no such tool");
+    assert!(error.hint().is_some_and(|hint| hint.contains("--state-dir")), "{error:?}");
+    assert!(
+        surface
+            .with_tools(Toolset::parse("sandbox_write").unwrap())
+            .is_err_and(|error| error.hint().is_some_and(|hint| hint.contains("--state-dir")))
+    );
 }
 
 #[test]

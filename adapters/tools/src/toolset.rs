@@ -6,6 +6,10 @@ use crate::decode::nearest;
 use crate::surface::Profile;
 use crate::tool::USUAL;
 
+/// What has to be done for tools over sandboxes that last.
+pub(crate) const WITH_STATE: &str =
+    "it works on sandboxes that last, which there are when the server is started with `--state-dir DIR`";
+
 /// A choice of tools. Tools that are not chosen are not there at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Toolset {
@@ -46,12 +50,15 @@ impl Toolset {
         }
     }
 
-    /// Whether all that are named exist.
-    pub(crate) fn check(&self, known: &[&str]) -> Result<()> {
+    /// Whether all that are named exist. `lasting`: those that would be there with sandboxes that last.
+    pub(crate) fn check(&self, known: &[&str], lasting: &[&str]) -> Result<()> {
         let Self::Named(names) = self else { return Ok(()) };
         let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
         let shown: String = unknown.escape_debug().take(64).collect();
         let error = Error::args_invalid(format!("there is no tool `{shown}` to choose"));
+        if lasting.contains(&unknown.as_str()) {
+            return Err(error.with_hint(WITH_STATE));
+        }
         Err(match nearest(unknown, known.iter().copied()) {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
             None => error.with_hint(format!("the tools are `{}`", known.join("`, `"))),

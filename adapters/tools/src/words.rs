@@ -4,6 +4,7 @@
 use crate::surface::{Profile, Reply};
 
 /// The text, each name of a tool of the profile `sandbox` in it as `name` has it. Default for one that it does not know: as it is.
+/// What stands between backticks is meant to the letter, such as a tool's name as an option takes it.
 pub fn reworded(text: &str, name: impl Fn(&str) -> Option<String>) -> String {
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
     let mut told = String::with_capacity(text.len());
@@ -12,7 +13,8 @@ pub fn reworded(text: &str, name: impl Fn(&str) -> Option<String>) -> String {
         let (before, from) = rest.split_at(at);
         let (word, after) = from.split_at(from.find(|c| !is_name(c)).unwrap_or(from.len()));
         told.push_str(before);
-        let begins = !told.ends_with(|c: char| c.is_alphanumeric() || "_.-/".contains(c));
+        let begins = !told.ends_with(|c: char| c.is_alphanumeric() || "_.-/".contains(c))
+            && told.matches('`').count().is_multiple_of(2);
         match name(word).filter(|_| begins) {
             Some(name) => told.push_str(&name),
             None => told.push_str(word),
@@ -83,6 +85,8 @@ mod tests {
             "my_sandbox_vars",
             "/x/sandbox_vars",
             "é sandbox_var",
+            "did you mean `sandbox_vars`?",
+            "names such as `sandbox_get,sandbox_vars`",
         ] {
             assert_eq!(told(same), same);
         }

@@ -77,7 +77,9 @@ impl Errno {
             Self::NotPermitted => error(ErrorCode::PathDenied, "links of a sandbox lead nowhere outside it"),
             Self::Busy => error(ErrorCode::Busy, "name something below it"),
             Self::Io => error(ErrorCode::StateDamaged, "restore an earlier checkpoint"),
-            Self::NotEmpty => error(ErrorCode::ArgsInvalid, "remove it with all it holds"),
+            Self::NotEmpty => {
+                error(ErrorCode::ArgsInvalid, "to remove it with all that it holds, say `recursive`")
+            }
             _ => error(ErrorCode::ArgsInvalid, ""),
         }
     }

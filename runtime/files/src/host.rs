@@ -175,7 +175,9 @@ impl Files {
             Ok(())
         };
         self.with(|live, now| live.attempt(|live| work(live, now))).map_err(|errno| match errno {
-            Errno::Exists => errno.at(to).with_hint("choose another name, or let it be replaced"),
+            Errno::Exists => {
+                errno.at(to).with_hint("choose another name, or have it take the place with `replace`")
+            }
             _ => errno.at(path),
         })
     }

@@ -301,12 +301,11 @@ fn with_key(connection: &Connection, sandbox: &Sandbox) -> Answer<Option<Sandbox
 fn free_name(connection: &Connection, sandbox: &Sandbox) -> Answer<()> {
     match records::one(connection, records::BY_NAME, &sandbox.owner, sandbox.name.as_str())? {
         None => Ok(()),
-        Some(_) => Err(Error::new(
-            ErrorCode::NameTaken,
-            format!("there is a sandbox called `{}` already", sandbox.name),
-        )
-        .with_hint("use that one, or choose another name")
-        .into()),
+        Some(_) => {
+            Err(Error::new(ErrorCode::NameTaken, format!("there is a sandbox `{}` already", sandbox.name))
+                .with_hint("use that one, or choose another name")
+                .into())
+        }
     }
 }
 

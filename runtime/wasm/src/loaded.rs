@@ -127,9 +127,10 @@ fn compile(
     artifacts: &Artifacts,
 ) -> Result<Component> {
     let begin = Instant::now();
-    tracing::warn!(language = %guest.language, "compiling the guest for this machine, once; this takes some seconds");
+    let language = &guest.language;
+    tracing::warn!("the {language} guest is compiled for this machine, once; this takes some seconds");
     let component = artifacts.make(&slot.engine, hash, wasm)?;
-    tracing::warn!(language = %guest.language, seconds = begin.elapsed().as_secs_f32(), "compiled");
+    tracing::warn!("the {language} guest is compiled; it took {:.1} s", begin.elapsed().as_secs_f32());
     Ok(component)
 }
 

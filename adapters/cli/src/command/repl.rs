@@ -25,7 +25,7 @@ use super::sandbox;
 use crate::args::{PlaceArgs, ReplArgs, SandboxCommand, StateArgs};
 use crate::audit;
 use crate::exit::{self, Failure};
-use crate::print::{self, View};
+use crate::print::{self, Lasting, View};
 use crate::settings;
 use crate::signals;
 use crate::words;
@@ -163,7 +163,7 @@ impl Repl {
                 match self.command(&line) {
                     Ok(Next::Go) => {}
                     Ok(Next::Leave) => return Ok(()),
-                    Err(Failure::Refused(error)) => print::error(&error)?,
+                    Err(Failure::Refused(error)) => print::error(&hinted(error))?,
                     Err(failure) => return Err(failure),
                 }
                 continue;
@@ -216,8 +216,9 @@ impl Repl {
             return Ok(false);
         }
         let outcome = outcome.map(in_lines);
-        match once::show(outcome, form, live.as_deref(), View::new("<snippet>", code)) {
-            Err(Failure::Refused(error)) => print::error(&error)?,
+        let view = View { lasting: Some(Lasting::Interpreter), ..View::new("<snippet>", code) };
+        match once::show(outcome, form, live.as_deref(), view) {
+            Err(Failure::Refused(error)) => print::error(&hinted(error))?,
             shown => drop(shown?),
         }
         Ok(true)
@@ -275,6 +276,14 @@ impl Repl {
         };
         sandbox::call(&self.dormouse, command, None, false)?.tell()?;
         Ok(Next::Go)
+    }
+}
+
+/// An error with its hint in the words of the commands of this one.
+fn hinted(error: Error) -> Error {
+    match error.hint().map(words::in_lines) {
+        Some(hint) => error.with_hint(hint),
+        None => error,
     }
 }
 

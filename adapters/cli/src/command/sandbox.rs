@@ -17,8 +17,9 @@ use super::once::{self, Form};
 use crate::args::{ExecArgs, GivenArgs, PlaceArgs, SandboxCommand, StateArgs};
 use crate::audit;
 use crate::exit::Failure;
-use crate::print::{self, Null, View};
+use crate::print::{self, Lasting, Null, View};
 use crate::settings::{self, Given};
+use crate::words;
 
 /// Time for sweeping at the end of a command, where there is much to sweep.
 const TIDYING: Duration = Duration::from_secs(2);
@@ -37,14 +38,6 @@ pub(super) enum Answer {
 impl Answer {
     fn words(tell: impl FnOnce() -> std::result::Result<u8, Failure> + 'static) -> Self {
         Self::Words(Box::new(tell))
-    }
-
-    /// A text for standard output.
-    fn text(text: String) -> Self {
-        Self::words(move || {
-            print::out(&text)?;
-            Ok(0)
-        })
     }
 
     /// Tells it.
@@ -161,7 +154,8 @@ fn eval(
     let run = async { Ok(run.await?.1) };
     let outcome = once::wait(once::watch(run, live.as_deref()));
     Ok(Answer::words(move || {
-        let view = View { null, ..View::new("<snippet>", &code) };
+        let lasting = Some(Lasting::Interpreter);
+        let view = View { null, lasting, ..View::new("<snippet>", &code) };
         let status = once::show(outcome, form, live.as_deref(), view)?;
         if let Some(note) = elsewhere {
             print::note(&note)?;
@@ -275,7 +269,31 @@ pub(super) fn call(
             None => error.into(),
         });
     }
-    Ok(Answer::text(print::visible(&answer::lines(&reply.structured, whole))))
+    let (text, notes) = (print::visible(&answer::lines(&reply.structured, whole)), notes(&reply.structured));
+    Ok(Answer::words(move || {
+        print::out(&text)?;
+        print::err(&notes)?;
+        Ok(0)
+    }))
+}
+
+/// What an answer says besides: what was lost, and what was asked for and not taken.
+fn notes(answer: &Json) -> String {
+    let mut notes = String::new();
+    if let Some(recovery) = answer["recovery"].as_str() {
+        notes += &print::recovered("the interpreter", recovery, answer["recovery_reason"].as_str());
+    }
+    let ignored: Vec<&str> =
+        answer["ignored"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    if !ignored.is_empty() {
+        let options: Vec<&str> =
+            ignored.into_iter().map(|name| words::option(name).unwrap_or(name)).collect();
+        let options = options.join("`, `");
+        notes += &format!(
+            "note: the session key has a sandbox already, which stays as it is; not taken: `{options}`\n"
+        );
+    }
+    notes
 }
 
 /// The answer of a tool; of a listing, all its pages as one.

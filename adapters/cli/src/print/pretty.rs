@@ -13,6 +13,9 @@ use super::paint::{DIM, ERROR, HINT, Paint};
 use super::{err, escape, out, value};
 use crate::words;
 
+/// How to get what is too long to be shown, out of a sandbox that lasts.
+const IN_A_FILE: &str = "write it into a file of the sandbox and take that with `dormouse sandbox cp`";
+
 /// Bytes shown of one cause.
 const CAUSE: usize = 300;
 
@@ -29,12 +32,23 @@ pub(crate) struct View<'a> {
     pub(crate) null: Option<Null>,
     /// Time and memory even where nobody looks.
     pub(crate) verbose: bool,
+    /// What ran it in a sandbox that lasts. None: it ran in one of its own.
+    pub(crate) lasting: Option<Lasting>,
+}
+
+/// What a sandbox keeps from one run to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lasting {
+    /// The interpreter of a language.
+    Interpreter,
+    /// The shell.
+    Shell,
 }
 
 impl<'a> View<'a> {
     /// The whole of what a snippet of this name and text came to; a null value is not shown.
     pub(crate) fn new(name: &'a str, code: &'a str) -> Self {
-        Self { name, code, offset: 0, null: None, verbose: false }
+        Self { name, code, offset: 0, null: None, verbose: false, lasting: None }
     }
 }
 
@@ -68,7 +82,7 @@ pub(crate) fn outcome(outcome: &Outcome, view: &View<'_>, ends: Ends) -> io::Res
             if let Some(shown) = shown(value, view, stdout) {
                 let open = if ends.stdout_open { "\n" } else { "" };
                 out(&format!("{open}{shown}\n"))?;
-                notes += &cut_text(value, stdout);
+                notes += &cut_text(value, view, stdout);
             }
         }
         Status::Raised(raised) => {
@@ -77,9 +91,9 @@ pub(crate) fn outcome(outcome: &Outcome, view: &View<'_>, ends: Ends) -> io::Res
         Status::Exited(_) => {}
         Status::Stopped(error) => notes += &failure(error, stderr),
     }
-    notes += &dropped("stdout", &outcome.stdout);
-    notes += &dropped("stderr", &outcome.stderr);
-    notes += &began(outcome, stderr);
+    notes += &dropped("stdout", &outcome.stdout, view);
+    notes += &dropped("stderr", &outcome.stderr, view);
+    notes += &lost(outcome, view);
     notes +=
         &outcome.warning.as_ref().map(|warning| told("warning", HINT, warning, stderr)).unwrap_or_default();
     if view.verbose || (stdout.terminal && stderr.terminal) {
@@ -89,22 +103,6 @@ pub(crate) fn outcome(outcome: &Outcome, view: &View<'_>, ends: Ends) -> io::Res
         return Ok(());
     }
     err(&format!("{}{notes}", if ends.stderr_open { "\n" } else { "" }))
-}
-
-/// What a run began with, where that is less than the caller can know.
-fn began(outcome: &Outcome, paint: Paint) -> String {
-    let (Some(recovery), Some(reason)) = (outcome.recovery, &outcome.recovery_reason) else {
-        return String::new();
-    };
-    if matches!(outcome.status, Status::Stopped(_)) {
-        return String::new();
-    }
-    let what = match recovery {
-        Recovery::Fresh => "a fresh interpreter ran this",
-        Recovery::Earlier => "an earlier state of the interpreter ran this",
-        Recovery::BeforeRun => "the interpreter is as it was before the run",
-    };
-    format!("{} {}\n", paint.style(HINT, "note:"), escape::line(&format!("{what}: {reason}")))
 }
 
 /// Prints a failure as `error[code]: message`, its causes and its hint, on standard error.
@@ -157,24 +155,51 @@ fn shown(value: &Value, view: &View<'_>, paint: Paint) -> Option<String> {
 }
 
 /// Says that text which stands there as it is was cut; everywhere else a mark stands in the value.
-fn cut_text(value: &Value, paint: Paint) -> String {
+fn cut_text(value: &Value, view: &View<'_>, paint: Paint) -> String {
     match value {
         Value::String { value, truncated: true, length } if !paint.terminal => {
             let whole = length.map(|length| format!(" of {length}")).unwrap_or_default();
-            format!(
-                "note: the value was cut after {}{whole} bytes; print it, with a larger --output\n",
-                value.len()
-            )
+            let way = if view.lasting.is_some() { IN_A_FILE } else { "print it, with a larger --output" };
+            format!("note: the value was cut after {}{whole} bytes; {way}\n", value.len())
         }
         _ => String::new(),
     }
 }
 
-fn dropped(name: &str, stream: &Captured) -> String {
+fn dropped(name: &str, stream: &Captured, view: &View<'_>) -> String {
+    let way = if view.lasting.is_some() { IN_A_FILE } else { "see --output" };
     match stream.dropped_bytes {
         0 => String::new(),
-        bytes => format!("note: {bytes} more bytes of {name} were dropped; see --output\n"),
+        bytes => format!("note: {bytes} more bytes of {name} were dropped; {way}\n"),
     }
+}
+
+/// Says what a run of a sandbox that lasts began with, or left, where that is not what came before it.
+fn lost(outcome: &Outcome, view: &View<'_>) -> String {
+    let what = match view.lasting {
+        Some(Lasting::Shell) => "the shell",
+        _ => "the interpreter",
+    };
+    let mut told = String::new();
+    if let Some(recovery) = outcome.recovery {
+        told += &recovered(what, recovery.as_str(), outcome.recovery_reason.as_deref());
+    }
+    if !outcome.closed_files.is_empty() {
+        let files = escape::line(&outcome.closed_files.join(", "));
+        let _ = writeln!(told, "note: these files were open and could not be opened again: {files}");
+    }
+    told
+}
+
+/// The note for a recovery by its word on the wire.
+pub(crate) fn recovered(what: &str, recovery: &str, reason: Option<&str>) -> String {
+    let state = match recovery {
+        "before_run" => "as before this run",
+        "earlier" => "as before an earlier run; what came since is lost",
+        _ => "fresh; what variables held is lost",
+    };
+    let why = reason.map(|reason| format!(" ({})", escape::line(reason))).unwrap_or_default();
+    format!("note: {what} is {state}{why}\n")
 }
 
 /// `0.8 ms · 31.2 MiB peak`.

@@ -89,6 +89,8 @@ fn text_that_was_cut_is_said_so_beside_the_pipe() {
     let value =
         Value::from_guest(r#"{"type":"string","value":"abc","truncated":true,"length":9}"#, &Bounds::MAX)
             .unwrap();
-    assert!(cut_text(&value, Paint::default()).starts_with("note: the value was cut after 3 of 9 bytes"));
-    assert_eq!(cut_text(&value, TERMINAL), "");
+    assert!(
+        cut_text(&value, &view(), Paint::default()).starts_with("note: the value was cut after 3 of 9 bytes")
+    );
+    assert_eq!(cut_text(&value, &view(), TERMINAL), "");
 }

@@ -80,7 +80,12 @@ pub(crate) fn offer(
     roots: &[PathBuf],
     dial: Option<Arc<dyn Dial>>,
 ) -> Result<Option<DockerProvider>> {
-    let Some(provider) = provider(arguments, Some(state), roots, dial)? else { return Ok(None) };
+    let Some(provider) = provider(arguments, Some(state), roots, dial)? else {
+        if arguments.docker_commands && !arguments.no_docker {
+            tracing::warn!("`--docker-commands` has no effect without an image: add `--docker-image IMAGE`");
+        }
+        return Ok(None);
+    };
     let sandboxes = dormouse.sandboxes()?;
     sandboxes.add_provider(Arc::new(provider.clone()));
     if arguments.docker_commands {

@@ -59,6 +59,13 @@ impl Eval {
         arguments: Map<String, Json>,
         context: CallContext,
     ) -> Result<(Option<SandboxId>, Outcome)> {
+        let named = ["sandbox", "session_key"].into_iter().find(|name| arguments.contains_key(*name));
+        if let (Some(name), None) = (named, &self.kept) {
+            return Err(Error::args_invalid(format!("there is no field \"{name}\": no sandbox lasts here"))
+                .with_hint(format!(
+                    "leave `{name}` out, or have the server started with `--state-dir DIR`"
+                )));
+        }
         let mut arguments = decode(&self.fields, arguments)?;
         let lasting = arguments.is_given("sandbox") || arguments.is_given("session_key");
         let (Some(kept), true) = (&self.kept, lasting) else {

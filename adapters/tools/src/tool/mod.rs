@@ -35,6 +35,7 @@ pub(crate) use rlm::PROFILE as RLM;
 pub(crate) use verb::{Kept, mark_of};
 
 use async_trait::async_trait;
+use dormouse_core::sandboxes::Rules;
 use dormouse_core::{Error, Grants, Manager};
 use serde_json::{Map, Value as Json};
 
@@ -123,11 +124,22 @@ pub(crate) fn all(
 
 /// The canonical tools over sandboxes that last.
 fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
+    let all = std::iter::once(create::create(&kept.sandboxes)).chain(others(kept.sandboxes.rules()));
+    all.map(|verb| Box::new(verb::KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()
+}
+
+/// The names of all of them.
+pub(crate) fn lasting() -> Vec<&'static str> {
+    let others = others(&Rules::default()).map(|verb| verb.name);
+    std::iter::once("sandbox_create").chain(others).collect()
+}
+
+/// All but the one that makes a sandbox.
+fn others(rules: &Rules) -> impl Iterator<Item = verb::Verb> + use<> {
     let all = [
-        create::create(&kept.sandboxes),
         life::get(),
         life::list(),
-        life::stop(kept.sandboxes.rules()),
+        life::stop(rules),
         life::resume(),
         life::reset(),
         life::destroy(),
@@ -155,8 +167,7 @@ fn verbs(kept: &Arc<Kept>) -> Vec<Box<dyn Tool>> {
         states::fork(),
         sub_agent::sub_agent(),
     ];
-    let all = all.into_iter().chain(checks::Check::ALL.map(checks::Check::verb));
-    all.map(|verb| Box::new(verb::KeptTool::new(kept.clone(), verb)) as Box<dyn Tool>).collect()
+    all.into_iter().chain(checks::Check::ALL.map(checks::Check::verb))
 }
 
 /// The schema of the `warning` of a run.

@@ -9,13 +9,13 @@ mod verbs;
 
 use std::sync::Arc;
 
-use dormouse_core::sandbox::{Checkpoint, Name, Note, Owner, SandboxId};
+use dormouse_core::sandbox::{Checkpoint, CheckpointId, Name, Note, Owner, SandboxId};
 use dormouse_core::sandboxes::View;
 use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::{Value as Json, json};
 
 use super::Tool;
-use super::verb::{Answer, Kept, KeptTool, Run, Verb};
+use super::verb::{Answer, Kept, KeptTool, Run, Verb, by_id};
 use crate::decode::Arguments;
 use crate::field::Field;
 use crate::schema::{self, Object};
@@ -104,15 +104,27 @@ fn said(message: String) -> Answer {
 fn named(kept: &Kept, arguments: &mut Arguments, owner: &Owner) -> Result<(SandboxId, String)> {
     let name = arguments.take_text("name").unwrap_or_default();
     let found = kept.sandboxes.get(owner, &dormouse_core::sandbox::Handle::IdOrName(&name));
-    let id = found.map_err(|error| match error.code() {
-        ErrorCode::UnknownSandbox => {
-            let shown: String = name.escape_debug().take(64).collect();
-            Error::new(ErrorCode::UnknownSandbox, format!("there is no sprite '{shown}'"))
-                .with_hint("sprite_list names those that there are")
-        }
-        _ => error,
-    })?;
+    let id = found.map_err(|error| in_words(error, &name))?;
     Ok((id.sandbox.id, name))
+}
+
+/// An error with the names of sprites and checkpoints as the profile writes them.
+fn in_words(error: Error, name: &str) -> Error {
+    let shown: String = name.escape_debug().take(64).collect();
+    let (message, hint) = match error.code() {
+        ErrorCode::NameTaken => {
+            (format!("there is a sprite '{shown}' already"), "use that one, or choose another name")
+        }
+        ErrorCode::UnknownSandbox => {
+            (format!("there is no sprite '{shown}'"), "sprite_list names those that there are")
+        }
+        ErrorCode::UnknownCheckpoint => (
+            format!("there is no checkpoint '{shown}'"),
+            "sandbox_list_checkpoints names those that there are",
+        ),
+        _ => return error,
+    };
+    Error::new(error.code(), message).with_hint(hint)
 }
 
 fn theirs(id: &SandboxId) -> String {

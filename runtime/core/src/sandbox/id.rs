@@ -176,7 +176,11 @@ impl Name {
         if is_seen && !self.0.contains(hides) && self.0 != "." && self.0 != ".." {
             return Ok(());
         }
-        Err(Error::args_invalid(format!("`{}` cannot be a name", self.0.escape_unicode()))
+        // What is not seen is told by its number; the rest stays as it was written.
+        let is_unseen = |c: char| joins(c) || hides(c) || c.is_control() || (c.is_whitespace() && c != ' ');
+        let told = |c: char| if is_unseen(c) { c.escape_unicode().to_string() } else { c.to_string() };
+        let shown: String = self.0.chars().map(told).collect();
+        Err(Error::args_invalid(format!("`{shown}` cannot be a name"))
             .with_hint("use characters that are seen, and more than dots"))
     }
 }
@@ -221,6 +225,10 @@ mod tests {
         for bad in [".", "..", "\u{200b}", "\u{200d}", "a\u{202e}b", "a\u{2066}", "\u{e0041}x", "\u{3164}"] {
             let error = Name::parse(bad).unwrap().check_new().unwrap_err();
             assert!(error.message().is_ascii() && error.hint().is_some(), "{error}");
+        }
+        for (bad, shown) in [("..", "`..`"), ("a b\u{202e}名", "`a b\\u{202e}名`")] {
+            let error = Name::parse(bad).unwrap().check_new().unwrap_err();
+            assert_eq!(error.message(), format!("{shown} cannot be a name"));
         }
     }
 

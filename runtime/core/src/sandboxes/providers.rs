@@ -14,6 +14,10 @@ use crate::sandbox::{
 };
 use crate::{Abilities, Error, ErrorCode, Outcome, Provider, Result};
 
+/// What the operator does where a sandbox's image, or its provider, is not there.
+const HOW: &str = "the operator names what sandboxes are made from: a container's image with `--docker-image IMAGE`, any other with \
+                   `--wasm-image NAME=CHECKPOINT`";
+
 /// A provider, and how it is just now.
 pub struct ProviderState {
     /// Its word.
@@ -124,7 +128,7 @@ impl Inner {
         let found = self.all_providers().into_iter().find(|provider| provider.name() == word);
         found.ok_or_else(|| {
             Error::new(ErrorCode::ProviderUnavailable, format!("there is no {word} provider here"))
-                .with_hint("the operator allows it by naming images: `--docker-image IMAGE`")
+                .with_hint(HOW)
         })
     }
 

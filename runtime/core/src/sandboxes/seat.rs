@@ -341,7 +341,7 @@ impl Sandboxes {
             }
             if tokio::time::Instant::now() >= until {
                 return Err(Error::new(ErrorCode::Busy, "another process is using the sandbox")
-                    .with_hint("try again when its call has ended, or stop the other process"));
+                    .with_hint("try again when its call or its job has ended, or stop the other process"));
             }
             ledger.want(id);
             tokio::time::sleep(ASK_AGAIN).await;

@@ -95,7 +95,7 @@ impl Tables {
     fn add(&mut self, sandbox: &Sandbox, quota: &Quota) -> Result<()> {
         let mut own = self.sandboxes.iter().filter(|other| other.owner == sandbox.owner);
         if own.clone().any(|other| other.name == sandbox.name) {
-            let taken = format!("there is a sandbox called `{}` already", sandbox.name);
+            let taken = format!("there is a sandbox `{}` already", sandbox.name);
             return Err(Error::new(ErrorCode::NameTaken, taken));
         }
         Quota::check_count(count(own.by_ref().count()), 1, quota.per_owner, "sandboxes of one owner")?;

@@ -60,16 +60,18 @@ impl Below {
             io::ErrorKind::AlreadyExists => (
                 ErrorCode::ArgsInvalid,
                 "the new name is taken",
-                "choose another name, or let it be replaced",
+                "choose another name, or have it take the place with `replace`",
             ),
             io::ErrorKind::FileTooLarge => (
                 ErrorCode::TooLarge,
                 "there is too much of it for one call",
                 "look at a part of it, or work on it with a program of the sandbox",
             ),
-            io::ErrorKind::DirectoryNotEmpty => {
-                (ErrorCode::ArgsInvalid, "the folder is not empty", "remove it with all it holds")
-            }
+            io::ErrorKind::DirectoryNotEmpty => (
+                ErrorCode::ArgsInvalid,
+                "the folder is not empty",
+                "to remove it with all that it holds, say `recursive`",
+            ),
             _ => (ErrorCode::ArgsInvalid, "it is no file or folder that this can be done with", ""),
         };
         let told = Error::new(code, format!("`{shown}`: {why}")).with_source(error);

@@ -3,28 +3,39 @@
 use std::io::Read as _;
 use std::sync::Arc;
 
-use super::super::once::{self, Form};
-use super::Answer;
-use crate::args::{ExecArgs, PlaceArgs};
-use crate::exit::Failure;
-use crate::print::{self, View};
-use crate::settings;
-use crate::words::in_commands;
 use dormouse::sandbox::{Handle, Owner};
 use dormouse::sandboxes::CommandLine;
 use dormouse::{Dormouse, Error, ErrorCode, GuestPath, OutputSink, Status};
 use dormouse_tools::encode;
+use serde_json::json;
+
+use super::super::once::{self, Form};
+use super::Answer;
+use crate::args::{ExecArgs, PlaceArgs};
+use crate::exit::Failure;
+use crate::print::{self, Lasting, View};
+use crate::settings;
+use crate::words::in_commands;
 
 /// Largest standard input that is passed on, in bytes (8 MiB).
 const MAX_STDIN: u64 = 8 << 20;
 
-/// Runs it; what is to be told.
+/// Runs it; what is to be told. As JSON that is what the tool `sandbox_exec` answers, also when it is refused.
 pub(super) fn run(
     dormouse: &Dormouse,
     place: &PlaceArgs,
     arguments: &ExecArgs,
     form: Form,
 ) -> Result<Answer, Failure> {
+    match (ran(dormouse, place, arguments, form), form) {
+        (Err(Failure::Refused(error)), Form::Json) => {
+            Ok(Answer::Json(json!({"error": encode::error(&error)}), error.code().exit_status()))
+        }
+        (ran, _) => ran,
+    }
+}
+
+fn ran(dormouse: &Dormouse, place: &PlaceArgs, arguments: &ExecArgs, form: Form) -> Result<Answer, Failure> {
     let mut line = line(arguments)?;
     settings::packages::offer(dormouse, settings::packages::indexes(&arguments.packages, place, None)?)?;
     let live = form.live();
@@ -52,9 +63,11 @@ pub(super) fn run(
     };
     let outcome = once::wait(once::watch(run, live.as_deref()));
     Ok(Answer::words(move || {
-        let status = once::show(outcome, form, live.as_deref(), View::new("bash", ""))?;
-        if let Some(hint) = missing.as_ref().and_then(Error::hint) {
-            print::note(&in_commands(hint))?;
+        let view = View { lasting: Some(Lasting::Shell), ..View::new("bash", "") };
+        let status = once::show(outcome, form, live.as_deref(), view)?;
+        if let Some(error) = &missing {
+            let hint = in_commands(error.hint().unwrap_or_default());
+            print::note(&format!("{}; {hint}", error.message()))?;
         }
         if let Some(note) = elsewhere {
             print::note(&note)?;

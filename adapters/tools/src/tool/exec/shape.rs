@@ -240,6 +240,7 @@ pub(crate) fn executed(executed: &Executed) -> Map<String, Json> {
     fields
 }
 
+/// What would have commands that were called and are not there: `missing`, which are not none.
 fn unavailable(missing: &[String], fallback_from: Option<&str>) -> Error {
     let names = missing.join("`, `");
     let error = Error::new(

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::{MAX_TEXT, limits, verb};
 use super::{
-    checkpoint, checkpoint_fields, listed, message, named, said, shown, shown_name, sprite, sprite_fields,
+    checkpoint, checkpoint_fields, in_words, listed, message, named, said, shown, shown_name, sprite,
+    sprite_fields,
 };
 use crate::decode::Arguments;
 use crate::fallback;
@@ -57,12 +58,17 @@ async fn make(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<
     if SandboxId::of(&name).is_some() {
         return Err(Error::args_invalid("a sprite cannot be called like an ID"));
     }
-    let (name, mut spec) = (Some(Name::parse(&name)?), canonical::spec(kept, false));
+    let parsed = Some(Name::parse(&name)?);
+    let mut spec = canonical::spec(kept, false);
     limits::set(&mut spec, arguments.take_object(limits::FIELD), kept.sandboxes.rules())?;
     let spec = Some(spec);
     let begins = repository.map(|repository| repository.beginning(kept, caller)).transpose()?;
-    let asked = Asked { name, spec, ..Asked::default() };
-    let (view, _) = kept.sandboxes.create_with(&caller.owner, asked, begins).await?;
+    let asked = Asked { name: parsed, spec, ..Asked::default() };
+    let made = kept.sandboxes.create_with(&caller.owner, asked, begins).await;
+    let (view, _) = made.map_err(|error| match error.code() {
+        ErrorCode::NameTaken => in_words(error, &name),
+        _ => error,
+    })?;
     let mut answer = sprite(&view);
     answer[limits::FIELD] = limits::shown(&view.sandbox.spec);
     Ok(shown(answer))
@@ -196,7 +202,7 @@ async fn commented(
     }
     let all = kept.sandboxes.checkpoints(owner, &by_id(id)).await?;
     let found = all.iter().rfind(|saved| shown_name(saved) == comment);
-    found.map(|saved| saved.label.id.as_str().to_owned()).ok_or(error)
+    found.map(|saved| saved.label.id.as_str().to_owned()).ok_or_else(|| in_words(error, comment))
 }
 
 pub(super) fn list() -> Verb {
