@@ -60,6 +60,34 @@ fn several_texts_are_asked_about_at_once_and_answered_in_order() {
     assert!(desk.python("llm_query('p', max_tokens=0)").contains("max_tokens"));
 }
 
+/// A-34: an error shows the class by its name and the frames of the user's code alone.
+#[test]
+fn an_error_of_the_model_shows_the_users_code_alone() {
+    let desk = Desk::new([]);
+    let reply =
+        desk.call("rlm_exec", json!({"code": "def f():\n    return llm_query('p', max_tokens=0)\nf()"}));
+    assert!(reply.text.contains("\nLlmError: args_invalid"), "{}", reply.text);
+    assert!(reply.text.contains("in f\n"), "{}", reply.text);
+    for ours in ["_bind", "in llm_query", "in ask", "<dormouse>"] {
+        assert!(!reply.text.contains(ours), "{ours}: {}", reply.text);
+    }
+    let exception = &reply.structured["exception"];
+    assert_eq!(exception["class"], "LlmError");
+    assert_eq!(exception["stack_trace"].as_array().map(Vec::len), Some(2), "{exception}");
+    let shown = "(LlmError.__name__, repr(LlmError), llm_query.__qualname__)";
+    assert_eq!(desk.python(shown), r#"["LlmError","<class 'LlmError'>","llm_query"]"#);
+}
+
+#[test]
+fn a_file_does_not_hide_a_name_of_the_hosts() {
+    let desk = Desk::new([]);
+    for var in ["llm_query", "llm_query_batched", "LlmError"] {
+        let reply = desk.call("rlm_load", json!({"path": "none.txt", "var": var}));
+        assert_eq!(reply.structured["error"]["code"], "args_invalid", "{}", reply.text);
+        assert!(reply.text.contains("a name of the sandbox's own"), "{}", reply.text);
+    }
+}
+
 #[test]
 fn other_languages_and_fresh_sandboxes_ask_by_the_tools_name() {
     let desk = Desk::with(Setup { profile: Profile::Sandbox, ..Setup::default() }, []);

@@ -195,6 +195,18 @@ fn llm_01_the_models_code_is_confined() {
     assert!(!asked(&desk, 5).1.contains("root:"));
 }
 
+/// what ends a task is there for the task's code alone, also for the next task's.
+#[test]
+fn submit_is_there_for_the_task_alone() {
+    let desk = Desk::new([code("x = 1 / 0"), code("submit(n='one')"), code("submit(n='two')")]);
+    for wanted in ["one", "two"] {
+        desk.text("rlm_sub_agent", task("q -> n", json!({"q": "?"})));
+        assert_eq!(desk.python("n"), format!("\"{wanted}\""));
+        let told = desk.python("submit(n=3)");
+        assert!(told.contains("NameError: name 'submit' is not defined"), "{told}");
+    }
+}
+
 #[test]
 fn a_cancelled_task_cancels_the_models_call() {
     let desk = Desk::new([Say::After(Duration::from_secs(60))]);

@@ -21,6 +21,8 @@ use crate::surface::CallContext;
 const NAME: &str = "llm_query";
 /// What binds it in Python.
 const PYTHON: &str = include_str!("models/llm_query.py");
+/// The names that it has there.
+pub(crate) const PYTHON_NAMES: [&str; 3] = ["llm_query", "llm_query_batched", "LlmError"];
 /// Prompts of one batch.
 const BATCH: usize = 32;
 /// Prompts of a batch that are under way at one time.

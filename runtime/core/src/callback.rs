@@ -21,6 +21,8 @@ pub struct Callback {
     /// Whether the run's wall clock stands still while it answers; then it must end by itself. Default false.
     pub stops_clock: bool,
     bindings: BTreeMap<Language, &'static str>,
+    /// What takes a name away again after each run that had it.
+    withdrawals: BTreeMap<Language, &'static str>,
     handler: Arc<Handler>,
 }
 
@@ -36,6 +38,7 @@ impl Callback {
             schema,
             stops_clock: false,
             bindings: BTreeMap::new(),
+            withdrawals: BTreeMap::new(),
             handler: Arc::new(move |arguments| Box::pin(handler(arguments))),
         }
     }
@@ -52,6 +55,18 @@ impl Callback {
     pub fn bound(mut self, language: Language, source: &'static str) -> Self {
         self.bindings.insert(language, source);
         self
+    }
+
+    /// The same with a name that is there for its run alone: `withdraw` is run after it, and takes the name away.
+    #[must_use]
+    pub fn bound_for_a_run(
+        mut self,
+        language: Language,
+        source: &'static str,
+        withdraw: &'static str,
+    ) -> Self {
+        self.withdrawals.insert(language.clone(), withdraw);
+        self.bound(language, source)
     }
 
     /// Calls it.
@@ -107,6 +122,13 @@ impl Callbacks {
         self.by_name
             .iter()
             .filter_map(move |(name, callback)| Some((name.as_str(), *callback.bindings.get(language)?)))
+    }
+
+    /// Those that have a name in a language for their run alone: their names, and what takes those away.
+    pub fn withdrawals(&self, language: &Language) -> impl Iterator<Item = (&str, &'static str)> {
+        self.by_name
+            .iter()
+            .filter_map(move |(name, callback)| Some((name.as_str(), *callback.withdrawals.get(language)?)))
     }
 
     /// All names, sorted.

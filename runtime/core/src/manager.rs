@@ -70,10 +70,11 @@ impl Manager {
     /// As [`Manager::eval`].
     pub async fn eval_for(&self, owner: &Owner, mut request: EvalRequest) -> Result<Outcome> {
         self.admit(&mut request)?;
-        let read = Read::of(&request);
+        let (read, memory) = (Read::of(&request), request.limits.memory);
         let _place = self.place(owner).await?;
         let mut outcome = self.share(owner, self.inner.provider.eval(request)).await?;
         read.hint(&mut outcome);
+        outcome.tell_ceiling(memory, self.inner.policy.ceiling.memory);
         Ok(outcome)
     }
 

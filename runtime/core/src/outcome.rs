@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Captured, Error, Exception, Value};
+use crate::{Captured, Error, ErrorCode, Exception, Value};
 
 /// How a run ended.
 #[derive(Debug)]
@@ -113,9 +113,22 @@ impl Outcome {
         }
     }
 
+    /// Where memory ended a run that had all of `ceiling` (both in bytes), the hint does not tell to raise the limit.
+    pub(crate) fn tell_ceiling(&mut self, memory: u64, ceiling: u64) {
+        if let Status::Stopped(error) = &mut self.status
+            && error.code() == ErrorCode::LimitMemory
+            && memory >= ceiling
+            && error.hint().is_some_and(|hint| hint.starts_with("raise the memory limit"))
+        {
+            let hint = "work on less data at a time: the limit is as high as the operator allows";
+            let told = std::mem::replace(error, Error::new(ErrorCode::LimitMemory, ""));
+            *error = told.with_hint(hint);
+        }
+    }
+
     /// Whether the wall-clock limit ended it.
     pub fn timed_out(&self) -> bool {
-        self.stopped().is_some_and(|error| error.code() == crate::ErrorCode::LimitTime)
+        self.stopped().is_some_and(|error| error.code() == ErrorCode::LimitTime)
     }
 
     /// The exit status as a shell would see it: 0, 1 after an exception, the run's own status (its low 8 bits), 124 after

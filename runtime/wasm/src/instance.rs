@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use dormouse_core::{
-    Error, ErrorCode, EvalRequest, Exception, Limits, Outcome, Project, Result, Status, Stream, Usage, Value,
+    Error, ErrorCode, EvalRequest, Exception, Language, Limits, Outcome, Project, Result, Status, Stream,
+    Usage, Value,
 };
 use dormouse_files::Handle;
 
@@ -15,7 +16,7 @@ use crate::calls::{Eval, Exports, Get, Set, Vars, contract_bounds};
 use crate::clock::Monotonic;
 use crate::disk::{DiskLimits, LeftFiles, OwnFiles, Trace};
 use crate::doors::{DoorIndices, Doors};
-use crate::entry::{Allowance, Entry, Left};
+use crate::entry::{Allowance, Entry, Left, STATE_TIME};
 use crate::programs::Programs;
 use crate::stdio::{Input, Output};
 use crate::typescript::Spent;
@@ -81,6 +82,7 @@ impl Instance {
         } else {
             Status::Stopped(trap::held((self.memory(), self.image), request, own.is_kept()))
         };
+        self.withdraw(request).await;
         let outcome = self.outcome(status, &request.limits, begin);
         self.spent = Spent::default();
         Ok(outcome)
@@ -186,6 +188,11 @@ impl Instance {
     /// What a call came to. A guest that answers in another form than the contract's is broken, and said to be.
     fn came_to(&self, called: Result<contract::Outcome, Left>, request: &EvalRequest) -> Status {
         let read = match called {
+            Err(Left::Late)
+                if self.entry.was_idle() && request.language.runs_as() == Language::javascript() =>
+            {
+                return Status::Stopped(trap::timer(&request.limits));
+            }
             Err(left) => return trap::left(left, self.entry.host(), &request.limits),
             Ok(contract::Outcome::Returned(json)) => {
                 Value::from_guest(&json, &request.bounds).map(Status::Returned)
@@ -344,6 +351,15 @@ impl Instance {
             self.bound.insert(name.to_owned());
         }
         None
+    }
+
+    /// Takes the names away that the run's callbacks had for the run alone.
+    async fn withdraw(&mut self, request: &EvalRequest) {
+        for (name, source) in request.callbacks.withdrawals(&request.language) {
+            if self.is_whole() && self.bound.remove(name) {
+                self.eval(request, source, &Allowance::run(Instant::now() + STATE_TIME)).await;
+            }
+        }
     }
 
     async fn eval(&mut self, request: &EvalRequest, source: &str, allowance: &Allowance) -> Status {

@@ -35,6 +35,11 @@ def _bind():
                 raise TypeError(f"a prompt is a str, not {type(prompt).__name__}")
         return ask({"prompts": prompts}, system, max_tokens)
 
+    # Errors show the names that users know and none of the frames here.
+    LlmError.__module__, LlmError.__qualname__ = "builtins", "LlmError"
+    for function in (LlmError.__init__, ask, llm_query, llm_query_batched):
+        function.__code__ = function.__code__.replace(co_filename="/<dormouse>/llm_query.py")
+        function.__qualname__ = function.__name__
     builtins.LlmError = LlmError
     builtins.llm_query = llm_query
     builtins.llm_query_batched = llm_query_batched

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_core::sandbox::SandboxId;
-use dormouse_core::{Bounds, EvalRequest, Language, Outcome, Result, Status};
+use dormouse_core::{Bounds, Error, EvalRequest, Language, Outcome, Result, Status};
 use serde_json::{Map, Value as Json, json};
 
 use self::page::{ITEM_BYTES, PAGE, PAGE_BYTES, PAGE_ITEMS, Page};
@@ -170,6 +170,10 @@ fn load() -> Verb {
             Box::pin(async move {
                 let path = arguments.take_text("path").unwrap_or_default();
                 let var = arguments.take_text("var").unwrap_or_default();
+                if models::PYTHON_NAMES.contains(&var.as_str()) {
+                    let message = format!("`{var}` cannot be a variable: it is a name of the sandbox's own");
+                    return Err(Error::args_invalid(message).with_hint("choose another name"));
+                }
                 let loaded = variables::read(kept, path, var, "text", Language::python()).await?;
                 let id = sandbox(kept, caller).await?;
                 variables::bind(kept, &caller.owner, &id, loaded).await

@@ -30,7 +30,7 @@ impl Sandboxes {
             Ok::<_, Error>((begun, visit.run(|machine| machine.eval(request)).await?))
         };
         let (begun, outcome) = self.inner.manager.share(owner, run).await?;
-        let mut outcome = noted(outcome, &visit.record.spec);
+        let mut outcome = noted(outcome, &visit.record.spec, &self.inner.rules);
         read.hint(&mut outcome);
         outcome.warning = visit.held.take();
         if let Some(begun) = begun {
@@ -61,7 +61,7 @@ impl Sandboxes {
             Box::pin(async move { machine.get(&language, &name, query.as_deref(), (&limits, &bounds)).await })
         });
         let outcome = self.inner.manager.share(owner, got).await?;
-        let outcome = noted(outcome, &visit.record.spec);
+        let outcome = noted(outcome, &visit.record.spec, &self.inner.rules);
         Ok(visit.answer(outcome).await)
     }
 

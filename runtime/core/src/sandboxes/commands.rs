@@ -111,7 +111,7 @@ impl Sandboxes {
             Ok::<_, Error>((begun, visit.run(|machine| machine.exec(request, programs)).await?))
         };
         let (begun, mut executed) = self.inner.manager.share(owner, run).await?;
-        executed.outcome = noted(executed.outcome, &visit.record.spec);
+        executed.outcome = noted(executed.outcome, &visit.record.spec, &self.inner.rules);
         if let Some(begun) = begun {
             visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
         }
@@ -170,7 +170,7 @@ impl Sandboxes {
                 Durability::Delayed => None,
             };
             let told = |executed: Executed| {
-                let mut outcome = noted(executed.outcome, &record.spec);
+                let mut outcome = noted(executed.outcome, &record.spec, &sandboxes.inner.rules);
                 outcome.warning = outcome.warning.or(unsaved);
                 Executed { outcome, ..executed }
             };

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::{Inner, Sandboxes};
+use super::{Inner, Rules, Sandboxes};
 use crate::sandbox::chunk::fetch;
 use crate::sandbox::{
     ChunkSource, Handle, Machine, Owner, ProviderName, Reached, Sandbox, SandboxSpec, SavedState, Snapshot,
@@ -216,8 +216,10 @@ fn without_provider(what: &str, spec: &SandboxSpec, error: &Error) -> String {
     format!("the sandbox {what} on wasm and not on {}: {error}", spec.provider.as_str())
 }
 
-/// An outcome in a sandbox that was to be another provider's says so.
-pub(super) fn noted(mut outcome: Outcome, spec: &SandboxSpec) -> Outcome {
+/// An outcome in a sandbox that was to be another provider's says so; so does one that reached a memory limit that cannot be
+/// raised.
+pub(super) fn noted(mut outcome: Outcome, spec: &SandboxSpec, rules: &Rules) -> Outcome {
+    outcome.tell_ceiling(spec.memory, rules.most_memory(spec.provider));
     let wanted = spec.fallback_from.unwrap_or(spec.provider);
     let elsewhere = wanted != ProviderName::default() && outcome.provider != wanted.as_str();
     if elsewhere && outcome.fallback_from.is_none() {

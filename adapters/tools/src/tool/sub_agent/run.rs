@@ -20,6 +20,8 @@ use crate::models;
 
 /// What binds `submit` in Python.
 const SUBMIT: &str = include_str!("submit.py");
+/// What takes it away when the run has ended.
+const WITHDRAW: &str = include_str!("withdraw.py");
 /// Time of one run of the model's code, if the operator allows that much.
 const WALL: Duration = Duration::from_secs(30);
 /// Bytes of a value that the model may see.
@@ -199,7 +201,7 @@ fn offer_submit(signature: &Signature, submitted: Arc<Mutex<bool>>, callbacks: &
     let schema =
         json!({"type": "object", "properties": {"types": {"type": "object"}}, "required": ["types"]});
     let callback = Callback::new("Ends the task with these outputs.", schema, submit);
-    callbacks.insert("submit", callback.bound(Language::python(), SUBMIT))
+    callbacks.insert("submit", callback.bound_for_a_run(Language::python(), SUBMIT, WITHDRAW))
 }
 
 fn check_outputs(outputs: &[Slot], types: &Json) -> Result<(), String> {
