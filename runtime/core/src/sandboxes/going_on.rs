@@ -57,7 +57,7 @@ impl Sandboxes {
             Ok::<_, Error>((begun, self.run_parts(owner, &mut visit, &line, &parts).await?))
         };
         let (begun, (mut executed, job)) = self.inner.manager.share(owner, run).await?;
-        executed.outcome = noted(executed.outcome, &visit.record.spec);
+        executed.outcome = noted(executed.outcome, &visit.record.spec, &self.inner.rules);
         if let Some(begun) = begun {
             visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
         }
