@@ -6,7 +6,7 @@ mod clone;
 mod codegen;
 mod create;
 mod eval;
-mod exec;
+pub(crate) mod exec;
 mod files;
 mod folders;
 mod framework_eval;
