@@ -12,6 +12,7 @@ mod fallback;
 mod lazy;
 mod same;
 mod scenario;
+mod stalled;
 mod workflow;
 
 use std::sync::Arc;

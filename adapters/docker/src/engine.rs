@@ -13,6 +13,7 @@ use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
 
 use crate::dial::{self, Address, Dial};
+use crate::pulse;
 
 /// How long the engine may take to say that it is there.
 const PING_WITHIN: Duration = Duration::from_secs(2);
@@ -86,7 +87,10 @@ impl Engine {
             *last = None;
         }
         match answer {
-            Ok(answer) => answer.map_err(|fault| wrong(what, fault)),
+            Ok(answer) => {
+                pulse::beat();
+                answer.map_err(|fault| wrong(what, fault))
+            }
             Err(_) => Err(slow(what, self.answer_within)),
         }
     }
@@ -140,6 +144,14 @@ pub(crate) fn unavailable(message: String) -> Error {
 /// An engine that took too long.
 pub(crate) fn slow(what: &str, within: Duration) -> Error {
     unavailable(format!("could not {what}: no answer within {} ms", within.as_millis()))
+}
+
+/// An engine of which nothing came for too long.
+pub(crate) fn stalled(what: &str, within: Duration) -> Error {
+    unavailable(format!(
+        "could not {what}: nothing has come from the container engine for {} ms",
+        within.as_millis()
+    ))
 }
 
 /// Whether the engine says that there is no such thing.
