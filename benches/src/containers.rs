@@ -1,11 +1,12 @@
-//! Containers beside the engine's own command line: a command in a live one, one that waited, one from nothing, files.
+//! Containers beside the engine's own command line: a command in a live one, one that waited, one from nothing, files, and a save
+//! of one of many files.
 
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use dormouse::sandbox::{Handle, Owner, ProviderName, SandboxSpec, WarmPool};
+use dormouse::sandbox::{Durability, Handle, Owner, ProviderName, SandboxSpec, WarmPool};
 use dormouse::sandboxes::{Asked, CommandLine, Rules};
 use dormouse::wasm::Allocation;
 use dormouse::{Dormouse, Provider as _, Sandboxes};
@@ -22,6 +23,11 @@ const PEER: &str = "dormouse-bench-peer";
 /// Bytes that move (100 MB), in files of 1 MB.
 const MOVED: usize = 100;
 const FILE: usize = 1_000_000;
+/// Makes 12 000 files of a few bytes in 120 folders, as an installation of packages does.
+const MANY: &str = "cd /workspace && d=0; while [ $d -lt 120 ]; do mkdir $d && f=0; \
+                    while [ $f -lt 100 ]; do echo $d $f > $d/$f; f=$((f+1)); done; d=$((d+1)); done; ls 119/99";
+/// Changes one of them.
+const CHANGE: &str = "date >> 60/50";
 
 /// What the engine's own command line is given to start the same container.
 const CREATE: [&str; 18] = [
@@ -53,7 +59,7 @@ struct Desk {
 }
 
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
-    let wanted = ["docker-exec", "docker-claim", "docker-create", "docker-files"];
+    let wanted = ["docker-exec", "docker-claim", "docker-create", "docker-files", "docker-many"];
     let wanted: Vec<&str> = wanted.into_iter().filter(|id| bench.wants(id)).collect();
     if wanted.is_empty() {
         return Ok(Vec::new());
@@ -71,12 +77,13 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for id in wanted {
         bench.begins(id);
-        rows.push(match id {
-            "docker-exec" => live(bench, &desk)?,
-            "docker-claim" => claimed(bench)?,
-            "docker-create" => cold(bench, &desk)?,
-            _ => files(bench, &desk)?,
-        });
+        match id {
+            "docker-exec" => rows.push(live(bench, &desk)?),
+            "docker-claim" => rows.push(claimed(bench)?),
+            "docker-create" => rows.push(cold(bench, &desk)?),
+            "docker-files" => rows.push(files(bench, &desk)?),
+            _ => rows.extend(many(bench, &desk)?),
+        }
     }
     bench.runtime.block_on(desk.sandboxes.close())?;
     Ok(rows)
@@ -109,9 +116,14 @@ impl Desk {
     }
 
     fn run(&self, bench: &Bench, id: &str) -> Result<f64> {
+        self.line(bench, id, "true")
+    }
+
+    /// Runs a line: milliseconds.
+    fn line(&self, bench: &Bench, id: &str, line: &str) -> Result<f64> {
         let begin = Instant::now();
         let (owner, handle) = (Owner::local(), Handle::IdOrName(id));
-        let run = self.sandboxes.exec(&owner, &handle, CommandLine::new("true"));
+        let run = self.sandboxes.exec(&owner, &handle, CommandLine::new(line));
         let outcome = bench.runtime.block_on(run)?.1.outcome;
         ensure!(outcome.is_ok() && outcome.provider == "docker", "{outcome:?}");
         Ok(milliseconds(begin.elapsed()))
@@ -247,4 +259,35 @@ fn files(bench: &Bench, desk: &Desk) -> Result<Row> {
     desk.end(bench, &id)?;
     Ok(Row::new("docker-files", "the same with 100 MB of files from wasm", "ms", ours)
         .peer("ours without files", theirs))
+}
+
+/// A command that changes one of many files: answered, answered and saved, and with all files copied out of the container, which
+/// is what a save was before it was one of what has changed.
+fn many(bench: &Bench, desk: &Desk) -> Result<[Row; 2]> {
+    let make = |durability| -> Result<String> {
+        let spec = SandboxSpec { durability, ..spec(WarmPool::None) };
+        let asked = Asked { spec: Some(spec), ..Asked::default() };
+        let (view, _) = bench.runtime.block_on(desk.sandboxes.create(&Owner::local(), asked))?;
+        let id = view.sandbox.id.as_str().to_owned();
+        desk.line(bench, &id, MANY)?;
+        Ok(id)
+    };
+    let (plain, saved) = (make(Durability::Delayed)?, make(Durability::Call)?);
+    let (peer, _) = Peer::start()?;
+    docker(&["exec", PEER, "sh", "-c", MANY])?;
+    let unsaved: Turn<'_> = Box::new(|| Ok(vec![desk.line(bench, &plain, CHANGE)?]));
+    let ours: Turn<'_> = Box::new(|| Ok(vec![desk.line(bench, &saved, CHANGE)?]));
+    let theirs: Turn<'_> = Box::new(|| {
+        let changed = docker(&["exec", "--workdir=/workspace", PEER, "sh", "-c", CHANGE])?;
+        Ok(vec![changed + docker(&["cp", &format!("{PEER}:/workspace"), "-"])?])
+    });
+    let [unsaved, ours, theirs] = take_turns(bench.few(2), [unsaved, ours, theirs]);
+    drop(peer);
+    desk.end(bench, &plain)?;
+    desk.end(bench, &saved)?;
+    let exec = Row::new("docker-many", "a command that changes one of 12 000 files", "ms", unsaved)
+        .peer("ours, saved before it is answered", ours.clone());
+    let save = Row::new("docker-many-saved", "the same, saved before it is answered", "ms", ours)
+        .peer("docker exec, docker cp of all", theirs);
+    Ok([exec, save])
 }

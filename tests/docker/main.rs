@@ -15,6 +15,7 @@ mod lazy;
 mod repository;
 mod same;
 mod scenario;
+mod stalled;
 mod variables;
 mod workflow;
 

@@ -9,8 +9,10 @@
 //! | compare a whole answer with a recorded one | [`golden`] |
 //! | an agent's turns from a script | [`turns`] |
 //! | the real binary, on the command line, over stdio and over HTTP | [`binary`], [`wire`], [`served`] |
+//! | a container engine that goes away or stalls | [`between`] |
 
 pub mod attack;
+pub mod between;
 pub mod binary;
 pub mod canary;
 pub mod case;

@@ -5,16 +5,28 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::connection::{Call, Gone};
+use crate::engine::PYTHON;
 use crate::history::{Broken, FILE, History};
 use crate::owner::{Doors, LIMIT, Owner, lines};
 use crate::sandbox::{Boxed, said};
-use crate::snippets::{HOSTILE, Manner, javascript, php, python};
+use crate::snippets::{HOSTILE, HOSTILE_LINES, Manner, contained, javascript, php, python};
 
 impl Owner {
     /// What a note is: its call, and the channels in which it leaves its number.
     fn noting(&mut self, at: usize, number: u64) -> (Call, Vec<&'static str>) {
         let kind = self.dice.roll(10);
         let one = &mut self.boxes[at];
+        if let (Some(image), 3..) = (one.image, kind) {
+            if image == PYTHON && kind > 6 {
+                let code = contained(number);
+                let arguments =
+                    json!({"sandbox": one.id, "language": "python", "code": code, "timeout_ms": LIMIT});
+                return (Call { tool: "sandbox_eval", arguments }, vec![FILE]);
+            }
+            let command = format!("echo {number} >> /workspace/log");
+            let arguments = json!({"sandbox": one.id, "command": command, "timeout_ms": LIMIT});
+            return (Call { tool: "sandbox_exec", arguments }, vec![FILE]);
+        }
         let in_files: &[&'static str] = if one.manner == Manner::Database { &[] } else { &[FILE] };
         let (language, code) = match kind {
             0 | 1 if one.manner != Manner::Database => {
@@ -100,6 +112,7 @@ impl Owner {
             Call { tool: "sandbox_restore", arguments: json!({"sandbox": one.id, "checkpoint_id": id}) };
         let answer = doors.ask(door, &call, LIMIT);
         one.step(format!("restore {}", said(&answer)));
+        one.is_shaken(doors.round);
         match answer {
             Ok(answer) if answer.code().is_none() => {
                 if answer.body["unsaved"].is_object() {
@@ -136,9 +149,11 @@ impl Owner {
             return Ok(());
         };
         // Forking saves the origin.
+        one.is_shaken(doors.round);
         one.history.kept("fork");
         one.step("fork");
         let mut fork = Boxed::new(id, one.manner, one.is_durable, one.history.clone());
+        fork.image = one.image;
         fork.languages.clone_from(&one.languages);
         fork.numbers = one.numbers;
         self.boxes.push(fork);
@@ -152,6 +167,7 @@ impl Owner {
         let answer = doors.ask(door, &call, LIMIT);
         one.step(format!("{} {}", tool.trim_start_matches("sandbox_"), said(&answer)));
         let is_reset = tool == "sandbox_reset";
+        one.is_shaken(doors.round);
         match &answer {
             Ok(answer) if answer.code().is_some() => doors.refused(answer, tool),
             Ok(answer) if answer.body["unsaved"].is_object() => {
@@ -179,6 +195,7 @@ impl Owner {
         let begun = Instant::now();
         let answer = doors.rest.put(&one.id, "/workspace/upload", number.to_string().as_bytes());
         one.step(format!("{number} upload {}", said(&answer)));
+        one.is_shaken(doors.round);
         match &answer {
             Ok(answer) if answer.code().is_none() => {
                 doors.took("sandbox_upload", begun.elapsed(), LIMIT);
@@ -216,8 +233,12 @@ impl Owner {
     /// Code that does not end, or takes what it can. It leaves no number: what there was before must be there afterwards.
     pub(crate) fn misbehave(&mut self, at: usize, doors: &mut Doors<'_>) -> Result<(), Gone> {
         let door = self.door();
-        let (language, limit, code) = HOSTILE[self.dice.roll(HOSTILE.len() as u64) as usize];
+        let (mut language, mut limit, mut code) = HOSTILE[self.dice.roll(HOSTILE.len() as u64) as usize];
         let one = &mut self.boxes[at];
+        if one.image.is_some() {
+            language = "shell";
+            (limit, code) = HOSTILE_LINES[self.dice.roll(HOSTILE_LINES.len() as u64) as usize];
+        }
         let call = if language == "shell" {
             let arguments = json!({"sandbox": one.id, "command": code, "timeout_ms": limit});
             Call { tool: "sandbox_exec", arguments }
@@ -261,8 +282,13 @@ impl Owner {
         if one.manner == Manner::Database {
             return Ok(());
         }
+        doors.rest.was_refused();
         let there = lines(doors.rest.file(&one.id, "/workspace/log")?);
         doors.report.operation("sandbox_read");
+        let was_refused = doors.rest.was_refused() && one.image.is_some();
+        if one.is_shaken(doors.round) || (was_refused && doors.may_refuse()) {
+            return Ok(());
+        }
         if let Err((broken, told)) = one.history.is_all(FILE, &there) {
             doors.report.broken(broken, &format!("{} through the other door: {told}", one.id));
         }

@@ -62,6 +62,8 @@ pub(crate) struct Connection {
     authority: String,
     token: String,
     door: Door,
+    /// Whether a file was neither given nor said not to be there.
+    was_refused: bool,
 }
 
 impl Connection {
@@ -71,7 +73,7 @@ impl Connection {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
         let (authority, token) = (authority.to_owned(), token.to_owned());
-        Ok(Self { reader: BufReader::new(stream), authority, token, door })
+        Ok(Self { reader: BufReader::new(stream), authority, token, door, was_refused: false })
     }
 
     /// Sends calls, all at once.
@@ -109,7 +111,13 @@ impl Connection {
         let bytes = self.http("GET", &target, &[], b"");
         self.reader.get_mut().write_all(&bytes)?;
         let (status, body) = self.response()?;
+        self.was_refused |= !matches!(status, 200 | 404);
         Ok((status == 200).then_some(body))
+    }
+
+    /// Whether a file was neither given nor said not to be there since this was asked last.
+    pub(crate) fn was_refused(&mut self) -> bool {
+        std::mem::take(&mut self.was_refused)
     }
 
     /// Uploads a file, and says whether it is there. A connection of the REST routes only.

@@ -230,6 +230,14 @@ impl History {
         }
     }
 
+    /// What was answered and not promised to be kept may be there or not: what held it may have ended.
+    pub(crate) fn shaken(&mut self) {
+        for state in self.older.iter_mut().chain(&mut self.otherwise).chain([&mut self.now]) {
+            let loose = state.entries().filter(|entry| entry.kept.is_none());
+            loose.for_each(|entry| entry.answered = None);
+        }
+    }
+
     /// All that was answered is saved, by this.
     pub(crate) fn kept(&mut self, by: &'static str) {
         self.older.clear();
@@ -348,6 +356,24 @@ mod tests {
         assert_eq!(history.clone().found(found(&[]), None, false), Ok(()));
         history.kept("a test");
         assert_eq!(history.found(found(&[1]), None, true).unwrap_err().0, Broken::Foreign);
+    }
+
+    #[test]
+    fn what_a_container_held_may_be_missing_and_what_was_saved_may_not() {
+        let found = |files: &[u64]| Found::from([(FILE, files.to_vec())]);
+        let mut history = History::default();
+        history.done(&[FILE], 1);
+        history.kept("a test");
+        history.done(&[FILE], 2);
+        history.shaken();
+        history.done(&[FILE], 3);
+        for right in [&[1, 3][..], &[1, 2, 3], &[1]] {
+            assert_eq!(history.clone().found(found(right), None, true), Ok(()), "{right:?}");
+        }
+        assert_eq!(history.is_all(FILE, &[1, 2]).unwrap_err().0, Broken::Lost);
+        history.kept("a test");
+        assert_eq!(history.clone().found(found(&[1, 2]), None, true).unwrap_err().0, Broken::Lost);
+        assert_eq!(history.found(found(&[2, 3]), None, true).unwrap_err().0, Broken::Order);
     }
 
     #[test]

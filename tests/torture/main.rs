@@ -11,6 +11,7 @@
 //! | [`connection`] | one connection through either door |
 //! | [`round`] | what befalls one life of the server |
 //! | [`server`] | the server, on a disk and by a clock of its own |
+//! | [`engine`] | the container engine, whose way can be closed |
 //! | [`report`] | what was counted and found |
 //!
 //! `cargo xtask torture --minutes N` runs it; docs/testing.md says what it promises.
@@ -20,6 +21,7 @@
 
 mod calls;
 mod connection;
+mod engine;
 mod history;
 mod owner;
 mod report;
@@ -33,7 +35,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Result, anyhow, bail, ensure};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
+use dormouse_tests::between::Way;
 use dormouse_tests::lasting::Dice;
 
 use history::Broken;
@@ -60,6 +63,8 @@ const WARM: f64 = 256.0 * 1024.0 * 1024.0;
 const SETTLED: Duration = Duration::from_secs(70);
 /// What lies between the seeds of two worlds.
 const APART: u64 = 0x9e37_79b9_7f4a_7c15;
+/// For so long an engine is away or stalls.
+const UPSET: Duration = Duration::from_millis(1_500);
 /// A day, in seconds.
 const DAY: i64 = 86_400;
 
@@ -78,12 +83,51 @@ struct Plan {
     /// So many servers side by side, each with a folder and owners of its own: a life is mostly waited in
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     worlds: u16,
+    /// Whether there are containers among the sandboxes: in one world more, if an engine answers at DOCKER_HOST or the system's
+    /// socket (auto); not at all (no); in every world (all)
+    #[arg(long, value_enum, value_name = "WHERE", default_value_t = Containers::Auto)]
+    containers: Containers,
     /// Where the random numbers begin; the order in which threads come is not repeated
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
 
+/// In which worlds there are containers.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Containers {
+    /// In one more, where an engine is to be had
+    Auto,
+    /// In none
+    No,
+    /// In all, which need an engine
+    All,
+}
+
+/// Whether there has to be an engine, as for tests of containers.
+fn is_required() -> bool {
+    std::env::var_os("DORMOUSE_REQUIRE_DOCKER").is_some_and(|value| value == "1")
+}
+
 impl Plan {
+    /// The worlds, by number. The causes are why there are no containers.
+    fn make_worlds(&self) -> Result<(Vec<World>, Vec<String>)> {
+        let mut worlds = (0..self.worlds).map(|_| World::new(&OWNERS)).collect::<Result<Vec<World>>>()?;
+        let mut skipped = worlds.first().map(|world| world.skipped.clone()).unwrap_or_default();
+        match self.containers {
+            Containers::No => {}
+            Containers::All => worlds.iter_mut().try_for_each(World::find_engine)?,
+            Containers::Auto => {
+                let mut more = World::new(&OWNERS)?;
+                match more.find_engine() {
+                    Ok(()) => worlds.push(more),
+                    Err(error) if is_required() => return Err(error),
+                    Err(error) => skipped.push(format!("containers: {error:#}")),
+                }
+            }
+        }
+        Ok((worlds, skipped))
+    }
+
     /// How long one server works without being killed, and how long servers are killed.
     fn times(&self) -> (Duration, Duration) {
         let minutes = self.minutes.clamp(0.0, 100_000.0);
@@ -110,20 +154,20 @@ fn run(plan: &Plan) -> Result<bool> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs();
     let seed = plan.seed.unwrap_or(now).max(1);
     eprintln!("torture: --seed {seed}");
+    let (worlds, skipped) = plan.make_worlds()?;
     let mut worlds = std::thread::scope(|scope| {
-        let live = |at: u64| {
+        let live = |(world, at): (World, u64)| {
             let report = Arc::clone(&report);
-            scope
-                .spawn(move || live(plan, seed.wrapping_add(at.wrapping_mul(APART)).max(1), &report, at == 0))
+            let seed = seed.wrapping_add(at.wrapping_mul(APART)).max(1);
+            scope.spawn(move || live(plan, world, seed, &report, at == 0))
         };
-        let living: Vec<_> = (0..u64::from(plan.worlds)).map(live).collect();
+        let living: Vec<_> = worlds.into_iter().zip(0..).map(live).collect();
         living
             .into_iter()
             .map(|world| world.join().unwrap_or_else(|_| bail!("a world has ended by a panic")))
             .collect::<Result<Vec<World>>>()
     })?;
-    let skipped = worlds.first().map_or(&[][..], |world| &world.skipped);
-    println!("{}", report.shown(skipped));
+    println!("{}", report.shown(&skipped));
     let is_right = report.findings() == 0;
     for world in worlds.iter_mut().filter(|_| !is_right) {
         eprintln!("torture: what was left is in {}", world.keep().display());
@@ -132,8 +176,7 @@ fn run(plan: &Plan) -> Result<bool> {
 }
 
 /// The lives of one world, until the time is over or all worlds have had their kills.
-fn live(plan: &Plan, seed: u64, report: &Arc<Report>, tells: bool) -> Result<World> {
-    let world = World::new(&OWNERS)?;
+fn live(plan: &Plan, world: World, seed: u64, report: &Arc<Report>, tells: bool) -> Result<World> {
     let owner = |(name, at): (&&'static str, u64)| Owner::new(name, seed.wrapping_mul(at) | 1);
     let mut owners: Vec<Owner> = OWNERS.iter().zip(1..).map(owner).collect();
     let (calm, deadly) = plan.times();
@@ -164,13 +207,15 @@ fn one_life(dice: &mut Dice, world: &World, owners: &mut [Owner], report: &Arc<R
     }
     let server = world.serve()?;
     report.started(server.started);
-    let round = Round::new(server.authority.clone(), None);
-    let mut life = match dice.roll(100) {
+    let round = Round::new(server.authority.clone(), None).with_images(world.images());
+    // A container needs a moment to be there.
+    let mut life = match dice.roll(if world.engine.is_some() { 12 } else { 100 }) {
         0 => Duration::from_secs(9 + dice.roll(14)),
         1..=4 => Duration::from_millis(500 + dice.roll(2_500)),
         _ => Duration::from_millis(5 + dice.roll(300)),
     };
     let (is_full, is_clock) = (world.has_disk() && dice.roll(15) == 0, dice.roll(4) == 0);
+    let is_upset = world.engine.is_some() && dice.roll(4) == 0;
     let in_peace = dice.roll(5) == 0;
     let (ended, at) = std::thread::scope(|scope| {
         for owner in owners.iter_mut() {
@@ -198,6 +243,10 @@ fn one_life(dice: &mut Dice, world: &World, owners: &mut [Owner], report: &Arc<R
                 world.clear_disk();
             }
         }
+        if is_upset {
+            pass(dice.roll(60));
+            upset(dice.roll(4), &round, world, report);
+        }
         pass(100);
         let ended = if in_peace {
             round.ending();
@@ -215,7 +264,7 @@ fn one_life(dice: &mut Dice, world: &World, owners: &mut [Owner], report: &Arc<R
         }
         Some((status, log)) => {
             report.event("ends in peace");
-            if status != Some(0) && !round.had_trouble() {
+            if status != Some(0) && !round.had_trouble() && round.upsets().0 == 0 {
                 report.broken(Broken::Refused, &format!("the server ended with {status:?}: {}", log.trim()));
             }
             status == Some(0)
@@ -223,7 +272,42 @@ fn one_life(dice: &mut Dice, world: &World, owners: &mut [Owner], report: &Arc<R
     };
     owners.iter_mut().for_each(|owner| owner.ended(&round, is_saved, at));
     world.clear_disk();
+    if is_saved && round.upsets().0 == 0 {
+        nothing_in_engine(world, report, "an end in peace");
+    }
     Ok(())
+}
+
+/// Something befalls the engine: it goes away or stalls for a moment, or its containers end.
+fn upset(what: u64, round: &Round, world: &World, report: &Report) {
+    let Some(engine) = &world.engine else { return };
+    round.upset();
+    match what {
+        0 | 1 => {
+            engine.end_containers(&world.state());
+            report.event("containers that were ended");
+        }
+        _ => {
+            let (way, event) = if what == 2 {
+                (Way::Closed, "engines that went away")
+            } else {
+                (Way::Stalled, "engines that stalled")
+            };
+            engine.set(way);
+            std::thread::sleep(UPSET);
+            engine.set(Way::Open);
+            report.event(event);
+        }
+    }
+    round.upset();
+}
+
+/// Nothing of a server's is left in its engine.
+fn nothing_in_engine(world: &World, report: &Report, after: &str) {
+    let left = world.left_in_engine();
+    if !left.is_empty() {
+        report.broken(Broken::Leaked, &format!("in the engine, after {after}: {}", left.join(", ")));
+    }
 }
 
 /// A server over a folder that cannot be written: what is there can be seen, and nothing is changed.
@@ -272,6 +356,7 @@ fn soak(time: Duration, world: &World, owners: &mut [Owner], report: &Arc<Report
     let mut held = Vec::new();
     for _ in 0..PARTS {
         let round = Round::new(server.authority.clone(), Some(Instant::now() + time / PARTS));
+        let round = round.with_images(world.images());
         std::thread::scope(|scope| {
             for owner in owners.iter_mut() {
                 scope.spawn(|| owner.work(&round, report));
@@ -321,10 +406,14 @@ fn leave_nothing(world: &World, owners: &mut [Owner], report: &Arc<Report>) -> R
     for owner in owners {
         // What has not been looked at since the last kill is looked at now.
         let round = Round::new(server.authority.clone(), Some(Instant::now() + Duration::from_millis(500)));
+        let round = round.with_images(world.images());
         owner.work(&round, report);
         owner.clear(&server.authority).map_err(|_| anyhow!("the server has gone"))?;
     }
+    // What servers that were killed have left is removed by the first that has to do with the engine.
+    nothing_in_engine(world, report, "the last server had all removed");
     server.end();
+    nothing_in_engine(world, report, "its end");
     let swept = world.command(&["sandbox", "sweep"]);
     ensure!(swept.status == Some(0), "a sweep: {}", swept.complaint());
     let (bytes, locks) = world.left();

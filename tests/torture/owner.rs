@@ -16,12 +16,20 @@ use crate::snippets::Manner;
 
 /// An owner has so many sandboxes at a time.
 const SANDBOXES: usize = 5;
+/// So many of them are containers, and what was forked from those.
+const CONTAINERS: usize = 2;
+/// Bytes of a container's memory, and names in it.
+const MEMORY: u64 = 128 << 20;
+const NAMES: u64 = 1_000;
 /// A sandbox is removed when it holds so many numbers: every answer has all of them.
 const NUMBERS: u64 = 60;
+/// How much longer a call of a container may take where its engine is away or stalls for a moment: as long as that, and as
+/// long as it is remembered.
+const BESIDE_UPSET: Duration = Duration::from_secs(4);
 /// The limit of an ordinary call, in milliseconds.
 pub(crate) const LIMIT: u64 = 10_000;
 /// Something that has not been saved for this long is saved: 10 s, and a moment on a busy machine.
-const WINDOW: Duration = Duration::from_secs(16);
+pub(crate) const WINDOW: Duration = Duration::from_secs(16);
 /// A sandbox without a call is saved after this: 1 s, and a moment.
 const REST: Duration = Duration::from_secs(6);
 
@@ -41,12 +49,14 @@ pub(crate) struct Doors<'a> {
     mcp: Connection,
     pub(crate) round: &'a Round,
     pub(crate) report: &'a Report,
+    /// Whether what is called is a container.
+    is_contained: bool,
 }
 
 impl<'a> Doors<'a> {
     fn open(owner: &str, round: &'a Round, report: &'a Report) -> Result<Self, Gone> {
         let open = |door| Connection::open(&round.authority, &token(owner), door);
-        Ok(Self { rest: open(Door::Rest)?, mcp: open(Door::Mcp)?, round, report })
+        Ok(Self { rest: open(Door::Rest)?, mcp: open(Door::Mcp)?, round, report, is_contained: false })
     }
 
     /// One of them.
@@ -67,6 +77,8 @@ impl<'a> Doors<'a> {
 
     /// A call was answered after this time.
     pub(crate) fn took(&self, tool: &'static str, time: Duration, limit: u64) {
+        let is_upset = self.is_contained && self.round.upsets().0 > 0;
+        let time = time.saturating_sub(if is_upset { BESIDE_UPSET } else { Duration::ZERO });
         let over = time.saturating_sub(Duration::from_millis(limit));
         self.report.operation(tool);
         self.report.over(over);
@@ -75,12 +87,19 @@ impl<'a> Doors<'a> {
         }
     }
 
+    /// Whether something of the round explains that a container is not reached.
+    pub(crate) fn may_refuse(&self) -> bool {
+        self.round.had_trouble() || self.round.is_ending() || self.round.upsets().0 > 0
+    }
+
     /// A refusal that nothing of the round explains is a finding.
     pub(crate) fn refused(&self, answer: &Answer, what: &str) {
         let code = answer.code().unwrap_or("none");
         let disk = ["state_unavailable", "quota_exceeded", "unknown_sandbox"];
         let end = ["cancelled", "busy", "state_unavailable"];
+        let upset = ["provider_unavailable", "cancelled", "limit_time", "capability_unavailable"];
         let is_explained = (self.round.had_trouble() && disk.contains(&code))
+            || (self.round.upsets().0 > 0 && upset.contains(&code))
             || (self.round.is_ending() && end.contains(&code));
         if is_explained {
             self.report.refused();
@@ -104,6 +123,7 @@ impl Owner {
     /// What the end of a round makes of what was answered: `is_saved`, the server ended in peace; else it was killed at `end`.
     pub(crate) fn ended(&mut self, round: &Round, is_saved: bool, end: Instant) {
         for one in &mut self.boxes {
+            let was_shaken = one.was_shaken(round);
             let was_there = std::mem::take(&mut one.is_known);
             let is_called = std::mem::take(&mut one.is_called);
             one.is_aside = false;
@@ -119,7 +139,7 @@ impl Owner {
                 } else {
                     "the end in peace"
                 });
-            } else if !round.had_trouble() {
+            } else if !round.had_trouble() && !was_shaken {
                 if !is_called && end.duration_since(one.last_call) > REST {
                     one.history.kept("rest");
                 } else if let Some(time) = end.checked_sub(WINDOW) {
@@ -176,6 +196,8 @@ impl Owner {
                 continue;
             }
             let at = usize::try_from(self.dice.roll(self.boxes.len() as u64)).unwrap_or_default();
+            self.boxes[at].is_shaken(round);
+            doors.is_contained = self.boxes[at].image.is_some();
             if self.boxes[at].is_aside {
                 // All of them may be; so it is seen when the server has gone. It is no operation that counts.
                 doors.rest.ask(&Call { tool: "sandbox_list", arguments: json!({}) })?;
@@ -256,7 +278,15 @@ impl Owner {
         let manner = [Manner::Plain, Manner::Held, Manner::Database][self.dice.roll(3) as usize % 3];
         let durability = if is_durable { "call" } else { "delayed" };
         let name = format!("box-{}", self.number());
-        let arguments = json!({"name": name, "durability": durability, "disk_bytes": 4 << 20});
+        let mut arguments = json!({"name": name, "durability": durability, "disk_bytes": 4 << 20});
+        let containers = self.boxes.iter().filter(|one| one.image.is_some()).count();
+        let images = &doors.round.images;
+        let pick = self.dice.roll(images.len().max(1) as u64) as usize;
+        let image = images.get(pick).copied().filter(|_| containers < CONTAINERS && self.dice.roll(2) == 0);
+        if let Some(image) = image {
+            arguments["image"] = json!(image);
+            (arguments["memory_bytes"], arguments["files"]) = (json!(MEMORY), json!(NAMES));
+        }
         self.may_be_more += 1;
         let answer = doors.ask(door, &Call { tool: "sandbox_create", arguments }, LIMIT)?;
         self.may_be_more -= 1;
@@ -265,7 +295,11 @@ impl Owner {
             doors.refused(&answer, "sandbox_create");
             return Ok(());
         };
-        self.boxes.push(Boxed::new(id, manner, is_durable, History::default()));
+        let manner = if image.is_some() { Manner::Plain } else { manner };
+        let mut made = Boxed::new(id, manner, is_durable, History::default());
+        made.image = image;
+        made.is_shaken(doors.round);
+        self.boxes.push(made);
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! What befalls the server while the owners call.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Beyond this, things are saved beside calls: the files then, and the interpreters as they were before.
@@ -15,13 +16,36 @@ pub(crate) struct Round {
     until: Option<Instant>,
     had_trouble: AtomicBool,
     is_ending: AtomicBool,
+    /// The images that sandboxes may be; none: there are no containers.
+    pub(crate) images: Vec<&'static str>,
+    upsets: AtomicU64,
+    upset_at: Mutex<Option<Instant>>,
 }
 
 impl Round {
     /// A round that ends with its server, or at a time.
     pub(crate) fn new(authority: String, until: Option<Instant>) -> Self {
         let (had_trouble, is_ending) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { authority, begun: Instant::now(), until, had_trouble, is_ending }
+        let (upsets, upset_at) = (AtomicU64::new(0), Mutex::new(None));
+        let (begun, images) = (Instant::now(), Vec::new());
+        Self { authority, begun, until, had_trouble, is_ending, images, upsets, upset_at }
+    }
+
+    /// The same with containers.
+    pub(crate) fn with_images(self, images: &[&'static str]) -> Self {
+        Self { images: images.to_vec(), ..self }
+    }
+
+    /// Something befalls the engine or its containers just now: what they hold that is not saved may be lost.
+    pub(crate) fn upset(&self) {
+        self.upset_at.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+        self.upsets.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How often that was so, and when first.
+    pub(crate) fn upsets(&self) -> (u64, Option<Instant>) {
+        let count = self.upsets.load(Ordering::SeqCst);
+        (count, *self.upset_at.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The disk cannot be written from now on; or could not be, when the server was started.

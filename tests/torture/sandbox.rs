@@ -7,7 +7,8 @@ use serde_json::json;
 
 use crate::connection::{Answer, Call, Gone};
 use crate::history::{Broken, FILE, Found, History, State};
-use crate::owner::{Doors, LIMIT, lines, numbers};
+use crate::owner::{Doors, LIMIT, WINDOW, lines, numbers};
+use crate::round::Round;
 use crate::snippets::{Manner, ROWS, look};
 
 /// So many calls of a sandbox are told with a finding.
@@ -17,6 +18,10 @@ const TRAIL: usize = 16;
 pub(crate) struct Boxed {
     pub(crate) id: String,
     pub(crate) manner: Manner,
+    /// The image of its container. None: it is none.
+    pub(crate) image: Option<&'static str>,
+    /// How many upsets of its container have been reckoned with in this life.
+    upsets: u64,
     /// Each call is saved before it is answered.
     pub(crate) is_durable: bool,
     pub(crate) history: History,
@@ -49,6 +54,7 @@ impl Boxed {
     /// What a finding says of it.
     pub(crate) fn shown(&self) -> String {
         let kind = match self.manner {
+            Manner::Plain if self.image.is_some() => "a container",
             Manner::Plain => "files",
             Manner::Held => "a file held open",
             Manner::Database => "a database held open",
@@ -62,6 +68,8 @@ impl Boxed {
         Self {
             id: id.to_owned(),
             manner,
+            image: None,
+            upsets: 0,
             is_durable,
             history,
             checkpoints: BTreeMap::new(),
@@ -77,6 +85,28 @@ impl Boxed {
         }
     }
 
+    /// Whether something has befallen its container since this was asked last. What was not saved is in doubt then. One that
+    /// has not been looked at in this life was asleep.
+    pub(crate) fn is_shaken(&mut self, round: &Round) -> bool {
+        let (count, first) = round.upsets();
+        let is_first = self.upsets == 0;
+        if self.image.is_none() || std::mem::replace(&mut self.upsets, count) == count || !self.is_known {
+            return false;
+        }
+        self.step("UPSET");
+        if let Some(time) = first.filter(|_| is_first).and_then(|first| first.checked_sub(WINDOW)) {
+            self.history.kept_before(time);
+        }
+        self.history.shaken();
+        true
+    }
+
+    /// The life of the server is over: whether something befell its container in it.
+    pub(crate) fn was_shaken(&mut self, round: &Round) -> bool {
+        self.is_shaken(round);
+        std::mem::take(&mut self.upsets) > 0
+    }
+
     /// What the answer to a note says.
     pub(crate) fn noted(
         &mut self,
@@ -89,6 +119,7 @@ impl Boxed {
         self.numbers += 1;
         let language = call.arguments["language"].as_str().unwrap_or(call.tool);
         self.step(format!("{number} {language} {}", said(&answer)));
+        let is_shaken = self.is_shaken(doors.round);
         let answer = match answer {
             Ok(answer) => answer,
             Err(Gone) => {
@@ -104,6 +135,11 @@ impl Boxed {
         if !is_done {
             self.history.perhaps(channels, number);
             doors.refused(&answer, &call.arguments.to_string());
+            self.recovered(&answer, doors);
+            return Ok(());
+        }
+        if is_shaken {
+            self.history.perhaps(channels, number);
             self.recovered(&answer, doors);
             return Ok(());
         }
@@ -125,6 +161,7 @@ impl Boxed {
 
     pub(crate) fn checkpointed(&mut self, answer: &Answer, doors: &Doors<'_>) {
         self.step(format!("checkpoint {}", said(&Ok(answer))));
+        self.is_shaken(doors.round);
         doors.report.operation("sandbox_checkpoint");
         match answer.body["id"].as_str() {
             Some(id) => {
@@ -138,8 +175,13 @@ impl Boxed {
     /// A run that was stopped goes back to before it, and no further.
     pub(crate) fn recovered(&mut self, answer: &Answer, doors: &Doors<'_>) {
         if let Some(how @ ("earlier" | "fresh")) = answer.body["recovery"].as_str() {
+            if self.image.is_some() && how == "fresh" {
+                // The variables of a container last as long as that.
+                return;
+            }
             let told = format!("{}: memory is {how}: {}", self.id, answer.body["recovery_reason"]);
-            if doors.round.had_trouble() {
+            let is_upset = self.image.is_some() && doors.round.upsets().0 > 0;
+            if doors.round.had_trouble() || is_upset {
                 doors.report.told_losses();
             } else {
                 doors.report.broken(Broken::Lost, &told);
@@ -152,6 +194,7 @@ impl Boxed {
     /// Holds what a sandbox has after a restart to what was answered.
     pub(crate) fn know(&mut self, owner: &str, doors: &mut Doors<'_>) -> Result<(), Gone> {
         let mut found = Found::new();
+        doors.rest.was_refused();
         for language in &self.languages {
             let look = look(language);
             let arguments =
@@ -189,11 +232,22 @@ impl Boxed {
         found.insert(FILE, in_files);
         let upload = doors.rest.file(&self.id, "/workspace/upload")?;
         let upload = upload.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok());
+        let jobs = lines(doors.rest.file(&self.id, "/workspace/jobs")?);
+        if doors.rest.was_refused() && self.image.is_some() {
+            // Who cannot reach its container does not see its files.
+            if doors.round.is_ending() || doors.round.had_trouble() {
+                return Err(Gone);
+            }
+            if doors.round.upsets().0 == 0 {
+                let told = format!("the files of {} cannot be read", self.shown());
+                doors.report.broken(Broken::Refused, &told);
+            }
+            return Ok(());
+        }
         doors.report.looked();
         if let Err((broken, told)) = self.history.found(found, upload, self.is_calm) {
             doors.report.broken(broken, &format!("{}'s {} after a restart: {told}", owner, self.shown()));
         }
-        let jobs = lines(doors.rest.file(&self.id, "/workspace/jobs")?);
         let mut once = jobs.clone();
         once.sort_unstable();
         once.dedup();

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use dormouse_tests::{binary, served};
 
+use crate::engine::Engine;
+
 /// The disk is this large.
 const DISK: &str = "size=256m";
 /// How long a process may stay after it was killed.
@@ -30,14 +32,22 @@ pub(crate) struct World {
     pub(crate) skipped: Vec<String>,
     has_disk: bool,
     has_clock: bool,
+    /// None: the server has no containers.
+    pub(crate) engine: Option<Engine>,
 }
 
 impl World {
-    /// Makes it: the server's program under a name that nothing else has, tokens, a small disk, a clock.
+    /// Makes it: the server's program under a name that nothing else has, tokens, a small disk, a clock. Without an engine.
     pub(crate) fn new(owners: &[&str]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("dormouse-torture-").tempdir()?.keep();
-        let mut world =
-            Self { folder, is_kept: false, skipped: Vec::new(), has_disk: false, has_clock: false };
+        let mut world = Self {
+            folder,
+            is_kept: false,
+            skipped: Vec::new(),
+            has_disk: false,
+            has_clock: false,
+            engine: None,
+        };
         let path = |name: &str| world.folder.join(name);
         fs::copy(binary::path(), path("dormouse-torture-server"))?;
         let mut tokens =
@@ -61,6 +71,25 @@ impl World {
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
+    }
+
+    /// Gives the server an engine.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) fn find_engine(&mut self) -> Result<()> {
+        self.engine = Some(Engine::find(&self.folder)?);
+        Ok(())
+    }
+
+    /// The images that sandboxes may be.
+    pub(crate) fn images(&self) -> &[&'static str] {
+        self.engine.as_ref().map_or(&[], |engine| &engine.images)
+    }
+
+    /// What is left of the server's in the engine.
+    pub(crate) fn left_in_engine(&self) -> Vec<String> {
+        self.engine.as_ref().map(|engine| engine.left(&self.state())).unwrap_or_default()
     }
 
     /// The state folder.
@@ -104,9 +133,13 @@ impl World {
     pub(crate) fn serve(&self) -> Result<Server> {
         let mut command = binary::started(
             &self.path("dormouse-torture-server"),
-            &["serve", "--listen", "127.0.0.1:0", "--tools", "all", "--no-docker", "--state-dir"],
+            &["serve", "--listen", "127.0.0.1:0", "--tools", "all", "--state-dir"],
         );
         command.arg(self.state()).arg("--token-file").arg(self.path("tokens")).stdin(Stdio::null());
+        match &self.engine {
+            Some(engine) => command.args(engine.arguments()),
+            None => command.arg("--no-docker"),
+        };
         if self.has_clock {
             command
                 .env("LD_PRELOAD", self.path("clock.so"))

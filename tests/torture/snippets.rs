@@ -50,6 +50,13 @@ pub(crate) fn javascript(number: u64, manner: Manner) -> String {
     format!("globalThis.log ??= [];\nlog.push({number});\n{keep}log.join(' ')")
 }
 
+/// The same in a container, whose interpreters last no longer than that: the files alone. Answers what is in them.
+pub(crate) fn contained(number: u64) -> String {
+    format!(
+        "with open('/workspace/log', 'a') as f: _ = f.write('{number}\\n')\nopen('/workspace/log').read()"
+    )
+}
+
 /// What looks at `log` and leaves everything as it is.
 pub(crate) fn look(language: &str) -> &'static str {
     match language {
@@ -69,6 +76,18 @@ def fresh():
     except sqlite3.OperationalError: return ''
     finally: base.close()
 (rows(held) if 'held' in globals() else '-') + '/' + (fresh() if os.path.exists('/workspace/log.db') else '')";
+
+/// Command lines in a container that do not end, or take what they can: limit in milliseconds, line.
+pub(crate) const HOSTILE_LINES: [(u64, &str); 8] = [
+    (800, "while :; do :; done"),
+    (800, "sleep 60"),
+    (800, "trap '' TERM INT HUP; sleep 60 & sleep 60 & wait"),
+    (800, "yes"),
+    (5_000, "for i in 1 2 3; do sleep 1000 & done"),
+    (5_000, "exec 3> /workspace/fill; rm /workspace/fill; dd if=/dev/zero bs=65536 count=1024 >&3"),
+    (5_000, "head -c 200000000 /dev/zero | tail -c 190000000 > /dev/null"),
+    (5_000, "kill -9 $$"),
+];
 
 /// Code that does not end, or takes what it can: language, limit in milliseconds, code.
 pub(crate) const HOSTILE: [(&str, u64, &str); 13] = [

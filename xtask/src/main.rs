@@ -14,6 +14,7 @@ mod progress;
 mod setup;
 mod suite;
 mod test;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
         }),
         Chore::Engine(arguments) => engine::run(&arguments),
         Chore::Bench { arguments } => process::bench(&arguments).map(drop),
-        Chore::Torture { arguments } => process::torture(&arguments).and_then(|(_, ok)| match ok {
+        Chore::Torture { arguments } => torture::run(&arguments).and_then(|(_, ok)| match ok {
             true => Ok(()),
             false => Err(anyhow::anyhow!("a promise was broken")),
         }),

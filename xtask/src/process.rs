@@ -99,13 +99,6 @@ pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Builds and runs the torture. The flag says whether every promise was kept.
-pub(crate) fn torture(arguments: &[String]) -> Result<(Totals, bool)> {
-    cargo(&["build", "--release", "--workspace", "--bins"])?;
-    let program = target().join("release/dormouse-tests-torture");
-    counted(with_default_signals(program).args(arguments))
-}
-
 /// Runs a program in the workspace, shows its standard output as it comes, and sums up the counts in it. The flag says
 /// whether it succeeded.
 pub(crate) fn counted(command: &mut Command) -> Result<(Totals, bool)> {

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use crate::containers::Containers;
 use crate::process::{self, Totals};
 use crate::progress::complain;
-use crate::{check, guests, programs};
+use crate::{check, guests, programs, torture};
 
 /// A part of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -181,7 +181,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
         Phase::Inspector => suite("inspector"),
         Phase::McpConformance => suite("mcp-conformance"),
         Phase::Packages => suite("packages"),
-        Phase::Torture => process::torture(&[]),
+        Phase::Torture => torture::run(&[]),
         Phase::Bench => {
             let smoke = ["--rounds", "2", "--no-peers"].map(String::from);
             single(process::bench(&smoke))

@@ -22,9 +22,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::container::{TMP, WORKSPACE};
 use crate::dress::{Dress, Late};
-use crate::engine::{heard, slow, wrong};
+use crate::engine::{slow, wrong};
 use crate::listing::is_below;
 use crate::provider::Inner;
+use crate::pulse::Pulse;
 use crate::room::Room;
 
 /// The folders that are moved.
@@ -83,7 +84,15 @@ pub(crate) async fn send(
             let _told = sender.blocking_send(Err(error));
         }
     });
-    let body = bollard::body_try_stream(futures::stream::poll_fn(move |context| receiver.poll_recv(context)));
+    let pulse = Pulse::here();
+    let body = bollard::body_try_stream(futures::stream::poll_fn(move |context| {
+        let piece = receiver.poll_recv(context);
+        if piece.is_ready() {
+            // The engine wants more.
+            pulse.iter().for_each(Pulse::beat);
+        }
+        piece
+    }));
     let options = UploadToContainerOptionsBuilder::default().path(folder).build();
     let what = "put files into a container";
     let sent = timeout(within, docker.upload_to_container(container, Some(options), body)).await;
@@ -233,9 +242,9 @@ async fn receive(room: &Room, folder: &'static str, files: Files, found: Found) 
     let docker = room.inner.engine.docker().await?.clone().with_timeout(within);
     let options = DownloadFromContainerOptionsBuilder::default().path(folder).build();
     let what = "take files out of a container";
-    let stream = docker.download_from_container(&room.id, Some(options)).map_err(io::Error::other);
-    // An engine that stalls is not waited for as long as one that sends.
-    let stream = heard(stream, room.inner.settings.answer_within);
+    let pulse = Pulse::here();
+    let stream = docker.download_from_container(&room.id, Some(options));
+    let stream = stream.inspect(move |_| pulse.iter().for_each(Pulse::beat)).map_err(io::Error::other);
     // When this future is given up, the stream ends and the thread with it, whatever the engine does.
     let given_up = CancellationToken::new();
     let stream = stream.take_until(given_up.clone().cancelled_owned());

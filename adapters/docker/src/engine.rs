@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
 
 use crate::dial::{self, Address, Dial};
+use crate::pulse;
 
 /// How long the engine may take to say that it is there.
 const PING_WITHIN: Duration = Duration::from_secs(2);
@@ -88,7 +89,10 @@ impl Engine {
             *last = None;
         }
         match answer {
-            Ok(answer) => answer.map_err(|fault| wrong(what, fault)),
+            Ok(answer) => {
+                pulse::beat();
+                answer.map_err(|fault| wrong(what, fault))
+            }
             Err(_) => Err(slow(what, self.answer_within)),
         }
     }
@@ -144,21 +148,12 @@ pub(crate) fn slow(what: &str, within: Duration) -> Error {
     unavailable(format!("could not {what}: no answer within {} ms", within.as_millis()))
 }
 
-/// A stream of the engine's, which ends with an error when nothing comes for so long.
-pub(crate) fn heard<T: Send + 'static>(
-    stream: impl Stream<Item = io::Result<T>> + Send + 'static,
-    silence: Duration,
-) -> impl Stream<Item = io::Result<T>> + Send + 'static {
-    futures::stream::unfold(Some(Box::pin(stream)), move |stream| async move {
-        let mut stream = stream?;
-        match timeout(silence, stream.next()).await {
-            Ok(item) => item.map(|item| (item, Some(stream))),
-            Err(_) => {
-                let text = format!("nothing came for {} ms", silence.as_millis());
-                Some((Err(io::Error::new(io::ErrorKind::TimedOut, text)), None))
-            }
-        }
-    })
+/// An engine of which nothing came for too long.
+pub(crate) fn stalled(what: &str, within: Duration) -> Error {
+    unavailable(format!(
+        "could not {what}: nothing has come from the container engine for {} ms",
+        within.as_millis()
+    ))
 }
 
 /// Whether the engine says that there is no such thing.

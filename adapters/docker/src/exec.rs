@@ -21,6 +21,7 @@ use crate::container::USER;
 use crate::engine::{Engine, unavailable, wrong};
 use crate::line::Marks;
 use crate::provider::Inner;
+use crate::pulse;
 use crate::room::{KILLED, NOT_STARTED};
 
 /// What a program reads.
@@ -156,6 +157,7 @@ pub(crate) async fn run(
             () = tokio::time::sleep(QUIET), if ended => None,
         };
         let Some(item) = item else { break };
+        pulse::beat();
         match item.map_err(|fault| wrong("follow a program in a container", fault))? {
             LogOutput::StdErr { message } => {
                 let own = match &mut written.marks {

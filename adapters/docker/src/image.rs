@@ -13,6 +13,7 @@ use futures::StreamExt as _;
 use tokio::time::timeout;
 
 use crate::engine::{Engine, is_missing, wrong};
+use crate::pulse;
 use crate::settings::Settings;
 
 /// How long it is remembered which image a reference stands for.
@@ -118,7 +119,7 @@ impl Images {
         let image = match look(engine, reference).await? {
             Some(image) => image,
             None if settings.pull => {
-                pull(engine, settings, reference).await?;
+                pulse::excused(pull(engine, settings, reference)).await?;
                 look(engine, reference).await?.ok_or_else(|| missing(reference, true))?
             }
             None => return Err(missing(reference, false)),

@@ -176,7 +176,10 @@ impl DockerMachine {
             }
             Ok(kernel) => Ok(Busy { kernel, running }),
             Err(_) if self.room.is_full().await => Err(self.out_of_memory()),
-            Err(error) => Err(error),
+            Err(error) => match ended::with_container(&self.room).await {
+                Some(ended) => Err(ended.with_source(error)),
+                None => Err(error),
+            },
         }
     }
 

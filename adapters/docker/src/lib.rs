@@ -7,7 +7,7 @@
 //! | step | room |
 //! | --- | --- |
 //! | what the operator allows | [`settings`], [`image`] (which images), [`mount`] (which folders of the host) |
-//! | the engine | [`engine`] (is it there, how long it may take), [`dial`] (a way to it through somebody else), [`reap`] (what is ours), [`leftovers`] (what is to be removed yet), [`watch`] (what ended by itself) |
+//! | the engine | [`engine`] (is it there, how long an answer may take), [`pulse`] (whether anything still comes of it), [`dial`] (a way to it through somebody else), [`reap`] (what is ours), [`leftovers`] (what is to be removed yet), [`watch`] (what ended by itself) |
 //! | a container | [`container`] (what is created), [`room`] (one that runs), [`memory`] (its limit), [`pool`] (those that wait) |
 //! | in a container | [`exec`] (programs), [`mod@line`] (command lines), [`running`] and [`sweep`] (their end), [`files`] (single files) |
 //! | interpreters | [`interpreters`] (which are kept), [`kernel`] (one of them) |
@@ -43,6 +43,7 @@ mod pool;
 mod programs;
 mod provider;
 mod published;
+mod pulse;
 mod reap;
 mod relay;
 mod room;

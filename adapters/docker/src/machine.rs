@@ -16,6 +16,7 @@ use crate::merge::Known;
 use crate::mount;
 use crate::pool::Pool;
 use crate::provider::{Inner, check_include};
+use crate::pulse;
 use crate::room::Room;
 use crate::running::{Sessions, Sweeping};
 use crate::snapshot::{self, DockerSnapshot};
@@ -84,6 +85,11 @@ impl DockerMachine {
     /// `provider_unavailable` when it has ended.
     pub(crate) async fn settle(&mut self) -> Result<()> {
         self.fresh = false;
+        let inner = self.inner.clone();
+        pulse::watched(&inner.settings, "go on in a container", self.settle_now()).await
+    }
+
+    async fn settle_now(&mut self) -> Result<()> {
         let swept = self.sweeping.end().await;
         if self.is_gone() {
             return Err(unavailable("the sandbox's container has ended".into())
@@ -199,11 +205,14 @@ impl Machine for DockerMachine {
 
     async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>> {
         check_include(include)?;
-        let fresh = self.fresh;
-        self.settle().await?;
-        self.fresh = fresh;
-        self.keep_variables().await;
-        let tree = self.take().await?;
+        let (inner, fresh) = (self.inner.clone(), self.fresh);
+        let taking = async {
+            self.settle().await?;
+            self.fresh = fresh;
+            self.keep_variables().await;
+            self.take().await
+        };
+        let tree = pulse::watched(&inner.settings, "save a sandbox's files", taking).await?;
         let tree = if include == Include::Files { variables::without(&tree)? } else { tree };
         Ok(Arc::new(DockerSnapshot(tree)))
     }
@@ -224,14 +233,18 @@ impl Machine for DockerMachine {
             )
             .with_hint("restore it into a sandbox with more disk"));
         }
-        // Another container rather than an empty one: what fails leaves this one as it is, and nothing old is left.
-        if self.fresh && !self.is_gone() {
-            // If it fails half-way the next restore takes another one.
-            self.fresh = false;
-            self.put(&self.room.clone(), &tree).await?;
-        } else {
-            self.move_into(&tree).await?;
-        }
+        let inner = self.inner.clone();
+        let putting = async {
+            // Another container rather than an empty one: what fails leaves this one as it is, and nothing old is left.
+            if self.fresh && !self.is_gone() {
+                // If it fails half-way the next restore takes another one.
+                self.fresh = false;
+                self.put(&self.room.clone(), &tree).await
+            } else {
+                self.move_into(&tree).await
+            }
+        };
+        pulse::watched(&inner.settings, "put a sandbox's files into a container", putting).await?;
         self.variables = kept;
         if self.variables.are_kept() {
             self.lost.tell(&Language::python());

@@ -22,7 +22,7 @@ use crate::room::Tools;
 use crate::settings::Settings;
 use crate::snapshot::{self, MARK};
 use crate::watch::Watch;
-use crate::{mount, published};
+use crate::{mount, published, pulse};
 
 /// How long the end may take.
 const CLOSE_WITHIN: Duration = Duration::from_secs(30);
@@ -217,7 +217,9 @@ impl Inner {
         self.tasks.spawn(async move {
             let _unheard = sender.send(work.await);
         });
-        receiver.await.map_err(|error| Error::internal("a container was not started to the end", error))?
+        let done = receiver.await;
+        pulse::beat();
+        done.map_err(|error| Error::internal("a container was not started to the end", error))?
     }
 
     /// Removes a container in the background, as often as it takes.
@@ -365,11 +367,14 @@ impl Provider for DockerProvider {
     ) -> Result<Box<dyn Machine>> {
         self.inner.check(spec)?;
         self.inner.prepare().await?;
-        let mut machine = DockerMachine::start(&self.inner, spec).await?;
-        if let Some(state) = state {
-            machine.restore(state.as_ref()).await?;
-        }
-        Ok(Box::new(machine))
+        let waking = async {
+            let mut machine = DockerMachine::start(&self.inner, spec).await?;
+            if let Some(state) = state {
+                machine.restore(state.as_ref()).await?;
+            }
+            Ok(Box::new(machine) as Box<dyn Machine>)
+        };
+        pulse::watched(&self.inner.settings, "start a sandbox's container", waking).await
     }
 
     fn load(&self, state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<Arc<dyn Snapshot>> {

@@ -20,11 +20,12 @@ use tokio_util::io::{ReaderStream, StreamReader, SyncIoBridge};
 use tokio_util::sync::CancellationToken;
 
 use crate::archive;
-use crate::engine::{heard, slow};
+use crate::engine::slow;
 use crate::exec::{self, Exec, Reader};
 use crate::listing::Listing;
 use crate::machine::DockerMachine;
 use crate::merge::{self, Known, Plan};
+use crate::pulse::{self, Pulse};
 use crate::room::Room;
 
 /// Tries before the container is paused.
@@ -177,6 +178,7 @@ impl DockerMachine {
                     for (path, size) in &links {
                         let mut bytes = vec![0; usize::try_from(*size).unwrap_or(usize::MAX).min(1 << 16)];
                         output.read_exact(&mut bytes).await.map_err(merge::short)?;
+                        pulse::beat();
                         targets.insert(path.clone(), String::from_utf8(bytes).unwrap_or_default());
                     }
                     Ok(())
@@ -194,9 +196,10 @@ impl DockerMachine {
             let (feed, output) = self.print(&CONTENT, &files).await?;
             // When this is given up the stream ends, and the thread with it, whatever the engine does.
             let given_up = CancellationToken::new();
-            let stream =
-                heard(ReaderStream::with_capacity(output, STEP), self.room.inner.settings.answer_within);
-            let stream = stream.take_until(given_up.clone().cancelled_owned());
+            let pulse = Pulse::here();
+            let stream = ReaderStream::with_capacity(output, STEP)
+                .inspect(move |_| pulse.iter().for_each(Pulse::beat))
+                .take_until(given_up.clone().cancelled_owned());
             let _given_up = given_up.drop_guard();
             let mut content = SyncIoBridge::new(StreamReader::new(Box::pin(stream)));
             let merging = tokio::task::spawn_blocking(move || {

@@ -40,7 +40,9 @@ pub struct Settings {
     pub answer_within: Duration,
     /// How often what is left in the engine is looked for. Default 1 minute.
     pub look_every: Duration,
-    /// How long moving the files of a sandbox may take. Default 2 minutes.
+    /// How long saving, waking and restoring go on while neither an answer nor a byte comes from the engine. Default 10 s.
+    pub stall_within: Duration,
+    /// How long each of them, and moving the files of a sandbox, may take in all. Default 2 minutes.
     pub transfer_within: Duration,
 }
 
@@ -61,6 +63,7 @@ impl Default for Settings {
             processes: 4_096,
             answer_within: Duration::from_secs(20),
             look_every: Duration::from_secs(60),
+            stall_within: Duration::from_secs(10),
             transfer_within: Duration::from_secs(120),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_core::program::NoPrograms;
-use dormouse_core::sandbox::{Machine, Owner, SandboxSpec};
+use dormouse_core::sandbox::{Include, Machine, Owner, SandboxSpec};
 use dormouse_core::{
     ErrorCode, EvalRequest, Language, Limits, OfferedPrograms as _, ProgramCall, Provider as _,
 };
@@ -73,6 +73,27 @@ async fn con_24_files_count_as_memory() {
         assert_eq!(stopped(&mut machine, &taking(120)).await, Some(ErrorCode::LimitMemory));
         said(&mut machine, "rm /workspace/f /tmp/f").await;
         assert_eq!(said(&mut machine, &taking(120)).await.1, "120\n");
+        drop(machine);
+    }
+    bench.end().await;
+}
+
+/// CON-24: what the engine puts into a container is charged to the engine, and bounded by the volumes.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_24_files_that_a_container_wakes_with_are_bounded_by_its_volumes() {
+    let Some(bench) = Bench::new("con_24_woken").await else { return };
+    if bench.has("con_24_woken", FULL).await {
+        let spec = sized(128, 64);
+        let mut machine = bench.provider.machine(&spec, None).await.unwrap();
+        said(&mut machine, "dd if=/dev/zero of=/workspace/f bs=1M count=56").await;
+        assert_eq!(stopped(&mut machine, &taking(90)).await, Some(ErrorCode::LimitMemory));
+        let state = machine.snapshot(Include::Files).await.unwrap();
+        drop(machine);
+        let mut machine = bench.provider.machine(&spec, Some(state)).await.unwrap();
+        assert_eq!(said(&mut machine, &taking(90)).await.1, "90\n");
+        let more = said(&mut machine, "dd if=/dev/zero of=/workspace/g bs=1M count=16").await;
+        assert!(more.0 != 0 && more.2.contains("No space left"), "{more:?}");
+        assert_eq!(stopped(&mut machine, &taking(130)).await, Some(ErrorCode::LimitMemory));
         drop(machine);
     }
     bench.end().await;

@@ -196,6 +196,34 @@ async fn con_34_a_container_that_ends_under_a_command_is_an_error() {
     bench.end().await;
 }
 
+/// CON-34: also before an interpreter has begun, which then is not one that the image does not have.
+#[tokio::test(flavor = "multi_thread")]
+async fn con_34_a_container_that_ends_while_an_interpreter_starts_is_told_as_that() {
+    let Some(bench) = Bench::new("con_34_starts").await else { return };
+    if bench.has("con_34_starts", FULL).await {
+        let places = "/workspace/bin:/usr/bin:/bin".to_owned();
+        let environment = std::iter::once(("PATH".to_owned(), places)).collect();
+        let spec = SandboxSpec { image: Some(FULL.into()), memory: 256 << 20, environment, ..spec() };
+        let mut machine = bench.provider.machine(&spec, None).await.unwrap();
+        let slow = "mkdir bin; printf '#!/bin/sh\\nsleep 31\\n' > bin/python3; chmod 755 bin/python3";
+        said(&mut machine, slow).await;
+        let id = running(&bench.docker, &bench.owner()).await.remove(0);
+        let docker = bench.docker.clone();
+        let killing = tokio::spawn(async move {
+            while !processes(&docker, &id).await.contains("sleep 31") {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            docker.kill_container(&id, None).await.unwrap();
+        });
+        let error = machine.eval(python("1")).await.unwrap_err();
+        killing.await.unwrap();
+        assert_eq!(error.code(), ErrorCode::ProviderUnavailable, "{error}");
+        assert!(machine.is_gone());
+        drop(machine);
+    }
+    bench.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn con_35_what_is_mounted_below_the_workspace_does_not_break_the_wake() {
     let folder = tempfile::tempdir().unwrap();

@@ -9,13 +9,13 @@ mod verbs;
 
 use std::sync::Arc;
 
-use dormouse_core::sandbox::{Checkpoint, CheckpointId, Name, Note, Owner, SandboxId};
+use dormouse_core::sandbox::{Checkpoint, Name, Note, Owner, SandboxId};
 use dormouse_core::sandboxes::View;
 use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::{Value as Json, json};
 
 use super::Tool;
-use super::verb::{Answer, Kept, KeptTool, Run, Verb, by_id};
+use super::verb::{Answer, Kept, KeptTool, Run, Verb};
 use crate::decode::Arguments;
 use crate::field::Field;
 use crate::schema::{self, Object};

@@ -10,6 +10,7 @@ use futures::stream;
 use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinSet;
 
+use super::saving::Way;
 use super::seat::{Live, Seat};
 use super::{Inner, Sandboxes};
 use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason, Timestamp};
@@ -21,8 +22,6 @@ pub(super) const TICK: Duration = Duration::from_millis(250);
 const LIFECYCLE: u32 = 40;
 /// Sandboxes that are saved, stopped or destroyed by time at one time.
 pub(super) const SAVES: usize = 128;
-/// Sandboxes of one owner that are saved at one time, so that those which take their time leave room for others'.
-const SAVES_OF_ONE: usize = 32;
 /// Ticks between two looks at whether a sweep is due.
 const SWEEP: u32 = 4;
 /// Time for one sweep; the next goes on with it.
@@ -35,6 +34,15 @@ struct Works {
     lives: JoinSet<()>,
     sweeps: JoinSet<()>,
     gifts: JoinSet<()>,
+}
+
+/// A sandbox that is to be put down.
+struct Resting {
+    id: SandboxId,
+    seat: Arc<Seat>,
+    /// Whether nothing of it is to stay in memory.
+    entirely: bool,
+    way: Way,
 }
 
 impl Works {
@@ -112,11 +120,8 @@ impl Sandboxes {
 
     /// Begins to put down what is due, as far as its owner does not keep too many tasks busy.
     fn start_saving(&self, saves: &mut JoinSet<()>) {
-        for (id, seat, entirely) in self.resting() {
-            if saves.len() >= SAVES {
-                return;
-            }
-            let Some(lane) = self.inner.saving.enter(seat.owner().clone(), SAVES_OF_ONE) else { continue };
+        for Resting { id, seat, entirely, way } in self.resting() {
+            let Some(lane) = self.inner.saving.enter(seat.owner().clone(), way) else { continue };
             let sandboxes = self.clone();
             saves.spawn(async move {
                 sandboxes.rest_one(id, seat, entirely).await;
@@ -124,10 +129,7 @@ impl Sandboxes {
             });
         }
         for (id, seat) in self.late_beside() {
-            if saves.len() >= SAVES {
-                return;
-            }
-            let Some(lane) = self.inner.saving.enter(seat.owner().clone(), SAVES_OF_ONE) else { continue };
+            let Some(lane) = self.inner.saving.enter(seat.owner().clone(), Way::Here) else { continue };
             let sandboxes = self.clone();
             saves.spawn(async move {
                 sandboxes.beside_one(id, seat).await;
@@ -139,7 +141,8 @@ impl Sandboxes {
     /// Saves what nobody has called for a moment, drops interpreters that nobody has called for a while. Comes back when that
     /// is done.
     pub async fn rest(&self) {
-        let due = self.resting().into_iter().map(|(id, seat, entirely)| self.rest_one(id, seat, entirely));
+        let due = self.resting().into_iter();
+        let due = due.map(|Resting { id, seat, entirely, .. }| self.rest_one(id, seat, entirely));
         stream::iter(due).buffer_unordered(SAVES).collect::<()>().await;
         let late = self.late_beside().into_iter().map(|(id, seat)| self.beside_one(id, seat));
         stream::iter(late).buffer_unordered(SAVES).collect::<()>().await;
@@ -164,8 +167,8 @@ impl Sandboxes {
         }
     }
 
-    /// The sandboxes that are to be put down, and whether nothing of them is to stay in memory.
-    fn resting(&self) -> Vec<(SandboxId, Arc<Seat>, bool)> {
+    /// The sandboxes that are to be put down.
+    fn resting(&self) -> Vec<Resting> {
         let (now, rules) = (self.inner.clock.uptime(), &self.inner.rules);
         let mut seats = self.seats();
         // The one that was called last comes first, so that the others make room.
@@ -198,7 +201,8 @@ impl Sandboxes {
             awake += if entirely { 0 } else { interpreters };
             drop(live);
             if due {
-                resting.push((id, seat, entirely));
+                let way = if forgets { Way::Engine } else { Way::Here };
+                resting.push(Resting { id, seat, entirely, way });
             }
         }
         resting

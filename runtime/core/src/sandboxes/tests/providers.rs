@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::fakes::{World, code, rules};
-use crate::sandbox::{Handle, Include, Name, ProviderName, SandboxSpec, SessionKey, StopReason, WarmPool};
+use crate::sandbox::{
+    Handle, Include, Ledger as _, Name, ProviderName, Quota, SandboxSpec, SessionKey, StopReason, WarmPool,
+};
 use crate::sandboxes::{Asked, Rules, View, telling};
 use crate::testing::FakeProvider;
 use crate::{ErrorCode, EvalRequest, Language, Outcome, Result};
@@ -190,6 +192,36 @@ async fn a_machine_that_forgets_stays_awake_and_its_checkpoints_say_that_they_ar
     request.name = "later".into();
     assert_eq!(two.world.variable("box", "x").await, "");
     assert!(sandboxes.history(&two.world.owner, &handle).await.unwrap().is_empty());
+}
+
+/// LIF-08: more of them than may be saved at one time.
+#[tokio::test]
+async fn lif_08_containers_whose_engine_has_stalled_keep_no_other_sandbox_from_being_saved() {
+    let quota = Quota { per_owner: 50, in_all: 50, ..Quota::default() };
+    let two = Two::new(Rules { quota, ..rules() });
+    two.world.create("plain").await;
+    two.world.eval("plain", "set v 1").await.unwrap();
+    for number in 0..40 {
+        let name = format!("box-{number}");
+        two.make(&name, None).await.unwrap();
+        // Those that were called last come first.
+        two.world.clock.advance(Duration::from_millis(1));
+        two.world.eval(&name, "set hangs 1").await.unwrap();
+    }
+    two.world.clock.advance(Duration::from_secs(2));
+    let upkeep = two.world.sandboxes.keep_up();
+    let saved = || {
+        let record = two.world.ledger.find(&two.world.owner, &Handle::IdOrName("plain")).unwrap();
+        record.state.is_some()
+    };
+    assert!(!saved());
+    let waiting = async {
+        while !saved() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), waiting).await.unwrap();
+    upkeep.abort();
 }
 
 #[tokio::test]
