@@ -106,6 +106,40 @@ fn own_01_runs_that_compute() {
     assert_eq!(server.end().status, Some(0));
 }
 
+/// One instruction over much memory: it would hold a thread for seconds, and go on past its limit, if it were not done in pieces.
+#[test]
+fn own_01_and_cpu_02_runs_that_fill_and_copy_much_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(&folder);
+    let (limit, done) = (Duration::from_millis(200), AtomicBool::new(false));
+    for (language, code) in [
+        ("python", "b = bytes([65]) * (300 << 20); len(b)"),
+        ("javascript", "new Uint8Array(300 << 20).fill(65).copyWithin(1, 0).length"),
+        ("php", "strlen(str_repeat('A', 200 << 20) . 'B')"),
+    ] {
+        done.store(false, Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            let fills = || {
+                let arguments = json!({"code": code, "language": language, "timeout_ms": limit.as_millis(),
+                    "memory_bytes": 512 << 20});
+                while !done.load(Ordering::Relaxed) {
+                    let begin = Instant::now();
+                    let told = server.ask("POST", "/api/eval", GREEDY, Some(&arguments)).json();
+                    let took = begin.elapsed();
+                    assert!(told["ok"] == true || told["error"]["code"] == "limit_time", "{told}");
+                    assert!(took < limit + PROMISE + NOISE, "{language}: {took:?}, {told}");
+                }
+            };
+            let greedy: Vec<_> = (0..16).map(|_| scope.spawn(fills)).collect();
+            std::thread::sleep(Duration::from_millis(300));
+            served(&server, &format!("sixteen runs of {language} fill and copy hundreds of megabytes each"));
+            done.store(true, Ordering::Relaxed);
+            greedy.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+    }
+    assert_eq!(server.end().status, Some(0));
+}
+
 #[test]
 fn own_01_jobs_that_sleep_and_compute() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
 //! Compiled guests: made once, kept in the cache folder, mapped into memory ever after.
 //!
-//! An artifact's name binds the guest's content, the engine's version and settings and this machine's instruction
-//! set, so that a stale one is never found. Machine code cannot be verified after the fact. Two things protect it: nobody
-//! but this user can write the folder ([`crate::private`]), and a checksum tells that the bytes are still those that were
-//! written ([`sum`]).
+//! An artifact's name binds the guest's content, the form of what is done to it first ([`crate::pieces`]), the engine's version
+//! and settings and this machine's instruction set, so that a stale one is never found. Machine code cannot be verified after
+//! the fact. Two things protect it: nobody but this user can write the folder ([`crate::private`]), and a checksum tells that
+//! the bytes are still those that were written ([`sum`]).
 
 mod sum;
 
@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use crate::pieces;
 use crate::private::{Durability, Folder};
 
 /// Bytes of programs' artifacts that are kept; the oldest go first.
@@ -121,15 +122,26 @@ impl Artifacts {
     }
 
     fn write(&self, engine: &Engine, guest: &str, wasm: &[u8]) -> Result<(Folder, File)> {
-        let code = engine.precompile_component(wasm).map_err(|error| {
-            Error::new(ErrorCode::BadComponent, "the guest does not compile").with_source(error)
-        })?;
+        let code = compile(engine, wasm)?;
         let name = name(engine, guest);
         let folder = Folder::make(&self.folder)?;
         let file = folder.write(&name, &code, Durability::Synced)?;
         sum::record(&folder, &name, &file, &code)?;
         folder.tidy(self.bound, &name);
         Ok((folder, file))
+    }
+}
+
+/// Machine code that comes back to the engine between two pieces of a bulk operation.
+fn compile(engine: &Engine, wasm: &[u8]) -> Result<Vec<u8>> {
+    let bad = || Error::new(ErrorCode::BadComponent, "the guest does not compile");
+    match pieces::rewrite(wasm) {
+        Ok(wasm) => engine.precompile_component(&wasm).map_err(|error| bad().with_source(error)),
+        // The engine says better what is wrong. What only it could read would not be in pieces.
+        Err(unread) => Err(match engine.precompile_component(wasm) {
+            Err(error) => bad().with_source(error),
+            Ok(_) => bad().with_source(unread),
+        }),
     }
 }
 
@@ -157,7 +169,7 @@ fn short(hash: &str) -> &str {
     hash.get(..24).unwrap_or(hash)
 }
 
-/// Names everything about an engine that machine code depends on.
+/// Names everything but the guest that machine code depends on: the engine, and what is done to a guest before.
 fn fingerprint(engine: &Engine) -> String {
     struct Feed(Sha256);
     impl Hasher for Feed {
@@ -170,6 +182,7 @@ fn fingerprint(engine: &Engine) -> String {
     }
     let mut feed = Feed(Sha256::new());
     engine.precompile_compatibility_hash().hash(&mut feed);
+    feed.write(pieces::FORM.as_bytes());
     hex(&feed.0.finalize()[..8])
 }
 

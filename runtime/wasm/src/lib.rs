@@ -40,6 +40,7 @@ mod loaded;
 mod machine;
 mod once;
 mod pauses;
+mod pieces;
 mod preview1;
 mod private;
 mod programs;

@@ -20,6 +20,22 @@ fn cmp_03_loops_end_at_the_limit_wherever_they_stand() {
 }
 
 #[test]
+fn cmp_03_and_cpu_02_one_instruction_over_all_memory_ends_at_the_limit() {
+    case(&[], || {
+        // 480 MiB of new pages take far more than the limit.
+        for instruction in [
+            "(memory.fill (i32.const 0) (i32.const 1) (i32.const 0x1e000000))",
+            "(memory.copy (i32.const 0) (i32.const 0x0f000000) (i32.const 0x0f000000))",
+            "(memory.copy (i32.const 0x0f000000) (i32.const 0) (i32.const 0x0f000000))",
+        ] {
+            let mut request = program(wasm(&module(r#"(memory (export "memory") 7680)"#, instruction)));
+            (request.limits.memory, request.limits.wall) = (512 << 20, Duration::from_millis(20));
+            assert_ends(&run_command(request).expect("it runs"), &["limit_time"]);
+        }
+    });
+}
+
+#[test]
 fn cmp_03_fuel_ends_a_program_too() {
     case(&[], || {
         let mut request = program(wasm(&module("", "(loop (br 0))")));
