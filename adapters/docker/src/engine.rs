@@ -3,14 +3,12 @@
 //! Owns: the connection, the version both sides speak, the words for what goes wrong. Does not own: what is asked.
 
 use std::future::Future;
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bollard::Docker;
 use bollard::errors::Error as Fault;
 use dormouse_core::{Error, ErrorCode, Result};
-use futures::{Stream, StreamExt as _};
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
 

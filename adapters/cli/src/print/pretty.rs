@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use anstyle::Style;
-use dormouse::{Captured, Error, Language, Outcome, Recovery, Status, Usage, Value};
+use dormouse::{Captured, Error, Language, Outcome, Status, Usage, Value};
 
 use super::exception::{Source, exception};
 use super::live::Ends;
