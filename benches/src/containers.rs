@@ -160,7 +160,11 @@ impl Peer {
     }
 
     fn exec(&self) -> Result<f64> {
-        docker(&["exec", "--user=65534:65534", "--workdir=/workspace", PEER, "sh", "-c", "true"])
+        self.line("true")
+    }
+
+    fn line(&self, line: &str) -> Result<f64> {
+        docker(&["exec", "--user=65534:65534", "--workdir=/workspace", PEER, "sh", "-c", line])
     }
 }
 
@@ -274,13 +278,11 @@ fn many(bench: &Bench, desk: &Desk) -> Result<[Row; 2]> {
     };
     let (plain, saved) = (make(Durability::Delayed)?, make(Durability::Call)?);
     let (peer, _) = Peer::start()?;
-    docker(&["exec", PEER, "sh", "-c", MANY])?;
+    peer.line(MANY)?;
     let unsaved: Turn<'_> = Box::new(|| Ok(vec![desk.line(bench, &plain, CHANGE)?]));
     let ours: Turn<'_> = Box::new(|| Ok(vec![desk.line(bench, &saved, CHANGE)?]));
-    let theirs: Turn<'_> = Box::new(|| {
-        let changed = docker(&["exec", "--workdir=/workspace", PEER, "sh", "-c", CHANGE])?;
-        Ok(vec![changed + docker(&["cp", &format!("{PEER}:/workspace"), "-"])?])
-    });
+    let theirs: Turn<'_> =
+        Box::new(|| Ok(vec![peer.line(CHANGE)? + docker(&["cp", &format!("{PEER}:/workspace"), "-"])?]));
     let [unsaved, ours, theirs] = take_turns(bench.few(2), [unsaved, ours, theirs]);
     drop(peer);
     desk.end(bench, &plain)?;

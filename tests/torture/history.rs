@@ -168,9 +168,10 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// The history of a copy, whose state is saved.
+    /// The history of a copy, whose state is saved. What was in doubt in it stays so.
     pub(crate) fn of(mut state: State) -> Self {
-        state.entries().for_each(|entry| entry.kept = Some("found"));
+        let sure = state.entries().filter(|entry| entry.answered.is_some());
+        sure.for_each(|entry| entry.kept = Some("found"));
         Self { now: state, ..Self::default() }
     }
 
@@ -372,6 +373,10 @@ mod tests {
         }
         assert_eq!(history.is_all(FILE, &[1, 2]).unwrap_err().0, Broken::Lost);
         history.kept("a test");
+        // Nor has a checkpoint of it what was in doubt for sure.
+        let copy = History::of(history.now().clone());
+        assert_eq!(copy.clone().found(found(&[1, 3]), None, true), Ok(()));
+        assert_eq!(copy.is_all(FILE, &[1, 2]).unwrap_err().0, Broken::Lost);
         assert_eq!(history.clone().found(found(&[1, 2]), None, true).unwrap_err().0, Broken::Lost);
         assert_eq!(history.found(found(&[2, 3]), None, true).unwrap_err().0, Broken::Order);
     }

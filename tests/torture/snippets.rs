@@ -84,7 +84,7 @@ pub(crate) const HOSTILE_LINES: [(u64, &str); 8] = [
     (800, "trap '' TERM INT HUP; sleep 60 & sleep 60 & wait"),
     (800, "yes"),
     (5_000, "for i in 1 2 3; do sleep 1000 & done"),
-    (5_000, "exec 3> /workspace/fill; rm /workspace/fill; dd if=/dev/zero bs=65536 count=1024 >&3"),
+    (5_000, "dd if=/dev/zero of=/workspace/fill bs=65536 count=1024; rm -f /workspace/fill"),
     (5_000, "head -c 200000000 /dev/zero | tail -c 190000000 > /dev/null"),
     (5_000, "kill -9 $$"),
 ];
