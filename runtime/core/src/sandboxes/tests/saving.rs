@@ -12,9 +12,15 @@ const FULL: Option<ErrorCode> = Some(ErrorCode::StateUnavailable);
 
 /// What a process would find that comes after a kill now.
 fn saved(world: &World) -> String {
-    let record = world.ledger.find(&world.owner, &A).unwrap();
-    let Some(state) = record.state else { return String::new() };
-    String::from_utf8(world.ledger.chunks().get(&state.root).unwrap().unwrap()).unwrap()
+    for _ in 0..1_000 {
+        let record = world.ledger.find(&world.owner, &A).unwrap();
+        let Some(state) = record.state else { return String::new() };
+        // A save and a sweep can come in between.
+        if let Some(root) = world.ledger.chunks().get(&state.root).unwrap() {
+            return String::from_utf8(root).unwrap();
+        }
+    }
+    panic!("what the record names is not there");
 }
 
 async fn create_durable(world: &World) {
