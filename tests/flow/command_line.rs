@@ -394,7 +394,7 @@ fn b_26_a_command_line_answers_with_json_as_the_tool_does() {
     let ran = sandbox(&["exec", "box", "csplit a"]);
     let said = ran.complaint();
     assert!(
-        said.contains("note: `compgen -c` lists") && said.contains("`dormouse sandbox create`"),
+        said.contains("note: there is no command `csplit`") && said.contains("`dormouse sandbox create`"),
         "{said}"
     );
 }

@@ -49,8 +49,8 @@ fn a_run_that_was_cut_off_says_what_became_of_the_interpreter_and_of_the_shell()
 fn exec_answers_in_json_as_the_tool_does() {
     let place = Place::new();
     place.of(&["create", "box"]);
-    const LINES: [&str; 4] =
-        ["echo out; echo err >&2; exit 3", "gcc -o x x.c", "seq 1 20000", "echo kept; while :; do :; done"];
+    const LINES: [&str; 3] =
+        ["echo out; echo err >&2; exit 3", "gcc -o x x.c", "echo kept; while :; do :; done"];
     let mut wire = Wire::greeted(&["--state-dir", place.0.path().to_str().unwrap()]);
     let mut ask = |id: i64, sandbox: &str, line: &str| {
         let arguments = json!({"sandbox": sandbox, "command": line, "timeout_ms": 1_000});
@@ -69,13 +69,9 @@ fn exec_answers_in_json_as_the_tool_does() {
     assert_eq!((refused.status, refused.text().trim()), (Some(1), unknown.to_string().as_str()));
 }
 
-/// Without what differs from one run to the next: times, and the names of files for long output.
+/// Without what differs from one run to the next.
 fn steadied(mut answer: Json) -> Json {
     answer["duration_ms"] = 0.into();
-    if let Some(file) = answer["stdout_file"].as_str().map(str::to_owned) {
-        let text = answer["stdout"].as_str().unwrap().replace(&file, "FILE");
-        (answer["stdout"], answer["stdout_file"]) = (text.into(), "FILE".into());
-    }
     answer
 }
 

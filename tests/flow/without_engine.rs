@@ -112,7 +112,7 @@ fn con_06_what_asks_for_wasm_is_no_fallback() {
     assert_eq!((&fresh["provider"], &fresh["fallback_from"]), (&json!("wasm"), &Json::Null), "{fresh}");
     // Its memory is wasm's then, and not that of a container.
     let (made, _) = desk.call("sandbox_create", json!({"name": "a", "provider": "wasm"}));
-    assert_eq!((&made["error"], &made["memory_bytes"]), (&Json::Null, &json!(512 << 20)), "{made}");
+    assert_eq!((&made["error"], &made["limits"]["memory_bytes"]), (&Json::Null, &json!(512 << 20)), "{made}");
     let (ran, text) = desk.call("sandbox_exec", json!({"sandbox": "a", "command": "echo hi"}));
     assert_eq!((&ran["stdout"], &ran["fallback_from"]), (&json!("hi\n"), &Json::Null), "{text}");
     let (wrong, _) =

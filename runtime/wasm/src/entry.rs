@@ -6,7 +6,6 @@
 //! up, is never entered again.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use wasmtime::component::WasmList;
@@ -142,16 +141,8 @@ impl<G> Entry<G> {
         let most = call.most();
         let _running = self.slot.ticker.running();
         begin(&mut self.store, &self.slot, allowance);
-        let at_work = self.store.data().at_work.clone();
-        let called = {
-            let mut called = std::pin::pin!(call.call(&mut self.store, &self.guest));
-            // Whoever is at work says so whenever it is polled.
-            let watched = std::future::poll_fn(|context| {
-                at_work.store(false, Ordering::Relaxed);
-                called.as_mut().poll(context)
-            });
-            allowance.pauses.until(allowance.deadline, watched).await
-        };
+        let called =
+            allowance.pauses.until(allowance.deadline, call.call(&mut self.store, &self.guest)).await;
         let answer = called.ok_or(Left::Late)?.map_err(Left::of)?;
         let bytes = C::size(&answer);
         if bytes > most {
@@ -172,11 +163,6 @@ impl<G> Entry<G> {
     ) -> Result<&[u8], Left> {
         let list = self.call(&allowance.uncopied(), call).await?;
         Ok(list.as_le_slice(&self.store))
-    }
-
-    /// Whether the call that was cut off only waited for a clock, when it was polled last.
-    pub(crate) fn was_idle(&self) -> bool {
-        self.ended && !self.host().at_work.load(Ordering::Relaxed)
     }
 
     /// Whether it can be called: no call of it was cut off.
@@ -221,7 +207,6 @@ fn store(slot: &EngineSlot, host: Host) -> Store<Host> {
     store.set_max_component_handles(MAX_HANDLES);
     store.epoch_deadline_callback(|context| {
         let host = context.data();
-        host.at_work.store(true, Ordering::Relaxed);
         let over = host.pauses.is_past(host.deadline);
         Ok(if over { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
     });

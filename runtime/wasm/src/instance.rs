@@ -6,8 +6,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use dormouse_core::{
-    Error, ErrorCode, EvalRequest, Exception, Language, Limits, Outcome, Project, Result, Status, Stream,
-    Usage, Value,
+    Error, ErrorCode, EvalRequest, Exception, Limits, Outcome, Project, Result, Status, Stream, Usage, Value,
 };
 use dormouse_files::Handle;
 
@@ -188,11 +187,6 @@ impl Instance {
     /// What a call came to. A guest that answers in another form than the contract's is broken, and said to be.
     fn came_to(&self, called: Result<contract::Outcome, Left>, request: &EvalRequest) -> Status {
         let read = match called {
-            Err(Left::Late)
-                if self.entry.was_idle() && request.language.runs_as() == Language::javascript() =>
-            {
-                return Status::Stopped(trap::timer(&request.limits));
-            }
             Err(left) => return trap::left(left, self.entry.host(), &request.limits),
             Ok(contract::Outcome::Returned(json)) => {
                 Value::from_guest(&json, &request.bounds).map(Status::Returned)

@@ -1,6 +1,6 @@
 //! The host functions that a guest can be linked with. What a run may do with them is decided by its [`Host`].
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use dormouse_core::Callbacks;
 use wasmtime::Engine;
@@ -34,16 +34,6 @@ impl host::Host for Host {
     }
 }
 
-/// Waits for something that is no timer.
-async fn at_work<T>(at_work: &AtomicBool, asked: impl Future<Output = T>) -> T {
-    let mut asked = std::pin::pin!(asked);
-    std::future::poll_fn(|context| {
-        at_work.store(true, Ordering::Relaxed);
-        asked.as_mut().poll(context)
-    })
-    .await
-}
-
 impl Host {
     async fn call(&mut self, name: &str, arguments: &str) -> Result<String, String> {
         let most = Callbacks::MAX_BYTES;
@@ -63,8 +53,7 @@ impl Host {
         let arguments = serde_json::from_str(arguments)
             .map_err(|error| format!("the arguments are not JSON: {error}"))?;
         let _pause = callback.stops_clock.then(|| self.pauses.begin());
-        let asked = callback.call(arguments);
-        let result = at_work(&self.at_work, asked).await?.to_string();
+        let result = callback.call(arguments).await?.to_string();
         if result.len() > most {
             return Err(format!("the result has {} bytes, at most {most} are passed on", result.len()));
         }

@@ -1,7 +1,7 @@
 //! What a store holds on the host's side: the WASI context, the limits and the callbacks of one run.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use dormouse_core::Callbacks;
@@ -31,8 +31,6 @@ pub(crate) struct Host {
     pub(crate) calls: Arc<AtomicU32>,
     /// What a command line can start; none outside of command lines.
     pub(crate) programs: Option<Programs>,
-    /// Whether the guest has given way in the middle of its own work, or waits for a callback; it waits for WASI otherwise.
-    pub(crate) at_work: Arc<AtomicBool>,
 }
 
 impl Host {
@@ -50,7 +48,6 @@ impl Host {
             callbacks: Callbacks::default(),
             calls: Arc::default(),
             programs: None,
-            at_work: Arc::default(),
         }
     }
 }

@@ -56,13 +56,6 @@ pub(crate) fn time(limits: &Limits) -> Error {
     .with_hint("raise the time-out, or split the work into smaller runs")
 }
 
-/// The same for a script that only waited for a timer then.
-pub(crate) fn timer(limits: &Limits) -> Error {
-    time(limits).with_hint(
-        "a timer was still active: a run goes on until none is; end it with clearInterval or clearTimeout, or raise the time-out",
-    )
-}
-
 /// The memory limit is too small, or was reached.
 pub(crate) fn memory(limits: &Limits) -> Error {
     Error::new(ErrorCode::LimitMemory, format!("the memory limit of {} bytes was reached", limits.memory))

@@ -77,6 +77,9 @@ async fn install(
     let named = !requirements.is_empty();
     if !named {
         requirements = package_json(&listed(files, folder).await?, without_dev(&options))?;
+        if requirements.is_empty() && !has_lock(files, folder).await? {
+            return Ok(ProgramEnd::said("\nup to date\n"));
+        }
     }
     let group = match () {
         () if has(&["-D", "--save-dev", "--dev"]) => Some(Group::Dev),
@@ -92,6 +95,17 @@ async fn install(
         locks.then_some(Locking { named, whole: true, without_dev: without_dev(&options), writes: !unsaved });
     let adding = Adding { saves, locking, ..adding(programs, owner, folder, requirements) };
     put(programs, files, &adding).await
+}
+
+/// Whether there is a lock file.
+async fn has_lock(files: &mut dyn Files, folder: &GuestPath) -> Result<bool> {
+    for name in LOCKS {
+        match text(files, &beside(folder, name)?).await {
+            Err(error) if error.code() == ErrorCode::NotFound => {}
+            found => return found.map(|_| true),
+        }
+    }
+    Ok(false)
 }
 
 /// What the lock file names, whatever lies there.

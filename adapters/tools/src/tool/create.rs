@@ -74,9 +74,9 @@ fn fields(rules: &Rules, containers: bool) -> Vec<Field> {
             Absent::None,
             "A key of your own, at most 128 characters: the same key gives the same sandbox.",
         ),
-        Field::choice(
+        Field::new(
             "persistence",
-            &["session", "files"],
+            Kind::Choice { of: &["session", "files"], absent: Absent::None },
             "`session` (default): variables and files last; of a container it must be asked for, and is Python's, as far as they can be \
              pickled. `files`: only files, each call has a fresh interpreter.",
         ),

@@ -32,7 +32,7 @@ pub(crate) fn exec() -> Verb {
             functions last for the next call, options and traps do not. A non-zero exit is a normal answer, and a command \
             that is not there is named in `missing`; a command line that passes a limit is stopped with all that it started. \
             Long output is cut in the middle, and the whole of it is in the file that `stdout_file` names; with \
-            `background` it runs as a job: ask `sandbox_job` for it. What `&` starts and is not waited for goes on as a job, too. Commands besides bash's own: ",
+            `background` it runs as a job: ask `sandbox_job` for it; what `&` starts and is not waited for goes on as a job too. Commands besides bash's own: ",
             include_str!("exec/commands.txt"),
             "."
         ),
