@@ -31,7 +31,7 @@ pub(crate) fn told(mut reply: Reply, wanted: Option<&str>) -> Reply {
             let line = format!("\n(fallback_from: {wanted}, done by {by})");
             reply.text.push_str(&line);
         }
-        Form::Compact => reply.text = reply.structured.to_string(),
+        Form::Compact => reply.text = compact(&reply.structured),
         Form::Pretty => reply.text = pretty(&reply.structured),
     }
     reply
@@ -41,11 +41,17 @@ fn form(reply: &Reply) -> Form {
     if !reply.text.starts_with('{') {
         return Form::Words;
     }
-    match reply.text {
-        ref text if *text == reply.structured.to_string() => Form::Compact,
-        ref text if *text == pretty(&reply.structured) => Form::Pretty,
-        _ => Form::Words,
+    if reply.text == compact(&reply.structured) {
+        Form::Compact
+    } else if reply.text == pretty(&reply.structured) {
+        Form::Pretty
+    } else {
+        Form::Words
     }
+}
+
+fn compact(value: &Json) -> String {
+    value.to_string()
 }
 
 fn pretty(value: &Json) -> String {

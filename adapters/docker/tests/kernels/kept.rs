@@ -64,13 +64,13 @@ const LOOKED: &str = r"
 ";
 
 async fn saved(running: &mut Running) -> Vec<u8> {
-    running.kernel.save(MOST).await.unwrap()
+    running.kernel.save(MOST).await.expect("it is saved")
 }
 
 /// Another interpreter, with what was saved; and what is missing of it.
 async fn after(saved: &[u8]) -> (Running, Option<String>) {
     let mut running = start(&Language::python()).await;
-    let missing = running.kernel.load(saved, "/").await.unwrap();
+    let missing = running.kernel.load(saved, "/").await.expect("it is loaded");
     (running, missing)
 }
 

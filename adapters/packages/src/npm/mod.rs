@@ -267,7 +267,7 @@ fn placed(packages: &[Package], tree: &Tree) -> Vec<Placed> {
         let bundled = || {
             path.rsplit_once("node_modules/").is_some_and(|(above, name)| {
                 let name = Spec::parse(name).is_ok_and(|spec| spec.name == name);
-                name && above.strip_suffix('/').is_some_and(|above| all_modules(above))
+                name && above.strip_suffix('/').is_some_and(all_modules)
             })
         };
         if own.is_none() && !bundled() {
