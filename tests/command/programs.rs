@@ -208,6 +208,56 @@ fn the_room_the_zone_and_devices_are_told_right() {
     });
 }
 
+/// B-27: what cannot be held is refused by the command, and what was printed before is kept whatever comes.
+#[test]
+fn sizes_that_do_not_fit_are_refused_in_words() {
+    in_a_sandbox(|kept| {
+        let said = |line: &str| {
+            let executed = sandbox::wait(kept.exec(line)).unwrap();
+            let outcome = executed.outcome;
+            assert_eq!(outcome.stdout.text.lines().next(), Some("before"), "{line}: {}", outcome.stderr.text);
+            (outcome.exit_code(), outcome.stderr.text)
+        };
+        for line in ["head -c 600M /dev/zero > f", "dd if=/dev/zero of=f bs=600M count=1"] {
+            let (status, errors) = said(&format!("x=1; printf 'before\\nand' ; {line}"));
+            assert_eq!(status, 1, "{line}: {errors}");
+            assert!(errors.contains("error reading '/dev/zero': Cannot allocate memory"), "{line}: {errors}");
+        }
+        let (status, errors) = said("echo before; head -c 600M /dev/zero | wc -c");
+        assert!(status == 0 && errors.starts_with("head: error reading '/dev/zero'"), "{errors}");
+        for size in ["5G", "100G"] {
+            let (status, errors) = said(&format!("echo before; truncate -s {size} z"));
+            assert!(status == 1 && errors.contains("No space left on device"), "{size}: {errors}");
+        }
+        assert_eq!(
+            output(
+                kept,
+                "stat -c %s z; truncate -s 50M z; stat -c %s z; truncate -s -1M z; stat -c %s z; rm z"
+            ),
+            "0\n52428800\n51380224\n"
+        );
+        let (status, errors) = said("echo before; yes | head -c 600M | wc -c");
+        assert_eq!(status, 137, "{errors}");
+        assert!(errors.contains("reads its input whole"), "{errors}");
+        assert_eq!(
+            output(kept, "echo $x; yes | head -c 20M | wc -c; yes | timeout 1 cat > /dev/null; echo $?"),
+            "1\n20971520\n124\n"
+        );
+    });
+}
+
+/// B-28: what needs a network says that there is none.
+#[test]
+fn commands_for_a_network_say_that_there_is_none() {
+    in_a_sandbox(|kept| {
+        for command in ["curl -s", "wget -q"] {
+            let (status, errors) = failure(kept, &format!("{command} https://example.com/a"));
+            assert!(status != 0 && errors.contains("no network in this sandbox"), "{errors}");
+            assert!(!errors.contains("http_client"), "{errors}");
+        }
+    });
+}
+
 /// B-24: what is disowned ends with its command line, which is told; what has ended before is not.
 #[test]
 fn a_disowned_job_that_is_ended_is_told() {

@@ -207,6 +207,8 @@ fn what_the_sandbox_lacks_is_said() {
             "Error",
             "undefined function socket_create(): no network in this sandbox",
         ),
+        ("dns_get_record('example.com')", "Error", "dns_get_record(): no network in this sandbox"),
+        ("getmxrr('example.com', $h)", "Error", "getmxrr(): no network in this sandbox"),
         ("dl('x')", "Error", "undefined function dl"),
     ] {
         let outcome = sandbox::eval(PHP, code);
@@ -227,6 +229,12 @@ fn what_the_sandbox_lacks_is_said() {
         ("stream_socket_client('tcp://192.0.2.1:80')", network),
         ("stream_socket_server('tcp://127.0.0.1:8080')", network),
         ("file_get_contents('http://example.com/')", network),
+        ("file_get_contents('https://example.com/')", network),
+        ("fopen('HTTPS://example.com/', 'r')", network),
+        ("copy('https://example.com/a', '/tmp/a')", network),
+        ("fsockopen('ssl://example.com', 443)", network),
+        ("stream_socket_client('tls://example.com:443')", network),
+        ("file_get_contents('strange://example.com/')", "Unable to find the wrapper"),
     ] {
         let outcome = sandbox::eval(PHP, code);
         assert_eq!(value(&outcome)["value"], false, "{code}");

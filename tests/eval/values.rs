@@ -162,6 +162,10 @@ fn python_objects() {
                 json!({"type": "object", "class": "P", "id": 1, "properties": {"x": int(1), "y": text("b")}, "repr": "P(x=1, y='b')"}),
             ),
             (
+                "import enum\nclass C(enum.Enum):\n RED = 1\nC.RED",
+                json!({"type": "object", "class": "C", "id": 1, "properties": {"name": text("RED"), "value": int(1)}, "repr": "<C.RED: 1>"}),
+            ),
+            (
                 "l = [1]; l.append(l); l",
                 json!({"type": "array", "id": 1, "is_list": true, "count": 2,
                 "value": [int(1), {"type": "reference", "class": "list", "id": 1}]}),

@@ -26,7 +26,8 @@ const char *driver_absence(const char *name) {
   static const struct {
     const char *start, *told;
   } absent[] = {
-      {"curl_", ": " NO_NETWORK},       {"ftp_", ": " NO_NETWORK},         {"imap_", ": " NO_NETWORK},
+      {"checkdnsrr", ": " NO_NETWORK},  {"curl_", ": " NO_NETWORK},        {"dns_", ": " NO_NETWORK},
+      {"ftp_", ": " NO_NETWORK},        {"getmxrr", ": " NO_NETWORK},      {"imap_", ": " NO_NETWORK},
       {"ldap_", ": " NO_NETWORK},       {"mysqli_", ": " NO_NETWORK},      {"pcntl_", ": " NO_PROCESSES},
       {"pg_", ": " NO_NETWORK},         {"posix_", ": " NO_PROCESSES},     {"proc_close", ": " NO_PROCESSES},
       {"proc_get_", ": " NO_PROCESSES}, {"proc_nice", ": " NO_PROCESSES},  {"proc_open", ": " NO_PROCESSES},
@@ -38,6 +39,17 @@ const char *driver_absence(const char *name) {
     if (strncasecmp(name, absent[i].start, strlen(absent[i].start)) == 0) return absent[i].told;
   }
   return "";
+}
+
+// What is added to the message about a stream wrapper or a transport that PHP was built without: those that need a network
+// say that there is none. None: it is just unknown.
+const char *driver_no_wrapper(const char *name) {
+  static const char *const absent[] = {"https", "ftps",    "ssl",     "sslv2",   "sslv3",
+                                       "tls",   "tlsv1.0", "tlsv1.1", "tlsv1.2", "tlsv1.3"};
+  for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+    if (strcasecmp(name, absent[i]) == 0) return NO_NETWORK;
+  }
+  return NULL;
 }
 
 // Processes.

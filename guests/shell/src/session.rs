@@ -102,12 +102,8 @@ impl Session {
     }
 
     fn execute(&mut self, runtime: &Runtime, source: &str, options: ExecOptions) -> i32 {
-        let execution = self
-            .bash
-            .execute(source)
-            .options(options)
-            .stdout_fn(async |bytes: Vec<u8>| Ok(drop(std::io::stdout().write_all(&bytes))))
-            .stderr_fn(async |bytes: Vec<u8>| Ok(drop(std::io::stderr().write_all(&bytes))));
+        // Its output is written to the instance's streams by the recipe's mend of bashkit's pipes.
+        let execution = self.bash.execute(source).options(options);
         let ended = runtime.block_on(async { execution.await });
         let status = match ended {
             Ok(result) => result.exit_code,

@@ -366,6 +366,14 @@ def instance_fields(value):
             if isinstance(name, str) and not name.startswith("_")]
 
 
+def enum_fields(kind, value):
+    """The name and the value of a member of an enumeration."""
+    if "_member_map_" not in type.__dict__["__dict__"].__get__(kind):
+        return []
+    own = object.__getattribute__(value, "__dict__")
+    return [(field[1:-1], dict.get(own, field)) for field in ("_name_", "_value_") if dict.__contains__(own, field)]
+
+
 def properties(kind, value):
     """The names and values that describe an object."""
     if hasattr(kind, "__debuginfo__"):
@@ -375,7 +383,7 @@ def properties(kind, value):
     declared = getattr(kind, "__dataclass_fields__", None)
     if isinstance(declared, dict):
         return [(name, getattr(value, name)) for name in declared if hasattr(value, name)]
-    pairs = dict(instance_fields(value))
+    pairs = dict(enum_fields(kind, value) + instance_fields(value))
     for base in reversed(type.__dict__["__mro__"].__get__(kind)):
         for name, member in type.__dict__["__dict__"].__get__(base).items():
             if type(member) is MemberDescriptorType and not name.startswith("_") and base.__module__ != "builtins":

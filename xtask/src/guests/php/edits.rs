@@ -154,6 +154,18 @@ pub(super) const EDITS: &[Edit] = &[
         count: 1,
     },
     Edit {
+        file: "main/streams/streams.c",
+        find: "				php_error_docref(NULL, E_WARNING, \"Unable to find the wrapper \\\"%s\\\" - did you forget to enable it when you configured PHP?\", wrapper_name);",
+        replace: "				extern const char *driver_no_wrapper(const char *name);\n				const char *absence = driver_no_wrapper(wrapper_name);\n				if (absence) {\n					php_error_docref(NULL, E_WARNING, \"Unable to use the wrapper \\\"%s\\\": %s\", wrapper_name, absence);\n					efree(tmp);\n					return NULL;\n				}\n				php_error_docref(NULL, E_WARNING, \"Unable to find the wrapper \\\"%s\\\" - did you forget to enable it when you configured PHP?\", wrapper_name);",
+        count: 1,
+    },
+    Edit {
+        file: "main/streams/transports.c",
+        find: "			ERR_REPORT(error_string, \"Unable to find the socket transport",
+        replace: "			extern const char *driver_no_wrapper(const char *name);\n			const char *absence = driver_no_wrapper(wrapper_name);\n			if (absence) {\n				ERR_REPORT(error_string, \"%s\", absence);\n				return NULL;\n			}\n			ERR_REPORT(error_string, \"Unable to find the socket transport",
+        count: 1,
+    },
+    Edit {
         file: "ext/standard/exec.c",
         find: "\"Unable to fork [%s]\"",
         replace: "\"Unable to fork [%s]: no processes in this sandbox\"",

@@ -3,6 +3,14 @@
 use super::once;
 use crate::guests::tree::Edit;
 
+/// What bashkit says for want of a network.
+const CURL: &str = r#"                "curl: network access not configured\nURL: {}\n\
+                 Note: Network builtins require the 'http_client' feature and\n\
+                 URL allowlist configuration for security.\n","#;
+const WGET: &str = r#"                "wget: network access not configured\nURL: {}\n\
+                 Note: Network builtins require the 'http_client' feature and\n\
+                 URL allowlist configuration for security.\n","#;
+
 pub(super) const EDITS: &[Edit] = &[
     once(
         "src/builtins/archive.rs",
@@ -53,6 +61,21 @@ pub(super) const EDITS: &[Edit] = &[
                     }",
     ),
     once("src/builtins/cmp.rs", r#"if print_bytes { "byte" } else { "char" },"#, r#""byte","#),
+    once(
+        "src/builtins/curl.rs",
+        CURL,
+        r#"                "curl: (6) Could not resolve host: no network in this sandbox (URL: {})\n","#,
+    ),
+    once(
+        "src/builtins/curl.rs",
+        WGET,
+        r#"                "wget: unable to resolve host address: no network in this sandbox (URL: {})\n","#,
+    ),
+    once(
+        "src/builtins/http.rs",
+        "output.push_str(\"http: network access not configured\\n\");",
+        "output.push_str(\"http: no network in this sandbox\\n\");",
+    ),
     once(
         "src/builtins/date.rs",
         r#"
