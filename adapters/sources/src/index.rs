@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_tools::by_likeness;
 use serde_json::{Map, Value as Json};
 
 use crate::arguments::{Check, Patterns};
@@ -11,6 +12,8 @@ use crate::{Call, Endpoint, Listed, Progress, ToolAnswer};
 
 /// Characters of a tool's name that an error repeats.
 const SHOWN: usize = 128;
+/// Tools that an error names.
+const NAMED: usize = 20;
 
 /// One tool that can be called now.
 pub struct Tool {
@@ -179,8 +182,11 @@ impl Tools {
         let found = self.index.get(name);
         match found {
             Some(tool) if self.allows(name) => Ok(tool),
-            Some(_) => Err(not_found(name).with_hint("it is not among the allowed tools")),
-            None => Err(not_found(name).with_hint(self.near())),
+            Some(_) => {
+                Err(not_found(name)
+                    .with_hint(format!("it is not among the allowed tools; {}", self.near(name))))
+            }
+            None => Err(not_found(name).with_hint(self.near(name))),
         }
     }
 
@@ -201,11 +207,15 @@ impl Tools {
         self.allowed.as_ref().is_none_or(|names| names.contains(name))
     }
 
-    fn near(&self) -> String {
-        let names: Vec<String> = self.list().iter().take(50).map(|tool| tool.name.clone()).collect();
-        match names.is_empty() {
-            true => "no server that is open lists a tool".into(),
-            false => format!("the tools are `{}`", names.join("`, `")),
+    /// The tools that there are, the likest first.
+    fn near(&self, name: &str) -> String {
+        let tools = self.list();
+        let names = by_likeness(name, tools.iter().map(|tool| tool.name.as_str()));
+        let first: Vec<String> = names.iter().take(NAMED).map(|name| shown(name)).collect();
+        match names.len().checked_sub(NAMED) {
+            _ if names.is_empty() => "no server that is open lists a tool that may be called".into(),
+            None | Some(0) => format!("the tools are `{}`", first.join("`, `")),
+            Some(more) => format!("the tools are `{}`, and {more} more", first.join("`, `")),
         }
     }
 }

@@ -66,8 +66,23 @@ async fn only_allowed_tools_are_listed_and_called() {
     assert_eq!(few.missing(), ["absent"]);
     let error = few.call("Edit", n(1.into()), None).await.unwrap_err();
     assert_eq!(error.message(), "tool not found: Edit");
+    assert_eq!(error.hint(), Some("it is not among the allowed tools; the tools are `Read`, `mcp__two__x`"));
     assert!(few.only(["Edit", "Read"]).find("Edit").is_err(), "allowing never adds");
     assert!(tools.missing().is_empty() && tools.find("Edit").is_ok());
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_there_names_the_likest_twenty() {
+    let many: Vec<String> = (10..40).map(|n| format!("tool{n}")).collect();
+    let mut names: Vec<&str> = many.iter().map(String::as_str).collect();
+    names.push("zip");
+    let tools = tools(&[("one", Naming::Raw, &names)]).await;
+    let hint = |name: &str| tools.find(name).err().unwrap().hint().unwrap().to_owned();
+    assert!(hint("Zip").starts_with("the tools are `zip`, `tool10`, "), "{}", hint("Zip"));
+    assert!(hint("Zip").ends_with("`tool28`, and 11 more"), "{}", hint("Zip"));
+    assert!(hint("other").ends_with("`tool29`, and 11 more"), "{}", hint("other"));
+    let none = Tools::new(Arc::default()).find("x").err().unwrap();
+    assert_eq!(none.hint(), Some("no server that is open lists a tool that may be called"));
 }
 
 #[test]

@@ -7,6 +7,8 @@ use crate::field::{Absent, Field, Kind};
 
 /// Characters of an offending value that an error repeats.
 const SHOWN: usize = 48;
+/// Bytes of a word that is compared with names: a longer one is no typing mistake, and comparing costs its length.
+const MOST_COMPARED: usize = 64;
 
 /// The largest whole number that every JSON reader keeps exactly.
 const EXACT: f64 = 9_007_199_254_740_991.0;
@@ -274,8 +276,7 @@ fn shown(value: &Json) -> String {
 /// The known name that `word` most likely stands for: the same beginning (`timeout` for `timeout_ms`), else at most two
 /// edits away.
 pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // A long word is no typing mistake, and the distance costs its length.
-    if word.len() > 64 {
+    if word.len() > MOST_COMPARED {
         return None;
     }
     known
@@ -286,6 +287,21 @@ pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, name)| *distance <= 2 && *distance < name.len())
         .map(|(_, name)| name)
+}
+
+/// All names: those that are like `word` first, all others by name. A name that holds the word whole, such as
+/// `mcp__box__Bash` for `Bash`, is as like as one with a single letter wrong.
+pub fn by_likeness<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    const FAR: usize = 3;
+    let word = word.to_lowercase();
+    let unlike = |name: &str| match name.to_lowercase() {
+        _ if word.is_empty() || word.len() > MOST_COMPARED || name.len() > 2 * MOST_COMPARED => FAR,
+        name if name.contains(&word) => 1,
+        name => distance(&word, &name).min(FAR),
+    };
+    let mut names: Vec<(usize, &str)> = known.map(|name| (unlike(name), name)).collect();
+    names.sort_unstable();
+    names.into_iter().map(|(_, name)| name).collect()
 }
 
 /// Levenshtein's distance, in bytes.

@@ -145,3 +145,14 @@ fn a_ceiling_below_a_default_still_makes_a_valid_table() {
     let Some(Field { kind: Kind::Integer { min, max, absent }, .. }) = field else { panic!("no timeout_ms") };
     assert_eq!((min, max, absent), (50, 50, Absent::Default(50)));
 }
+
+#[test]
+fn names_that_are_like_a_word_stand_before_the_others() {
+    let known = ["Edit", "Glob", "mcp__box__Bash", "Read", "bush"];
+    let names = by_likeness("bash", known.into_iter());
+    assert_eq!(names, ["bush", "mcp__box__Bash", "Edit", "Glob", "Read"]);
+    for unlike in ["", "nothing", &"x".repeat(100)] {
+        let names = by_likeness(unlike, known.into_iter());
+        assert_eq!(names, ["Edit", "Glob", "Read", "bush", "mcp__box__Bash"], "{unlike}");
+    }
+}

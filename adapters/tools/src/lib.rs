@@ -50,6 +50,7 @@ pub mod toolset;
 pub mod unsaved;
 mod words;
 
+pub use decode::by_likeness;
 pub use host::HostFolders;
 pub use places::Owners;
 pub use skills::Skills;

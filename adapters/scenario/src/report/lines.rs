@@ -5,8 +5,7 @@ use super::record::{GateRecord, Problem, RepetitionRecord, Status, TurnRecord};
 impl Problem {
     /// What happened, its code, and what to do about it.
     pub fn line(&self) -> String {
-        let hint = self.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-        format!("{} [{}]{hint}", self.message, self.code)
+        format!("{} [{}]{}", self.message, self.code, more(Some(self)))
     }
 }
 
@@ -16,7 +15,8 @@ impl TurnRecord {
         let why = self.failure.as_ref().filter(|_| self.status == Status::Failed)?;
         let failed = self.calls().find(|call| call.failure.is_some());
         let place = failed.and_then(|call| call.place.as_deref()).unwrap_or(&self.place);
-        Some(format!("turn {} FAILED: {why} ({place})", self.number))
+        let more = more(failed.and_then(|call| call.problem.as_ref()));
+        Some(format!("turn {} FAILED: {why}{more} ({place})", self.number))
     }
 }
 
@@ -28,7 +28,8 @@ impl GateRecord {
             return format!("gate {}{tool} holds", self.kind);
         }
         let message = self.message.as_ref().map(|message| format!("{message}: ")).unwrap_or_default();
-        format!("gate {}{tool} FAILS: {message}{} ({})", self.kind, self.reason, self.place)
+        let more = more(self.details.problem.as_ref());
+        format!("gate {}{tool} FAILS: {message}{}{more} ({})", self.kind, self.reason, self.place)
     }
 }
 
@@ -40,4 +41,11 @@ impl RepetitionRecord {
         let gates = self.gates.iter().filter(|gate| !gate.passed).map(GateRecord::line);
         problem.chain(turns).chain(gates).collect()
     }
+}
+
+/// What a call's message leaves to the hint: which argument is wrong, which tools there are. On one line, as all here.
+fn more(problem: Option<&Problem>) -> String {
+    let hint = problem.and_then(|problem| problem.hint.as_ref());
+    let words = |hint: &super::text::Text| hint.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    hint.map(|hint| format!("; {}", words(hint))).unwrap_or_default()
 }

@@ -114,7 +114,8 @@ async fn wish(session: &Session<'_>, wanted: &Wanted) -> (CallRecord, String) {
 
 /// A call whose arguments are none: it is not made, and the model is told why.
 fn refused(session: &Session<'_>, wanted: &Wanted, text: &str) -> (CallRecord, String) {
-    let error = Error::args_invalid("the arguments are no JSON object");
+    let error = Error::args_invalid("the arguments are no JSON object")
+        .with_hint("the model wrote them; what it wrote is in the report");
     let record = CallRecord {
         tool: Text::short(&wanted.tool),
         place: None,

@@ -60,6 +60,24 @@ async fn a_gate_and_a_turn_that_fail_are_told_with_their_place() {
     }
 }
 
+/// What a call's error leaves to its hint is told too: which argument is wrong, and which tools there are.
+#[tokio::test]
+async fn why_a_call_was_refused_is_told_with_the_tools_that_there_are() {
+    let tools = "the tools are `Break`, `Fail`, `Read`, `Say`, `Wait`, `Write`, `run_tests`, `strict`";
+    let unknown = format!("tool not found: nosuch; {tools}");
+    let unfit = "tool strict validation error (args_invalid); \"n\" is a required property".to_owned();
+    for (tool, why) in [("strict", unfit), ("nosuch", unknown)] {
+        let text = format!(
+            "turns: [{{tool_calls: [{{tool: {tool}}}]}}]\nconversation_assertions: [{{type: tool_exec, params: {{tool: {tool}}}}}]\n"
+        );
+        let (report, told) = heard(&arena("session", &text)).await;
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told.iter().all(|line| line.contains(&format!("{why} (arena.yaml:"))), "{told:?}");
+        let junit = report.to_junit().unwrap().replace("&quot;", "\"");
+        assert!(junit.contains(&why), "{junit}");
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_cannot_be_opened_is_told_in_every_scope() {
     for (scope, whose) in
