@@ -120,6 +120,7 @@ fn lif_05_asked_to_end_with_fifty_runs_the_server_saves_and_ends_well() {
     server.ask("POST", "/api/sandboxes/work/eval", None, Some(&json!({"code": "x = 41"})));
     let long = json!({"code": "import time; time.sleep(60)", "timeout_ms": 60_000});
     let short = json!({"code": "import time; time.sleep(1); 'done'", "timeout_ms": 20_000});
+    let protocol: Vec<_> = (0..2).map(|_| server.begin_mcp(None, "sandbox_eval", &long)).collect();
     let long: Vec<_> = (0..50).map(|_| eval(&server, "/api/eval", &long)).collect();
     let short = eval(&server, "/api/eval", &short);
     // Every run has begun when one that came after them has ended.
@@ -130,7 +131,15 @@ fn lif_05_asked_to_end_with_fifty_runs_the_server_saves_and_ends_well() {
     assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
     assert_eq!(ran.status, Some(0), "{}", ran.complaint());
     assert_eq!(answer.join().unwrap().json()["result"]["value"], "done", "a short call is waited for");
-    assert!(long.into_iter().map(told).all(|answer| answer.status != 200), "a long call is not");
+    for answer in long.into_iter().map(told) {
+        assert_eq!((answer.status, answer.code().as_str()), (409, "cancelled"), "a long call is not");
+    }
+    for answer in protocol.into_iter().map(told) {
+        let (status, answer) = (answer.status, answer.json());
+        assert_eq!((status, &answer["result"]["isError"]), (200, &json!(true)), "{answer}");
+        let error = &answer["result"]["structuredContent"]["error"];
+        assert!(error["code"] == "cancelled" && error["hint"].is_string(), "{error}");
+    }
     let again = served(&folder);
     let kept = again.ask("POST", "/api/sandboxes/work/eval", None, Some(&json!({"code": "x + 1"})));
     assert_eq!(kept.json()["result"]["value"], 42, "what was there is saved: {}", kept.json());

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode};
 use dormouse_tools::resource::{Artifact, Resource, TEMPLATE};
+use dormouse_tools::surface::ending;
 use dormouse_tools::{CallContext, Owners, Reply, Surface, ToolSpec};
 use rmcp::model::{
     Annotations, CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
@@ -54,10 +55,19 @@ impl Handler {
         self
     }
 
-    /// Cancels every call in progress when `closing` is cancelled.
+    /// Gives up every call in progress, each with an answer, when `closing` is cancelled.
     pub(crate) fn ending_with(mut self, closing: CancellationToken) -> Self {
         self.closing = closing;
         self
+    }
+
+    /// What work comes to, or that the server ends meanwhile.
+    async fn unless_ending<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        tokio::select! {
+            biased;
+            () = self.closing.cancelled() => Err(ending()),
+            done = work => done,
+        }
     }
 
     async fn call(
@@ -164,7 +174,7 @@ impl ServerHandler for Handler {
         let reply = tokio::select! {
             biased;
             () = context.ct.cancelled() => Err(cancelled()),
-            () = self.closing.cancelled() => Err(cancelled()),
+            () = self.closing.cancelled() => self.surface.refuse_at_end(&request.name),
             reply = self.call(&request.name, arguments, &context) => reply,
         };
         match reply {
@@ -205,7 +215,7 @@ impl ServerHandler for Handler {
             let _place = places.enter(&JsonObject::new())?;
             in_order(&context, self.surface.list_resources(&owner, after.as_deref())).await
         };
-        let page = listing.await.map_err(|error| refusal(&error))?;
+        let page = self.unless_ending(listing).await.map_err(|error| refusal(&error))?;
         let mut list = ListResourcesResult::with_all_items(page.all.into_iter().map(artifact).collect());
         list.next_cursor = page.next;
         Ok(if is_modern(&context) { list.with_ttl_ms(0).with_cache_scope(CacheScope::Private) } else { list })
@@ -238,7 +248,7 @@ impl ServerHandler for Handler {
             in_order(&context, self.surface.read_resource(&owner, &request.uri)).await
         };
         let Resource { mime_type, bytes } =
-            read.await.map_err(|error| about(&request.uri, refusal(&error)))?;
+            self.unless_ending(read).await.map_err(|error| about(&request.uri, refusal(&error)))?;
         let contents = match String::from_utf8(bytes) {
             Ok(text) => ResourceContents::text(text, request.uri),
             Err(error) => ResourceContents::blob(BASE64.encode(error.as_bytes()), request.uri),

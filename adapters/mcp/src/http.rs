@@ -21,17 +21,17 @@ use crate::{Handler, MAX_LINE, long};
 /// Where the protocol is spoken.
 pub const PATH: &str = "/mcp";
 
-/// The protocol at [`PATH`]. Cancelling `closing` ends every call in progress.
+/// The protocol at [`PATH`]. Cancelling `closing` gives up every call in progress, each with an answer.
 ///
 /// It asks nobody who they are and does not look at `Host` and `Origin`: the front door does, and puts the caller's
 /// [`Owner`](dormouse_core::sandbox::Owner) into the request's extensions. Without one it is the local owner.
 pub fn http(surface: Arc<Surface>, owners: Arc<Owners>, closing: &CancellationToken) -> Router {
     let handler = Handler::new(surface).among(owners.clone()).ending_with(closing.clone());
+    // The library is not told of `closing`: it would answer with a status 500 before the handler has.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_LINE)
-        .with_cancellation_token(closing.clone())
         .disable_allowed_hosts()
         .disable_allowed_origins();
     let service = StreamableHttpService::new(

@@ -60,14 +60,9 @@ pub(crate) async fn call(
     // Giving a call up drops it, and what it does not need the caller for goes on.
     tokio::select! {
         biased;
-        () = shared.closing.cancelled() => shared.surface.refuse(tool, &ended()),
+        () = shared.closing.cancelled() => shared.surface.refuse_at_end(tool),
         reply = shared.surface.call(tool, arguments, context) => reply,
     }
-}
-
-fn ended() -> Error {
-    Error::new(ErrorCode::Cancelled, "the server is ending, and the call was given up")
-        .with_hint("look at the sandbox before you send it again: what the call wrote to files is kept")
 }
 
 /// The answer of a tool that is not even tried, in its own form.

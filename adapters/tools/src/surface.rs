@@ -357,6 +357,14 @@ impl Surface {
         Ok(words::of_here(tool.refuse(error), profile, &self.left_out))
     }
 
+    /// The answer of a tool whose call is given up because the server ends: the same at every door.
+    ///
+    /// # Errors
+    /// `not_found`, as for a call.
+    pub fn refuse_at_end(&self, name: &str) -> Result<Reply> {
+        self.refuse(name, &ending())
+    }
+
     pub(crate) fn kept(&self) -> Option<&Kept> {
         self.kept.as_ref()
     }
@@ -382,6 +390,13 @@ impl Surface {
         let shown: String = name.escape_debug().take(64).collect();
         Err(Error::new(ErrorCode::NotFound, format!("there is no tool `{shown}`")).with_hint(hint))
     }
+}
+
+/// That a call is given up because the server ends.
+pub fn ending() -> Error {
+    Error::new(ErrorCode::Cancelled, "the server is ending, and the call was given up").with_hint(
+        "send it again when the server runs; what it wrote to files of a sandbox is kept, so look there before",
+    )
 }
 
 /// The stable code of an answer, for the log.

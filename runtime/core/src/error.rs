@@ -78,7 +78,7 @@ codes! {
     HealthTimeout = "health_timeout", 1;
     /// All places are taken.
     Busy = "busy", 1;
-    /// The caller gave up.
+    /// The caller gave up, or the server ends.
     Cancelled = "cancelled", 130;
     /// A tool or another named thing does not exist.
     NotFound = "not_found", 1;

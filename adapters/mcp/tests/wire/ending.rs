@@ -51,8 +51,12 @@ async fn the_end_of_the_input_cancels_runs_within_a_second() {
     client.start(1, json!({"code": "sleep", "timeout_ms": 60_000})).await;
     client.fake.wait_started(1).await;
     let (fake, begin) = (client.fake.clone(), Instant::now());
-    client.end().await;
+    let rest = client.end().await;
     assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+    assert_eq!((rest.len(), &rest[0]["result"]["isError"]), (1, &json!(true)), "{rest:?}");
+    let error = &rest[0]["result"]["structuredContent"]["error"];
+    assert_eq!(error["code"], "cancelled", "{error}");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("again")), "{error}");
     assert_eq!(fake.dropped.load(Ordering::SeqCst), 1);
 }
 
