@@ -238,6 +238,38 @@ fn lif_02_a_disk_without_inodes_refuses_by_name_and_recovers() {
     wire.end(Duration::from_secs(20));
 }
 
+/// Who watches the server is told at once, and nobody is given a sandbox that he could not use.
+#[test]
+fn lif_02_without_inodes_the_health_says_so_and_nothing_is_made() {
+    let Some(disk) = Disk::mount("size=40m,nr_inodes=40") else { return };
+    let server = Served::start(&["--state-dir", &disk.state(), "--tools", "all"]);
+    let health = || server.ask("GET", "/health", None, None).json();
+    let make = |name: &str| {
+        server.ask("POST", "/api/sandboxes", None, Some(&json!({"name": name, "session_key": name})))
+    };
+    assert_eq!(make("there").status, 201);
+    assert_eq!(health()["status"], "ok");
+    let mut fillers = 0;
+    while fs::write(disk.0.join(format!("filler-{fillers}")), "").is_ok() {
+        fillers += 1;
+    }
+    let degraded = health();
+    assert_eq!(degraded["status"], "degraded", "{degraded}");
+    assert_eq!(degraded["reason"]["message"], "no inodes are left on the disk", "{degraded}");
+    let refused = make("other").json();
+    assert_eq!(refused["error"]["code"], "state_unavailable", "{refused}");
+    assert!(refused["error"]["hint"].as_str().is_some_and(|hint| hint.contains("files")), "{refused}");
+    assert_eq!(make("there").status, 200, "one that is there is answered");
+    for number in 0..fillers {
+        fs::remove_file(disk.0.join(format!("filler-{number}"))).unwrap();
+    }
+    assert_eq!(health()["status"], "ok");
+    assert_eq!(make("other").status, 201);
+    let told = server.ask("POST", "/api/sandboxes/other/eval", None, Some(&json!({"code": "1 + 1"})));
+    assert_eq!(told.json()["result"]["value"], 2, "{}", told.json());
+    assert_eq!(server.end().status, Some(0));
+}
+
 #[test]
 fn lif_02_a_command_removes_on_a_disk_without_inodes() {
     let Some(disk) = Disk::mount("size=40m,nr_inodes=40") else { return };

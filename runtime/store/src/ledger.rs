@@ -26,6 +26,7 @@ impl Ledger for Store {
         if let Some(there) = self.database.read(|reader| with_key(&reader.connection, sandbox))? {
             return Ok(Created::Existing(there));
         }
+        self.can_be_leased(&sandbox.id)?;
         Ok(self.database.write(|transaction| {
             if let Some(there) = with_key(transaction, sandbox)? {
                 return Ok(Created::Existing(there));
@@ -36,6 +37,9 @@ impl Ledger for Store {
     }
 
     fn create_all(&self, sandboxes: &[Sandbox], quota: &Quota) -> Result<()> {
+        if let Some(first) = sandboxes.first() {
+            self.can_be_leased(&first.id)?;
+        }
         Ok(self.database.write(|transaction| {
             if let Some(first) = sandboxes.first() {
                 room(transaction, first, sandboxes.len(), quota)?;
@@ -236,6 +240,15 @@ impl Leased for Looks {
 impl Store {
     fn looks(&self) -> Lease {
         Box::new(Looks(Arc::clone(&self.database)))
+    }
+
+    /// Whether a new sandbox could be used: a record needs no file of its own, and every call needs one for its lease.
+    ///
+    /// # Errors
+    /// What keeps it from locking.
+    fn can_be_leased(&self, id: &SandboxId) -> Result<()> {
+        self.database.check_writable()?;
+        Held::take(&self.lock_of(id)).map(drop)
     }
 
     fn lock_of(&self, id: &SandboxId) -> PathBuf {

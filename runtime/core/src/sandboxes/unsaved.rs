@@ -115,14 +115,19 @@ impl Saves {
         {
             return room.clone();
         }
+        self.room_now()
+    }
+
+    /// How much room there is. Nothing is written to learn it.
+    fn room_now(&self) -> Room {
         let room = self.ledger.free().map_err(Arc::new);
         self.known().room = Some((room.clone(), Instant::now()));
         room
     }
 
-    /// Why nothing can be saved just now, as far as it is known.
+    /// Why nothing can be saved just now, as far as it is known without trying.
     pub(super) fn trouble(&self) -> Option<Error> {
-        if let Err(error) = self.room() {
+        if let Err(error) = self.room_now() {
             return Some(again(&error));
         }
         self.known().failed.as_ref().map(again)
