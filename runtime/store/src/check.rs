@@ -16,6 +16,7 @@ use crate::chunks;
 use crate::database::Reader;
 use crate::fault::Answer;
 use crate::pack::Unpacker;
+use crate::schema;
 
 /// Chunks between two words of progress.
 const STEP: u64 = 256;
@@ -71,7 +72,8 @@ pub type Reach<'a> = &'a dyn Fn(&SavedState, &dyn ChunkSource, &mut Reached) -> 
 /// Looks at a folder as a whole. `progress` is told how many chunks were read, and how many there are.
 ///
 /// # Errors
-/// `state_unavailable` when there is no database or it cannot be read; `state_damaged` when it is none at all.
+/// `state_unavailable` when there is no database, it cannot be read or it is of a later version, of which nobody can say here
+/// whether it is whole; `state_damaged` when it is none at all.
 pub fn check(folder: &Path, reach: Reach<'_>, progress: &mut dyn FnMut(u64, u64)) -> Result<Checked> {
     let path = folder.join("state.db");
     if !path.is_file() {
@@ -80,6 +82,7 @@ pub fn check(folder: &Path, reach: Reach<'_>, progress: &mut dyn FnMut(u64, u64)
     }
     let mut checked = Checked::default();
     let connection = open(&path, &mut checked)?;
+    schema::is_known(&connection)?;
     let one = One(Mutex::new(Reader { connection, unpacker: Unpacker::new()? }));
     let look = Look { one: &one, reach, there: HashSet::new(), bad: HashSet::new(), states: HashMap::new() };
     look.all(&mut checked, progress)?;

@@ -13,7 +13,7 @@ pub const VERSION: usize = STEPS.len();
 const APPLICATION: i64 = 0x444F_524D;
 
 /// What leads from each version to the next. A step that was ever released is never changed.
-const STEPS: [&str; 2] = [
+const STEPS: &[&str] = &[
     // Every row of the first two tables ends with a seal over its other columns, see `row`.
     "CREATE TABLE sandboxes (
         id TEXT NOT NULL PRIMARY KEY,
@@ -68,7 +68,28 @@ pub(crate) fn make(connection: &mut Connection) -> Answer<()> {
     // Both take effect only before the first table, and stay in the file.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "application_id", APPLICATION)?;
-    take(connection, &STEPS)
+    take(connection, STEPS)
+}
+
+/// Refuses a database that is not ours, or of a later version: what it holds may mean something that is not known here.
+///
+/// # Errors
+/// `state_unavailable`.
+pub(crate) fn is_known(connection: &Connection) -> Answer<()> {
+    left(connection).map(drop)
+}
+
+/// The steps that lead from the database's version to [`VERSION`].
+fn left(connection: &Connection) -> Answer<&'static [&'static str]> {
+    if pragma(connection, "application_id")? != APPLICATION {
+        return Err(refuse("`state.db` is another program's database", "choose another state folder").into());
+    }
+    let version = pragma(connection, "user_version")?;
+    let at = usize::try_from(version).ok().filter(|at| *at > 0).unwrap_or(usize::MAX);
+    STEPS.get(at..).ok_or_else(|| {
+        let what = format!("the state folder is of version {version}, this Dormouse knows up to {VERSION}");
+        refuse(&what, "use the Dormouse that made it or a later one, or another folder").into()
+    })
 }
 
 /// Brings a database to [`VERSION`]. Only one process at a time may do this.
@@ -81,14 +102,7 @@ pub(crate) fn migrate(connection: &mut Connection) -> Answer<()> {
     if tables == 0 && version == 0 {
         return Err(broken("it is empty").into());
     }
-    if pragma(connection, "application_id")? != APPLICATION {
-        return Err(refuse("`state.db` is another program's database", "choose another state folder").into());
-    }
-    let at = usize::try_from(version).ok().filter(|at| *at > 0).unwrap_or(usize::MAX);
-    let Some(steps) = STEPS.get(at..) else {
-        let what = format!("the state folder is of version {version}, this Dormouse knows up to {VERSION}");
-        return Err(refuse(&what, "use the Dormouse that made it or a later one, or another folder").into());
-    };
+    let steps = left(connection)?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
         let what = format!("the state folder cannot have a write-ahead log (`{mode}`)");
@@ -196,9 +210,11 @@ mod tests {
             let mut connection = opened(&place);
             connection.execute_batch(&sql).unwrap();
             let before = std::fs::read(place.path().join("state.db")).unwrap();
-            let error = Error::from(migrate(&mut connection).unwrap_err());
-            assert_eq!(error.code(), ErrorCode::StateUnavailable, "{sql}");
-            assert!(error.hint().is_some());
+            for refused in [migrate(&mut connection), is_known(&connection)] {
+                let error = Error::from(refused.unwrap_err());
+                assert_eq!(error.code(), ErrorCode::StateUnavailable, "{sql}");
+                assert!(error.hint().is_some());
+            }
             assert_eq!(std::fs::read(place.path().join("state.db")).unwrap(), before, "{sql}");
         }
     }

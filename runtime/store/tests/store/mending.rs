@@ -90,6 +90,18 @@ fn r_14_a_damaged_row_ends_no_listing_and_can_be_removed() {
 }
 
 #[test]
+fn state_check_calls_a_folder_of_a_later_version_neither_whole_nor_damaged() {
+    let place = tempfile::tempdir().unwrap();
+    created(&store(place.path()), &sandbox(1));
+    let later = rusqlite::Connection::open(place.path().join("state.db")).unwrap();
+    later.execute_batch("PRAGMA user_version = 99").unwrap();
+    let error = check(place.path(), &|_, _, _| Ok(()), &mut |_, _| {}).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::StateUnavailable);
+    assert!(error.message().contains("of version 99"), "{error}");
+    assert!(error.hint().is_some());
+}
+
+#[test]
 fn state_check_reads_everything_and_names_what_is_damaged() {
     let place = tempfile::tempdir().unwrap();
     let store = store(place.path());
