@@ -280,6 +280,9 @@ fn the_installation_tells_about_itself() {
         assert_eq!(ran.status, Some(0), "{arguments:?}: {}", ran.complaint());
         assert!(!ran.stdout.is_empty(), "{arguments:?}");
     }
+    let doctor = dormouse(&["doctor"], b"").text();
+    // The sum of docs/capacity.md.
+    assert!(doctor.contains("with a pool of 262 instances"), "{doctor}");
     let list = dormouse(&["guests", "list"], b"").text();
     assert!(
         list.contains("python") && list.contains("CPython 3.14") && list.contains("javascript"),
@@ -397,6 +400,29 @@ fn b_26_a_command_line_answers_with_json_as_the_tool_does() {
         said.contains("note: there is no command `csplit`") && said.contains("`dormouse sandbox create`"),
         "{said}"
     );
+}
+
+/// What is handed over is read with `-i` alone; that it was not is said.
+#[test]
+fn input_of_a_command_line_that_is_not_read_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    let sandbox =
+        |words: &[&str], input: &[u8]| dormouse(&[&["sandbox", "--state-dir", state], words].concat(), input);
+    assert_eq!(sandbox(&["create", "box"], b"").status, Some(0));
+    let note = "note: standard input was not read; `-i` passes it on\n";
+    for (words, input, out, said) in [
+        (&["exec", "box", "cat"][..], "text\n", "", note),
+        (&["exec", "-i", "box", "cat"], "text\n", "text\n", ""),
+        (&["exec", "box", "cat"], "", "", ""),
+    ] {
+        let ran = sandbox(words, input.as_bytes());
+        assert_eq!((ran.text().as_str(), ran.complaint().as_str()), (out, said), "{words:?} {input:?}");
+        assert_eq!(ran.status, Some(0));
+    }
+    let ran = sandbox(&["--json", "exec", "box", "cat"], b"text\n");
+    assert!(serde_json::from_str::<Json>(&ran.text()).is_ok(), "{}", ran.text());
+    assert_eq!(ran.complaint(), note);
 }
 
 /// B-20: what was made in another place than was asked for says so each time, not at first alone.

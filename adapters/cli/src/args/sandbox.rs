@@ -309,7 +309,7 @@ pub(crate) struct ExecArgs {
     pub(crate) cwd: Option<String>,
     #[command(flatten)]
     pub(crate) packages: super::PackageArgs,
-    /// Pass standard input on, to its end
+    /// Pass standard input on, to its end; without this it is not read
     #[arg(short = 'i', long)]
     pub(crate) stdin: bool,
 }

@@ -6,8 +6,11 @@ mod quotas;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use dormouse::sandboxes::Rules;
 use dormouse::wasm::{Allocation, CONTRACT, WasmProvider};
-use dormouse::{Abilities, Dormouse, Error, GuestInfo, Outcome, Provider as _, Result, Status};
+use dormouse::{
+    Abilities, Capacity, Dormouse, Error, GuestInfo, Outcome, Policy, Provider as _, Result, Status,
+};
 use serde_json::json;
 
 use super::{guests::needed, once};
@@ -18,11 +21,13 @@ use crate::settings;
 
 /// Checks everything; 1 when a language does not work.
 pub(crate) fn run(place: &PlaceArgs, as_json: bool, docker: &DockerArgs) -> Result<u8, Failure> {
-    let provider_settings = settings::provider(place)?;
+    let mut provider_settings = settings::provider(place)?;
+    let instances = pool(place);
+    provider_settings.allocation = Allocation::Pooling { instances };
     let mut rows = machine::rows(&provider_settings.cache);
     let engine = WasmProvider::new(provider_settings.clone()).and_then(|pool| pool.check_engine());
     let pooled = engine.is_ok();
-    rows.insert(0, machine::engine(engine));
+    rows.insert(0, machine::engine(engine, instances));
     let allocation = if pooled { provider_settings.allocation } else { Allocation::OnDemand };
     let dormouse = settings::builder(place)?.allocation(allocation).build()?;
     let provider = WasmProvider::new(provider_settings)?;
@@ -43,6 +48,12 @@ pub(crate) fn run(place: &PlaceArgs, as_json: bool, docker: &DockerArgs) -> Resu
         print::out(&print::table(&rows))?;
     }
     Ok(u8::from(!works))
+}
+
+/// Instances in the pool of a server that was told nothing else and keeps sandboxes ([capacity.md](../../../../docs/capacity.md)).
+fn pool(place: &PlaceArgs) -> u32 {
+    let capacity = Capacity::of(&Policy::default(), Some(&Rules::default()), place.manifests.len(), 0);
+    u32::try_from(capacity.instances()).unwrap_or(u32::MAX)
 }
 
 /// Does the engine answer, and does it have the images?

@@ -15,11 +15,11 @@ const RELEASE: &str = "/proc/sys/kernel/osrelease";
 /// How the kernel promises memory: 2 counts every reservation.
 const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
 
-/// Whether the engine starts as a server starts it, with a pool.
-pub(super) fn engine(started: dormouse::Result<()>) -> Row {
+/// Whether the engine starts as a server starts it, with a pool of so many instances.
+pub(super) fn engine(started: dormouse::Result<()>, instances: u32) -> Row {
     let name = "engine";
     match started {
-        Ok(()) => good(name, format!("{} with a pool of 128 instances", env!("DORMOUSE_ENGINE"))),
+        Ok(()) => good(name, format!("{} with a pool of {instances} instances", env!("DORMOUSE_ENGINE"))),
         Err(error) => bad(
             name,
             format!("{}{}", error.message(), causes(&error)),
@@ -57,7 +57,7 @@ fn address_space() -> Row {
         None => good(name, "not limited"),
         Some(bytes) => bad(
             name,
-            format!("limited to {} GiB; each instance of a pool reserves about 4.1 GiB", bytes >> 30),
+            format!("limited to {} GiB; each instance of a pool reserves about 8.2 GiB", bytes >> 30),
             "ulimit -v unlimited",
         ),
     }

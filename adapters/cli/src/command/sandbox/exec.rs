@@ -1,12 +1,13 @@
 //! `dormouse sandbox exec`: a command line, with our own streams and its exit status.
 
-use std::io::Read as _;
+use std::io::{self, IsTerminal as _, Read as _};
 use std::sync::Arc;
 
 use dormouse::sandbox::{Handle, Owner};
 use dormouse::sandboxes::CommandLine;
 use dormouse::{Dormouse, Error, ErrorCode, GuestPath, OutputSink, Status};
 use dormouse_tools::encode;
+use rustix::io::ioctl_fionread;
 use serde_json::json;
 
 use super::super::once::{self, Form};
@@ -52,6 +53,7 @@ fn ran(dormouse: &Dormouse, place: &PlaceArgs, arguments: &ExecArgs, form: Form)
     if form == Form::Json {
         let (id, executed) = once::wait(run)?;
         let status = u8::try_from(executed.outcome.exit_code()).unwrap_or(1);
+        tell_unread(arguments.stdin)?;
         return Ok(Answer::Json(encode::executed(executed, &id), status));
     }
     let elsewhere = super::made_elsewhere(dormouse, &arguments.name);
@@ -62,6 +64,7 @@ fn ran(dormouse: &Dormouse, place: &PlaceArgs, arguments: &ExecArgs, form: Form)
         Ok(executed.outcome)
     };
     let outcome = once::wait(once::watch(run, live.as_deref()));
+    let reads = arguments.stdin;
     Ok(Answer::words(move || {
         let view = View { lasting: Some(Lasting::Shell), ..View::new("bash", "") };
         let status = once::show(outcome, form, live.as_deref(), view)?;
@@ -72,8 +75,17 @@ fn ran(dormouse: &Dormouse, place: &PlaceArgs, arguments: &ExecArgs, form: Form)
         if let Some(note) = elsewhere {
             print::note(&note)?;
         }
+        tell_unread(reads)?;
         Ok(status)
     }))
+}
+
+/// Says that something was handed over and not read. It is looked for at the end, when whoever writes it has begun; that it is
+/// not read without the option is what other programs of this kind do, so that a loop over lines keeps its own input.
+fn tell_unread(reads: bool) -> io::Result<()> {
+    let input = io::stdin();
+    let waits = !reads && !input.is_terminal() && ioctl_fionread(&input).is_ok_and(|bytes| bytes > 0);
+    if waits { print::note("standard input was not read; `-i` passes it on") } else { Ok(()) }
 }
 
 /// This process ends with its command, and so does what a line starts with `&`.
@@ -101,7 +113,7 @@ fn line(arguments: &ExecArgs) -> Result<CommandLine, Error> {
     line.directory = arguments.cwd.as_deref().map(GuestPath::parse).transpose()?;
     if arguments.stdin {
         let unread = |error| Error::internal("standard input cannot be read", error);
-        std::io::stdin().take(MAX_STDIN + 1).read_to_end(&mut line.stdin).map_err(unread)?;
+        io::stdin().take(MAX_STDIN + 1).read_to_end(&mut line.stdin).map_err(unread)?;
         if line.stdin.len() as u64 > MAX_STDIN {
             return Err(Error::new(
                 ErrorCode::TooLarge,
