@@ -144,10 +144,8 @@ pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
 
 /// Where sandboxes are kept: as told, else the user's folder for data.
 pub(crate) fn state_folder(told: Option<&Path>) -> Result<PathBuf> {
-    if let Some(folder) = told {
-        return std::path::absolute(folder).map_err(|_| {
-            Error::args_invalid(format!("`--state-dir`: `{}` is not a folder", folder.display()))
-        });
+    if let Some(told) = told {
+        return folder("--state-dir", told);
     }
     let folders = directories::BaseDirs::new().ok_or_else(|| {
         Error::args_invalid("there is no home folder").with_hint("name a folder with --state-dir")
@@ -171,12 +169,17 @@ pub(crate) fn provider(place: &PlaceArgs) -> Result<dormouse::wasm::Settings> {
 }
 
 fn cache(place: &PlaceArgs) -> Result<Option<PathBuf>> {
-    let absolute = |folder: &PathBuf| {
-        std::path::absolute(folder).map_err(|_| {
-            Error::args_invalid(format!("`--cache-dir`: `{}` is not a folder", folder.display()))
-        })
+    place.cache_dir.as_deref().map(|told| folder("--cache-dir", told)).transpose()
+}
+
+/// The folder that an option names, which need not be there yet.
+fn folder(option: &str, told: &Path) -> Result<PathBuf> {
+    let refuse = || {
+        Error::args_invalid(format!("`{option}`: `{}` is not a folder", told.display()))
+            .with_hint("name a folder; it is made if it is not there")
     };
-    place.cache_dir.as_ref().map(absolute).transpose()
+    let folder = std::path::absolute(told).map_err(|_| refuse())?;
+    if folder.exists() && !folder.is_dir() { Err(refuse()) } else { Ok(folder) }
 }
 
 /// What the arguments of `eval` mean. Reads the source.

@@ -80,6 +80,21 @@ fn failures_have_a_status_a_code_and_a_hint() {
             2,
             "error[args_invalid]: `--listen 0.0.0.0:0` would let everybody on the network call",
         ),
+        (
+            &["serve", "--state-dir", "/dev/null"],
+            2,
+            "error[args_invalid]: `--state-dir`: `/dev/null` is not a folder\nhint: ",
+        ),
+        (
+            &["state", "check", "--state-dir", "/dev/null"],
+            2,
+            "error[args_invalid]: `--state-dir`: `/dev/null` is not a folder\nhint: ",
+        ),
+        (
+            &["--cache-dir", "/dev/null", "doctor"],
+            2,
+            "error[args_invalid]: `--cache-dir`: `/dev/null` is not a folder\nhint: ",
+        ),
         (&["serve", "--listen", "here"], 2, "error[args_invalid]: `--listen`: `here` is not an address"),
         (&["serve", "--token-file", "none"], 1, "error[path_denied]: `--token-file`: `none` cannot be read"),
         (&["serve", "--token-file", "."], 1, "error[path_denied]: `--token-file`: `.` is not a regular file"),

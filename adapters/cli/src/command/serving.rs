@@ -200,6 +200,7 @@ fn confine(place: &PlaceArgs, confined: &Confined, state: Option<&Path>) -> Resu
         let made = made.and_then(|()| File::open(folder.join(".."))?.sync_all());
         made.map_err(|error| {
             Error::new(ErrorCode::StateUnavailable, format!("`{}` cannot be made", folder.display()))
+                .with_hint("name a folder that you can make and write: --state-dir, --cache-dir")
                 .with_source(error)
         })?;
         reach.write.push(folder.to_owned());
