@@ -18,7 +18,7 @@ use serde_json::{Map, Value as Json};
 use crate::door::MAX_BODY;
 use crate::route::{Form, Route, Source};
 use crate::router::Shared;
-use crate::status;
+use crate::{status, unread};
 
 /// Fields of a query.
 const MAX_FIELDS: usize = 64;
@@ -196,15 +196,10 @@ async fn object(shared: &Shared, parts: &Parts, bytes: Bytes) -> Result<Map<Stri
             .with_hint("send `Content-Type: application/json`"));
     }
     let places = shared.owners.of(owner(parts).as_str());
-    let read = incoming::read(bytes, places, |text| serde_json::from_slice::<Fields>(text)).await?;
-    let fields = read.map_err(|error| {
-        Error::args_invalid(format!(
-            "the body is not a JSON object (line {}, column {})",
-            error.line(),
-            error.column()
-        ))
-        .with_hint("send the arguments as one JSON object")
-    })?;
+    let read = incoming::read(bytes, places, |text| {
+        serde_json::from_slice::<Fields>(text).map_err(|error| unread::refusal(text, &error))
+    });
+    let fields = read.await??;
     match fields.twice {
         false => Ok(fields.all),
         true => Err(Error::args_invalid("the body has a field twice").with_hint("give each field once")),
