@@ -130,20 +130,24 @@ fn refused(path: &GuestPath, code: i64, said: &str) -> Error {
             .with_hint("to remove it with all that it holds, say `recursive`");
     }
     if code == 47 {
-        return error(ErrorCode::ArgsInvalid, "a folder cannot lie in itself");
+        return error(ErrorCode::ArgsInvalid, "a folder cannot lie in itself")
+            .with_hint("choose a place outside it");
     }
     if code == 45 {
-        return error(ErrorCode::InvalidState, "it is no file");
+        return error(ErrorCode::InvalidState, "it is no file")
+            .with_hint("name a file in it; list the folder to see what there is");
     }
     if has("No space left") || has("File too large") {
         return error(ErrorCode::LimitDisk, "the sandbox's files have no space left")
             .with_hint("remove files, or make a sandbox with more disk, and memory for it");
     }
     if has("File exists") || has("Not a directory") {
-        return error(ErrorCode::InvalidState, "a file is in the way");
+        return error(ErrorCode::InvalidState, "a file is in the way")
+            .with_hint("remove it before, or choose another name");
     }
     if has("Read-only file system") || has("Permission denied") || has("not permitted") || has("busy") {
-        return error(ErrorCode::WriteDenied, "it may not be changed");
+        return error(ErrorCode::WriteDenied, "it may not be changed")
+            .with_hint("the sandbox's own files are in `/workspace` and `/tmp`");
     }
     let said: String = said.chars().filter(|c| !c.is_control()).take(200).collect();
     error(ErrorCode::ProviderUnavailable, &format!("the container's own programs failed ({code}): {said}"))

@@ -79,7 +79,8 @@ async fn shortened(State(owners): State<Arc<Owners>>, request: Request, next: Ne
     }
     let (mut parts, body) = request.into_parts();
     let Ok(bytes) = to_bytes(body, MAX_LINE).await else {
-        let error = Error::new(ErrorCode::TooLarge, "the body is too large or broke off");
+        let error = Error::new(ErrorCode::TooLarge, "the body is too large or broke off")
+            .with_hint("send it again, in smaller parts");
         return answer(StatusCode::PAYLOAD_TOO_LARGE, &ServerJsonRpcMessage::error(refusal(&error), None));
     };
     let owner = parts.extensions.get::<Owner>().map_or("local", Owner::as_str);

@@ -112,9 +112,10 @@ async fn gathered(
         let kind = schema.and_then(|schema| schema[&name]["type"].as_str()).unwrap_or_default();
         arguments.insert(name, typed(kind, text));
     }
-    let bytes = to_bytes(body, MAX_BODY)
-        .await
-        .map_err(|_| Error::new(ErrorCode::TooLarge, "the body is too large or broke off"))?;
+    let bytes = to_bytes(body, MAX_BODY).await.map_err(|_| {
+        Error::new(ErrorCode::TooLarge, "the body is too large or broke off")
+            .with_hint("send it again, in smaller parts")
+    })?;
     match route.form {
         Form::BytesIn => {
             arguments.insert("content_base64".into(), as_base64(bytes).await?.into());

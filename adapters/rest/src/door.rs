@@ -116,7 +116,8 @@ async fn pass(door: &Door, mut request: Request, next: Next) -> Result<Response>
 async fn received(mut body: Body, announced: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(announced.min(MAX_BODY));
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Error::args_invalid("the body broke off"))?;
+        let frame =
+            frame.map_err(|_| Error::args_invalid("the body broke off").with_hint("send it again"))?;
         let Ok(part) = frame.into_data() else { continue };
         if part.len() > MAX_BODY - bytes.len() {
             return Err(too_large());

@@ -141,7 +141,7 @@ fn refusal() -> Json {
                 "properties": {
                     "code": {"type": "string", "enum": codes, "description": "Stable name."},
                     "message": {"type": "string", "description": "What happened, with the limit and the value."},
-                    "hint": {"type": "string", "description": "What to do about it; may be empty."},
+                    "hint": {"type": "string", "description": "What to do about it."},
                 },
             },
         },

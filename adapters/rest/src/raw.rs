@@ -45,7 +45,8 @@ pub(crate) async fn answer(shared: Arc<Shared>, route: &'static Route, request: 
         Ok(pairs) => {
             for (name, text) in pairs {
                 if route.source(&name) != Source::Query {
-                    let error = Error::args_invalid("this address takes the query field `path` only");
+                    let error = Error::args_invalid("this address takes the query field `path` only")
+                        .with_hint("look at `/openapi.json`");
                     return call::refused(&shared, route, &error);
                 }
                 arguments.insert(name, text.into());

@@ -183,7 +183,9 @@ fn refused(name: &str, why: &str) -> Error {
 }
 
 fn damaged(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::args_invalid("the archive is damaged, or of a kind that is not read").with_source(error)
+    Error::args_invalid("the archive is cut off, damaged, or of a kind that is not read")
+        .with_hint("nothing was unpacked; send the whole of a zip, a tar or a tar.gz")
+        .with_source(error)
 }
 
 fn too_many() -> Error {

@@ -127,3 +127,13 @@ fn fs_09_what_is_cut_or_changed_is_refused() {
     assert_eq!(code(&gzipped(&tar)[..40]), ErrorCode::ArgsInvalid);
     assert_eq!(code(b"hello"), ErrorCode::ArgsInvalid);
 }
+
+#[test]
+fn an_archive_that_is_cut_off_is_refused_with_a_hint() {
+    let tar = tarred(&[("a", tar::EntryType::Regular, &[1; 2_000])]);
+    for cut in [&tar[..600], &zipped(&[("a", b"1")])[..20]] {
+        let error = unpack(cut, &target()).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ArgsInvalid, "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("nothing was unpacked")), "{error}");
+    }
+}

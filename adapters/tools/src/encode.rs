@@ -76,12 +76,12 @@ pub fn missing(executed: &Executed) -> Option<Error> {
     exec::missing(executed)
 }
 
-/// An error: `{code, message, hint}`; `hint` is an empty string when there is nothing to advise.
+/// An error: `{code, message, hint}`; the hint is the advice of its code where it has none of its own.
 pub fn error(error: &Error) -> Json {
     json!({
         "code": error.code().as_str(),
         "message": error.to_string(),
-        "hint": error.hint().unwrap_or_default(),
+        "hint": error.hint().unwrap_or_else(|| error.code().advice()),
     })
 }
 

@@ -81,9 +81,20 @@ fn a_stopped_run_is_an_error_whose_text_begins_with_the_cause() {
 fn a_refused_call_has_the_fields_of_a_run() {
     assert_eq!(
         refusal(&Error::args_invalid("no")).structured.to_string(),
-        r#"{"ok":false,"result":null,"exception":null,"stdout":"","stderr":"","exit_code":2,"timed_out":false,"error":{"code":"args_invalid","message":"no","hint":""},"duration_ms":0.0,"memory_peak_bytes":0,"provider":"none"}"#
+        r#"{"ok":false,"result":null,"exception":null,"stdout":"","stderr":"","exit_code":2,"timed_out":false,"error":{"code":"args_invalid","message":"no","hint":"change what the message names, and call again"},"duration_ms":0.0,"memory_peak_bytes":0,"provider":"none"}"#
     );
     assert_eq!(refusal(&Error::args_invalid("no")).text, "Error: no");
+}
+
+/// Whatever is refused, and wherever: the answer says what to do.
+#[test]
+fn no_answer_is_left_without_a_hint() {
+    for code in ErrorCode::ALL {
+        let told = error(&Error::new(*code, "no"));
+        assert!(told["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{told}");
+    }
+    let own = error(&Error::args_invalid("no").with_hint("say yes"));
+    assert_eq!(own["hint"], "say yes");
 }
 
 #[test]

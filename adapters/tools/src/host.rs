@@ -231,7 +231,11 @@ impl HostFolders {
         })?;
         tokio::task::spawn_blocking(move || {
             let failed = |error: io::Error| {
-                Error::new(ErrorCode::StateUnavailable, "the download cannot be written").with_source(error)
+                Error::new(ErrorCode::StateUnavailable, "the download cannot be written")
+                    .with_hint(
+                        "have the operator look at the folder of downloads: room, and who may write it",
+                    )
+                    .with_source(error)
             };
             let _turn = downloads.turn.lock().unwrap_or_else(PoisonError::into_inner);
             downloads.check(bytes.len() as u64, held(&downloads.root.folder).map_err(failed)?)?;
@@ -351,6 +355,7 @@ fn secret(path: &str) -> Error {
 
 fn missing(path: &str) -> Error {
     Error::new(ErrorCode::NotFound, format!("there is no file `{}`", shown(path)))
+        .with_hint("look at its name: files are named below the folders that the operator allows (`--root`)")
 }
 
 fn shown(path: &str) -> String {

@@ -307,7 +307,7 @@ impl Surface {
     pub async fn list_resources(&self, owner: &Owner, after: Option<&str>) -> Result<Artifacts> {
         match &self.kept {
             Some(kept) if self.has_resources() => resource::list(&kept.sandboxes, owner, after).await,
-            _ => Err(Error::new(ErrorCode::NotFound, "there are no resources here")),
+            _ => Err(Error::new(ErrorCode::NotFound, "there are no resources here").with_hint(WITH_STATE)),
         }
     }
 
@@ -318,7 +318,7 @@ impl Surface {
     pub async fn read_resource(&self, owner: &Owner, uri: &str) -> Result<Resource> {
         match &self.kept {
             Some(kept) if self.has_resources() => resource::read(&kept.sandboxes, owner, uri).await,
-            _ => Err(Error::new(ErrorCode::NotFound, "there are no resources here")),
+            _ => Err(Error::new(ErrorCode::NotFound, "there are no resources here").with_hint(WITH_STATE)),
         }
     }
 

@@ -182,20 +182,20 @@ impl Error {
         &self.message
     }
 
-    /// What to do about it, if there is something.
+    /// What to do about it, if it says more than its code does ([`ErrorCode::advice`]).
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 }
 
-/// As `{"code", "message", "hint"}`; the cause stays inside.
+/// As `{"code", "message", "hint"}`, with the advice of its code where it has no hint of its own; the cause stays inside.
 impl Serialize for Error {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct as _;
         let mut fields = serializer.serialize_struct("Error", 3)?;
         fields.serialize_field("code", self.code.as_str())?;
         fields.serialize_field("message", &self.message)?;
-        fields.serialize_field("hint", &self.hint)?;
+        fields.serialize_field("hint", self.hint().unwrap_or_else(|| self.code.advice()))?;
         fields.end()
     }
 }

@@ -17,11 +17,13 @@
 //! | the names of other machines | [`resolve`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`abilities`], [`capabilities`] |
+//! | what to do about a failure that says nothing more | `advice` |
 //! | doubles for tests (feature `testing`) | `testing` |
 //! | was another language meant | [`mistaken`] |
 //! | what came back | [`outcome`], [`value`], [`exception`], [`output`], [`error`] |
 
 pub mod abilities;
+mod advice;
 pub mod arrival;
 pub mod callback;
 pub mod capabilities;

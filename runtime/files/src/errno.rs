@@ -64,23 +64,33 @@ impl Errno {
     #[must_use]
     pub fn at(self, path: &GuestPath) -> Error {
         let shown = path.as_str().escape_debug();
-        let error = |code, hint: &str| {
-            let error = Error::new(code, format!("`{shown}`: {self}"));
-            if hint.is_empty() { error } else { error.with_hint(hint) }
-        };
+        let error = |code, hint: &str| Error::new(code, format!("`{shown}`: {self}")).with_hint(hint);
         match self {
             Self::NoEntry => error(ErrorCode::NotFound, "list the folder to see what there is"),
             Self::NoSpace => {
                 error(ErrorCode::LimitDisk, "remove files, or make a sandbox with more room for them")
             }
-            Self::FileTooLarge => error(ErrorCode::LimitDisk, ""),
+            Self::FileTooLarge => error(ErrorCode::LimitDisk, "keep it in several files"),
             Self::NotPermitted => error(ErrorCode::PathDenied, "links of a sandbox lead nowhere outside it"),
             Self::Busy => error(ErrorCode::Busy, "name something below it"),
             Self::Io => error(ErrorCode::StateDamaged, "restore an earlier checkpoint"),
             Self::NotEmpty => {
                 error(ErrorCode::ArgsInvalid, "to remove it with all that it holds, say `recursive`")
             }
-            _ => error(ErrorCode::ArgsInvalid, ""),
+            Self::IsDirectory => {
+                error(ErrorCode::ArgsInvalid, "name a file in it; list the folder to see what there is")
+            }
+            Self::NotDirectory => {
+                error(ErrorCode::ArgsInvalid, "name a folder; list the one above it to see what there is")
+            }
+            Self::Exists => error(ErrorCode::ArgsInvalid, "choose another name, or remove what has this one"),
+            Self::NameTooLong => {
+                error(ErrorCode::ArgsInvalid, "choose a shorter name, or a folder further up")
+            }
+            Self::Loop => error(ErrorCode::ArgsInvalid, "name what the links are to lead to"),
+            Self::BadDescriptor | Self::CrossDevice | Self::Invalid | Self::TooManyLinks => {
+                error(ErrorCode::ArgsInvalid, "look at what it is: list the folder that it lies in")
+            }
         }
     }
 }
@@ -102,6 +112,9 @@ mod tests {
         let error = Errno::NoSpace.at(&GuestPath::parse("/workspace/a").unwrap());
         assert_eq!(error.code(), ErrorCode::LimitDisk);
         assert_eq!(error.message(), "`/workspace/a`: the sandbox's files have no space left");
-        assert!(error.hint().is_some());
+        for errno in Errno::ALL {
+            let error = errno.at(&GuestPath::parse("/workspace/a").unwrap());
+            assert!(error.hint().is_some_and(|hint| !hint.is_empty()), "{error}");
+        }
     }
 }

@@ -267,7 +267,8 @@ fn place(spec: &mut SandboxSpec, arguments: &mut Arguments, rules: &Rules) -> bo
 fn repository(arguments: &mut Arguments) -> Result<Option<Repository>> {
     match (arguments.take_text("repo"), arguments.take_text("branch")) {
         (Some(address), branch) => Ok(Some(Repository { address, branch })),
-        (None, Some(_)) => Err(Error::args_invalid("the field `branch` needs `repo`")),
+        (None, Some(_)) => Err(Error::args_invalid("the field `branch` needs `repo`")
+            .with_hint("give the address of the repository, or leave `branch` out")),
         (None, None) => Ok(None),
     }
 }

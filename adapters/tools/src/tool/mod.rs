@@ -184,6 +184,6 @@ fn error_schema(description: &'static str) -> Json {
         .description(description)
         .required("code", schema::text("Stable name, such as limit_time, limit_memory, args_invalid, busy."))
         .required("message", schema::text("What happened, with the limit and the value."))
-        .required("hint", schema::text("What to do about it; may be empty."))
+        .required("hint", schema::text("What to do about it."))
         .or_null()
 }

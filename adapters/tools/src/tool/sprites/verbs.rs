@@ -56,7 +56,9 @@ async fn make(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<
     let repository = arguments.take_text("repoUrl").map(|address| Repository { address, branch: None });
     let name = arguments.take_text("name").unwrap_or_default();
     if SandboxId::of(&name).is_some() {
-        return Err(Error::args_invalid("a sprite cannot be called like an ID"));
+        return Err(
+            Error::args_invalid("a sprite cannot be called like an ID").with_hint("choose another name")
+        );
     }
     let parsed = Some(Name::parse(&name)?);
     let mut spec = canonical::spec(kept, false);
