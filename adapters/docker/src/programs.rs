@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use dormouse_core::program::MAX_STREAM;
 use dormouse_core::sandbox::{EntryKind, Files as Port, Owner, Piece, SandboxSpec, WarmPool};
-use dormouse_core::{ErrorCode, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Result};
+use dormouse_core::{ErrorCode, GuestPath, OfferedPrograms, OutputSink, ProgramCall, ProgramEnd, Result};
 use dormouse_files::{Files, Kind, Quota, Tree};
 
 use crate::archive::{self, MOVED};
@@ -113,7 +113,13 @@ impl DockerPrograms {
 
 #[async_trait]
 impl OfferedPrograms for DockerPrograms {
-    async fn run(&self, _: &Owner, call: &ProgramCall, files: &mut dyn Port) -> Option<ProgramEnd> {
+    async fn run(
+        &self,
+        _: &Owner,
+        call: &ProgramCall,
+        files: &mut dyn Port,
+        _: Option<&dyn OutputSink>,
+    ) -> Option<ProgramEnd> {
         match self.serve(call, files).await {
             Ok(end) => end,
             // Where there is no engine, or no image, there is no such command either.

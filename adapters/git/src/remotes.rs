@@ -231,11 +231,7 @@ impl OfferedPrograms for Remotes {
         self.allowed.iter().map(|allowed| allowed.address().to_owned()).collect()
     }
 
-    async fn run(&self, owner: &Owner, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
-        self.run_telling(owner, call, files, None).await
-    }
-
-    async fn run_telling(
+    async fn run(
         &self,
         owner: &Owner,
         call: &ProgramCall,

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dormouse_core::packages::{Packages, whole};
 use dormouse_core::sandbox::{Files, Owner};
-use dormouse_core::{Error, ErrorCode, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, Result};
+use dormouse_core::{
+    Error, ErrorCode, GuestPath, OfferedPrograms, OutputSink, ProgramCall, ProgramEnd, Result,
+};
 
 /// Largest file that is read: a list of requirements, a `package.json`, a lock file (1 MiB).
 const MAX_LIST: u64 = 1 << 20;
@@ -29,7 +31,13 @@ impl PackagePrograms {
 
 #[async_trait]
 impl OfferedPrograms for PackagePrograms {
-    async fn run(&self, owner: &Owner, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
+    async fn run(
+        &self,
+        owner: &Owner,
+        call: &ProgramCall,
+        files: &mut dyn Files,
+        _: Option<&dyn OutputSink>,
+    ) -> Option<ProgramEnd> {
         let done = match call.name.as_str() {
             "pip" | "pip3" => pip::run(self, owner, call, files).await,
             "npm" => npm::run(self, owner, call, files).await,

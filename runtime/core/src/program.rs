@@ -62,21 +62,15 @@ pub trait Programs: Send + Sync {
 /// The operator's programs. They run on the host, work on nothing but the sandbox's files and never run what lies in them.
 #[async_trait]
 pub trait OfferedPrograms: Send + Sync {
-    /// Runs a program to its end, for this owner: what it takes of the host is counted as the owner's. None: there is none of
-    /// that name. Dropping the future cancels it.
-    async fn run(&self, owner: &Owner, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd>;
-
-    /// The same, telling `sink` meanwhile what has been received. Default: nothing is told.
-    async fn run_telling(
+    /// Runs a program to its end, for this owner: what it takes of the host is counted as the owner's. Who receives something for
+    /// it tells `sink` meanwhile how much, if there is one. None: there is no program of that name. Dropping the future cancels it.
+    async fn run(
         &self,
         owner: &Owner,
         call: &ProgramCall,
         files: &mut dyn Files,
         sink: Option<&dyn OutputSink>,
-    ) -> Option<ProgramEnd> {
-        let _ = sink;
-        self.run(owner, call, files).await
-    }
+    ) -> Option<ProgramEnd>;
 
     /// The addresses of the network below which they reach git repositories, without what their servers are told. Default: none.
     fn remotes(&self) -> Vec<String> {
@@ -109,7 +103,7 @@ pub struct OwnersPrograms {
 impl Programs for OwnersPrograms {
     async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
         for programs in &self.offered {
-            if let Some(ended) = programs.run_telling(&self.owner, call, files, self.sink.as_deref()).await {
+            if let Some(ended) = programs.run(&self.owner, call, files, self.sink.as_deref()).await {
                 return Some(ended);
             }
         }

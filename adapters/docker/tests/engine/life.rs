@@ -63,8 +63,10 @@ async fn a_command_of_another_provider_runs_over_a_copy_of_its_files() {
         input: b"from stdin".to_vec(),
         environment: vec![("X".into(), "1 2".into())],
     };
-    let sorted =
-        programs.run(&Owner::local(), &call("sort", &["-o", "out file", "in"]), &mut files).await.unwrap();
+    let sorted = programs
+        .run(&Owner::local(), &call("sort", &["-o", "out file", "in"]), &mut files, None)
+        .await
+        .unwrap();
     assert_eq!((sorted.status, sorted.provider), (0, Some("docker")));
     assert_eq!(files.0.read(&path("/workspace/out file"), 0, 9).unwrap(), b"a\nb\n");
     let ended = programs
@@ -78,8 +80,10 @@ async fn a_command_of_another_provider_runs_over_a_copy_of_its_files() {
     assert_eq!((ended.status, ended.output, ended.errors), (5, b"from stdin".to_vec(), b"1 2\n".to_vec()));
     assert!(files.0.stat(&path("/workspace/gone")).is_err());
     assert_eq!(files.0.stat(&path("/workspace/d")).unwrap().kind, Kind::Folder);
-    assert!(programs.run(&Owner::local(), &call("nosuchcommand", &[]), &mut files).await.is_none());
-    assert!(programs.run(&Owner::local(), &call("x; touch /workspace/y", &[]), &mut files).await.is_none());
+    assert!(programs.run(&Owner::local(), &call("nosuchcommand", &[]), &mut files, None).await.is_none());
+    assert!(
+        programs.run(&Owner::local(), &call("x; touch /workspace/y", &[]), &mut files, None).await.is_none()
+    );
     bench.end().await;
 }
 

@@ -170,7 +170,7 @@ async fn con_24_a_single_command_that_takes_too_much_says_so() {
         input: Vec::new(),
         environment: Vec::new(),
     };
-    let ended = programs.run(&Owner::local(), &call, &mut files).await.unwrap();
+    let ended = programs.run(&Owner::local(), &call, &mut files, None).await.unwrap();
     let errors = String::from_utf8(ended.errors).unwrap();
     assert_eq!(ended.status, 137);
     assert!(errors.contains("memory limit"), "{errors}");

@@ -77,7 +77,7 @@ async fn install(
     let named = !requirements.is_empty();
     if !named {
         requirements = package_json(&listed(files, folder).await?, without_dev(&options))?;
-        if requirements.is_empty() && !has_lock(files, folder).await? {
+        if requirements.is_empty() && lock(files, folder).await?.is_none() {
             return Ok(ProgramEnd::said("\nup to date\n"));
         }
     }
@@ -97,15 +97,15 @@ async fn install(
     put(programs, files, &adding).await
 }
 
-/// Whether there is a lock file.
-async fn has_lock(files: &mut dyn Files, folder: &GuestPath) -> Result<bool> {
+/// The text of the lock file, if there is one.
+async fn lock(files: &mut dyn Files, folder: &GuestPath) -> Result<Option<String>> {
     for name in LOCKS {
         match text(files, &beside(folder, name)?).await {
             Err(error) if error.code() == ErrorCode::NotFound => {}
-            found => return found.map(|_| true),
+            found => return found.map(Some),
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// What the lock file names, whatever lies there.
@@ -121,20 +121,15 @@ async fn install_locked(
         return Err(usage("npm ci takes no names: it installs what package-lock.json names"));
     }
     let requirements = package_json(&listed(files, folder).await?, false)?;
-    for name in LOCKS {
-        let lock = match text(files, &beside(folder, name)?).await {
-            Ok(lock) => lock,
-            Err(error) if error.code() == ErrorCode::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        let locked = locked(&lock, &requirements, without_dev(&options))?;
-        // Nothing is left where only developers need something.
-        let requirements = if locked.is_empty() { Vec::new() } else { requirements };
-        let adding = Adding { locked, ..adding(programs, owner, folder, requirements) };
-        return put(programs, files, &adding).await;
-    }
-    Err(usage("npm ci needs a package-lock.json or npm-shrinkwrap.json, and there is none")
-        .with_hint("npm install looks for versions that fit the package.json"))
+    let Some(lock) = lock(files, folder).await? else {
+        return Err(usage("npm ci needs a package-lock.json or npm-shrinkwrap.json, and there is none")
+            .with_hint("npm install looks for versions that fit the package.json"));
+    };
+    let locked = locked(&lock, &requirements, without_dev(&options))?;
+    // Nothing is left where only developers need something.
+    let requirements = if locked.is_empty() { Vec::new() } else { requirements };
+    let adding = Adding { locked, ..adding(programs, owner, folder, requirements) };
+    put(programs, files, &adding).await
 }
 
 /// Names of packages, and options. The value of an option is joined to it.

@@ -22,7 +22,7 @@ async fn npm(server: &Server, sandbox: &mut Sandbox, line: &str) -> (u8, String)
         ..ProgramCall::default()
     };
     let programs = PackagePrograms::new(packages, "3.14.0");
-    let ended = programs.run(&Owner::local(), &call, sandbox).await.expect("npm is one of them");
+    let ended = programs.run(&Owner::local(), &call, sandbox, None).await.expect("npm is one of them");
     let said = [ended.output, ended.errors].concat();
     (ended.status, String::from_utf8(said).unwrap())
 }

@@ -172,20 +172,38 @@ pub(super) fn restore() -> Verb {
                 let owner = &caller.owner;
                 let (id, name) = named(kept, &mut arguments, owner)?;
                 let wanted = arguments.take_text("checkpointId").unwrap_or_default();
-                let restored = async {
-                    match kept.sandboxes.restore(owner, &by_id(&id), &wanted).await {
-                        Err(error) => {
-                            let meant = commented(kept, owner, &id, &wanted, error).await?;
-                            kept.sandboxes.restore(owner, &by_id(&id), &meant).await
-                        }
-                        restored => restored,
-                    }
-                };
+                let restored = with_checkpoint(kept, owner, &id, &wanted, Act::Restore);
                 kept.sandboxes.at_one_turn(restored).await?;
                 Ok(said(format!("Successfully restored sprite '{name}' to checkpoint '{wanted}'")))
             })
         },
     )
+}
+
+/// What is done with a checkpoint.
+#[derive(Clone, Copy)]
+enum Act {
+    Restore,
+    Remove,
+}
+
+/// Does it with the checkpoint of this id or name, else with the one that is shown by this comment.
+async fn with_checkpoint(kept: &Kept, owner: &Owner, id: &SandboxId, wanted: &str, act: Act) -> Result<()> {
+    match acted(kept, owner, id, wanted, act).await {
+        Err(error) => {
+            let meant = commented(kept, owner, id, wanted, error).await?;
+            acted(kept, owner, id, &meant, act).await
+        }
+        done => done,
+    }
+}
+
+async fn acted(kept: &Kept, owner: &Owner, id: &SandboxId, checkpoint: &str, act: Act) -> Result<()> {
+    let (sandboxes, sandbox) = (&kept.sandboxes, by_id(id));
+    match act {
+        Act::Restore => sandboxes.restore(owner, &sandbox, checkpoint).await.map(drop),
+        Act::Remove => sandboxes.remove_checkpoint(owner, &sandbox, checkpoint).await.map(drop),
+    }
 }
 
 /// The id of the checkpoint that is shown by this comment, the latest of several: one that could be no name is its note.
@@ -291,13 +309,7 @@ pub(super) fn remove_checkpoint() -> Verb {
                 let owner = &caller.owner;
                 let (id, name) = named(kept, &mut arguments, owner)?;
                 let wanted = arguments.take_text("checkpointId").unwrap_or_default();
-                match kept.sandboxes.remove_checkpoint(owner, &by_id(&id), &wanted).await {
-                    Err(error) => {
-                        let meant = commented(kept, owner, &id, &wanted, error).await?;
-                        kept.sandboxes.remove_checkpoint(owner, &by_id(&id), &meant).await?
-                    }
-                    removed => removed?,
-                };
+                with_checkpoint(kept, owner, &id, &wanted, Act::Remove).await?;
                 Ok(said(format!("Removed checkpoint '{wanted}' of sprite '{name}'")))
             })
         },
