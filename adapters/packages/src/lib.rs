@@ -29,8 +29,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dormouse_core::fair::Fair;
 use dormouse_core::packages::{
-    Fetched, LockRequest, LockText, PackageManager, PackageOffer, PackageProgress, PackageRequest, Packages,
+    Described, Detail, Fetched, LockRequest, LockText, PackageManager, PackageOffer, PackageProgress,
+    PackageRequest, Packages,
 };
+use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode, Result};
 
 pub use allow::AllowList;
@@ -71,26 +73,43 @@ impl Indexes {
         Ok(Self { settings, source, places: Fair::new(CALLS, true, WAITING) })
     }
 
-    async fn resolved(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched> {
-        let line = self.places.line(&request.owner).map_err(|_| {
-            Error::new(ErrorCode::Busy, "too many calls wait to install packages")
-                .with_hint("try again later")
-        })?;
-        let _place = line.await;
-        // First too: calls that end early leave their downloads.
-        self.source.tidy().await;
-        let fetched = match request.manager {
-            PackageManager::Pip => {
-                pip::fetch(&self.source, &self.settings, self.index(request.manager)?, request, progress)
-                    .await?
-            }
-            PackageManager::Npm => {
-                npm::fetch(&self.source, &self.settings, self.index(request.manager)?, request, progress)
-                    .await?
-            }
+    fn check_on(&self) -> Result<()> {
+        if self.settings.mode != Mode::Off {
+            return Ok(());
+        }
+        Err(Error::new(ErrorCode::CapabilityUnavailable, "packages cannot be installed here").with_hint(
+            "have the operator allow them with `--packages on` (`DORMOUSE_PACKAGES`) and a list of names",
+        ))
+    }
+
+    /// Does work in one of the owner's places, within the time of a call.
+    async fn in_time<T>(&self, owner: &Owner, work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+        let placed = async {
+            let line = self.places.line(owner).map_err(|_| {
+                Error::new(ErrorCode::Busy, "too many calls wait to install packages")
+                    .with_hint("try again later")
+            })?;
+            let _place = line.await;
+            // First too: calls that end early leave their downloads.
+            self.source.tidy().await;
+            let done = work.await?;
+            self.source.tidy().await;
+            Ok(done)
         };
-        self.source.tidy().await;
-        Ok(fetched)
+        let time = self.settings.time;
+        tokio::time::timeout(time, placed).await.unwrap_or_else(|_| {
+            let message = format!("the packages were not there within {:.1} s", time.as_secs_f64());
+            Err(Error::new(ErrorCode::IndexUnavailable, message)
+                .with_hint("try again, or install fewer packages at a time"))
+        })
+    }
+
+    async fn resolved(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched> {
+        let (source, settings, index) = (&self.source, &self.settings, self.index(request.manager)?);
+        match request.manager {
+            PackageManager::Pip => pip::fetch(source, settings, index, request, progress).await,
+            PackageManager::Npm => npm::fetch(source, settings, index, request, progress).await,
+        }
     }
 
     fn index(&self, manager: PackageManager) -> Result<&Index> {
@@ -123,21 +142,16 @@ impl Packages for Indexes {
     }
 
     async fn fetch(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched> {
-        if self.settings.mode == Mode::Off {
-            return Err(Error::new(ErrorCode::CapabilityUnavailable, "packages cannot be installed here").with_hint(
-                "have the operator allow them with `--packages on` (`DORMOUSE_PACKAGES`) and a list of names",
-            ));
-        }
+        self.check_on()?;
         request.check()?;
-        let time = self.settings.time;
-        match tokio::time::timeout(time, self.resolved(request, progress)).await {
-            Ok(fetched) => fetched,
-            Err(_) => {
-                let message = format!("the packages were not there within {:.1} s", time.as_secs_f64());
-                Err(Error::new(ErrorCode::IndexUnavailable, message)
-                    .with_hint("try again, or install fewer packages at a time"))
-            }
-        }
+        self.in_time(&request.owner, self.resolved(request, progress)).await
+    }
+
+    async fn describe(&self, owner: &Owner, requirement: &str, detail: Detail) -> Result<Described> {
+        self.check_on()?;
+        let index = self.index(PackageManager::Npm)?;
+        let described = npm::describe(&self.source, &self.settings, index, requirement, detail);
+        self.in_time(owner, described).await
     }
 
     fn lock(&self, request: &LockRequest) -> Result<LockText> {

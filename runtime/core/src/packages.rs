@@ -18,6 +18,8 @@ mod lists;
 mod locking;
 mod present;
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -242,6 +244,26 @@ pub struct PackageOffer {
     pub bytes: u64,
 }
 
+/// How much of a package an index is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Its versions, and what each needs.
+    Needs,
+    /// All that is known of it.
+    Whole,
+}
+
+/// What an index says of a package of npm.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Described {
+    /// What it says of the version that was asked for: its `package.json` and more, without the archive's address.
+    pub about: Json,
+    /// All versions, the oldest first.
+    pub versions: Vec<String>,
+    /// The names of versions, such as `latest`.
+    pub tags: BTreeMap<String, String>,
+}
+
 /// Where packages come from.
 #[async_trait]
 pub trait Packages: Send + Sync {
@@ -257,6 +279,17 @@ pub trait Packages: Send + Sync {
     /// `unsatisfiable` when no versions fit together; `index_unavailable`; `package_refused` for a wrong hash or a bad
     /// archive; `too_large` past a bound; `args_invalid` for what is no requirement.
     async fn fetch(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched>;
+
+    /// What the index says of a package of npm, and of the version that a requirement such as `ms@^2` means, whatever machines
+    /// that is for. Default: none is asked.
+    ///
+    /// # Errors
+    /// As [`Packages::fetch`].
+    async fn describe(&self, _owner: &Owner, _requirement: &str, _detail: Detail) -> Result<Described> {
+        let message = "no index can be asked about packages here";
+        Err(Error::new(crate::ErrorCode::CapabilityUnavailable, message)
+            .with_hint("have the operator allow packages"))
+    }
 
     /// The lock file of what lies in a tree of npm now. Default: none is written.
     ///

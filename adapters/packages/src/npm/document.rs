@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dormouse_core::packages::Described;
 use dormouse_core::{Error, ErrorCode, Result};
 use nodejs_semver::Version;
 use reqwest::Url;
@@ -115,6 +116,22 @@ impl Document {
             return Err(Error::new(ErrorCode::TooLarge, message).with_hint("nothing was installed"));
         }
         Ok(self.manifest(version, about))
+    }
+
+    /// What it says of the version that [`Document::chosen`] takes. Where the archive lies is the operator's.
+    ///
+    /// # Errors
+    /// As [`Document::chosen`].
+    pub(crate) fn described(&self, spec: &Spec) -> Result<Described> {
+        let Manifest { version, mut about, .. } = self.chosen(spec)?;
+        if let Some(about) = about.as_object_mut() {
+            about.insert("version".into(), version.to_string().into());
+            if let Some(dist) = about.get_mut("dist").and_then(Json::as_object_mut) {
+                dist.shift_remove("tarball");
+            }
+        }
+        let versions = self.versions.keys().map(ToString::to_string).collect();
+        Ok(Described { about, versions, tags: self.tags.clone() })
     }
 
     fn newest(&self, spec: &Spec) -> Option<Version> {

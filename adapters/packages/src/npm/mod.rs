@@ -11,14 +11,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use dormouse_core::packages::{
-    Fetched, Group, Locked, Package, PackageEvent, PackageManager, PackageProgress, PackageRequest, Placed,
+    Described, Detail, Fetched, Group, Locked, Package, PackageEvent, PackageManager, PackageProgress,
+    PackageRequest, Placed,
 };
 use dormouse_core::{Error, ErrorCode, Result};
 use futures::stream::{StreamExt as _, TryStreamExt as _};
 
 use self::document::{Document, Manifest};
 pub(crate) use self::lock::read as locked;
-use self::spec::Spec;
+pub(crate) use self::spec::Spec;
 use self::tree::{Tree, Work};
 pub(crate) use self::written::write as lock_file;
 use crate::allow::AllowList;
@@ -27,6 +28,8 @@ use crate::source::{Notes, Source, blocking, unavailable};
 
 /// The short form of a package's document, else the whole one.
 const ACCEPT: &str = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8";
+/// The whole one.
+const ACCEPT_WHOLE: &str = "application/json";
 /// Most packages that the registry is asked about in one call.
 const MAX_DOCUMENTS: usize = 1_000;
 /// Requests at one time.
@@ -88,6 +91,23 @@ pub(crate) async fn fetch(
     Ok(Fetched { removed, unlocked, ..fetched })
 }
 
+/// What the registry says of a package, and of the version that a requirement means.
+pub(crate) async fn describe(
+    source: &Source,
+    settings: &Settings,
+    index: &Index,
+    requirement: &str,
+    detail: Detail,
+) -> Result<Described> {
+    let spec = Spec::parse(requirement)?;
+    let accept = match detail {
+        Detail::Needs => ACCEPT,
+        Detail::Whole => ACCEPT_WHOLE,
+    };
+    let call = Call { source, settings, index, progress: &|_| {}, notes: Notes::default() };
+    call.document(&spec.package, accept).await?.described(&spec)
+}
+
 /// The tree before anything is placed, what is to be placed in it, and why a lock file is not obeyed.
 fn begun(settings: &Settings, request: &PackageRequest) -> Result<(Tree, Vec<Work>, Option<String>)> {
     let named = request.requirements.iter().map(|text| Spec::parse(text)).collect::<Result<Vec<_>>>()?;
@@ -146,7 +166,7 @@ impl Call<'_> {
             );
         }
         let asked = names.into_iter().map(|name| async move {
-            let found = self.document(&name).await;
+            let found = self.document(&name, ACCEPT).await;
             (name, found)
         });
         let found: Vec<(String, Result<Document>)> =
@@ -163,12 +183,12 @@ impl Call<'_> {
         Ok(())
     }
 
-    async fn document(&self, name: &str) -> Result<Document> {
+    async fn document(&self, name: &str, accept: &'static str) -> Result<Document> {
         if !self.settings.allow.allows(PackageManager::Npm, name) {
             return Err(AllowList::refused(PackageManager::Npm, name));
         }
         let path = format!("./{}", name.replace('/', "%2f"));
-        let Some(page) = self.source.page(self.index, &path, ACCEPT, &self.notes).await? else {
+        let Some(page) = self.source.page(self.index, &path, accept, &self.notes).await? else {
             return Err(Error::new(
                 ErrorCode::NotFound,
                 format!("the registry has no JavaScript package `{name}`"),

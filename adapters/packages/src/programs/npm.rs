@@ -1,4 +1,9 @@
-//! `npm install`, `ci`, `uninstall`, `ls`, `init`. Scripts are the shell's to run.
+//! `npm install`, `ci`, `uninstall`, `ls`, `init`, `view`, `outdated`, `pkg`. Scripts are the shell's to run.
+
+mod field;
+mod outdated;
+mod pkg;
+mod view;
 
 use dormouse_core::packages::{
     Added, Adding, Group, LockFile, Locking, PackageManager, Placed, Present, Saving, add, package_json,
@@ -27,6 +32,9 @@ Usage:
   npm ci                          Install what package-lock.json names, and nothing else
   npm uninstall NAME...           Remove packages
   npm ls                          List what is installed
+  npm outdated [NAME...]          List what is installed in another version than the newest, with exit status 1; --json
+  npm view NAME[@RANGE] FIELD...  Show what the registry says of a package, or of it these fields; --json
+  npm pkg get|set|delete ...      Read and change package.json: get FIELD, set FIELD=VALUE, delete FIELD
   npm init -y                     Write a package.json
   npm test, npm run NAME          Run a script of package.json
 
@@ -57,6 +65,12 @@ pub(super) async fn run(
         "uninstall" | "remove" | "rm" | "un" => remove(programs, files, &folder, rest).await,
         "ls" | "list" => list(programs, files, &folder).await,
         "init" => init(files, &folder).await,
+        "view" | "info" | "show" | "v" => view::run(programs, owner, files, &folder, rest).await,
+        "outdated" => outdated::run(programs, owner, files, &folder, rest).await,
+        "pkg" => pkg::run(files, &folder, rest).await,
+        "exec" | "x" => Err(usage("npm starts no programs of packages here").with_hint(
+            "`npx NAME` starts one that lies in node_modules/.bin; `npm install` its package before",
+        )),
         "help" => Ok(ProgramEnd::said(HELP)),
         other => Err(usage(format!("Unknown command: \"{}\"", other.escape_debug()))),
     }

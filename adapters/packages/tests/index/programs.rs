@@ -256,3 +256,83 @@ async fn a_lock_file_that_cannot_be_obeyed_is_left_as_it_is_and_told() {
     assert!(status == 0 && said.contains("no lock file was written: `only-dev@1`"), "{said}");
     assert!(text(&sandbox, "package-lock.json").is_none());
 }
+
+#[tokio::test]
+async fn npm_view_shows_what_the_registry_says() {
+    let server = registry().await;
+    let told =
+        Tarball::new("told", "1.0.0").says("description", json!("Tells")).says("license", json!("MIT"));
+    package(&server, &[told.needs(json!({"ms": "^2.0.0"}))]);
+    let mut sandbox = Sandbox::new(1 << 20);
+    for (line, wanted) in [
+        ("view ms version", "2.1.3\n"),
+        ("info ms@~2.0 version", "2.0.0\n"),
+        ("view ms versions", "[ '2.0.0', '2.1.3' ]\n"),
+        ("view ms versions --json", "[\n  \"2.0.0\",\n  \"2.1.3\"\n]\n"),
+        ("view ms dist-tags", "{ latest: '2.1.3' }\n"),
+        ("view ms dist-tags.latest", "2.1.3\n"),
+        ("view app dependencies", "{ ms: '^2.0.0' }\n"),
+        ("view ms name version", "name = 'ms'\nversion = '2.1.3'\n"),
+        ("view ms nothing", ""),
+        (
+            "view told",
+            "\ntold@1.0.0 | MIT | deps: 1 | versions: 1\nTells\n\ndependencies:\nms: ^2.0.0\n\ndist-tags:\nlatest: 1.0.0\n",
+        ),
+    ] {
+        assert_eq!(npm(&server, &mut sandbox, line).await, (0, wanted.to_owned()), "{line}");
+    }
+    let (_, said) = npm(&server, &mut sandbox, "view ms --json").await;
+    assert!(said.contains("sha512-") && !said.contains(&server.url), "the address is the operator's: {said}");
+    let (status, said) = npm(&server, &mut sandbox, "view nowhere").await;
+    assert!(status == 1 && said.contains("no JavaScript package `nowhere`"), "{said}");
+    put(&sandbox, "package.json", &json!({"name": "ms"}));
+    assert!(npm(&server, &mut sandbox, "view").await.1.contains("\nms@2.1.3 | "), "the folder's own");
+    let (status, said) = npm(&server, &mut sandbox, "exec mocha").await;
+    assert!(status == 1 && said.contains("`npx NAME`"), "{said}");
+}
+
+#[tokio::test]
+async fn npm_outdated_lists_what_lies_there_in_another_version() {
+    let server = registry().await;
+    let mut sandbox = Sandbox::new(1 << 20);
+    put(&sandbox, "package.json", &json!({"dependencies": {"ms": "~2.0.0", "app": "^1.0.0"}}));
+    assert_eq!(npm(&server, &mut sandbox, "install").await.0, 0);
+    let table = "Package  Current  Wanted  Latest  Location         Depended by\n\
+                 ms         2.0.0   2.0.0   2.1.3  node_modules/ms  app\n";
+    assert_eq!(npm(&server, &mut sandbox, "outdated").await, (1, table.to_owned()));
+    assert_eq!(npm(&server, &mut sandbox, "outdated app").await, (0, String::new()));
+    let listed = json!({"dependencies": {"app": "^1.0.0"}, "devDependencies": {"only-dev": "1"}});
+    put(&sandbox, "package.json", &listed);
+    let (status, said) = npm(&server, &mut sandbox, "outdated --json").await;
+    let told: Json = serde_json::from_str(&said).unwrap();
+    let missing = json!({"only-dev": {"wanted": "1.0.0", "latest": "1.0.0", "dependent": "app"}});
+    assert_eq!((status, told), (1, missing));
+    assert!(npm(&server, &mut sandbox, "outdated").await.1.contains("only-dev  MISSING   1.0.0   1.0.0  -"));
+    put(&sandbox, "package.json", &json!({"dependencies": {"nowhere": "1"}}));
+    let (status, said) = npm(&server, &mut sandbox, "outdated").await;
+    assert!(status == 0 && said.starts_with("npm warn ") && said.contains("`nowhere`"), "{said}");
+}
+
+#[tokio::test]
+async fn npm_pkg_reads_and_changes_fields_of_package_json() {
+    let server = registry().await;
+    let mut sandbox = Sandbox::new(1 << 20);
+    put(&sandbox, "package.json", &json!({"name": "x", "scripts": {"test": "a"}}));
+    for (line, wanted) in [
+        ("pkg get name", "\"x\"\n"),
+        ("pkg get none", "{}\n"),
+        ("pkg get name scripts.test", "{\n  \"name\": \"x\",\n  \"scripts.test\": \"a\"\n}\n"),
+        ("pkg set scripts.build=tsc keywords[]=a", ""),
+        ("pkg set --json private=true", ""),
+        ("pkg delete scripts.test none", ""),
+    ] {
+        assert_eq!(npm(&server, &mut sandbox, line).await, (0, wanted.to_owned()), "{line}");
+    }
+    let changed = json!({"name": "x", "scripts": {"build": "tsc"}, "keywords": ["a"], "private": true});
+    assert_eq!(manifest(&sandbox), changed);
+    for line in ["pkg", "pkg set name", "pkg set name.first=x", "pkg set --json name=x", "pkg fix"] {
+        let (status, said) = npm(&server, &mut sandbox, line).await;
+        assert!(status == 1 && said.starts_with("npm error "), "{line}: {said}");
+    }
+    assert_eq!(manifest(&sandbox), changed, "what was refused has changed nothing");
+}
