@@ -50,7 +50,7 @@ pub(crate) fn run(place: &PlaceArgs, as_json: bool, docker: &DockerArgs) -> Resu
     Ok(u8::from(!works))
 }
 
-/// Instances in the pool of a server that was told nothing else and keeps sandboxes ([capacity.md](../../../../docs/capacity.md)).
+/// Instances in the pool of a server that was told nothing else and keeps sandboxes: the sum of docs/capacity.md.
 fn pool(place: &PlaceArgs) -> u32 {
     let capacity = Capacity::of(&Policy::default(), Some(&Rules::default()), place.manifests.len(), 0);
     u32::try_from(capacity.instances()).unwrap_or(u32::MAX)

@@ -74,6 +74,7 @@ async fn a_command_of_another_provider_runs_over_a_copy_of_its_files() {
             &Owner::local(),
             &call("sh", &["-c", "cat; echo $X >&2; rm gone; mkdir -p d; exit 5"]),
             &mut files,
+            None,
         )
         .await;
     let ended = ended.unwrap();
