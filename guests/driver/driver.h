@@ -28,6 +28,14 @@ bool driver_is_lost(uint32_t number);
 // Whether a path is that of the journal of a database that could not be opened again.
 bool driver_is_journal_of_lost(const char *path);
 
+// Whose a file is: it lies in a project that runs change for themselves alone, and is the project's own or was made by a run;
+// or it lies elsewhere.
+typedef enum { WHOSE_ELSEWHERE, WHOSE_PROJECT, WHOSE_RUN } driver_whose_t;
+driver_whose_t driver_whose(const char *path);
+
+// Whether a run could have written a file.
+bool driver_can_be_written(const char *path);
+
 // Whether a path is UTF-8 and so can be given to the host.
 bool driver_is_text(const char *path);
 

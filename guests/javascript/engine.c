@@ -1,6 +1,8 @@
 // QuickJS-ng itself, with the few functions of `engine.h` that need to see its inside.
 #include "engine.h"
 
+#include "driver.h"
+
 // Placed by the recipe's edits at the start of the parser's recursive functions.
 #define STACK_PADDING       \
   char stack_padding[256];  \
@@ -57,6 +59,12 @@ static bool may_compile(JSContext *ctx, int *flags) {
   }
   engine_own_eval = false;
   return true;
+}
+
+bool engine_may_run(JSContext *ctx, const char *path) {
+  if (!engine_refuse_eval || !driver_can_be_written(path)) return true;
+  JS_ThrowEvalError(ctx, "code of %s is not allowed here: it can be written from here", path);
+  return false;
 }
 
 static JSAtom importing_file(JSContext *ctx) {

@@ -61,6 +61,10 @@ uint32_t engine_evaluation_of(JSValueConst error);
 // Snippets may not make code from text: `eval` and the constructors of functions throw an EvalError.
 extern bool engine_refuse_eval;
 
+// Whether the code of a file may run. False, with an exception: a snippet may make no code from text, and could have written
+// the file.
+bool engine_may_run(JSContext *ctx, const char *path);
+
 // The next `eval` is the driver's own, for code of a snippet.
 extern bool engine_own_eval;
 

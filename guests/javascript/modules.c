@@ -194,6 +194,10 @@ static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque, 
     JS_Throw(ctx, files_error(ctx, errno, "import", name));
     return NULL;
   }
+  if (!ends_with(path, ".json") && !engine_may_run(ctx, path)) {
+    free(source);
+    return NULL;
+  }
   JSModuleDef *module = NULL;
   JSValue common = ends_with(path, ".json") ? JS_UNDEFINED : ask_packages(ctx, "commonJs", path, source, length);
   if (JS_IsException(common)) {

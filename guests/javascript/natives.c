@@ -223,7 +223,7 @@ static JSValue compile(JSContext *ctx, JSValueConst self, int count, JSValueCons
   const char *path = source ? JS_ToCString(ctx, arguments[1]) : NULL;
   text whole = {0};
   JSValue function = JS_EXCEPTION;
-  if (path) {
+  if (path && engine_may_run(ctx, path)) {
     text_string(&whole, "(function (exports, require, module, __filename, __dirname) {");
     text_add(&whole, source, length);
     text_add(&whole, "\n})", 4);

@@ -3,13 +3,8 @@
 // what a run has changed in a project, or from a stream may not, and may not include what it could have written itself.
 #include "guest_php.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <wasi/api.h>
-#include <wasi/libc-find-relpath.h>
 
 #include "php_streams.h"
 #include "zend_exceptions.h"
@@ -23,29 +18,7 @@
 // What the name of a file in an archive begins with.
 #define ARCHIVE "phar://"
 
-// How no program can open anything. The host takes it as a question (runtime/wasm/src/disk/layer.rs).
-#define WORD (__WASI_OFLAGS_DIRECTORY | __WASI_OFLAGS_EXCL | __WASI_OFLAGS_TRUNC)
-#define QUESTION "made "
-
 static bool allowed = true;
-
-// Whose a file is: of a project that runs change for themselves alone, made by one of them or the project's own; or it lies
-// elsewhere.
-typedef enum { ELSEWHERE, OWN, MADE } whose_t;
-
-static whose_t whose(const char *path) {
-  const char *above, *rest;
-  char question[sizeof QUESTION + PATH_MAX] = QUESTION;
-  __wasi_fd_t file;
-  if (*path != '/') return ELSEWHERE;
-  int folder = __wasilibc_find_abspath(path, &above, &rest);
-  if (folder < 0 || strlen(rest) >= PATH_MAX) return ELSEWHERE;
-  strcpy(question + sizeof QUESTION - 1, rest);
-  __wasi_errno_t error = __wasi_path_open((__wasi_fd_t)folder, 0, question, WORD, 0, 0, 0, &file);
-  if (error) return error == __WASI_ERRNO_NOENT ? OWN : ELSEWHERE;
-  (void)__wasi_fd_close(file);
-  return MADE;
-}
 
 // The names that snippets had which could be those of files, and those of files that a run has made in a project: a file of
 // the same name cannot lend them its rights.
@@ -119,14 +92,6 @@ zend_op_array *permit_compile(zend_string *code, const char *name, zend_compile_
   return php_string(code, name, position);
 }
 
-static bool can_be_written(const char *path) {
-  whose_t who = whose(path);
-  if (who != ELSEWHERE) return who == MADE;
-  int file = open(path, O_WRONLY);
-  if (file >= 0) close(file);
-  return file >= 0;
-}
-
 // Why the opened file may not be run; NULL: it may.
 static const char *refusal(const zend_file_handle *file, bool held_back) {
   php_stream *stream = file->type == ZEND_HANDLE_STREAM ? file->handle.stream.handle : NULL;
@@ -134,13 +99,13 @@ static const char *refusal(const zend_file_handle *file, bool held_back) {
   // A wrapper of the snippet's may have taken the place of that for plain files.
   if (!held_back) return stream && php_stream_is(stream, PHP_STREAM_IS_USERSPACE) && *path == '/' ? "it is no file" : NULL;
   if (!stream || stream->wrapper != &php_plain_files_wrapper) return "it is no file";
-  return strncmp(path, SCRATCH, sizeof SCRATCH - 1) == 0 || can_be_written(path) ? "it can be written from here" : NULL;
+  return driver_can_be_written(path) ? "it can be written from here" : NULL;
 }
 
 // Compiles a file. What a run has made in a project is as good as its snippet.
 static zend_op_array *compile(zend_file_handle *file, int type) {
   zend_op_array *code = php_file(file, type);
-  if (code && code->filename && whose(ZSTR_VAL(code->filename)) == MADE) note(ZSTR_VAL(code->filename));
+  if (code && code->filename && driver_whose(ZSTR_VAL(code->filename)) == WHOSE_RUN) note(ZSTR_VAL(code->filename));
   return code;
 }
 

@@ -7,6 +7,8 @@
 #include <internal/pycore_pystate.h>
 #include <string.h>
 
+#include "driver.h"
+
 // What each code object carries; the same as the code that made it, unless the driver compiles.
 enum {
   // Of modules, wherever they come from. They make code for reasons of their own.
@@ -62,7 +64,28 @@ void origin_of_image(PyCodeObject *code) {
   }
 }
 
-void origin_start(void) { _PyCode_Origin = origin; }
+// Opens a file whose code is to run. Where no code is made from text, what a run could have written is as good as text, and
+// what was compiled before is compiled anew.
+static PyObject *open_code(PyObject *path, void *data) {
+  (void)data;
+  if (_PyCode_MayMake) {
+    const char *name = PyUnicode_AsUTF8(path);
+    if (!name) return NULL;
+    if (driver_can_be_written(name)) {
+      PyErr_Format(PyExc_PermissionError, "code of %U is not allowed here: it can be written from here", path);
+      return NULL;
+    }
+  }
+  PyObject *io = PyImport_ImportModule("_io");
+  PyObject *file = io ? PyObject_CallMethod(io, "open", "Os", path, "rb") : NULL;
+  Py_XDECREF(io);
+  return file;
+}
+
+void origin_start(void) {
+  _PyCode_Origin = origin;
+  if (PyFile_SetOpenCodeHook(open_code, NULL) < 0) abort();
+}
 
 void origin_begin(bool allow_eval) {
   int (*hook)(const char *) = allow_eval ? NULL : may_make;

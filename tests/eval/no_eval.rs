@@ -174,6 +174,46 @@ fn s1_24_what_makes_no_code_from_text_goes_on_working() {
     }
 }
 
+/// What a snippet wrote into a file is as good as text that it hands to `eval`. The data that lies in files is not code.
+#[test]
+fn s1_24_what_a_snippet_has_written_is_not_imported() {
+    let mut wrong = Vec::new();
+    for (language, write, uses) in [
+        (
+            PYTHON,
+            "open('/tmp/m.py', 'w').write('x = 1')\nimport sys\nsys.path.insert(0, '/tmp')",
+            "import m\nm.x",
+        ),
+        (
+            PYTHON,
+            "import marshal, sys\nfrom importlib.util import MAGIC_NUMBER\n\
+             open('/tmp/m.pyc', 'wb').write(MAGIC_NUMBER + bytes(12) + marshal.dumps((lambda: 1).__code__))\n\
+             sys.path.insert(0, '/tmp')",
+            "import m",
+        ),
+        (PYTHON, "open('/tmp/m.py', 'w').write('x = 1')", "import runpy\nrunpy.run_path('/tmp/m.py')['x']"),
+        (JAVASCRIPT, "require('fs').writeFileSync('/tmp/m.js', 'exports.x = 1')", "require('/tmp/m.js').x"),
+        (
+            JAVASCRIPT,
+            "require('fs').writeFileSync('/tmp/m.mjs', 'export const x = 1')",
+            "(await import('/tmp/m.mjs')).x",
+        ),
+    ] {
+        let code = format!("{write}\n{uses}");
+        assert_ends(&sandbox::run(sandbox::snippet(language, &code)), &["returned"]);
+        let outcome = strict(language, &code);
+        let refused = outcome.exception().is_some_and(|raised| {
+            raised.class == class(language)
+                && raised.message.starts_with("code of /tmp/m.")
+                && raised.message.ends_with(" is not allowed here: it can be written from here")
+        });
+        if !refused {
+            wrong.push(format!("{language}: {code}\n  {}", dormouse_tests::ending::told(&outcome)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn s1_24_libraries_and_the_project_are_not_held_back() {
     let folder = tempfile::tempdir().unwrap();

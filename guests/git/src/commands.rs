@@ -141,9 +141,7 @@ fn dispatch(words: Vec<String>) -> Done {
             name => {
                 return match all().find(|command| command.name == name) {
                     Some(command) => (command.run)(words.collect()),
-                    None => {
-                        Err(Failure::new(1, format!("git: '{name}' is not a git command here.\n{}", list())))
-                    }
+                    None => Err(Failure::new(1, unknown(name))),
                 };
             }
         }
@@ -158,6 +156,14 @@ fn value(option: &str, next: Option<String>) -> Result<String> {
 fn libgit2() -> String {
     let (major, minor, patch) = git2::Version::get().libgit2_version();
     format!("{major}.{minor}.{patch}")
+}
+
+fn unknown(name: &str) -> String {
+    let names: Vec<&str> = all().map(|command| command.name).collect();
+    format!(
+        "git: '{name}' is not a git command here. These are: {}. `git help` shows how each is called.\n",
+        names.join(", ")
+    )
 }
 
 fn list() -> String {

@@ -25,7 +25,7 @@ pub(crate) const NETWORK_TIMEOUT: Duration = Duration::from_secs(600);
 const SHOWN_LINES: usize = 60;
 
 /// The files of `guests/driver` that [`Job::link`] adds to every guest.
-const SHARED: [&str; 4] = ["descriptors", "files", "paths", "utf8"];
+const SHARED: [&str; 5] = ["descriptors", "files", "paths", "utf8", "written"];
 
 /// The functions of wasi-libc (after `__wasi_`) that `descriptors.c`, `files.c` and `paths.c` of `guests/driver` stand in for.
 const WRAPPED: [&str; 15] = [

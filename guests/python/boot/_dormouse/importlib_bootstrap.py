@@ -3,6 +3,8 @@
 A warning of an import names the line that imports: frames of files with a name such as this one's are skipped.
 """
 
+import importlib
+import io
 import marshal
 import os
 import sys
@@ -69,8 +71,15 @@ def _entry(name):
         raise ImportError(f"the standard library has no module `{name}`", name=name) from None
 
 
+def _read_code(loader, path):
+    """What a loader of files reads: also of a module that is there as compiled code alone, code is opened as code."""
+    with io.open_code(str(path)) as file:
+        return file.read()
+
+
 def adopt():
     """Makes this the loader of the modules that were loaded from files while the guest was built."""
+    importlib._bootstrap_external.FileLoader.get_data = _read_code
     for module in list(sys.modules.values()):
         spec = getattr(module, "__spec__", None)
         if spec is not None and spec.name in _modules and spec.origin == _modules[spec.name][1]:
