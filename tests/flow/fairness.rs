@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use dormouse_tests::levels::Levels;
 use dormouse_tests::served::{Served, told};
 use dormouse_tests::{NOISE, PROMISE};
 use serde_json::{Value as Json, json};
@@ -269,5 +270,84 @@ fn own_01_files_that_are_written_without_end() {
         served(&server, "eight connections of one owner write files");
         done.store(true, Ordering::Relaxed);
     });
+    assert_eq!(server.end().status, Some(0));
+}
+
+/// Memories of which every page was written, and is again and again: each save compares all of it with the language's image.
+#[test]
+fn own_01_large_memories_that_are_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(&folder);
+    let (done, boxes) = (AtomicBool::new(false), 16);
+    let changes = |number: usize, round: usize| {
+        let code = if round == 0 {
+            "import os\nb = bytearray(os.urandom(1 << 20) * 120)".to_owned()
+        } else {
+            format!("b[::4096] = bytes([{round} % 256]) * (len(b) // 4096)\nlen(b)")
+        };
+        eval(&server, GREEDY, json!({"code": code, "session_key": format!("large-{number}")}));
+    };
+    std::thread::scope(|scope| {
+        let (changes, done) = (&changes, &done);
+        let greedy: Vec<_> = (0..4)
+            .map(|first| {
+                scope.spawn(move || {
+                    let mut round = 0;
+                    while round < 2 || !done.load(Ordering::Relaxed) {
+                        (first..boxes).step_by(4).for_each(|number| changes(number, round));
+                        round += 1;
+                    }
+                })
+            })
+            .collect();
+        std::thread::sleep(Duration::from_secs(3));
+        served(&server, &format!("{boxes} sandboxes of 120 MiB change all of it and are saved"));
+        done.store(true, Ordering::Relaxed);
+        greedy.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    // Gigabytes of it would be saved at the end.
+    server.kill();
+}
+
+/// What sandboxes let go of is the system's again, and not only the server's for the next of them (MEM-04).
+#[test]
+fn own_01_and_mem_04_memory_that_was_let_go_of_goes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(&folder);
+    let held = || Levels::of(&server.process().to_string()).memory >> 10;
+    let before = held();
+    let bearer = format!("Bearer {}", GREEDY.unwrap());
+    let mut ids = Vec::new();
+    for number in 0..8 {
+        let key = format!("large-{number}");
+        eval(&server, GREEDY, json!({"code": "1", "session_key": key}));
+        let told = server.mcp(GREEDY, "sandbox_get", &json!({"session_key": key})).json();
+        let id = told["result"]["structuredContent"]["id"].as_str().expect("an id").to_owned();
+        let path = format!("/api/sandboxes/{id}/files/content?path=/workspace/f");
+        let mut bytes = vec![number; 40 << 20];
+        bytes.iter_mut().step_by(512).zip(0u32..).for_each(|(byte, at)| *byte = (at % 251) as u8);
+        let sent = server.send("PUT", &path, &[("Authorization", &bearer)], &bytes);
+        assert_eq!(sent.status, 200, "{}", sent.code());
+        ids.push(id);
+    }
+    let most = held();
+    for id in &ids {
+        let gone = server.ask("DELETE", &format!("/api/sandboxes/{id}"), GREEDY, None);
+        assert_eq!(gone.status, 200, "{}", gone.code());
+    }
+    let (begin, slack) = (Instant::now(), 64);
+    while held() > before + slack {
+        assert!(
+            begin.elapsed() < Duration::from_secs(20),
+            "{before} MiB before, {most} then, {} now",
+            held()
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    eprintln!(
+        "mem_04: {before} MiB before, {most} MiB with 320 MiB of files, {} MiB after {:?}",
+        held(),
+        begin.elapsed()
+    );
     assert_eq!(server.end().status, Some(0));
 }
