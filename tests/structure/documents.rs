@@ -35,6 +35,7 @@ fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in text.lines() {
         if let Some(language) = line.trim().strip_prefix("```") {
+            let language = language.split_whitespace().next().unwrap_or_default();
             inside = !inside && ["sh", "console", "bash"].contains(&language);
             continue;
         }

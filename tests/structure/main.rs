@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
 
 mod abuse_ids;
+mod blocks;
+mod book;
+mod calls;
 mod crates;
 mod documents;
+mod embedding;
 mod sources;
 
 use std::fs;
