@@ -1,8 +1,7 @@
-//! docs/reference/calls.md and profiles.md: a call of every tool and its answer, as the real binary gives it. `BLESS=1`
+//! docs/reference/*.md: a call of every tool and its answer, as the real binary gives it. `BLESS=1`
 //! writes them.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -15,11 +14,70 @@ use super::{read, root};
 /// Before what is written, and after it.
 const MARKS: [&str; 2] = ["<!-- written by tests/structure/calls.rs -->\n", "<!-- end -->\n"];
 /// Columns of a block.
-const WIDTH: usize = 120;
+const WIDTH: usize = 100;
 /// Bytes of a text that are shown.
 const LONGEST: usize = 400;
 /// Of the capabilities, what is the same on every machine.
 const CAPABILITIES: [&str; 4] = ["languages", "defaults", "ceilings", "error"];
+/// The tools of the profile `sandbox` as the two pages have them.
+const CALLS: [(&str, &[&str]); 3] = [
+    (
+        "Running and looking",
+        &[
+            "sandbox_capabilities",
+            "sandbox_eval",
+            "sandbox_exec",
+            "sandbox_job",
+            "sandbox_install",
+            "sandbox_vars",
+            "sandbox_get_var",
+            "sandbox_load",
+            "sandbox_sub_agent",
+        ],
+    ),
+    ("Checks", &["run_tests", "run_lint", "run_typecheck"]),
+    (
+        "The life of a sandbox",
+        &[
+            "sandbox_create",
+            "sandbox_get",
+            "sandbox_list",
+            "sandbox_stop",
+            "sandbox_resume",
+            "sandbox_reset",
+            "sandbox_destroy",
+        ],
+    ),
+];
+const FILES: [(&str, &[&str]); 2] = [
+    (
+        "Files",
+        &[
+            "sandbox_write",
+            "sandbox_read",
+            "sandbox_edit",
+            "sandbox_files",
+            "sandbox_make_folder",
+            "sandbox_rename_file",
+            "sandbox_remove_file",
+            "sandbox_upload",
+            "sandbox_download",
+        ],
+    ),
+    (
+        "Checkpoints, steps and forks",
+        &[
+            "sandbox_checkpoint",
+            "sandbox_list_checkpoints",
+            "sandbox_describe_checkpoint",
+            "sandbox_restore",
+            "sandbox_remove_checkpoint",
+            "sandbox_history",
+            "sandbox_fork",
+        ],
+    ),
+];
+
 /// A conversation with a server of one profile. Of several calls of one tool the first is shown; `CHECKPOINT` is the id of the
 /// checkpoint that was made last, `HOST` a folder of the host that tools may read.
 type Script = Vec<(&'static str, Json)>;
@@ -248,8 +306,8 @@ fn spaced(value: &Json) -> String {
     }
 }
 
-/// Has the conversation, and writes it down.
-fn written(profile: &str, title: &str, script: &Script, texts: bool) -> String {
+/// Has the conversation, and writes down the first call of each tool.
+fn written(profile: &str, script: &Script, texts: bool) -> Vec<(&'static str, String)> {
     let (state, host) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::write(host.path().join("names.txt"), "ada\ngrace\n").unwrap();
     let (state, folder) = (state.path().to_str().unwrap(), host.path().to_str().unwrap());
@@ -261,7 +319,7 @@ fn written(profile: &str, title: &str, script: &Script, texts: bool) -> String {
     let called: BTreeSet<&str> = script.iter().map(|(tool, _)| *tool).collect();
     assert_eq!(called, there, "the script of `{profile}` calls every tool");
     let mut names = Names::of(host.path());
-    let (mut shown, mut text) = (BTreeSet::new(), format!("\n## {title}\n"));
+    let mut shown: Vec<(&'static str, String)> = Vec::new();
     let (mut checkpoint, mut job) = (String::new(), String::new());
     for (number, (tool, arguments)) in (2..).zip(script) {
         let asked = arguments
@@ -282,7 +340,7 @@ fn written(profile: &str, title: &str, script: &Script, texts: bool) -> String {
         if let Some(id) = answer["job_id"].as_str() {
             job = id.to_owned();
         }
-        if !shown.insert(*tool) {
+        if shown.iter().any(|(known, _)| known == tool) {
             assert_ne!(result["isError"], true, "{tool} {asked}: {answer}");
             continue;
         }
@@ -305,18 +363,42 @@ fn written(profile: &str, title: &str, script: &Script, texts: bool) -> String {
             (false, "sandbox_capabilities") => "\nAmong other things:\n\n",
             (false, _) => "",
         };
-        let _ = write!(text, "\n### `{tool}`\n\n```json\n{call}\n```\n{note}```{language}\n{told}\n```\n");
+        shown.push((
+            tool,
+            format!("\n### `{tool}`\n\n```json\n{call}\n```\n{note}```{language}\n{told}\n```\n"),
+        ));
+    }
+    shown
+}
+
+/// The tools of one heading after another.
+fn grouped(groups: &[(&str, &[&str])], all: &[(&'static str, String)]) -> String {
+    let mut text = String::new();
+    for (title, tools) in groups {
+        text.push_str(&format!("\n## {title}\n"));
+        for tool in *tools {
+            let (_, part) =
+                all.iter().find(|(name, _)| name == tool).unwrap_or_else(|| panic!("no tool `{tool}`"));
+            text.push_str(part);
+        }
     }
     text
 }
 
+/// All tools of a profile below one heading.
+fn together(title: &str, profile: &str, script: &Script, texts: bool) -> String {
+    let all = written(profile, script, texts);
+    let tools: Vec<&str> = all.iter().map(|(tool, _)| *tool).collect();
+    grouped(&[(title, &tools)], &all)
+}
+
 /// Compares a page with what it must be, or writes it.
-fn hold(page: &str, parts: &[String]) {
+fn hold(page: &str, written: &str) {
     let path = root().join("docs/reference").join(page);
     let text = read(&path);
     let (head, rest) = text.split_once(MARKS[0]).expect("the written part begins");
     let (_, tail) = rest.split_once(MARKS[1]).expect("the written part ends");
-    let whole = format!("{head}{}{}\n{}{tail}", MARKS[0], parts.concat(), MARKS[1]);
+    let whole = format!("{head}{}{written}\n{}{tail}", MARKS[0], MARKS[1]);
     if std::env::var_os("BLESS").is_some() {
         fs::write(&path, &whole).unwrap();
     }
@@ -325,18 +407,22 @@ fn hold(page: &str, parts: &[String]) {
 
 #[test]
 fn every_tool_has_a_call_and_its_answer() {
-    hold("calls.md", &[written("sandbox", "The tools of the profile `sandbox`", &sandbox(), false)]);
+    let all = written("sandbox", &sandbox(), false);
+    let listed: Vec<&str> = CALLS.iter().chain(&FILES).flat_map(|(_, tools)| tools.iter().copied()).collect();
+    for (tool, _) in &all {
+        assert!(listed.contains(tool), "`{tool}` stands below no heading");
+    }
+    hold("calls.md", &grouped(&CALLS, &all));
+    hold("calls-files.md", &grouped(&FILES, &all));
 }
 
 #[test]
 fn every_tool_of_the_other_profiles_has_a_call_and_its_answer() {
-    hold(
-        "profiles.md",
-        &[
-            written("eval", "`eval`: PHP in the operator's project", &eval(), false),
-            written("sprites", "`sprites`: named sandboxes", &sprites(), true),
-            written("rlm", "`rlm`: a Python session that lasts", &rlm(), true),
-            written("codegen", "`codegen`: an agent that writes code", &codegen(), true),
-        ],
-    );
+    let parts = [
+        together("`eval`: PHP in the operator's project", "eval", &eval(), false),
+        together("`sprites`: named sandboxes", "sprites", &sprites(), true),
+        together("`rlm`: a Python session that lasts", "rlm", &rlm(), true),
+        together("`codegen`: an agent that writes code", "codegen", &codegen(), true),
+    ];
+    hold("profiles.md", &parts.concat());
 }

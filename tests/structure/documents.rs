@@ -41,7 +41,9 @@ fn commands(text: &str) -> Vec<String> {
         }
         let command = line.trim().trim_start_matches("$ ");
         if inside && (command.starts_with("cargo xtask ") || command.starts_with("dormouse ")) {
-            found.push(command.split(" #").next().unwrap_or_default().trim().to_owned());
+            // What stands in quotes is a program's own.
+            let bare = command.split('\'').step_by(2).collect::<Vec<_>>().join("''");
+            found.push(bare.split(" #").next().unwrap_or_default().trim().to_owned());
         }
     }
     found
