@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "chores start other programs")]
 
 mod apt;
+mod book;
 mod check;
 mod containers;
 mod engine;
@@ -55,6 +56,8 @@ enum Chore {
     },
     /// Check licences, minimum versions and names that must not be committed
     Check,
+    /// Build the book of `docs` into target/book, and check its links
+    Book,
 }
 
 fn main() -> ExitCode {
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
             0 => Ok(()),
             count => Err(anyhow::anyhow!("{count} checks failed")),
         }),
+        Chore::Book => book::run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

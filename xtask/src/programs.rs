@@ -8,8 +8,9 @@ use crate::guests::on_path;
 use crate::progress::{Progress, complain};
 
 /// Program, package, and what would be left out.
-const PROGRAMS: [(&str, &str, &str); 8] = [
+const PROGRAMS: [(&str, &str, &str); 9] = [
     ("git", "git", "the tests of git, which compare with it, and the workflow in a container"),
+    ("curl", "curl", "the guide of the HTTP server"),
     ("python3", "python3", "the kernel of Python outside of a container"),
     ("node", "nodejs", "the kernel of JavaScript outside of a container"),
     ("php", "php-cli", "the kernel of PHP outside of a container"),

@@ -23,7 +23,7 @@ pub(crate) use arguments::{Arguments, run};
 pub(crate) use cache::Cache;
 pub(crate) use job::{NETWORK_TIMEOUT, run_for};
 pub(crate) use key::workspace;
-pub(crate) use source::{DebianFile, crate_sources, debian};
+pub(crate) use source::{DebianFile, crate_sources, debian, mirrors};
 pub(crate) use toolchain::on_path;
 
 /// Every guest that can be built.

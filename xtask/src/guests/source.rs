@@ -79,7 +79,7 @@ fn download(mirror: &str, wanted: &DebianFile, folder: &Path) -> Result<PathBuf>
 }
 
 /// The Debian mirrors of this machine's own apt configuration, without the security archive, whose pool is another.
-fn mirrors() -> Vec<String> {
+pub(crate) fn mirrors() -> Vec<String> {
     let mut command = Command::new("apt-get");
     command.args(["indextargets", "--format", "$(SITE)|$(CODENAME)|$(COMPONENT)|$(CREATED_BY)|$(ORIGIN)"]);
     let Ok(told) = command.output() else { return Vec::new() };
