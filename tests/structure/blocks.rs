@@ -1,5 +1,5 @@
-//! What *Getting started* and the guides show can be run: the marked blocks of each page are run in order, with the real
-//! binary, and print what the page says.
+//! What the README, *Getting started* and the guides show can be run: the marked blocks of each page are run in order, with
+//! the real binary, and print what the page says.
 //!
 //! A block that begins with ```` ```console test ```` holds commands, each after `$ `, and what they print. `…` stands for
 //! any text within a line; a line of `…` alone stands for any lines. A block that begins with ```` ```LANGUAGE file=NAME ````
@@ -13,8 +13,8 @@ use regex::Regex;
 
 use super::{files, name, read, root};
 
-/// Folders whose shell blocks must be marked.
-const MARKED: [&str; 2] = ["docs/getting-started", "docs/guides"];
+/// Where shell blocks must be marked.
+const MARKED: [&str; 3] = ["README.md", "docs/getting-started", "docs/guides"];
 /// Between the commands in the output of a page: what no command prints.
 const RULER: char = '\u{1e}';
 
