@@ -1,5 +1,7 @@
 //! The Rust code that docs/getting-started/rust.md shows: compiled and run here; `blocks` checks that the page shows the same.
 
+#![allow(clippy::print_stdout, reason = "the page prints what a run came to")]
+
 use std::error::Error;
 use std::time::Duration;
 
