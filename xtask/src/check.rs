@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value as Json;
 
 use crate::guests::workspace;
-use crate::process::Totals;
+use crate::process::{self, Totals};
 use crate::progress::complain;
 
 /// Addresses of registries, in halves, so that this file does not name them itself.
@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<Totals> {
 
 /// Every package of the build, as `cargo metadata` tells it.
 pub(crate) fn packages() -> Result<Vec<Json>> {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let output = process::plain_cargo()
         .args(["metadata", "--format-version", "1", "--locked"])
         .current_dir(workspace())
         .output()?;

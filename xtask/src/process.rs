@@ -1,6 +1,6 @@
 //! Runs cargo and other programs, and reads the totals out of what they print.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -59,9 +59,23 @@ pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
 }
 
+/// Cargo, as if it were called without this program: what `cargo run` tells its program about itself (`CARGO_PKG_NAME` and
+/// the like) is not handed on. Build scripts look at it, and would build anew what another call of cargo has built.
+pub(crate) fn plain_cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    of_cargo_run().for_each(|name| drop(command.env_remove(name)));
+    command
+}
+
+/// The variables of this process in which cargo speaks of the package that it runs.
+fn of_cargo_run() -> impl Iterator<Item = OsString> {
+    let speaks = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    std::env::vars_os().map(|(name, _)| name).filter(move |name| name.to_str().is_some_and(speaks))
+}
+
 /// Runs cargo in the workspace; its output is the terminal's.
 pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = plain_cargo();
     let status = command.args(arguments).current_dir(workspace()).status().context("cargo does not start")?;
     if !status.success() {
         bail!("`cargo {}` failed", arguments.join(" "));
@@ -71,18 +85,18 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
 
 /// A command whose signals have their default effects, however this process was started: a shell starts a background job
 /// with SIGINT and SIGQUIT ignored, which every program below it inherits, and bash cannot trap what was ignored before it
-/// began. Where `env` is too old to do that (before coreutils 8.31), the command is the plain one.
+/// began; and without what `cargo run` tells this program about itself. Where `env` is too old to do that (before coreutils 8.31), the command is the plain one.
 pub(crate) fn with_default_signals(program: impl AsRef<OsStr>) -> Command {
     const OPTION: &str = "--default-signal=HUP,INT,QUIT,PIPE,ALRM,TERM,USR1,USR2,CHLD";
     static CAN: LazyLock<bool> = LazyLock::new(|| {
         let tried = Command::new("env").args([OPTION, "true"]).stderr(Stdio::null()).status();
         tried.is_ok_and(|status| status.success())
     });
-    if !*CAN {
-        return Command::new(program);
+    let mut command = Command::new(if *CAN { OsStr::new("env") } else { program.as_ref() });
+    if *CAN {
+        command.arg(OPTION).arg(program);
     }
-    let mut command = Command::new("env");
-    command.arg(OPTION).arg(program);
+    of_cargo_run().for_each(|name| drop(command.env_remove(name)));
     command
 }
 

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use crate::containers::Containers;
 use crate::process::{self, Totals};
 use crate::progress::complain;
-use crate::{check, guests, programs, torture};
+use crate::{book, check, guests, programs, torture};
 
 /// A part of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -30,6 +30,8 @@ pub(crate) enum Phase {
     Docker,
     /// Documentation builds without warnings
     Docs,
+    /// The book builds, and each of its links leads somewhere
+    Book,
     /// CPython's own tests, in the guest
     Cpython,
     /// JavaScript's own tests, in the guest
@@ -55,7 +57,7 @@ pub(crate) enum Phase {
 }
 
 /// What runs when no phase is named: all of them; the abuse cases are among the Rust tests.
-const DEFAULT: [Phase; 18] = [
+const DEFAULT: [Phase; 19] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
@@ -63,6 +65,7 @@ const DEFAULT: [Phase; 18] = [
     Phase::Docker,
     Phase::Clippy,
     Phase::Docs,
+    Phase::Book,
     Phase::Clients,
     Phase::Inspector,
     Phase::McpConformance,
@@ -156,7 +159,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
         Phase::Abuse => tests(&["--test", "abuse"], &containers.environment()),
         Phase::Docker => containers.finish(),
         Phase::Docs => {
-            let mut command = cargo();
+            let mut command = process::plain_cargo();
             command.args([
                 "doc",
                 "--quiet",
@@ -172,6 +175,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
                 .success();
             Ok((Totals { passed: u64::from(ok), failed: u64::from(!ok), skipped: 0 }, ok))
         }
+        Phase::Book => single(book::run()),
         Phase::Cpython => suite("cpython"),
         Phase::Test262 => suite("test262"),
         Phase::Phpt => suite("phpt"),
@@ -194,7 +198,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
 /// installed first, where that is possible.
 pub(crate) fn tests(which: &[&str], environment: &[(&str, String)]) -> Result<(Totals, bool)> {
     // Some are about signals, which a job in the background may have been started to ignore.
-    let mut command = process::with_default_signals(cargo().get_program());
+    let mut command = process::with_default_signals(process::plain_cargo().get_program());
     command.args(["test", "--quiet", "--release", "--workspace", "--no-fail-fast"]).args(which);
     process::counted(command.envs(environment.iter().cloned()).envs(programs::provide()))
 }
@@ -203,10 +207,6 @@ pub(crate) fn tests(which: &[&str], environment: &[(&str, String)]) -> Result<(T
 /// phase has built it anew meanwhile and its file is gone.
 fn suite(name: &str) -> Result<(Totals, bool)> {
     process::counted(Command::new("/proc/self/exe").args(["suite", name]))
-}
-
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::guest::Guests;
 pub enum Allocation {
     /// Slots reserved once, reused for ever: for anything that runs more than one snippet.
     Pooling {
-        /// Instances that can live at one time. From 1; each reserves about 4.1 GiB of address space, no memory.
+        /// Instances that can live at one time. From 1; each reserves two memories of 4.1 GiB of address space, no memory.
         instances: u32,
     },
     /// Memory mapped for each instance: quickest for one snippet in one process.

@@ -14,6 +14,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::job::{self, Job, NETWORK_TIMEOUT};
 use super::toolchain::TARGET;
+use crate::process::plain_cargo;
 
 /// What Debian calls a newer compiler with the sources of its library. The third's name has a version in it.
 const PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "libstd-rust-web-dev"];
@@ -32,8 +33,7 @@ impl Job<'_> {
     pub(crate) fn cargo(&self, library: &str, replaced: &[PathBuf]) -> Result<PathBuf> {
         let rust = Rust::find(self)?;
         let target = self.scratch.join("target");
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
+        let mut command = plain_cargo();
         command.args(["build", "--release", "--locked", "--target", TARGET, "--manifest-path"]);
         command.arg(self.guest.join("Cargo.toml")).env("CARGO_TARGET_DIR", &target);
         if !replaced.is_empty() {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::cache::Cache;
 use super::job::{self, NETWORK_TIMEOUT};
 use super::key::sha256;
+use crate::process::plain_cargo;
 use crate::progress::Progress;
 
 /// A file in the pool of Debian's archive.
@@ -105,8 +106,7 @@ pub(crate) fn crate_sources(
     name: &str,
 ) -> Result<PathBuf> {
     let _step = progress.step(&format!("finding the sources in package {name} (cargo)"));
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let told = Command::new(cargo)
+    let told = plain_cargo()
         .args(["metadata", "--locked", "--format-version", "1", "--manifest-path"])
         .arg(workspace.join("guests").join(manifest))
         .output()

@@ -121,6 +121,27 @@ pub(super) fn device_bytes(path: &str, len: usize)"#,
             )),
         }"#,
     ),
+    // `head` asks a pipe for as much as it shows, also where a unit stands behind the number (`-c 20M`).
+    once(
+        "src/builtins/headtail.rs",
+        "fn count_multiplier(suffix: &str) -> Option<usize> {",
+        "/// A count without a sign.
+pub(crate) fn plain_count(val: &str) -> Option<usize> {
+    parse_count(val).and_then(|(sign, count)| matches!(sign, Sign::None).then_some(count))
+}
+
+fn count_multiplier(suffix: &str) -> Option<usize> {",
+    ),
+    once(
+        "src/builtins/mod.rs",
+        "pub use headtail::{Head, Tail};",
+        "pub(crate) use headtail::plain_count;\npub use headtail::{Head, Tail};",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        "value.and_then(|v| v.parse::<usize>().ok())",
+        "value.and_then(builtins::plain_count)",
+    ),
     // What a command reads whole from a pipe and cannot be held ends the command line in words.
     once(
         "src/interpreter/mod.rs",
