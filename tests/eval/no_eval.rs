@@ -195,7 +195,7 @@ fn s1_24_what_a_snippet_has_written_is_not_imported() {
         (JAVASCRIPT, "require('fs').writeFileSync('/tmp/m.js', 'exports.x = 1')", "require('/tmp/m.js').x"),
         (
             JAVASCRIPT,
-            "require('fs').writeFileSync('/tmp/m.mjs', 'export const x = 1')",
+            "require('fs').writeFileSync('/tmp/m.mjs', 'export const x = 1');",
             "(await import('/tmp/m.mjs')).x",
         ),
     ] {

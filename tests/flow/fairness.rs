@@ -323,11 +323,14 @@ fn own_01_and_mem_04_memory_that_was_let_go_of_goes_back() {
         eval(&server, GREEDY, json!({"code": "1", "session_key": key}));
         let told = server.mcp(GREEDY, "sandbox_get", &json!({"session_key": key})).json();
         let id = told["result"]["structuredContent"]["id"].as_str().expect("an id").to_owned();
-        let path = format!("/api/sandboxes/{id}/files/content?path=/workspace/f");
-        let mut bytes = vec![number; 40 << 20];
+        let mut bytes = vec![number; 8 << 20];
         bytes.iter_mut().step_by(512).zip(0u32..).for_each(|(byte, at)| *byte = (at % 251) as u8);
-        let sent = server.send("PUT", &path, &[("Authorization", &bearer)], &bytes);
-        assert_eq!(sent.status, 200, "{}", sent.code());
+        for file in 0..5 {
+            let path = format!("/api/sandboxes/{id}/files/content?path=/workspace/{file}");
+            bytes[0] = file;
+            let sent = server.send("PUT", &path, &[("Authorization", &bearer)], &bytes);
+            assert_eq!(sent.status, 200, "{}", sent.code());
+        }
         ids.push(id);
     }
     let most = held();
