@@ -63,7 +63,9 @@ pub(crate) fn target() -> PathBuf {
 /// the like) is not handed on. Build scripts look at it, and would build anew what another call of cargo has built.
 pub(crate) fn plain_cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    of_cargo_run().for_each(|name| drop(command.env_remove(name)));
+    for name in of_cargo_run() {
+        command.env_remove(name);
+    }
     command
 }
 
@@ -85,7 +87,8 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
 
 /// A command whose signals have their default effects, however this process was started: a shell starts a background job
 /// with SIGINT and SIGQUIT ignored, which every program below it inherits, and bash cannot trap what was ignored before it
-/// began; and without what `cargo run` tells this program about itself. Where `env` is too old to do that (before coreutils 8.31), the command is the plain one.
+/// began; and without what `cargo run` tells this program about itself. Where `env` is too old to do that (before coreutils
+/// 8.31), the command is the plain one.
 pub(crate) fn with_default_signals(program: impl AsRef<OsStr>) -> Command {
     const OPTION: &str = "--default-signal=HUP,INT,QUIT,PIPE,ALRM,TERM,USR1,USR2,CHLD";
     static CAN: LazyLock<bool> = LazyLock::new(|| {
@@ -96,7 +99,9 @@ pub(crate) fn with_default_signals(program: impl AsRef<OsStr>) -> Command {
     if *CAN {
         command.arg(OPTION).arg(program);
     }
-    of_cargo_run().for_each(|name| drop(command.env_remove(name)));
+    for name in of_cargo_run() {
+        command.env_remove(name);
+    }
     command
 }
 
