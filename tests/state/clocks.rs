@@ -46,3 +46,23 @@ fn b_16_a_monotonic_clock_goes_on_over_sleep_wake_restore_and_fork() {
         lasting::close(dormouse);
     }
 }
+
+/// The shell has its timers by this clock. The one of its own limit overflowed where a command line began in the last
+/// millisecond of the clock's first second.
+#[test]
+fn b_16_command_lines_run_whatever_the_clock_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let dormouse = lasting::open(folder.path());
+    let kept = named(&dormouse, "box");
+    let begin = std::time::Instant::now();
+    sandbox::wait(kept.exec("true")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(900).saturating_sub(begin.elapsed()));
+    let mut lines = 0;
+    while begin.elapsed() < std::time::Duration::from_millis(1_100) {
+        let line = sandbox::wait(kept.exec("true")).unwrap();
+        assert_eq!(line.outcome.exit_code(), 0, "after {:?}, line {lines}", begin.elapsed());
+        lines += 1;
+    }
+    assert!(lines > 0);
+    lasting::close(dormouse);
+}

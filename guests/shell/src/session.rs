@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bashkit::{Bash, Error, ExecOptions, ExecutionLimits, MemoryLimits, PosixFs, SessionLimits, StreamData};
 use tokio::runtime::{Builder, Runtime};
@@ -24,6 +25,9 @@ const SYNTAX: i32 = 2;
 const LIMIT: i32 = 137;
 /// Levels of functions, sourced files and subshells; the stack has room for them.
 const DEPTH: usize = 200;
+/// Longer than any call may take. bashkit's own longest time is the end of what the clock can show, and adding the rounding
+/// of a timer to it overflows in the last millisecond of the clock's first second.
+const TIME: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The session.
 pub(crate) struct Session {
@@ -134,6 +138,7 @@ fn input() -> StreamData {
 /// What only the instance's limits should bound is unbounded; what guards the stack is not.
 fn limits() -> ExecutionLimits {
     ExecutionLimits {
+        timeout: TIME,
         max_work_units: u64::MAX,
         max_aggregate_input_bytes: u64::MAX,
         max_live_intermediate_bytes: u64::MAX,
