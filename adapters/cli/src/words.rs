@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn hints_of_answers_name_commands() {
-        let told = of_answer(json!({"error": {"code": "unknown_sandbox", "hint": "sandbox_list names those"}}));
+        let told = of_answer(json!({"error": {"code": "not_found", "hint": "sandbox_list names those"}}));
         assert_eq!(told["error"]["hint"], "`dormouse sandbox list` names those");
         let same = json!({"ok": true, "error": null, "stdout": "sandbox_list"});
         assert_eq!(of_answer(same.clone()), same);
