@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use crate::damaged::{self, Seen};
 use crate::fault::{self, Answer};
 use crate::folder::Folder;
 use crate::pack::Unpacker;
-use crate::reserve::Reserve;
+use crate::reserve::{GivenUp, Reserve};
 use crate::schema;
 use crate::still::{self, Why};
 
@@ -52,22 +51,8 @@ pub(crate) struct Database {
     damaged: Seen,
     /// Held by who reads, for as long as he does.
     opened: RwLock<Opened>,
-    /// Comes after the connections, whose files are gone by then.
-    at_end: AtEnd,
-}
-
-/// Sets aside again what was given up, when all connections are closed.
-struct AtEnd {
-    reserve: Reserve,
-    given_up: AtomicBool,
-}
-
-impl Drop for AtEnd {
-    fn drop(&mut self) {
-        if *self.given_up.get_mut() {
-            self.reserve.refill();
-        }
-    }
+    /// Comes after the connections: their files are gone when it is dropped.
+    given: GivenUp,
 }
 
 /// How it is open.
@@ -94,12 +79,6 @@ impl Drop for Ahead<'_> {
     }
 }
 
-/// Makes what removing needs on a disk that takes nothing more.
-fn set_aside(folder: &Folder) {
-    folder.make_sweep_lock();
-    folder.reserve().fill();
-}
-
 /// The device and the inode of a file, if it is there.
 fn file_of(path: &Path) -> Option<(u64, u64)> {
     let about = fs::metadata(path).ok()?;
@@ -118,19 +97,18 @@ impl Database {
         let writes = |writer| Self::of(folder, most_bytes, writer, None);
         let fault = match Self::open_now(folder, most_bytes) {
             Ok(writer) => {
-                set_aside(folder);
+                folder.set_aside();
                 return Ok(writes(writer));
             }
             Err(fault) => fault,
         };
         let Some(why) = Why::of(folder, &fault) else { return Err(fault) };
+        let given = GivenUp::new(folder.reserve());
         match Self::open_still(folder, most_bytes, why) {
             // A log that somebody has left can only be read where its index can be made.
-            Err(_) if why != Why::ReadOnly && folder.reserve().give_up() => {
-                let writer = Self::open_now(folder, most_bytes);
-                let database = writer.map(writes).inspect_err(|_| folder.reserve().refill())?;
-                database.at_end.given_up.store(true, Ordering::Relaxed);
-                Ok(database)
+            Err(_) if why != Why::ReadOnly && given.give_up() => {
+                let writer = Self::open_now(folder, most_bytes)?;
+                Ok(Self { given, ..writes(writer) })
             }
             opened => opened,
         }
@@ -156,7 +134,7 @@ impl Database {
         match still {
             Some(why) if why.is_over(&self.path, self.reserve.needs()) => {
                 self.begin_to_write()?;
-                set_aside(&self.folder);
+                self.folder.set_aside();
                 Ok(())
             }
             Some(why) => Err(why.error().into()),
@@ -200,7 +178,7 @@ impl Database {
     pub(crate) fn ready_to_remove(&self) -> Answer<()> {
         match self.check_writable() {
             Err(fault) if self.is_still() && fault.is_no_room() => {
-                if !self.give_up_reserve() {
+                if !self.given.give_up() {
                     return Err(fault::nothing_kept().into());
                 }
                 self.begin_to_write().inspect_err(|_| self.reserve.refill())
@@ -209,16 +187,9 @@ impl Database {
         }
     }
 
-    /// Gives up the reserve; what is left of it is set aside again at the end. False: there is none.
-    pub(crate) fn give_up_reserve(&self) -> bool {
-        let given = self.reserve.give_up();
-        self.at_end.given_up.fetch_or(given, Ordering::Relaxed);
-        given
-    }
-
-    /// Whether the reserve was given up, by this process.
-    pub(crate) fn gave_up(&self) -> bool {
-        self.at_end.given_up.load(Ordering::Relaxed)
+    /// What this process has given up of the reserve.
+    pub(crate) fn given(&self) -> &GivenUp {
+        &self.given
     }
 
     /// Whether nothing is written.
@@ -257,7 +228,7 @@ impl Database {
             reserve: folder.reserve(),
             ahead: Mutex::default(),
             damaged: Seen::default(),
-            at_end: AtEnd { reserve: folder.reserve(), given_up: AtomicBool::new(false) },
+            given: GivenUp::new(folder.reserve()),
         }
     }
 
@@ -287,7 +258,7 @@ impl Database {
         // The log begins anew when all of it is in the database; that it cannot all be is seen at the next try.
         let _ = self.cut_log();
         match self.write(&work) {
-            Err(fault) if fault.is_full() && self.give_up_reserve() => {
+            Err(fault) if fault.is_full() && self.given.give_up() => {
                 // What was given up is for this; working off a long log first could take all of it.
                 let done = match self.write(&work) {
                     Err(fault) if fault.is_full() => {

@@ -58,8 +58,10 @@ impl Folder {
         Reserve(self.root.join("reserve"))
     }
 
-    /// Makes the lock of sweeps, if it is not there: a sweep finds it then on a disk that takes no more files.
-    pub(crate) fn make_sweep_lock(&self) {
+    /// Sets aside what removing needs on a full disk. The lock of sweeps is made too, so that a sweep finds it on one that takes no
+    /// more files.
+    pub(crate) fn set_aside(&self) {
+        self.reserve().fill();
         if let Err(error) = lock_file(&self.root.join(SWEEP_LOCK)) {
             tracing::debug!(%error, "the lock of sweeps is not made");
         }

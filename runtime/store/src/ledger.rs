@@ -211,13 +211,13 @@ impl Ledger for Store {
         let leased = match self.lease(id) {
             // A lease is a file, and so is the reserve.
             Err(error)
-                if error.message() == fault::no_inodes().message() && self.database.give_up_reserve() =>
+                if error.message() == fault::no_inodes().message() && self.database.given().give_up() =>
             {
                 self.lease(id)
             }
             leased => leased,
         };
-        if !self.database.gave_up() {
+        if !self.database.given().is_given() {
             return leased;
         }
         let refills = Refills(self.folder.reserve());
