@@ -71,9 +71,12 @@ fn exec_answers_in_json_as_the_tool_does() {
     assert_eq!((refused.status, refused.text().trim()), (Some(1), unknown.to_string().as_str()));
 }
 
-/// Without what differs from one run to the next.
+/// Without what differs from one run to the next, and from one door to the other.
 fn steadied(mut answer: Json) -> Json {
     answer["duration_ms"] = 0.into();
+    if let Some(error) = answer.get_mut("unavailable") {
+        error["hint"] = Json::Null;
+    }
     answer
 }
 
