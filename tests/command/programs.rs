@@ -116,6 +116,16 @@ fn scripts_of_a_package_are_run_by_the_shell() {
         assert_eq!(output(kept, "npm run -s lint"), "lint\n");
         assert_eq!(failure(kept, "npm run none").0, 1);
         assert_eq!(failure(kept, "npx none").0, 127);
+        assert_eq!(failure(kept, "mkdir d; cd d; npm test").0, 254);
+        let (status, said) = failure(kept, "printf '{\\n  \"name\": x\\n}' > package.json; npm test");
+        assert_eq!(status, 1, "{said}");
+        assert!(
+            said.starts_with("npm error code EJSONPARSE\nnpm error path /workspace/d/package.json\n"),
+            "{said}"
+        );
+        assert!(said.contains("npm error JSON.parse expected value at line 2 "), "{said}");
+        sandbox::wait(kept.write("/workspace/d/package.json", "\u{feff}{}")).unwrap();
+        assert_eq!(output(kept, "npm run"), "");
     });
 }
 
