@@ -36,6 +36,13 @@ fn what_a_job_prints_goes_where_exec_has_sent_the_line() {
         assert_eq!(output(kept, "cat log"), "before\nafter\nlate\n");
         assert_eq!(output(kept, &format!("exec > log; {late} & wait; echo after")), "");
         assert_eq!(output(kept, "cat log"), "late\nafter\n");
+        assert_eq!(output(kept, "exec > log; echo at once & echo after"), "");
+        assert_eq!(output(kept, "sort log"), "after\nat once\n");
+        // It ends while the line goes on, which has printed something of its own.
+        assert_eq!(output(kept, &format!("echo a; exec > log; {late} & sleep 0.4; echo after")), "a\n");
+        assert_eq!(output(kept, "sort log"), "after\nlate\n");
+        let both = output(kept, &format!("{late} & sleep 0.4; echo after"));
+        assert!(both.contains("late\n") && both.contains("after\n"), "{both}");
         assert_eq!(output(kept, "exec > log; trap 'echo bye' EXIT; echo hello"), "");
         assert_eq!(output(kept, "cat log"), "hello\nbye\n");
         // A copy of the first standard output leads there from a job too.

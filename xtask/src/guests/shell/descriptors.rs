@@ -101,6 +101,106 @@ pub(super) const EDITS: &[Edit] = &[
                         }
 ",
     ),
+    // So does what jobs print before; it is told also where the command beside them has told something of its own.
+    once(
+        "src/interpreter/mod.rs",
+        r"            if top_level {
+                // Background jobs that finished meanwhile report here, as
+                // bash prints their output while the script continues.
+                let (out, err) = self.take_finished_job_output();
+                result.stdout.append(&out);
+                result.stderr.append(&err);
+            }
+            self.reap_coprocs();
+",
+        "            self.reap_coprocs();\n",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        r"                Box::pin(self.flush_exec_passthrough(&mut result)).await?;
+            }
+
+            // Accumulate stdout with truncation
+",
+        r"                Box::pin(self.flush_exec_passthrough(&mut result)).await?;
+                // Background jobs that finished meanwhile report here, as
+                // bash prints their output while the script continues.
+                Box::pin(self.deliver_finished_jobs(&mut result)).await?;
+            }
+
+            // Accumulate stdout with truncation
+",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        r"    /// Output of background jobs that finished since the last report.
+",
+        r"    /// Tells what finished jobs have printed, and adds it to a result.
+    async fn deliver_finished_jobs(&mut self, result: &mut ExecResult) -> Result<()> {
+        let (stdout, stderr) = self.take_finished_job_output();
+        if stdout.is_empty() && stderr.is_empty() {
+            return Ok(());
+        }
+        let mut late = ExecResult {
+            stdout,
+            stderr,
+            ..ExecResult::default()
+        };
+        let emitted = (
+            self.output_stream_stdout_bytes,
+            self.output_stream_stderr_bytes,
+        );
+        self.route_exec_output(&mut late, emitted, (0, 0), None).await?;
+        if self.merge_stderr {
+            Self::merge_stderr_into_stdout(&mut late);
+        }
+        let emit_before = self.output_emit_count;
+        self.maybe_emit_output(&late.stdout, &late.stderr, emit_before)
+            .await?;
+        result.stdout.append(&late.stdout);
+        result.stderr.append(&late.stderr);
+        Ok(())
+    }
+
+    /// Output of background jobs that finished since the last report.
+",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        r"        parent_stderr: &mut crate::StreamData,
+    ) -> Result<()> {
+        let text = describe_command(cmd);
+",
+        r"        parent_stderr: &mut crate::StreamData,
+        route: bool,
+    ) -> Result<()> {
+        let text = describe_command(cmd);
+",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        "self.spawn_in_background(&list.first, &mut stdout, &mut stderr)",
+        "self.spawn_in_background(&list.first, &mut stdout, &mut stderr, route)",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        "self.spawn_in_background(cmd, &mut stdout, &mut stderr)",
+        "self.spawn_in_background(cmd, &mut stdout, &mut stderr, route)",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        r"        if let Some(result) = finished {
+            self.maybe_emit_output(",
+        r"        if let Some(mut result) = finished {
+            if route {
+                let emitted = (
+                    self.output_stream_stdout_bytes,
+                    self.output_stream_stderr_bytes,
+                );
+                Box::pin(self.route_exec_output(&mut result, emitted, (0, 0), None)).await?;
+            }
+            self.maybe_emit_output(",
+    ),
     // What a job writes to a saved standard output (`exec 3>&1 > log; echo a >&3 &`) goes there.
     once(
         "src/interpreter/mod.rs",
