@@ -57,7 +57,8 @@ const OURS: [(&str, &[&str]); 19] = [
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 26] = [
+const THEIRS: [(&str, &[&str]); 27] = [
+    ("diffy", &["xtask"]),
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::cache::Cache;
@@ -14,12 +14,15 @@ use super::key;
 use super::precompile::precompile;
 use super::recipe::Recipe;
 use super::toolchain::Toolchain;
-use super::{RECIPES, component};
+use super::{RECIPES, component, refresh};
 use crate::progress::Progress;
 
 /// Which guests to build, and how.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    chore: Option<Chore>,
     /// Guests to build; none named: all
     #[arg(value_name = "LANG")]
     languages: Vec<String>,
@@ -34,10 +37,23 @@ pub(crate) struct Arguments {
     print_path: bool,
 }
 
+/// What else there is to do with guests.
+#[derive(Subcommand)]
+enum Chore {
+    /// Change the patches of a guest: as commits of a repository, and back
+    Refresh(refresh::Arguments),
+}
+
 impl Arguments {
     /// All guests, whatever the cache lacks.
     pub(crate) fn all() -> Self {
-        Self { languages: Vec::new(), force: false, check_reproducible: false, print_path: false }
+        Self {
+            chore: None,
+            languages: Vec::new(),
+            force: false,
+            check_reproducible: false,
+            print_path: false,
+        }
     }
 }
 
@@ -47,6 +63,9 @@ impl Arguments {
 ///
 /// An unknown language, a tool that is missing and cannot be installed, or a step that failed.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(Chore::Refresh(arguments)) = &arguments.chore {
+        return refresh::run(arguments, named(&arguments.language)?);
+    }
     let recipes = chosen(&arguments.languages)?;
     let cache = Cache::open()?;
     let toolchain = Toolchain::find(&cache, &Progress::new("toolchain"))?;
@@ -83,14 +102,15 @@ fn chosen(languages: &[String]) -> Result<Vec<&'static Recipe>> {
     if languages.is_empty() {
         return Ok(RECIPES.to_vec());
     }
+    languages.iter().map(|name| named(name)).collect()
+}
+
+fn named(name: &str) -> Result<&'static Recipe> {
     let known = RECIPES.map(|recipe| recipe.language);
-    languages
-        .iter()
-        .map(|name| match RECIPES.iter().find(|recipe| recipe.language == name) {
-            Some(recipe) => Ok(*recipe),
-            None => bail!("no guest `{name}`; there are {}", known.join(", ")),
-        })
-        .collect()
+    match RECIPES.iter().find(|recipe| recipe.language == name) {
+        Some(recipe) => Ok(*recipe),
+        None => bail!("no guest `{name}`; there are {}", known.join(", ")),
+    }
 }
 
 /// The path of the guest's component: out of the cache, or built now.

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::job::{Job, Unit};
 use super::recipe::Recipe;
-use super::tree::Edit;
+use super::tree::{Origin, Tree};
 use super::wizer::{World, argument};
 
 /// git's commands; `guests/git/Cargo.lock` pins libgit2 and what it needs.
@@ -18,21 +18,12 @@ pub(crate) const RECIPE: Recipe = Recipe {
     version: 1,
     text: include_bytes!("git.rs"),
     pins: &[],
+    trees: &[package("libgit2-sys"), package("libz-sys"), package("git2")],
     build,
 };
 
 /// The C stack: trees of folders are walked by recursion.
 const STACK: u32 = 8 << 20;
-
-/// Build scripts that would compile for the host's C library; the sources are compiled here.
-const NOT_COMPILED: &[Edit] =
-    &[Edit { file: "build.rs", find: "fn main() {", replace: "fn main() {}\nfn unused() {", count: 1 }];
-
-/// The bindings know Unix and Windows; WASI's names are bytes too.
-const BYTES: &[Edit] = &[
-    Edit { file: "src/util.rs", find: "#[cfg(unix)]", replace: "#[cfg(not(windows))]", count: 2 },
-    Edit { file: "src/util.rs", find: "std::os::unix::prelude", replace: "std::os::wasi::ffi", count: 2 },
-];
 
 /// The folders of libgit2 whose C files are compiled, all of each.
 const FOLDERS: [&str; 7] = [
@@ -73,10 +64,15 @@ const FLAGS: [&str; 8] = [
     "-DSHA1DC_CUSTOM_INCLUDE_UBC_CHECK_C=\"common.h\"",
 ];
 
+/// A package that the guest depends on, all of it.
+const fn package(name: &'static str) -> Tree {
+    Tree::new(name, Origin::Package { manifest: "git/Cargo.toml", name, folder: "" })
+}
+
 fn build(job: &Job<'_>) -> Result<PathBuf> {
-    let libgit2 = job.copy(&job.package("git/Cargo.toml", "libgit2-sys")?, "libgit2-sys", NOT_COMPILED)?;
-    let zlib = job.copy(&job.package("git/Cargo.toml", "libz-sys")?, "libz-sys", NOT_COMPILED)?;
-    let git2 = job.copy(&job.package("git/Cargo.toml", "git2")?, "git2", BYTES)?;
+    let libgit2 = job.prepare("libgit2-sys")?;
+    let zlib = job.prepare("libz-sys")?;
+    let git2 = job.prepare("git2")?;
     let library = job.cargo("dormouse_git", &[libgit2.clone(), zlib.clone(), git2])?;
     let mut objects = sources(job, &libgit2.join("libgit2"), &zlib.join("src/zlib"))?;
     let bindings = job.bindings()?;

@@ -14,8 +14,10 @@ use anyhow::{Context, Result, bail};
 use super::cache::Cache;
 use super::key::sha256;
 use super::recipe::Recipe;
+use super::series::Series;
 use super::source::{self, DebianFile};
 use super::toolchain::Toolchain;
+use super::tree::Tree;
 use crate::progress::Progress;
 
 /// What a download or an installation may take.
@@ -59,6 +61,10 @@ pub(crate) struct Job<'a> {
     pub(crate) toolchain: &'a Toolchain,
     pub(crate) progress: Progress,
     pub(crate) cache: &'a Cache,
+    /// The recipe's source trees.
+    pub(crate) trees: &'static [Tree],
+    /// The guest's patches.
+    pub(crate) series: Series,
     sources: RefCell<Vec<String>>,
 }
 
@@ -79,8 +85,11 @@ impl<'a> Job<'a> {
         progress: Progress,
     ) -> Result<Self> {
         let guests = workspace.join("guests");
+        let guest = guests.join(recipe.language);
         Ok(Self {
-            guest: guests.join(recipe.language),
+            trees: recipe.trees,
+            series: Series::read(&guest, recipe.trees)?,
+            guest,
             driver: guests.join("driver"),
             scratch: cache.scratch(recipe.language)?,
             workspace,
@@ -115,7 +124,8 @@ impl<'a> Job<'a> {
         self.sources.borrow().clone()
     }
 
-    fn used(&self, name: String) {
+    /// Notes what was fetched.
+    pub(crate) fn used(&self, name: String) {
         let mut sources = self.sources.borrow_mut();
         if !sources.contains(&name) {
             sources.push(name);

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::job::Job;
 use super::source::DebianFile;
+use super::tree::Tree;
 
 /// How one guest is made.
 pub(crate) struct Recipe {
@@ -19,6 +20,8 @@ pub(crate) struct Recipe {
     pub(crate) text: &'static [u8],
     /// Everything that is fetched.
     pub(crate) pins: &'static [Pin],
+    /// The sources that are prepared for the build; the patches in the guest's folder change them.
+    pub(crate) trees: &'static [Tree],
     /// Compiles, links and initialises; the result is a core module that `Job::component` has still to wrap.
     pub(crate) build: fn(&Job<'_>) -> Result<PathBuf>,
 }

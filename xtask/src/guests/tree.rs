@@ -1,22 +1,62 @@
-//! Source trees in scratch space: listed, copied, unpacked, and changed by edits that must fit exactly.
+//! Source trees that others wrote: fetched, laid into a folder, and prepared for a build with the guest's patches.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use super::job::Job;
+use super::cache::Cache;
+use super::job::{Job, NETWORK_TIMEOUT, run_for};
 use super::key::sha256;
+use super::source::{self, DebianFile};
+use crate::progress::Progress;
 
-/// A change to someone else's source text. It must match exactly `count` times, so that a new upstream version
-/// cannot silently lose it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Edit {
-    pub(crate) file: &'static str,
-    pub(crate) find: &'static str,
-    pub(crate) replace: &'static str,
-    pub(crate) count: usize,
+/// A source tree of a recipe. In patches its files have the tree's name before their own: `php/Zend/zend_long.h`.
+pub(crate) struct Tree {
+    /// Its folder in the scratch folder.
+    pub(crate) name: &'static str,
+    pub(crate) origin: Origin,
+    /// Whole files of ours in it: the file in the guest's folder, and the file of the tree that it is or replaces.
+    pub(crate) own: &'static [(&'static str, &'static str)],
+}
+
+/// Where a tree comes from.
+pub(crate) enum Origin {
+    /// An archive of Debian's, without its top folder: the first of the candidates that is served.
+    Debian(&'static [DebianFile]),
+    /// A folder (empty: all) of a Rust package that a manifest below `guests` depends on.
+    Package { manifest: &'static str, name: &'static str, folder: &'static str },
+}
+
+impl Tree {
+    /// A tree without files of ours.
+    pub(crate) const fn new(name: &'static str, origin: Origin) -> Self {
+        Self { name, origin, own: &[] }
+    }
+
+    /// The archive, or the package's folder.
+    pub(crate) fn fetch(&self, workspace: &Path, cache: &Cache, progress: &Progress) -> Result<PathBuf> {
+        match &self.origin {
+            Origin::Debian(candidates) => source::debian(cache, progress, candidates),
+            Origin::Package { manifest, name, .. } => {
+                source::crate_sources(workspace, progress, manifest, name)
+            }
+        }
+    }
+
+    /// Lays what was fetched into a folder, as its authors published it.
+    pub(crate) fn lay(&self, fetched: &Path, into: &Path) -> Result<()> {
+        fs::create_dir_all(into)?;
+        match &self.origin {
+            Origin::Debian(_) => {
+                let mut tar = Command::new("tar");
+                tar.arg("-xf").arg(fetched).args(["--strip-components=1", "--no-same-owner", "-C"]).arg(into);
+                run_for(&mut tar, NETWORK_TIMEOUT)
+            }
+            Origin::Package { folder, .. } => copy(&fetched.join(folder), into),
+        }
+    }
 }
 
 /// All files under a folder, sorted.
@@ -38,72 +78,51 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 impl Job<'_> {
-    /// Unpacks a tar archive into the scratch folder `name` (without its top folder) and applies the edits.
-    /// Does nothing when the folder already holds exactly that.
-    pub(crate) fn unpack(&self, archive: &Path, name: &str, edits: &[Edit]) -> Result<PathBuf> {
-        let origin = fs::read(archive).with_context(|| format!("cannot read `{}`", archive.display()))?;
-        self.tree(name, &sha256(&origin), edits, |into| {
-            fs::create_dir_all(into)?;
-            let mut tar = Command::new("tar");
-            tar.arg("-xf")
-                .arg(archive)
-                .arg("--strip-components=1")
-                .arg("--no-same-owner")
-                .arg("-C")
-                .arg(into);
-            self.run(&format!("unpack {name}"), &mut tar)
-        })
-    }
-
-    /// Copies a folder into the scratch folder `name` and applies the edits. Does nothing when that is already there.
-    pub(crate) fn copy(&self, from: &Path, name: &str, edits: &[Edit]) -> Result<PathBuf> {
-        self.tree(name, &from.to_string_lossy(), edits, |into| {
-            for file in files(from)? {
-                let to = into.join(file.strip_prefix(from)?);
-                fs::create_dir_all(to.parent().unwrap_or(into))?;
-                fs::write(&to, fs::read(&file)?)?;
-            }
-            Ok(())
-        })
-    }
-
-    fn tree(
-        &self,
-        name: &str,
-        origin: &str,
-        edits: &[Edit],
-        fill: impl FnOnce(&Path) -> Result<()>,
-    ) -> Result<PathBuf> {
-        let folder = self.scratch.join(name);
+    /// One of the recipe's trees in the scratch folder, with the guest's patches and its own files. Does nothing when the
+    /// folder already holds exactly that.
+    pub(crate) fn prepare(&self, name: &str) -> Result<PathBuf> {
+        let tree = self.trees.iter().find(|tree| tree.name == name);
+        let tree = tree.with_context(|| format!("the recipe has no tree `{name}`"))?;
+        let fetched = tree.fetch(&self.workspace, self.cache, &self.progress)?;
+        self.used(fetched.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        let mut parts = self.series.of(name).concat();
+        parts.extend(match fetched.is_dir() {
+            true => fetched.as_os_str().as_encoded_bytes().to_vec(),
+            false => fs::read(&fetched).with_context(|| format!("cannot read `{}`", fetched.display()))?,
+        });
+        for (ours, _) in tree.own {
+            parts.extend(self.own_file(ours)?);
+        }
+        let (folder, state) = (self.scratch.join(name), sha256(&parts));
         let stamp = self.scratch.join(format!("{name}.stamp"));
-        let state = sha256(format!("{origin} {edits:?}").as_bytes());
         if fs::read_to_string(&stamp).is_ok_and(|found| found == state) {
             return Ok(folder);
         }
+        let _step = self.progress.step(&format!("prepare {name}"));
         let _ = fs::remove_file(&stamp);
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
-        fill(&folder)?;
-        for edit in edits {
-            apply(&folder, edit)?;
+        tree.lay(&fetched, &folder)?;
+        self.series.apply(&self.scratch, name)?;
+        for (ours, theirs) in tree.own {
+            fs::write(folder.join(theirs), self.own_file(ours)?)?;
         }
         fs::write(&stamp, state)?;
         Ok(folder)
     }
+
+    fn own_file(&self, name: &str) -> Result<Vec<u8>> {
+        let path = self.guest.join(name);
+        fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
+    }
 }
 
-fn apply(folder: &Path, edit: &Edit) -> Result<()> {
-    let path = folder.join(edit.file);
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    let found = text.matches(edit.find).count();
-    ensure!(
-        found == edit.count,
-        "an edit of `{}` expects its text {} times and found it {found} times: {:?}",
-        edit.file,
-        edit.count,
-        edit.find
-    );
-    fs::write(&path, text.replace(edit.find, edit.replace))?;
+fn copy(from: &Path, into: &Path) -> Result<()> {
+    for file in files(from)? {
+        let to = into.join(file.strip_prefix(from)?);
+        fs::create_dir_all(to.parent().unwrap_or(into))?;
+        fs::write(&to, fs::read(&file)?)?;
+    }
     Ok(())
 }

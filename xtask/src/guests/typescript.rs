@@ -16,6 +16,7 @@ pub(crate) const RECIPE: Recipe = Recipe {
     version: 1,
     text: include_bytes!("typescript.rs"),
     pins: &[],
+    trees: &[],
     build,
 };
 

@@ -60,7 +60,7 @@ impl Libraries {
         fs::create_dir_all(folder.join("lib"))?;
         let state = sha256(format!("{ZLIB:?} {XML:?} {SQLITE_FLAGS:?}").as_bytes());
         let built = Self { folder, state };
-        let zlib = job.unpack(&job.debian(&ZLIB)?, "zlib", &[])?;
+        let zlib = job.prepare("zlib")?;
         built.archive(job, &zlib, "z", ZLIB_FILES, &["-O3", "-DHAVE_UNISTD_H"], &["zlib.h", "zconf.h"])?;
         let sqlite = job.crate_sources(SQLITE)?.join("sqlite3");
         let flags = [&["-O2"], SQLITE_FLAGS].concat();
@@ -71,7 +71,7 @@ impl Libraries {
 
     /// libxml2, which has a configuration of its own.
     fn xml(&self, job: &Job<'_>) -> Result<()> {
-        let source = job.unpack(&job.debian(&XML)?, "libxml2", &[])?;
+        let source = job.prepare("libxml2")?;
         let done = job.scratch.join("libxml2.done");
         let state = format!("{} {}", self.state, job.toolchain.identity());
         if fs::read_to_string(&done).is_ok_and(|found| found == state) {

@@ -13,29 +13,26 @@ use super::job::{Job, Unit};
 use super::key::sha256;
 use super::recipe::{Pin, Recipe};
 use super::source::DebianFile;
-use super::tree;
+use super::tree::{self, Origin, Tree};
 use super::wizer::{World, argument};
 
-mod edits;
 mod libraries;
-mod wide;
 
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "php",
     interpreter: "PHP 8.4.24",
     version: 1,
-    text: concat!(
-        include_str!("mod.rs"),
-        include_str!("edits.rs"),
-        include_str!("libraries.rs"),
-        include_str!("wide.rs")
-    )
-    .as_bytes(),
+    text: concat!(include_str!("mod.rs"), include_str!("libraries.rs")).as_bytes(),
     pins: &[
         Pin::Debian(&PHP),
         Pin::Debian(&libraries::ZLIB),
         Pin::Debian(&libraries::XML),
         Pin::Crate(libraries::SQLITE),
+    ],
+    trees: &[
+        Tree::new("php", Origin::Debian(&PHP)),
+        Tree::new("zlib", Origin::Debian(&libraries::ZLIB)),
+        Tree::new("libxml2", Origin::Debian(&libraries::XML)),
     ],
     build,
 };
@@ -123,7 +120,7 @@ const OBJECTS: &str = "include Makefile\n\
     list:\n\t@echo $(PHP_GLOBAL_OBJS) main/internal_functions.lo\n";
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {
-    let source = job.unpack(&job.debian(&PHP)?, "php", &[edits::EDITS, wide::EDITS].concat())?;
+    let source = job.prepare("php")?;
     let libraries = Libraries::build(job)?;
     let parts = Parts { job, source, cross: job.scratch.join("cross") };
     parts.configure(&libraries)?;
@@ -135,7 +132,7 @@ fn build(job: &Job<'_>) -> Result<PathBuf> {
 /// The folders of one build.
 struct Parts<'a> {
     job: &'a Job<'a>,
-    /// PHP's sources, edited.
+    /// PHP's sources, patched.
     source: PathBuf,
     /// Where PHP's own build works.
     cross: PathBuf,

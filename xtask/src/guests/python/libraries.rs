@@ -68,9 +68,9 @@ impl Libraries {
         fs::create_dir_all(folder.join("lib"))?;
         let built =
             Self { folder, state: sha256(format!("{ZLIB:?} {BZIP2:?} {XZ:?} {SQLITE_FLAGS:?}").as_bytes()) };
-        let zlib = job.unpack(&job.debian(&ZLIB)?, "zlib", &[])?;
+        let zlib = job.prepare("zlib")?;
         built.archive(job, &zlib, "z", ZLIB_FILES, &["-O3", "-DHAVE_UNISTD_H"], &["zlib.h", "zconf.h"])?;
-        let bzip2 = job.unpack(&job.debian(&BZIP2)?, "bzip2", &[])?;
+        let bzip2 = job.prepare("bzip2")?;
         built.archive(job, &bzip2, "bz2", BZIP2_FILES, &["-O3"], &["bzlib.h"])?;
         let sqlite = job.crate_sources(SQLITE)?.join("sqlite3");
         let flags = [&["-O2"], SQLITE_FLAGS].concat();
@@ -110,7 +110,7 @@ impl Libraries {
 
     /// liblzma, which has a configuration of its own.
     fn xz(&self, job: &Job<'_>) -> Result<()> {
-        let source = job.unpack(&job.debian(&XZ)?, "xz", &[])?;
+        let source = job.prepare("xz")?;
         let done = job.scratch.join("xz.done");
         let state = format!("{} {}", self.state, job.toolchain.identity());
         if fs::read_to_string(&done).is_ok_and(|found| found == state) {

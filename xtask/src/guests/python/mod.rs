@@ -9,24 +9,22 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use edits::EDITS;
 use libraries::Libraries;
 
 use super::job::{Job, NETWORK_TIMEOUT, Unit, run_for};
 use super::key::sha256;
 use super::recipe::{Pin, Recipe};
 use super::source::DebianFile;
-use super::tree;
+use super::tree::{self, Origin, Tree};
 use super::wizer::{World, argument};
 
-mod edits;
 mod libraries;
 
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "python",
     interpreter: "CPython 3.14.7",
     version: 1,
-    text: concat!(include_str!("mod.rs"), include_str!("edits.rs"), include_str!("libraries.rs")).as_bytes(),
+    text: concat!(include_str!("mod.rs"), include_str!("libraries.rs")).as_bytes(),
     pins: &[
         Pin::Debian(&CPYTHON),
         Pin::Debian(&libraries::ZLIB),
@@ -35,6 +33,12 @@ pub(crate) const RECIPE: Recipe = Recipe {
         Pin::Debian(&ZONES),
         Pin::Debian(&OLD_ZONES),
         Pin::Crate(libraries::SQLITE),
+    ],
+    trees: &[
+        Tree::new("cpython", Origin::Debian(&CPYTHON)),
+        Tree::new("zlib", Origin::Debian(&libraries::ZLIB)),
+        Tree::new("bzip2", Origin::Debian(&libraries::BZIP2)),
+        Tree::new("xz", Origin::Debian(&libraries::XZ)),
     ],
     build,
 };
@@ -64,7 +68,7 @@ const STACK: u32 = 8 << 20;
 const OPTIMISED: &str = "OPT=-DNDEBUG -O3 -flto";
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {
-    let source = job.unpack(&job.debian(&CPYTHON)?, "cpython", EDITS)?;
+    let source = job.prepare("cpython")?;
     let parts = Parts { job, native: job.scratch.join("native"), cross: job.scratch.join("cross"), source };
     // A configure script uses one processor; the libraries are compiled beside it.
     let configuring = parts.configure_native()?;
@@ -89,7 +93,7 @@ fn build(job: &Job<'_>) -> Result<PathBuf> {
 /// The folders of one build.
 struct Parts<'a> {
     job: &'a Job<'a>,
-    /// CPython's sources, edited.
+    /// CPython's sources, patched.
     source: PathBuf,
     /// CPython for this machine.
     native: PathBuf,

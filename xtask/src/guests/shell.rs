@@ -1,12 +1,5 @@
 //! The recipe of the shell guest: bashkit, a crate, with our driver, its bounds raised and its faults mended.
 
-mod commands;
-mod descriptors;
-mod devices;
-mod filters;
-mod language;
-mod limits;
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +7,7 @@ use anyhow::Result;
 
 use super::job::{Job, Unit};
 use super::recipe::Recipe;
-use super::tree::Edit;
+use super::tree::{Origin, Tree};
 use super::wizer::{World, argument};
 
 /// The shell; `guests/shell/Cargo.lock` pins it and what it needs.
@@ -22,33 +15,22 @@ pub(crate) const RECIPE: Recipe = Recipe {
     language: "shell",
     interpreter: "bashkit 0.20.2",
     version: 1,
-    text: concat!(
-        include_str!("mod.rs"),
-        include_str!("limits.rs"),
-        include_str!("commands.rs"),
-        include_str!("devices.rs"),
-        include_str!("filters.rs"),
-        include_str!("language.rs"),
-        include_str!("descriptors.rs"),
-    )
-    .as_bytes(),
+    text: include_bytes!("shell.rs"),
     pins: &[],
+    trees: &[Tree {
+        name: "bashkit",
+        origin: Origin::Package { manifest: "shell/Cargo.toml", name: "bashkit", folder: "" },
+        // A module of our own in the place of one of bashkit's.
+        own: &[("bashkit/stream.rs", "src/stream.rs")],
+    }],
     build,
 };
 
 /// The C stack: the shell walks its syntax tree by recursion.
 const STACK: u32 = 16 << 20;
 
-/// A change that fits once.
-const fn once(file: &'static str, find: &'static str, replace: &'static str) -> Edit {
-    Edit { file, find, replace, count: 1 }
-}
-
 fn build(job: &Job<'_>) -> Result<PathBuf> {
-    let edits =
-        [limits::EDITS, filters::EDITS, commands::EDITS, devices::EDITS, language::EDITS, descriptors::EDITS]
-            .concat();
-    let bashkit = job.copy(&job.package("shell/Cargo.toml", "bashkit")?, "bashkit", &edits)?;
+    let bashkit = job.prepare("bashkit")?;
     let library = job.cargo("dormouse_shell", &[bashkit])?;
     let bindings = job.bindings()?;
     let include = |folder: &Path| {
