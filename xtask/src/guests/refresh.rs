@@ -189,11 +189,11 @@ impl Repository {
         for line in diff.split_inclusive(|byte| *byte == b'\n') {
             let of_git = |start: &&str| line.starts_with(start.as_bytes());
             // These hold hashes, which say nothing to a reader and change with every patch before.
-            if ["diff --git ", "index "].iter().any(|start| of_git(&start)) {
+            if ["diff --git ", "index "].iter().any(of_git) {
                 continue;
             }
             let other = ["old mode", "new mode", "new file", "deleted file", "Binary files"];
-            ensure!(!other.iter().any(|start| of_git(&start)), "commit {subject} does not only change texts");
+            ensure!(!other.iter().any(of_git), "commit {subject} does not only change texts");
             text.extend_from_slice(line);
         }
         Patch::parse(format!("{number:04}-{subject}.patch"), text)
