@@ -1,5 +1,6 @@
 //! Command lines in sandboxes: what lasts, what programs are told, jobs, packages, and the list of commands in the documents.
 
+mod descriptors;
 mod list;
 mod programs;
 mod signals;

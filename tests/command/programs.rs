@@ -116,6 +116,16 @@ fn scripts_of_a_package_are_run_by_the_shell() {
         assert_eq!(output(kept, "npm run -s lint"), "lint\n");
         assert_eq!(failure(kept, "npm run none").0, 1);
         assert_eq!(failure(kept, "npx none").0, 127);
+        assert_eq!(failure(kept, "mkdir d; cd d; npm test").0, 254);
+        let (status, said) = failure(kept, "printf '{\\n  \"name\": x\\n}' > package.json; npm test");
+        assert_eq!(status, 1, "{said}");
+        assert!(
+            said.starts_with("npm error code EJSONPARSE\nnpm error path /workspace/d/package.json\n"),
+            "{said}"
+        );
+        assert!(said.contains("npm error JSON.parse expected value at line 2 "), "{said}");
+        sandbox::wait(kept.write("/workspace/d/package.json", "\u{feff}{}")).unwrap();
+        assert_eq!(output(kept, "npm run"), "");
     });
 }
 
@@ -243,6 +253,36 @@ fn sizes_that_do_not_fit_are_refused_in_words() {
             output(kept, "echo $x; yes | head -c 20M | wc -c; yes | timeout 1 cat > /dev/null; echo $?"),
             "1\n20971520\n124\n"
         );
+    });
+}
+
+/// The host takes so many bytes of one call; more would end the line, and the shell would be as before it.
+#[test]
+fn what_is_more_than_a_program_can_be_given_is_refused_by_it_alone() {
+    in_a_sandbox(|kept| {
+        let most = "the 33554432 that one program can be given";
+        for program in ["python3 -c 'print(1)'", "node -e 'console.log(1)'", "php -r 'echo 1;'"] {
+            let line = format!("x=kept; head -c 40M /dev/zero | {program}; echo status $? $x");
+            let outcome = sandbox::wait(kept.exec(&line)).unwrap().outcome;
+            assert_eq!(
+                (outcome.exit_code(), outcome.stdout.text.as_str()),
+                (0, "status 126 kept\n"),
+                "{line}"
+            );
+            let name = program.split(' ').next().unwrap();
+            assert_eq!(outcome.stderr.text, format!("{name}: input of 41943040 bytes is more than {most}\n"));
+        }
+        let line = "python3 -c 'print(1)' \"$(yes | head -c 34M)\"; echo status $?";
+        let outcome = sandbox::wait(kept.exec(line)).unwrap().outcome;
+        assert_eq!(outcome.stdout.text, "status 126\n", "{}", outcome.stderr.text);
+        let said = outcome.stderr.text;
+        assert!(
+            said.starts_with("python3: arguments and environment of 3565") && said.contains(most),
+            "{said}"
+        );
+        assert_eq!(output(kept, "echo $x"), "kept\n");
+        let length = "import sys; print(len(sys.stdin.buffer.read()))";
+        assert_eq!(output(kept, &format!("head -c 31M /dev/zero | python3 -c '{length}'")), "32505856\n");
     });
 }
 

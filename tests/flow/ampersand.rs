@@ -36,6 +36,7 @@ fn state(door: &mut Door<'_>, job: &Json, action: &str) -> String {
 fn goes_on_and_ends(door: &mut Door<'_>) {
     for line in [
         format!("({SERVICE}) &"),
+        format!("({SERVICE}) & disown; sleep 100 & disown\necho started"),
         format!("mkdir -p here; cd here; N=7; nohup bash -c '{SERVICE}' > out 2>&1 & disown; echo started"),
     ] {
         let begin = Instant::now();

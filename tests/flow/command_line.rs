@@ -389,8 +389,10 @@ fn b_26_a_command_line_answers_with_json_as_the_tool_does() {
     let mut wire = Wire::greeted(&["--state-dir", state]);
     let mut answer = wire.call(1, "sandbox_exec", json!({"sandbox": "box", "command": line}));
     wire.end(PATIENCE);
+    let hint = told["unavailable"]["hint"].as_str().unwrap();
+    assert!(hint.contains("`dormouse sandbox create`"), "in the words of this door: {told}");
     for answer in [&mut told, &mut answer["structuredContent"]] {
-        answer["duration_ms"] = Json::Null;
+        (answer["duration_ms"], answer["unavailable"]["hint"]) = (Json::Null, Json::Null);
     }
     assert_eq!(told, answer["structuredContent"]);
     // For people: who would have what is missing, in the words of this door.

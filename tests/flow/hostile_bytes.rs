@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dormouse_tests::levels::Levels;
-use dormouse_tests::wire::Wire;
+use dormouse_tests::wire::{PATIENCE, Wire};
 use serde_json::{Value as Json, json};
 
 /// Sends bytes to a server that has been greeted, and asserts that it then still serves.
@@ -44,6 +44,19 @@ fn mcp_01_what_is_no_json_is_passed_over() {
         survives(&mut wire, id, line);
     }
     assert_eq!(wire.end(Duration::from_secs(10)).status, Some(0));
+}
+
+#[test]
+fn mcp_01_json_that_is_no_object_and_bytes_that_are_no_text_are_errors() {
+    let mut wire = Wire::greeted(&[]);
+    for (line, code) in
+        [(&b"\"text\"\n"[..], -32600), (b"5\n", -32600), (b"null\n", -32600), (b"\xff\xfe\n", -32700)]
+    {
+        wire.raw(line);
+        let answer = wire.next(PATIENCE).unwrap();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&Json::Null, &json!(code)), "{answer}");
+    }
+    wire.still_serves(1);
 }
 
 #[test]

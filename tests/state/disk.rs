@@ -294,6 +294,42 @@ fn lif_02_a_command_removes_on_a_disk_without_inodes() {
     assert_eq!(told(&["sandbox", "eval", "b", "x"])["result"]["value"], 1);
 }
 
+/// What comes free is taken by other programs at once, and each removal finds what it needs all the same.
+#[test]
+fn lif_02_all_sandboxes_are_removed_on_a_disk_without_inodes() {
+    let Some(disk) = Disk::mount("size=40m,nr_inodes=40") else { return };
+    let state = disk.state();
+    let run = |words: &[&str]| binary::dormouse(&[words, &["--state-dir", &state, "--json"]].concat(), b"");
+    let mut fillers = 0;
+    let mut use_up = || {
+        while fs::write(disk.0.join(format!("filler-{fillers}")), "").is_ok() {
+            fillers += 1;
+        }
+    };
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        assert_eq!(run(&["sandbox", "create", name]).status, Some(0));
+        assert_eq!(run(&["sandbox", "eval", name, "x = 1"]).status, Some(0));
+    }
+    for name in ["a", "b", "c"] {
+        use_up();
+        let gone = run(&["sandbox", "rm", name]);
+        assert_eq!(gone.status, Some(0), "{name}: {}{}", gone.text(), gone.complaint());
+    }
+    // A server keeps the database's files. It is started with what it needs, for once.
+    for number in 0..3 {
+        fs::remove_file(disk.0.join(format!("filler-{number}"))).unwrap();
+    }
+    let mut wire = served(&state);
+    for (number, name) in (1..).zip(["d", "e", "f"]) {
+        use_up();
+        let gone = wire.call(number, "sandbox_destroy", json!({"sandbox": name}));
+        assert_ne!(gone["isError"], true, "{name}: {gone}");
+    }
+    let listed = wire.call(9, "sandbox_list", json!({}));
+    assert_eq!(listed["structuredContent"]["sandboxes"], json!([]), "{listed}");
+    wire.end(Duration::from_secs(20));
+}
+
 #[test]
 fn lif_02_a_folder_on_a_disk_that_is_read_only_is_listed_and_copied_from_and_not_changed() {
     let Some(disk) = Disk::mount("size=8m") else { return };

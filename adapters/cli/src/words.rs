@@ -2,6 +2,10 @@
 
 use dormouse::mistaken::in_other_words;
 use dormouse_tools::reworded;
+use serde_json::Value as Json;
+
+/// Fields of an answer that are errors.
+const ERRORS: [&str; 5] = ["error", "warning", "unavailable", "cause", "unsaved"];
 
 /// Arguments that hints name, and the options for them.
 const OPTIONS: [(&str, &str); 3] = [
@@ -18,7 +22,18 @@ pub(crate) fn in_commands(text: &str) -> String {
     OPTIONS.iter().fold(text, |text, (argument, option)| text.replace(argument, option))
 }
 
-/// The same for lines that are typed one by one.
+/// The answer of a tool with the hints of its errors so.
+pub(crate) fn of_answer(mut answer: Json) -> Json {
+    for name in ERRORS {
+        let hint = answer.get_mut(name).and_then(|error| error.get_mut("hint"));
+        if let Some(Json::String(hint)) = hint {
+            *hint = in_commands(hint);
+        }
+    }
+    answer
+}
+
+/// A text in the words of lines that are typed one by one.
 pub(crate) fn in_lines(text: &str) -> String {
     let text = in_other_words(text, |language| format!("`.language {language}` changes it"));
     reworded(&text, |tool| line(tool).map(|line| format!("`{line}`")))
@@ -85,9 +100,18 @@ fn command(tool: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
+    use serde_json::json;
 
     use super::*;
     use crate::args::Arguments;
+
+    #[test]
+    fn hints_of_answers_name_commands() {
+        let told = of_answer(json!({"error": {"code": "not_found", "hint": "sandbox_list names those"}}));
+        assert_eq!(told["error"]["hint"], "`dormouse sandbox list` names those");
+        let same = json!({"ok": true, "error": null, "stdout": "sandbox_list"});
+        assert_eq!(of_answer(same.clone()), same);
+    }
 
     #[test]
     fn hints_name_commands_that_there_are() {

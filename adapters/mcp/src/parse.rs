@@ -3,6 +3,7 @@
 use dormouse_tools::incoming::{self, AT_ONCE};
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use serde::Deserialize as _;
+use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 
 use crate::long;
@@ -20,18 +21,15 @@ pub(crate) enum Parsed {
 /// Reads a line. Nesting is bounded by the JSON reader (128 levels). A line of more than [`AT_ONCE`] bytes takes its time:
 /// read it away from the threads that serve everybody.
 ///
-/// A line that does not even begin like a message is not answered: a peer that echoes what it reads would be answered
-/// for ever. An error has the request's id where one can be read; else, as the protocol has it, none.
+/// A line that is no JSON and does not even begin like a message is not answered: it is what some program says in between. Nor is
+/// an error, so that a peer that echoes what it reads is not answered for ever. An error has the request's id where one can be read; else, as the protocol has it, none.
 pub(crate) fn parse(line: &[u8]) -> Parsed {
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
-    if !matches!(line.first(), Some(b'{' | b'[')) {
-        if !line.is_empty() {
-            tracing::debug!(bytes = line.len(), "a line that is no message was ignored");
-        }
-        return Parsed::Ignored;
-    }
-    if line[0] == b'[' {
-        return invalid("a batch: send one message a line", None);
+    match line.first() {
+        Some(b'{') => {}
+        Some(b'[') => return invalid("a batch: send one message a line", None),
+        Some(_) => return no_object(line),
+        None => return Parsed::Ignored,
     }
     if line.len() > AT_ONCE {
         return parse_long(line);
@@ -43,6 +41,18 @@ pub(crate) fn parse(line: &[u8]) -> Parsed {
             Err(refused) => refused,
         },
     }
+}
+
+/// What does not begin like a message.
+fn no_object(line: &[u8]) -> Parsed {
+    if std::str::from_utf8(line).is_err() {
+        return refused(ErrorCode::PARSE_ERROR, "the line is not UTF-8".into(), None);
+    }
+    if serde_json::from_slice::<IgnoredAny>(line).is_ok() {
+        return invalid("the message is not an object", None);
+    }
+    tracing::debug!(bytes = line.len(), "a line that is no message was ignored");
+    Parsed::Ignored
 }
 
 /// Reads a long line once, and what the library reads of it without the arguments of a call.
@@ -115,15 +125,15 @@ mod tests {
     use super::*;
 
     /// The code and the id of the error that a line gets; None when it is ignored.
-    fn answer(line: &str) -> Option<(i32, Option<String>)> {
-        match parse(line.as_bytes()) {
+    fn answer(line: &[u8]) -> Option<(i32, Option<String>)> {
+        match parse(line) {
             Parsed::Refused(error) => match *error {
                 ServerJsonRpcMessage::Error(error) => {
                     Some((error.error.code.0, error.id.map(|id| id.to_string())))
                 }
                 _ => panic!("not an error"),
             },
-            Parsed::Message(_) => panic!("`{line}` is a message"),
+            Parsed::Message(_) => panic!("`{}` is a message", line.escape_ascii()),
             Parsed::Ignored => None,
         }
     }
@@ -134,8 +144,10 @@ mod tests {
         for (line, expected) in [
             ("", None),
             ("hello", None),
-            ("5", None),
-            ("null", None),
+            ("5 6", None),
+            ("5", Some((-32_600, None))),
+            ("null", Some((-32_600, None))),
+            (r#""x""#, Some((-32_600, None))),
             ("{", Some((-32_700, None))),
             (deep.as_str(), Some((-32_700, None))),
             (r#"{"id":1e999}"#, Some((-32_700, None))),
@@ -154,7 +166,10 @@ mod tests {
             (r#"{"jsonrpc":"2.0","error":5}"#, None),
         ] {
             let shown: String = line.chars().take(80).collect();
-            assert_eq!(answer(line), expected, "{shown}");
+            assert_eq!(answer(line.as_bytes()), expected, "{shown}");
+        }
+        for line in [&b"\xff\xfe5\0"[..], b"\"\xff\"", b"hello \xff", b"{\"id\": 1, \"method\": \"\xff\"}"] {
+            assert_eq!(answer(line), Some((-32_700, None)), "{}", line.escape_ascii());
         }
     }
 

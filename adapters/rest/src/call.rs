@@ -13,7 +13,7 @@ use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_tools::{CallContext, MAX_CONTENT, Reply, incoming};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Number, Value as Json};
 
 use crate::door::MAX_BODY;
 use crate::route::{Form, Route, Source};
@@ -170,7 +170,12 @@ pub(crate) fn in_query(parts: &Parts) -> Result<Vec<(String, String)>> {
 /// A text of the query as the tool's schema wants it. What is not of its type stays text, which the tool refuses.
 fn typed(kind: &str, text: String) -> Json {
     match (kind, text.as_str()) {
-        ("integer", digits) => digits.parse::<u64>().map_or_else(|_| Json::String(text.clone()), Json::from),
+        ("integer" | "number", digits) => match (digits.parse::<u64>(), digits.parse::<Number>()) {
+            (Ok(whole), _) => whole.into(),
+            // One that is out of range is told so.
+            (_, Ok(number)) => number.into(),
+            _ => text.into(),
+        },
         ("boolean", "true") => true.into(),
         ("boolean", "false") => false.into(),
         _ => text.into(),

@@ -156,6 +156,15 @@ async fn what_does_not_fit_is_refused_with_its_code() {
         let (found, told) = ask(&routes, method, path, body).await;
         assert_eq!((found, &told["error"]["code"]), (status, &json!(code)), "{method} {path} {body}: {told}");
     }
+    for (limit, problem) in [
+        ("-1", "the field `limit` is -1, outside 1 to 200"),
+        ("1.5", "the field `limit` is 1.5, not a whole number"),
+        ("many", "the field `limit` is a string, not a whole number: `many`"),
+    ] {
+        let (_, told) = ask(&routes, "GET", &format!("/api/sandboxes?limit={limit}"), "").await;
+        assert_eq!(told["error"]["message"], problem, "{told}");
+        assert_eq!(told["error"]["hint"], "give `limit` a whole number from 1 to 200", "{told}");
+    }
     let form = Request::builder().method("POST").uri("/api/sandboxes").header("content-type", "text/plain");
     let form = form.body(Body::from("{}")).unwrap();
     let answer = TowerToHyperService::new(routes).call(form).await.unwrap();

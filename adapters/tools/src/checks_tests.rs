@@ -87,6 +87,7 @@ fn what_nobody_can_check_is_refused_with_what_would() {
     let types = desk.call("run_typecheck", json!({"sandbox": "a"}));
     assert_eq!(types.structured["error"]["code"], "capability_unavailable");
     assert!(types.text.contains("npm install typescript@5"), "{}", types.text);
+    assert!(types.text.contains("turn them on with `--packages`"), "{}", types.text);
     assert_eq!(desk.code("run_lint", json!({"sandbox": "a"})), "not_found");
     desk.ok("sandbox_write", json!({"sandbox": "a", "path": "/workspace/a.py", "content": "x"}));
     let lint = desk.call("run_lint", json!({"sandbox": "a"}));

@@ -3,13 +3,16 @@
 
 use crate::surface::{Profile, Reply};
 
+/// What the names of tools of the profile `sandbox` begin with.
+const BEGINNINGS: [&str; 2] = ["sandbox_", "run_"];
+
 /// The text, each name of a tool of the profile `sandbox` in it as `name` has it. Default for one that it does not know: as it is.
 /// What stands between backticks is meant to the letter, such as a tool's name as an option takes it.
 pub fn reworded(text: &str, name: impl Fn(&str) -> Option<String>) -> String {
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
     let mut told = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find("sandbox_") {
+    while let Some(at) = BEGINNINGS.iter().filter_map(|beginning| rest.find(beginning)).min() {
         let (before, from) = rest.split_at(at);
         let (word, after) = from.split_at(from.find(|c| !is_name(c)).unwrap_or(from.len()));
         told.push_str(before);
@@ -109,5 +112,8 @@ mod tests {
         let expected = "sandbox_vars (which the operator adds with `--tools all`) names those";
         assert_eq!(left_out.structured["error"]["hint"], expected);
         assert!(left_out.text.contains(expected), "{}", left_out.text);
+        let left_out = of_here(reply("run_lint looks, and a run_line"), Profile::Sandbox, &["run_lint"]);
+        let expected = "run_lint (which the operator adds with `--tools all`) looks, and a run_line";
+        assert_eq!(left_out.structured["error"]["hint"], expected);
     }
 }

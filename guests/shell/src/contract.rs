@@ -47,6 +47,13 @@ unsafe extern "C" {
     fn dormouse_sandbox_programs_run(command: *const Command, ended: *mut Ended) -> bool;
 }
 
+/// The most bytes that a program can be told: `HANDED` in `runtime/wasm/src/entry.rs`. The host ends the command line at more.
+const MOST: usize = 32 << 20;
+/// What the host counts for an argument besides its text.
+const ARGUMENT: usize = 24;
+/// What it counts for a variable besides name and value.
+const VARIABLE: usize = 48;
+
 /// What a program is told.
 pub(crate) struct Call<'a> {
     pub(crate) program: &'a str,
@@ -55,6 +62,28 @@ pub(crate) struct Call<'a> {
     pub(crate) directory: &'a str,
     pub(crate) input: &'a [u8],
     pub(crate) milliseconds: Option<u32>,
+}
+
+impl Call<'_> {
+    /// Why the host would not take it, if it is too large.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let sum = |all: usize, next: usize| all.saturating_add(next);
+        let arguments = self.arguments.iter().map(|argument| argument.len() + ARGUMENT);
+        let variables = self.environment.iter().map(|(name, value)| name.len() + value.len() + VARIABLE);
+        let words = arguments.chain(variables).fold(self.program.len() + self.directory.len(), sum);
+        let input = self.input.len();
+        let (what, bytes) = if input > MOST {
+            ("input of", input)
+        } else if words > MOST {
+            ("arguments and environment of", words)
+        } else if sum(input, words) > MOST {
+            ("input, arguments and environment of", sum(input, words))
+        } else {
+            return None;
+        };
+        let verb = if input > MOST { "is" } else { "are" };
+        Some(format!("{what} {bytes} bytes {verb} more than the {MOST} that one program can be given"))
+    }
 }
 
 /// What came of it.

@@ -14,6 +14,9 @@ const QUIET: [&str; 4] = ["-s", "--silent", "--if-present", "--no-audit"];
 const HEAD: &str = r#"printf '\n> %s@%s %s\n> %s\n\n' "$npm_package_name" "$npm_package_version" "$npm_lifecycle_event" "$npm_lifecycle_script"
 "#;
 
+/// What some editors put before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// `npm`.
 pub(crate) struct Npm;
 
@@ -36,16 +39,16 @@ impl Builtin for Npm {
         };
         let package = package(context.fs.as_ref(), context.cwd).await;
         Ok(match package {
-            None => ExecResult::err("npm error code ENOENT\nnpm error no package.json in this folder\n", 254),
-            Some(_) if script.if_present => ExecResult::ok(""),
-            Some(package) if script.name.is_empty() => ExecResult::ok(listed(&package)),
-            Some(_) => ExecResult::err(format!("npm error Missing script: \"{}\"\n", script.name), 1),
+            Err((told, status)) => ExecResult::err(told, status),
+            Ok(_) if script.if_present => ExecResult::ok(""),
+            Ok(package) if script.name.is_empty() => ExecResult::ok(listed(&package)),
+            Ok(_) => ExecResult::err(format!("npm error Missing script: \"{}\"\n", script.name), 1),
         })
     }
 
     async fn execution_plan(&self, context: &BuiltinContext<'_>) -> Result<Option<ExecutionPlan>> {
         let Some(script) = script(context.args) else { return Ok(None) };
-        let Some(package) = package(context.fs.as_ref(), context.cwd).await else { return Ok(None) };
+        let Ok(package) = package(context.fs.as_ref(), context.cwd).await else { return Ok(None) };
         let text = |name: &str| package["scripts"][name].as_str();
         let own = match text(&script.name) {
             Some(line) => line,
@@ -132,9 +135,17 @@ fn script(words: &[String]) -> Option<Script> {
     Some(Script { name, arguments, quiet, if_present })
 }
 
-async fn package(files: &dyn FileSystem, folder: &Path) -> Option<Value> {
-    let bytes = files.read_file(&folder.join("package.json")).await.ok()?;
-    serde_json::from_slice(&bytes).ok()
+/// The `package.json` of a folder. Else what npm says where there is none or it is no JSON, and its exit status.
+async fn package(files: &dyn FileSystem, folder: &Path) -> std::result::Result<Value, (String, i32)> {
+    let path = folder.join("package.json");
+    let Ok(bytes) = files.read_file(&path).await else {
+        return Err(("npm error code ENOENT\nnpm error no package.json in this folder\n".into(), 254));
+    };
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+    serde_json::from_slice(text).map_err(|error| {
+        let head = format!("npm error code EJSONPARSE\nnpm error path {}\n", path.display());
+        (format!("{head}npm error JSON.parse {error}\nnpm error JSON.parse Failed to parse JSON data.\n"), 1)
+    })
 }
 
 /// The scripts that there are.

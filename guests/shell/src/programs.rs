@@ -11,6 +11,9 @@ use crate::timeout;
 /// host can say.
 pub(crate) const NAMES: [&str; 9] = ["python", "python3", "node", "js", "php", "pip", "pip3", "git", "df"];
 
+/// The exit status of a program that was to be given more than it can take.
+const TOO_LARGE: i32 = 126;
+
 /// One of them.
 pub(crate) struct Program(pub(crate) String);
 
@@ -26,6 +29,9 @@ impl Builtin for Program {
             input: context.stdin.map(|input| input.as_bytes()).unwrap_or_default(),
             milliseconds: timeout::left(context.env),
         };
+        if let Some(refusal) = call.refusal() {
+            return Ok(ExecResult::err(format!("{}: {refusal}\n", self.0), TOO_LARGE));
+        }
         Ok(match contract::run(&call) {
             Some(answer) => ExecResult {
                 stdout: answer.output.into(),

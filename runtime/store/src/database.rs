@@ -15,7 +15,7 @@ use crate::damaged::{self, Seen};
 use crate::fault::{self, Answer};
 use crate::folder::Folder;
 use crate::pack::Unpacker;
-use crate::reserve::Reserve;
+use crate::reserve::{GivenUp, Reserve};
 use crate::schema;
 use crate::still::{self, Why};
 
@@ -51,6 +51,8 @@ pub(crate) struct Database {
     damaged: Seen,
     /// Held by who reads, for as long as he does.
     opened: RwLock<Opened>,
+    /// Comes after the connections: their files are gone when it is dropped.
+    given: GivenUp,
 }
 
 /// How it is open.
@@ -95,16 +97,18 @@ impl Database {
         let writes = |writer| Self::of(folder, most_bytes, writer, None);
         let fault = match Self::open_now(folder, most_bytes) {
             Ok(writer) => {
-                folder.reserve().fill();
+                folder.set_aside();
                 return Ok(writes(writer));
             }
             Err(fault) => fault,
         };
         let Some(why) = Why::of(folder, &fault) else { return Err(fault) };
+        let given = GivenUp::new(folder.reserve());
         match Self::open_still(folder, most_bytes, why) {
             // A log that somebody has left can only be read where its index can be made.
-            Err(_) if why != Why::ReadOnly && folder.reserve().give_up() => {
-                Self::open_now(folder, most_bytes).map(writes)
+            Err(_) if why != Why::ReadOnly && given.give_up() => {
+                let writer = Self::open_now(folder, most_bytes)?;
+                Ok(Self { given, ..writes(writer) })
             }
             opened => opened,
         }
@@ -130,7 +134,7 @@ impl Database {
         match still {
             Some(why) if why.is_over(&self.path, self.reserve.needs()) => {
                 self.begin_to_write()?;
-                self.reserve.fill();
+                self.folder.set_aside();
                 Ok(())
             }
             Some(why) => Err(why.error().into()),
@@ -174,7 +178,7 @@ impl Database {
     pub(crate) fn ready_to_remove(&self) -> Answer<()> {
         match self.check_writable() {
             Err(fault) if self.is_still() && fault.is_no_room() => {
-                if !self.reserve.give_up() {
+                if !self.given.give_up() {
                     return Err(fault::nothing_kept().into());
                 }
                 self.begin_to_write().inspect_err(|_| self.reserve.refill())
@@ -183,9 +187,9 @@ impl Database {
         }
     }
 
-    /// Gives up the reserve. False: there is none.
-    pub(crate) fn give_up_reserve(&self) -> bool {
-        self.reserve.give_up()
+    /// What this process has given up of the reserve.
+    pub(crate) fn given(&self) -> &GivenUp {
+        &self.given
     }
 
     /// Whether nothing is written.
@@ -224,6 +228,7 @@ impl Database {
             reserve: folder.reserve(),
             ahead: Mutex::default(),
             damaged: Seen::default(),
+            given: GivenUp::new(folder.reserve()),
         }
     }
 
@@ -253,7 +258,7 @@ impl Database {
         // The log begins anew when all of it is in the database; that it cannot all be is seen at the next try.
         let _ = self.cut_log();
         match self.write(&work) {
-            Err(fault) if fault.is_full() && self.reserve.give_up() => {
+            Err(fault) if fault.is_full() && self.given.give_up() => {
                 // What was given up is for this; working off a long log first could take all of it.
                 let done = match self.write(&work) {
                     Err(fault) if fault.is_full() => {

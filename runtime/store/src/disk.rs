@@ -60,9 +60,9 @@ pub(crate) fn free(folder: &Path, needs: u64) -> Result<Option<u64>> {
     }
 }
 
-/// Whether a disk takes one more file, as far as it says.
-pub(crate) fn has_inodes(folder: &Path) -> bool {
-    statvfs(folder).map_or(true, |disk| disk.f_files == 0 || disk.f_favail > 0)
+/// Whether a disk takes so many more files, as far as it says.
+pub(crate) fn has_inodes(folder: &Path, files: u64) -> bool {
+    statvfs(folder).map_or(true, |disk| disk.f_files == 0 || disk.f_favail >= files)
 }
 
 /// The folder, or the first above it that is there.

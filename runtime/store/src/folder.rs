@@ -58,6 +58,15 @@ impl Folder {
         Reserve(self.root.join("reserve"))
     }
 
+    /// Sets aside what removing needs on a full disk. The lock of sweeps is made too, so that a sweep finds it on one that takes no
+    /// more files.
+    pub(crate) fn set_aside(&self) {
+        self.reserve().fill();
+        if let Err(error) = lock_file(&self.root.join(SWEEP_LOCK)) {
+            tracing::debug!(%error, "the lock of sweeps is not made");
+        }
+    }
+
     /// Takes the lock of sweeps. None: another has it.
     pub(crate) fn sweeping(&self) -> Result<Option<File>> {
         self.try_locked(SWEEP_LOCK)
@@ -157,7 +166,7 @@ fn cannot_be_used(shown: &str, path: &Path, why: &str, error: io::Error) -> Erro
     let folder = path.parent().unwrap_or(path);
     let hint = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            let told = if disk::has_inodes(folder) { fault::full_disk() } else { fault::no_inodes() };
+            let told = if disk::has_inodes(folder, 1) { fault::full_disk() } else { fault::no_inodes() };
             return told.with_source(error);
         }
         io::ErrorKind::ReadOnlyFilesystem => return fault::read_only().with_source(error),

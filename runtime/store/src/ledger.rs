@@ -16,6 +16,7 @@ use crate::chunks::Chunks;
 use crate::database::Database;
 use crate::fault::{self, Answer};
 use crate::lease::{self, Held};
+use crate::reserve::Reserve;
 use crate::row::{integer, word};
 use crate::store::Store;
 use crate::{checkpoints, disk, records, save, sweep, usage};
@@ -207,15 +208,20 @@ impl Ledger for Store {
 
     fn lease_to_remove(&self, id: &SandboxId) -> Result<Option<Lease>> {
         self.database.ready_to_remove()?;
-        match self.lease(id) {
+        let leased = match self.lease(id) {
             // A lease is a file, and so is the reserve.
             Err(error)
-                if error.message() == fault::no_inodes().message() && self.database.give_up_reserve() =>
+                if error.message() == fault::no_inodes().message() && self.database.given().give_up() =>
             {
                 self.lease(id)
             }
             leased => leased,
+        };
+        if !self.database.given().is_given() {
+            return leased;
         }
+        let refills = Refills(self.folder.reserve());
+        Ok(leased?.map(|lease| -> Lease { Box::new(Removes { lease, _refills: refills }) }))
     }
 
     fn sweep(&self, reach: Reach<'_>, until: Option<Instant>) -> Result<Swept> {
@@ -234,6 +240,31 @@ impl Leased for Looks {
     fn holds(&self) -> bool {
         // Where nothing can be written it is all that there is.
         self.0.is_still()
+    }
+}
+
+/// A lease whose file was of the reserve. Fields are dropped in their order: the file is set aside again when the lease is given
+/// back, before somebody else takes it.
+struct Removes {
+    lease: Lease,
+    _refills: Refills,
+}
+
+impl Leased for Removes {
+    fn is_wanted(&self) -> bool {
+        self.lease.is_wanted()
+    }
+
+    fn holds(&self) -> bool {
+        self.lease.holds()
+    }
+}
+
+struct Refills(Reserve);
+
+impl Drop for Refills {
+    fn drop(&mut self) {
+        self.0.refill();
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{FallocateFlags, fallocate, fstatvfs, statvfs};
 use rustix::io::Errno;
@@ -99,6 +100,38 @@ impl Reserve {
     }
 }
 
+/// What a process has given up of the reserve. It is set aside again when this is dropped.
+pub(crate) struct GivenUp {
+    reserve: Reserve,
+    is_given: AtomicBool,
+}
+
+impl GivenUp {
+    pub(crate) fn new(reserve: Reserve) -> Self {
+        Self { reserve, is_given: AtomicBool::new(false) }
+    }
+
+    /// Gives up what is there. False: there was nothing.
+    pub(crate) fn give_up(&self) -> bool {
+        let given = self.reserve.give_up();
+        self.is_given.fetch_or(given, Ordering::Relaxed);
+        given
+    }
+
+    /// Whether something was given up.
+    pub(crate) fn is_given(&self) -> bool {
+        self.is_given.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        if self.is_given() {
+            self.reserve.refill();
+        }
+    }
+}
+
 fn take(file: &mut File, bytes: u64) -> io::Result<()> {
     match fallocate(&*file, FallocateFlags::empty(), 0, bytes) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_out(file, bytes),
@@ -135,6 +168,24 @@ mod tests {
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 3);
         assert!(reserve.give_up() && !reserve.give_up());
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_was_given_up_is_set_aside_again_at_the_end() {
+        let place = tempfile::tempdir().unwrap();
+        let reserve = Reserve(place.path().join("reserve"));
+        let files = || fs::read_dir(place.path()).unwrap().count();
+        drop(GivenUp::new(reserve.clone()));
+        let given = GivenUp::new(reserve.clone());
+        assert!(!given.give_up() && !given.is_given());
+        drop(given);
+        assert_eq!(files(), 0, "nothing was given up");
+        reserve.fill();
+        let given = GivenUp::new(reserve);
+        assert!(given.give_up() && given.is_given());
+        assert_eq!(files(), 0);
+        drop(given);
+        assert_eq!(files(), 3);
     }
 
     #[test]

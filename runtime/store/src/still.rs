@@ -16,6 +16,9 @@ use crate::disk;
 use crate::fault::{self, Answer, Fault};
 use crate::folder::Folder;
 
+/// Files that a database has beside it while it is open for writing.
+const LOG_FILES: u64 = 2;
+
 /// Why a folder is only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
@@ -37,6 +40,8 @@ impl Why {
             Err(error) => Some(Self::told(&error)),
             Ok(_) if fault.is_full() => Some(Self::Full),
             Ok(_) if fault.is_denied() => Some(Self::ReadOnly),
+            // One is too little for the log and its index.
+            Ok(_) if !disk::has_inodes(folder.root(), LOG_FILES) => Some(Self::NoInodes),
             Ok(_) => None,
         }
     }

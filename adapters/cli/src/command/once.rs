@@ -14,6 +14,7 @@ use crate::exit::Failure;
 use crate::print::{self, Live, View};
 use crate::settings;
 use crate::signals;
+use crate::words;
 
 /// Time for what is nearly done when the process is asked to end.
 const FINISHING: Duration = Duration::from_secs(2);
@@ -107,7 +108,7 @@ pub(crate) fn show(
     // Without an outcome nobody could read the output, which `finish` has said.
     let Some(outcome) = outcome? else { return Ok(1) };
     match form {
-        Form::Json => print::out(&format!("{}\n", encode::outcome(&outcome)))?,
+        Form::Json => print::out(&format!("{}\n", words::of_answer(encode::outcome(&outcome))))?,
         Form::Pretty { verbose } => print::outcome(&outcome, &View { verbose, ..view }, ends)?,
     }
     Ok(u8::try_from(outcome.exit_code()).unwrap_or(1))
@@ -117,7 +118,7 @@ pub(crate) fn show(
 pub(crate) fn refuse(failure: Failure, form: Form) -> Result<u8, Failure> {
     match (failure, form) {
         (Failure::Refused(error), Form::Json) => {
-            print::out(&format!("{}\n", encode::refused(&error)))?;
+            print::out(&format!("{}\n", words::of_answer(encode::refused(&error))))?;
             Ok(error.code().exit_status())
         }
         (failure, _) => Err(failure),

@@ -44,7 +44,7 @@ impl Answer {
     pub(super) fn tell(self) -> std::result::Result<u8, Failure> {
         match self {
             Self::Json(answer, status) => {
-                print::out(&format!("{answer}\n"))?;
+                print::out(&format!("{}\n", words::of_answer(answer)))?;
                 Ok(status)
             }
             Self::Words(tell) => tell(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderValue, Response, header};
+use axum::http::{HeaderValue, Response, StatusCode, header};
 use dormouse_core::{Error, ErrorCode};
 use hyper::Request;
 use hyper::body::{Frame, Incoming, SizeHint};
@@ -24,8 +24,10 @@ use tokio_util::sync::CancellationToken;
 use super::crowd::{Crowd, Guest, Turn};
 use crate::status;
 
-/// Bytes that are read or written ahead for a connection (64 KiB); the head of a request is no longer.
-const BUFFER: usize = 64 << 10;
+/// Bytes of the head of a request (64 KiB).
+const MAX_HEAD: usize = 64 << 10;
+/// Bytes that are read or written ahead for a connection. A head that is a little too long is read, so that it gets an answer in words.
+const BUFFER: usize = MAX_HEAD + (8 << 10);
 /// Headers of a request.
 const MAX_HEADERS: usize = 64;
 /// Pause after a connection could not be taken, as when descriptors are short.
@@ -140,8 +142,24 @@ async fn answer(
 ) -> Result<Response<Body>, Infallible> {
     let Some(turn) = guest.begin() else { return Ok(too_late()) };
     request.extensions_mut().insert(guest);
-    let response = routes.call(request).await?;
+    let response = if head(&request) > MAX_HEAD { long_head() } else { routes.call(request).await? };
     Ok(response.map(|body| Body::new(Answer { body, _turn: turn })))
+}
+
+/// Bytes of a request's head, as it is usually written.
+fn head<T>(request: &Request<T>) -> usize {
+    let line = request.method().as_str().len() + request.uri().to_string().len() + "  HTTP/1.1\r\n\r\n".len();
+    let fields = request.headers().iter();
+    fields.map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len()).sum::<usize>() + line
+}
+
+/// To a request whose head is too long. The library reads somewhat more than it was told to, and says nothing then.
+fn long_head() -> Response<Body> {
+    let error = Error::new(ErrorCode::TooLarge, format!("the head is larger than {MAX_HEAD} bytes"))
+        .with_hint("send fewer or shorter headers, and what is long in the body");
+    let mut response = status::refusal_as(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &error);
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// To a request that comes over a connection that is being closed for another.

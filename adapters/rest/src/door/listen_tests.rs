@@ -129,9 +129,17 @@ async fn bodies_and_heads_are_bounded() {
         let told = rest(server.send(head.as_bytes()).await).await;
         assert!(told.starts_with(&format!("HTTP/1.1 {status}")), "{size}: {told}");
     }
-    let head = format!("GET /ok HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "a".repeat(8 * BUFFER));
-    let told = rest(server.send(head.as_bytes()).await).await;
-    assert!(!told.contains(" 200 "), "{told}");
+    let head =
+        |more: usize| format!("GET /ok HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "a".repeat(more));
+    let room = MAX_HEAD - head(0).len();
+    let told = rest(server.send(head(room).as_bytes()).await).await;
+    assert!(told.starts_with("HTTP/1.1 200 "), "{told}");
+    let told = rest(server.send(head(room + 1).as_bytes()).await).await;
+    assert!(told.starts_with("HTTP/1.1 431 ") && told.contains("\"too_large\""), "{told}");
+    for more in [100_000, 8 * MAX_HEAD] {
+        let told = rest(server.send(head(more).as_bytes()).await).await;
+        assert!(!told.contains(" 200 "), "{more}: {told}");
+    }
 }
 
 #[tokio::test]

@@ -196,7 +196,9 @@ impl Job {
 /// The error of a checker that is not there.
 fn not_installed(what: &str, how: &str) -> Error {
     Error::new(ErrorCode::CapabilityUnavailable, format!("{what} is not installed in this sandbox"))
-        .with_hint(format!("install it with `{how}`, where the operator allows packages"))
+        .with_hint(format!(
+            "install it with `{how}`; without packages, have the operator turn them on with `--packages`"
+        ))
 }
 
 /// One failure of a check.

@@ -33,14 +33,11 @@ enum End {
 /// Takes a line apart. `None` where nothing is started with `&`, where it is asked for again, and for what is not understood
 /// here, such as here-documents. With `placed` the line runs in a folder of its own, which a part must not leave.
 pub(super) fn parts(line: &str, placed: bool) -> Option<Parts> {
-    let items = items(line)?;
+    let items = kept(items(line)?);
     let first = items.iter().position(|(_, end)| *end == End::Ampersand)?;
     let (before, rest) = items.split_at(first);
     let last = rest.iter().position(|(_, end)| *end != End::Ampersand).unwrap_or(rest.len());
     let (beside, after) = rest.split_at(last);
-    let disowns = |text: &str| words(text).next() == Some("disown") && !text.contains(['&', '|']);
-    let kept = after.iter().position(|(text, _)| !disowns(text)).unwrap_or(after.len());
-    let after = after.get(kept..)?;
     if after.iter().any(|(text, end)| *end == End::Ampersand || text.contains("$!") || has(text, ASKS)) {
         return None;
     }
@@ -51,6 +48,19 @@ pub(super) fn parts(line: &str, placed: bool) -> Option<Parts> {
         items.iter().map(|(text, _)| *text).collect::<Vec<_>>().join(with)
     };
     Some(Parts { before: join(before, "\n"), beside: join(beside, " &\n"), after: join(after, "\n") })
+}
+
+/// The items without each `disown` that directly follows what `&` starts, which goes on in any case.
+fn kept(items: Vec<(&str, End)>) -> Vec<(&str, End)> {
+    let mut kept: Vec<(&str, End)> = Vec::with_capacity(items.len());
+    for (text, end) in items {
+        let disowns = words(text).next() == Some("disown") && !text.contains(['&', '|']);
+        let follows = kept.last().is_some_and(|(_, end)| *end == End::Ampersand);
+        if !(disowns && follows && end == End::Semicolon) {
+            kept.push((text, end));
+        }
+    }
+    kept
 }
 
 /// Whether a line that stays whole seems to start something with `&`: for a hint, so that a guess will do.
@@ -310,6 +320,8 @@ mod tests {
         apart("mkdir -p a\nnohup python3 a.py &> log &\n", ["mkdir -p a", "nohup python3 a.py &> log", ""]);
         apart("nohup a.py & disown\necho on", ["", "nohup a.py", "echo on"]);
         apart("a & disown -a", ["", "a", ""]);
+        apart("a & disown; b & disown; echo c", ["", "a &\nb", "echo c"]);
+        apart("echo x\na & disown\nnohup b & disown %2\nc &", ["echo x", "a &\nnohup b &\nc", ""]);
         apart("a & b & echo c", ["", "a &\nb", "echo c"]);
         apart(
             "(while true; do date >> log; sleep 0.1; done) &",
@@ -346,6 +358,8 @@ mod tests {
             "a & kill %1",
             "a & b; c &",
             "a & disown && b",
+            "a & disown; b; c & disown",
+            "disown; a & b; disown",
             "cd app || exit 1; a &",
             "set -e; a &",
             "cat << EOF\na & b\nEOF\nb &",

@@ -13,10 +13,10 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, DirectoryEntry, ErrorCode};
 use wasmtime_wasi::runtime::spawn_blocking;
 
-/// Entries read ahead of the guest: at most 64 KiB of names.
+/// Entries looked at ahead of the guest: at most 64 KiB of names.
 const BATCH: usize = 256;
 
-/// A folder being listed. Names that are not UTF-8 are errors of their own; the listing goes on after them.
+/// A folder being listed. Names that are not UTF-8 are left out: no guest could be given them, and an error would end its listing.
 pub(super) struct Listing {
     /// `None` once the folder has no more.
     rest: Option<Dir>,
@@ -37,7 +37,7 @@ impl Listing {
 
     /// The next entry, in the file system's order, without `.` and `..`.
     pub(super) async fn next(&mut self) -> FsResult<Option<DirectoryEntry>> {
-        if self.ready.is_empty()
+        while self.ready.is_empty()
             && let Some(rest) = self.rest.take()
         {
             let (rest, ready) =
@@ -51,7 +51,7 @@ impl Listing {
 
 fn batch(mut rest: Dir) -> (Option<Dir>, VecDeque<Result<DirectoryEntry, ErrorCode>>) {
     let mut ready = VecDeque::with_capacity(16);
-    while ready.len() < BATCH {
+    for _ in 0..BATCH {
         match rest.read() {
             None => return (None, ready),
             Some(Err(error)) => {
@@ -70,7 +70,7 @@ fn batch(mut rest: Dir) -> (Option<Dir>, VecDeque<Result<DirectoryEntry, ErrorCo
                         name: name.to_owned(),
                     }));
                 }
-                Err(_) => ready.push_back(Err(ErrorCode::IllegalByteSequence)),
+                Err(_) => tracing::debug!(name = ?entry.file_name(), "a name that is not UTF-8 is left out"),
             },
         }
     }

@@ -1,5 +1,7 @@
 //! The budget at its limits, and what may never block or escape, through the functions that a guest calls.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -316,18 +318,39 @@ async fn a_large_folder_is_listed_whole_and_in_parts() {
             std::fs::write(guest.host(name), "").unwrap();
         }
         made.sort();
-        let root = guest.root();
-        let stream = guest.view().read_directory(root).await.unwrap();
-        let mut listed = Vec::new();
-        loop {
-            let stream = Resource::new_borrow(stream.rep());
-            let Some(entry) = guest.view().read_directory_entry(stream).await.unwrap() else { break };
-            listed.push(entry.name);
-        }
-        listed.sort();
-        assert_eq!(listed, made);
-        let mut view = guest.view();
-        wasmtime_wasi::p2::bindings::filesystem::types::HostDirectoryEntryStream::drop(&mut view, stream)
-            .unwrap();
+        assert_eq!(listed(&mut guest).await, made);
     }
+}
+
+#[tokio::test]
+async fn names_that_are_no_text_are_left_out_of_a_listing() {
+    for in_place in [true, false] {
+        let mut guest = Guest::with(DiskLimits::default(), FsPerms::ReadWrite, in_place);
+        for number in 0..600 {
+            let name = [&b"not-\xff-text-"[..], number.to_string().as_bytes()].concat();
+            std::fs::write(guest.host(".").join(OsStr::from_bytes(&name)), "").unwrap();
+        }
+        assert_eq!(listed(&mut guest).await, [""; 0]);
+        for name in ["a", "b"] {
+            std::fs::write(guest.host(name), "").unwrap();
+        }
+        assert_eq!(listed(&mut guest).await, ["a", "b"]);
+    }
+}
+
+/// The names in the folder, sorted.
+async fn listed(guest: &mut Guest) -> Vec<String> {
+    let root = guest.root();
+    let stream = guest.view().read_directory(root).await.unwrap();
+    let mut listed = Vec::new();
+    loop {
+        let stream = Resource::new_borrow(stream.rep());
+        let Some(entry) = guest.view().read_directory_entry(stream).await.unwrap() else { break };
+        listed.push(entry.name);
+    }
+    listed.sort();
+    let mut view = guest.view();
+    wasmtime_wasi::p2::bindings::filesystem::types::HostDirectoryEntryStream::drop(&mut view, stream)
+        .unwrap();
+    listed
 }

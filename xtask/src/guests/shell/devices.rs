@@ -175,9 +175,56 @@ fn count_multiplier(suffix: &str) -> Option<usize> {",
                     format!("`{name}` reads its input whole, and more than {held} bytes of it do not fit"),
                 )));
             }
+            lines += want.lines(&chunk);
             buf.extend_from_slice(&chunk);
         }
         if eof || matches!(want, StdinDemand::All) {"#,
+    ),
+    // Lines are counted as they come, and not all of them again for each.
+    once(
+        "src/interpreter/mod.rs",
+        r"    fn satisfied(self, buf: &[u8]) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Line => buf.contains(&b'\n'),
+            Self::Lines(n) => buf.iter().filter(|&&b| b == b'\n').count() >= n,
+            Self::Bytes(n) => buf.len() >= n,
+            Self::All => false,
+        }
+    }",
+        r"    /// Whether so many bytes, with so many ends of lines in them, are enough.
+    fn satisfied(self, bytes: usize, lines: usize) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Line => lines > 0,
+            Self::Lines(n) => lines >= n,
+            Self::Bytes(n) => bytes >= n,
+            Self::All => false,
+        }
+    }
+
+    /// The ends of lines in `bytes`, where they matter.
+    fn lines(self, bytes: &[u8]) -> usize {
+        match self {
+            Self::Line | Self::Lines(_) => bytes.iter().filter(|&&b| b == b'\n').count(),
+            _ => 0,
+        }
+    }",
+    ),
+    once(
+        "src/interpreter/mod.rs",
+        "        while !want.satisfied(&buf) {",
+        "        let mut lines = want.lines(&buf);\n        while !want.satisfied(buf.len(), lines) {",
+    ),
+    once(
+        "src/interpreter/coproc.rs",
+        "    while !demand.satisfied(&buf) {",
+        "    let mut lines = 0;\n    while !demand.satisfied(buf.len(), lines) {",
+    ),
+    once(
+        "src/interpreter/coproc.rs",
+        "        buf.extend_from_slice(&chunk);\n    }\n    buf.into()",
+        "        lines += demand.lines(&chunk);\n        buf.extend_from_slice(&chunk);\n    }\n    buf.into()",
     ),
     once(
         "src/interpreter/mod.rs",

@@ -1,6 +1,7 @@
 //! The recipe of the shell guest: bashkit, a crate, with our driver, its bounds raised and its faults mended.
 
 mod commands;
+mod descriptors;
 mod devices;
 mod filters;
 mod language;
@@ -28,6 +29,7 @@ pub(crate) const RECIPE: Recipe = Recipe {
         include_str!("devices.rs"),
         include_str!("filters.rs"),
         include_str!("language.rs"),
+        include_str!("descriptors.rs"),
     )
     .as_bytes(),
     pins: &[],
@@ -43,7 +45,9 @@ const fn once(file: &'static str, find: &'static str, replace: &'static str) -> 
 }
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {
-    let edits = [limits::EDITS, filters::EDITS, commands::EDITS, devices::EDITS, language::EDITS].concat();
+    let edits =
+        [limits::EDITS, filters::EDITS, commands::EDITS, devices::EDITS, language::EDITS, descriptors::EDITS]
+            .concat();
     let bashkit = job.copy(&job.package("shell/Cargo.toml", "bashkit")?, "bashkit", &edits)?;
     let library = job.cargo("dormouse_shell", &[bashkit])?;
     let bindings = job.bindings()?;
