@@ -39,6 +39,13 @@ static PyObject *eval_query(PyObject *, PyObject *const *arguments, Py_ssize_t c
   return expression ? origin_eval(expression, arguments[1]) : NULL;
 }
 
+// The code of a module of the library, which is marked as such.
+static PyObject *library_code(PyObject *, PyObject *code) {
+  if (!PyCode_Check(code)) return PyErr_Format(PyExc_TypeError, "not code");
+  origin_of_library((PyCodeObject *)code);
+  return Py_NewRef(code);
+}
+
 // The length of a str in UTF-8, without making that form. A lone surrogate counts as the U+FFFD that replaces it.
 static PyObject *utf8_length(PyObject *, PyObject *text) {
   if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "not a str");
@@ -107,6 +114,7 @@ static PyObject *read_environment(PyObject *, PyObject *) {
 static PyMethodDef methods[] = {
     {"call_tool", (PyCFunction)(void *)call_tool, METH_FASTCALL, NULL},
     {"eval_query", (PyCFunction)(void *)eval_query, METH_FASTCALL, NULL},
+    {"library_code", library_code, METH_O, NULL},
     {"sole", (PyCFunction)(void *)sole, METH_FASTCALL, NULL},
     {"source_of", source_of, METH_O, NULL},
     {"utf8_length", utf8_length, METH_O, NULL},

@@ -38,6 +38,8 @@ PyObject *eval_source_of(PyObject *name);
 
 // Marks code of the image as a library's, where it is.
 void origin_of_image(PyCodeObject *code);
+// Marks code of the library that was loaded later, with all that is in it.
+void origin_of_library(PyCodeObject *code);
 // From here on, code is marked when it is made.
 void origin_start(void);
 // A call begins, in which snippets may make code from text or not.

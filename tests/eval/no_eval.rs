@@ -42,6 +42,59 @@ const REFUSED: &[(&str, &str)] = &[
     (PYTHON, "import pdb\npdb.run('1')"),
     (PYTHON, "import dis\ndis.Bytecode('1')"),
     (PYTHON, "import contextlib\nwith contextlib.ExitStack() as s: s.callback(eval, '1')"),
+    (PYTHON, "import profile\nprofile.run('1')"),
+    (PYTHON, "import cProfile\ncProfile.Profile().run('1')"),
+    (PYTHON, "import importlib\nimportlib._bootstrap._call_with_frames_removed(exec, 'x = 1')"),
+    (
+        PYTHON,
+        "import importlib.abc, types\nclass L(importlib.abc.SourceLoader):\n  def get_data(self, path): return b'x = 1'\n  \
+         def get_filename(self, name): return 'm.py'\nL().exec_module(types.ModuleType('m'))",
+    ),
+    (
+        PYTHON,
+        "import importlib.abc, types\nclass L(importlib.abc.InspectLoader):\n  def get_source(self, name): return 'x = 1'\n\
+         L().exec_module(types.ModuleType('m'))",
+    ),
+    (PYTHON, "import importlib.abc\nimportlib.abc.InspectLoader.source_to_code('x = 1')"),
+    (
+        PYTHON,
+        "import importlib.machinery\nimportlib.machinery.SourceFileLoader('m', 'm.py').source_to_code(b'x = 1', 'm.py')",
+    ),
+    (
+        PYTHON,
+        "import importlib.machinery, types\nl = importlib.machinery.SourceFileLoader('m', '/m.py')\nl.get_data = lambda path: b'x = 1'\n\
+         l.exec_module(types.ModuleType('m'))",
+    ),
+    (PYTHON, "import annotationlib\nannotationlib.ForwardRef('print(1)').evaluate()"),
+    (PYTHON, "import annotationlib\nannotationlib.eval('print(1)')"),
+    (PYTHON, "import _dormouse.annotations as a\na._compile('1', 'x', 'eval')"),
+    (PYTHON, "import inspect\ndef f(a: 'print(1)'): pass\ninspect.get_annotations(f, eval_str=True)"),
+    (PYTHON, "import typing\ndef f(a: '[x for x in (1,)]'): pass\ntyping.get_type_hints(f)"),
+    (
+        PYTHON,
+        "import typing\nclass A: __class_getitem__ = exec\ndef f(a: 'A[\"x = 1\"]'): pass\ntyping.get_type_hints(f)",
+    ),
+    (PYTHON, "import unittest.mock as m\nm.MagicMock(side_effect=exec)('x = 1')"),
+    (
+        PYTHON,
+        "import logging.config, io\nlogging.config.fileConfig(io.StringIO('[loggers]\\nkeys=root\\n[handlers]\\nkeys=h\\n[formatters]\\nkeys=\\n\
+         [logger_root]\\nhandlers=h\\n[handler_h]\\nclass=StreamHandler\\nargs=(print(1),)\\n'))",
+    ),
+    (
+        PYTHON,
+        "import dataclasses\nb = dataclasses._FuncBuilder({})\nb.add_fn('f', (), ('  print(1)',))\nclass A: pass\nb.add_fns_to_class(A)",
+    ),
+    (
+        PYTHON,
+        "import dataclasses, functools\n@dataclasses.dataclass\nclass A:\n  x: int = dataclasses.field(default_factory=functools.partial(eval, '1'))\nA()",
+    ),
+    (
+        PYTHON,
+        "import collections.abc\nclass M(collections.abc.Mapping):\n  __getitem__ = staticmethod(eval)\n  def __iter__(self): return iter(())\n  \
+         def __len__(self): return 0\nM().get('1')",
+    ),
+    (PYTHON, "from multiprocessing.managers import MakeProxyType\nMakeProxyType('A', ['f(): pass\\ndef g'])"),
+    (PYTHON, "import _dormouse_host\n_dormouse_host.eval_query('1', {})"),
     (
         PYTHON,
         "import asyncio\nasync def f():\n  loop = asyncio.get_running_loop()\n  loop.set_exception_handler(lambda l, c: done.set_exception(c['exception']))\n  \
@@ -132,6 +185,33 @@ const PLAIN: &[(&str, &str)] = &[
     (PYTHON, "import typing\nclass A(typing.NamedTuple):\n  x: int\nA(1).x"),
     (PYTHON, "import typing\ndef f(a: 'int'): pass\ntyping.get_type_hints(f)['a'](1)"),
     (PYTHON, "import enum\nclass A(enum.Enum):\n  x = 1\nA.x.value"),
+    (PYTHON, "import enum\nenum.Enum('A', 'x').x.value"),
+    (
+        PYTHON,
+        "import dataclasses\n@dataclasses.dataclass(frozen=True, order=True, slots=True)\nclass A:\n  x: int = 0\nint(A() < A(1))",
+    ),
+    (PYTHON, "import dataclasses\ndataclasses.make_dataclass('A', ['x'])(1).x"),
+    (
+        PYTHON,
+        "import typing\ndef f(a: 'list[int] | None', b: 'typing.Literal[\"x\", -1]'): pass\nint(typing.get_type_hints(f)['a'] == list[int] | None)",
+    ),
+    (
+        PYTHON,
+        "import inspect\ndef f(a: 'dict[str, tuple[int, ...]]'): pass\nint(inspect.get_annotations(f, eval_str=True)['a'] == dict[str, tuple[int, ...]])",
+    ),
+    (PYTHON, "import inspect\nint('reverse=False' in str(inspect.signature(sorted)))"),
+    (
+        PYTHON,
+        "import functools\n@functools.singledispatch\ndef f(x): return 0\n@f.register\ndef _(x: 'int | str'): return x\nf(1)",
+    ),
+    (PYTHON, "import unittest.mock as m\nm.MagicMock(side_effect=[1])()"),
+    (PYTHON, "import logging.config\nlogging.config.dictConfig({'version': 1})\n1"),
+    (PYTHON, "import gettext\ngettext.c2py('n != 1')(2)"),
+    (
+        PYTHON,
+        "import multiprocessing.managers, cProfile, modulefinder, rlcompleter, __hello__, ntpath, zipapp\n1",
+    ),
+    (PYTHON, "import runpy\nint(3 * runpy.run_module('colorsys')['ONE_THIRD'])"),
     (PYTHON, "import json\njson.loads('1')"),
     (PYTHON, "import re\nint(re.compile('[0-9]').match('1')[0])"),
     (PYTHON, "import ast\nast.literal_eval('1')"),

@@ -36,7 +36,7 @@ use async_trait::async_trait;
 use clap::Subcommand;
 use dormouse::{Error, Resolve, Result};
 use dormouse_docker::{Address, Dial};
-use dormouse_sources::{Process, Program, Started, Starter};
+use dormouse_sources::{Ended, Process, Program, Started, Starter};
 use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
 
@@ -221,13 +221,13 @@ impl Process for Running {
         let _ = self.0.tell(wire::ASK);
     }
 
-    async fn ended(&self) {
-        let _ = self.0.heard(wire::ENDED).await;
+    async fn ended(&self) -> Option<Ended> {
+        wire::how(&self.0.heard(wire::ENDED).await.ok()?)
     }
 
     async fn kill(&self) -> io::Result<()> {
         self.0.tell(wire::KILL)?;
-        self.0.heard(wire::GONE).await
+        self.0.heard(wire::GONE).await.map(drop)
     }
 }
 

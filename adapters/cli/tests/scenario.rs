@@ -337,3 +337,15 @@ fn a_server_that_cannot_be_opened_is_told_on_the_console() {
         assert!(desk.report("junit.xml").unwrap().contains("errors=\"1\""));
     }
 }
+
+#[test]
+fn a_source_of_ones_own_that_ends_is_told_with_its_status_and_its_last_words() {
+    let servers = server(json!({"source": "mine", "scope": "run"}));
+    let desk = Desk::new(servers, one(json!([{"tool_calls": [{"tool": "x"}]}]), json!([])));
+    std::fs::write(desk.path().join("fails.sh"), "echo 'no such module: yaml' >&2\nexit 7\n").unwrap();
+    let ran = desk.run("run", &["--source", "mine=sh fails.sh"]);
+    assert_eq!(ran.status, Some(1), "{}", ran.said);
+    let why = "arena.yaml:4:7: mcp server `box`: the MCP server has ended with exit status 7; its standard error: no such module: yaml [provider_unavailable]";
+    assert!(ran.said.contains(why), "{}", ran.said);
+    assert!(desk.report("junit.xml").unwrap().contains("no such module: yaml"));
+}

@@ -199,12 +199,20 @@ async fn a_server_that_does_not_come_up_is_a_health_timeout_and_its_container_is
     let unwell = Router::new().route("/sse", get(|| async { StatusCode::SERVICE_UNAVAILABLE }));
     let elsewhere = Router::new().route("/other", get(|| async { "hello" }));
     let silent = Router::new().route("/sse", get(std::future::pending::<()>));
-    for router in [None, Some(unwell), Some(elsewhere), Some(silent)] {
+    for (router, seen) in [
+        (None, "with: connection refused;"),
+        (Some(unwell), "with: HTTP status 503 at /sse;"),
+        (Some(elsewhere), "with: HTTP status 404 at /sse, 404 at /mcp;"),
+        (Some(silent), "with: no answer;"),
+    ] {
+        let listens = router.is_some();
         let (pretend, source) = source(router);
         let source = source.with_budget(Duration::from_secs(1));
         let error = source.open(map(json!({"image": "x"}))).await.err().unwrap();
         assert_eq!(error.code(), ErrorCode::HealthTimeout);
         assert_eq!(error.message(), "container not healthy: health timeout after 1s");
+        let (hint, port) = (error.hint().unwrap(), if listens { "localhost:" } else { "localhost:1 was" });
+        assert!(hint.starts_with(port) && hint.contains(seen), "{hint}");
         assert_eq!(pretend.live.load(Ordering::SeqCst), 0);
     }
 }

@@ -13,6 +13,9 @@ pub(crate) const BUDGET: Duration = Duration::from_secs(20);
 const EVERY: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_secs(2);
 
+/// What is seen of a server that says nothing.
+const SILENT: &str = "no answer";
+
 /// What answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
@@ -29,35 +32,43 @@ pub(crate) enum Ready {
 pub(crate) async fn ready(base: &str, budget: Duration) -> Result<Ready> {
     let probe = Probe::new(base)?;
     let begin = Instant::now();
+    let mut last = SILENT.to_owned();
     let polled = tokio::time::timeout(budget, async {
         loop {
             // A server that is slow to answer is asked again, as one that does not answer at all.
-            if let Ok(Some(ready)) = tokio::time::timeout(LOOK.min(budget), look(&probe)).await {
-                return ready;
+            match tokio::time::timeout(LOOK.min(budget), look(&probe)).await {
+                Ok(Ok(ready)) => return ready,
+                Ok(Err(seen)) => last = seen,
+                Err(_) => SILENT.clone_into(&mut last),
             }
             tokio::time::sleep(EVERY).await;
         }
-    });
-    let ready = polled.await.map_err(|_| timed_out(budget))?;
+    })
+    .await;
+    let address = base.trim_start_matches("http://");
+    let ready = polled.map_err(|_| timed_out(budget, address, &last))?;
     tracing::debug!(ms = begin.elapsed().as_millis(), ?ready, "the server in a container is up");
     Ok(ready)
 }
 
-async fn look(probe: &Probe) -> Option<Ready> {
-    match probe.status("/sse").await? {
-        200..=299 => Some(Ready::Sse),
+/// What answers, or what was seen instead.
+async fn look(probe: &Probe) -> Result<Ready, String> {
+    let sse = probe.status("/sse").await?;
+    match sse {
+        200..=299 => Ok(Ready::Sse),
         404 | 405 => match probe.status("/mcp").await? {
-            404 | 500.. => None,
-            _ => Some(Ready::Mcp),
+            mcp @ (404 | 500..) => Err(format!("HTTP status {sse} at /sse, {mcp} at /mcp")),
+            _ => Ok(Ready::Mcp),
         },
-        _ => None,
+        _ => Err(format!("HTTP status {sse} at /sse")),
     }
 }
 
-fn timed_out(budget: Duration) -> Error {
+fn timed_out(budget: Duration, address: &str, last: &str) -> Error {
     let message = format!("container not healthy: health timeout after {}s", budget.as_secs());
-    Error::new(ErrorCode::HealthTimeout, message)
-        .with_hint("the image is to serve MCP over HTTP+SSE on port 8080, at /sse")
+    Error::new(ErrorCode::HealthTimeout, message).with_hint(format!(
+        "{address} was seen last with: {last}; the image is to serve MCP over HTTP+SSE on port 8080, at /sse"
+    ))
 }
 
 #[cfg(test)]
@@ -66,6 +77,8 @@ mod tests {
 
     #[test]
     fn the_text_is_the_seeds() {
-        assert_eq!(timed_out(BUDGET).message(), "container not healthy: health timeout after 20s");
+        let error = timed_out(BUDGET, "localhost:1", "connection refused");
+        assert_eq!(error.message(), "container not healthy: health timeout after 20s");
+        assert!(error.hint().unwrap().starts_with("localhost:1 was seen last with: connection refused; "));
     }
 }

@@ -75,7 +75,7 @@ pub use entry::{Entry, MAX_ENTRIES, Scope, Transport, check_all};
 pub use estate::MakeSurface;
 pub use index::{Tool, Tools};
 pub use mountable::Mountable;
-pub use outside::{Outside, Process, Program, Started, Starter};
+pub use outside::{Ended, Outside, Process, Program, Started, Starter};
 pub use port::{Call, Endpoint, Listed, Opened, Progress, Registry, Source, ToolAnswer};
 pub use repository::{HostRepositories, MayClone, Repositories};
 pub use scopes::{Connection, OpenScope, Scopes, Unclosed};

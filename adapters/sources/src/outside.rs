@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dormouse_core::Resolve;
+use rustix::process::WaitIdStatus;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -95,14 +96,40 @@ pub struct Started {
     pub process: Box<dyn Process>,
 }
 
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this exit status.
+    Status(i32),
+    /// By a signal of this number.
+    Signal(i32),
+}
+
+impl Ended {
+    /// What the system says of a process; none while it runs.
+    pub fn of(status: &WaitIdStatus) -> Option<Self> {
+        status.exit_status().map(Self::Status).or_else(|| status.terminating_signal().map(Self::Signal))
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => write!(f, "exit status {status}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
 /// The process of a program, the leader of its group.
 #[async_trait]
 pub trait Process: Send + Sync {
     /// Asks all of its group to end (`SIGTERM`).
     fn ask(&self);
 
-    /// Waits until the program itself has ended. Others of its group may run on.
-    async fn ended(&self);
+    /// Waits until the program itself has ended, and says how, if anybody knows. Others of its group may run on. Is asked once:
+    /// who gives up the wait may ask again.
+    async fn ended(&self) -> Option<Ended>;
 
     /// Ends all of its group at once (`SIGKILL`), and waits until the program is gone.
     ///

@@ -5,6 +5,7 @@
 //! the wait leaves nothing open. A scope that is still opening is stopped by it as well.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use dormouse_core::{Error, ErrorCode, Result};
 use futures::StreamExt as _;
@@ -23,9 +24,12 @@ pub struct Scopes {
     inner: Arc<Configured>,
 }
 
+#[derive(Clone)]
 struct Configured {
     registry: Registry,
     entries: Vec<Entry>,
+    /// How long the entries of one scope may take to open; for ever without.
+    patience: Option<Duration>,
     /// Who hears of what cannot be closed; the log without.
     unclosed: Option<Arc<Unclosed>>,
 }
@@ -86,14 +90,22 @@ impl Scopes {
     /// `unknown_source`, `args_invalid`, `template_missing_key`: see [`entry::check_all`].
     pub fn new(registry: Registry, entries: Vec<Entry>) -> Result<Self> {
         entry::check_all(&entries, &registry)?;
-        Ok(Self { inner: Arc::new(Configured { registry, entries, unclosed: None }) })
+        Ok(Self { inner: Arc::new(Configured { registry, entries, patience: None, unclosed: None }) })
     }
 
     /// The same with somebody who hears of what cannot be closed, however its scope comes to close; the log does not then.
     #[must_use]
     pub fn with_unclosed(self, hears: Arc<Unclosed>) -> Self {
-        let (registry, entries) = (self.inner.registry.clone(), self.inner.entries.clone());
-        Self { inner: Arc::new(Configured { registry, entries, unclosed: Some(hears) }) }
+        let configured = (*self.inner).clone();
+        Self { inner: Arc::new(Configured { unclosed: Some(hears), ..configured }) }
+    }
+
+    /// The same where the entries of one scope must be open after that time; closing them again is not counted. Default: they
+    /// may take for ever.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        let configured = (*self.inner).clone();
+        Self { inner: Arc::new(Configured { patience: Some(patience), ..configured }) }
     }
 
     /// Whether an entry of that scope is there.
@@ -104,7 +116,8 @@ impl Scopes {
     /// Opens the entries of scope `run` and the static ones, at the start of the host.
     ///
     /// # Errors
-    /// What the first entry that failed says, its name before it; those that were open are closed by then (S0-11).
+    /// What the first entry that failed says, its name before it; those that were open are closed by then (S0-11). `limit_time`
+    /// names those that were not open in time.
     pub async fn open_run(&self) -> Result<OpenScope> {
         OpenScope::open(self.inner.clone(), Scope::Run, Map::new(), None).await
     }
@@ -246,20 +259,53 @@ impl Node {
         Ok(())
     }
 
+    /// Its entries, with their places in the configuration.
+    fn mine(&self) -> impl Iterator<Item = (usize, &Entry)> {
+        let entries = self.configured.entries.iter().enumerate();
+        entries.filter(move |(_, entry)| entry.scope.unwrap_or(Scope::Run) == self.scope)
+    }
+
+    /// That the entries besides these were not open in time.
+    fn late(&self, after: Duration, open: &[(usize, Vec<Listed>)]) -> Error {
+        let is_open = |at: usize| open.iter().any(|(other, _)| *other == at);
+        let mut late = self.mine().filter(|(at, _)| !is_open(*at)).map(|(_, entry)| entry);
+        let first = late.next();
+        let others = late.map(|entry| match &entry.place {
+            Some(place) => format!("; nor was `{}` ({place})", entry.name),
+            None => format!("; nor was `{}`", entry.name),
+        });
+        let message = format!("it was not open after {} s{}", after.as_secs(), others.collect::<String>());
+        let error = Error::new(ErrorCode::LimitTime, message);
+        match first {
+            Some(entry) => entry.named(error),
+            None => error,
+        }
+    }
+
     /// Opens its entries, at the same time; registers their tools in the order of the configuration.
     async fn open(&self) -> Result<()> {
-        let entries = self.configured.entries.iter().enumerate();
-        let mine = entries.filter(|(_, entry)| entry.scope.unwrap_or(Scope::Run) == self.scope);
-        let mut opening: FuturesUnordered<_> = mine
+        let mut opening: FuturesUnordered<_> = self
+            .mine()
             .map(|(at, entry)| async move {
                 self.open_entry(at, entry).await.map_err(|error| entry.named(error)).map(|tools| (at, tools))
             })
             .collect();
         let mut listed: Vec<(usize, Vec<Listed>)> = Vec::new();
-        while let Some(opened) = opening.next().await {
-            listed.push(opened?);
-        }
+        let all = async {
+            while let Some(opened) = opening.next().await {
+                listed.push(opened?);
+            }
+            Ok::<(), Error>(())
+        };
+        let done = match self.configured.patience {
+            Some(patience) => tokio::time::timeout(patience, all).await.map_err(|_| patience),
+            None => Ok(all.await),
+        };
         drop(opening);
+        match done {
+            Ok(done) => done?,
+            Err(patience) => return Err(self.late(patience, &listed)),
+        }
         listed.sort_by_key(|(at, _)| *at);
         let mut held = self.held();
         held.servers.sort_by_key(|server| server.at);

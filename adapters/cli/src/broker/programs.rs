@@ -6,10 +6,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::Child;
 
-use dormouse_sources::Program;
+use dormouse_sources::{Ended, Program};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, SendFlags};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+};
 
 use super::serve;
 use super::wire::{self, Request};
@@ -79,7 +81,7 @@ impl Running {
             };
             if runs && !both[1].revents().is_empty() {
                 runs = false;
-                wire::send(channel, &[wire::ENDED], &[], SendFlags::DONTWAIT)?;
+                wire::send(channel, &wire::ended(self.how()), &[], SendFlags::DONTWAIT)?;
             }
             if both[0].revents().is_empty() {
                 continue;
@@ -96,6 +98,12 @@ impl Running {
                 None => return Ok(()),
             }
         }
+    }
+
+    /// How it ended; its status stays to be taken.
+    fn how(&self) -> Option<Ended> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ended::of(&waitid(WaitId::Pid(self.group), options).ok()??)
     }
 
     fn wait_for_end(&self) -> io::Result<()> {

@@ -105,13 +105,15 @@ async fn a_program_is_started_spoken_to_asked_and_ended() {
     assert_eq!(&complaint, b"no\n");
     assert!(tokio::time::timeout(Duration::from_millis(100), started.process.ended()).await.is_err());
     started.process.ask();
-    tokio::time::timeout(Duration::from_secs(20), started.process.ended()).await.unwrap();
+    let how = tokio::time::timeout(Duration::from_secs(20), started.process.ended()).await.unwrap();
+    assert_eq!(how, Some(Ended::Signal(15)));
     started.process.kill().await.unwrap();
     until_gone(&process).await;
     // What it started holds the other end of its output.
     output.read_to_end(&mut Vec::new()).await.unwrap();
     let short = starter.start(&table[0]).await.unwrap();
-    tokio::time::timeout(Duration::from_secs(20), short.process.ended()).await.unwrap();
+    let how = tokio::time::timeout(Duration::from_secs(20), short.process.ended()).await.unwrap();
+    assert_eq!(how, Some(Ended::Status(3)));
     drop((short, starter, started.process));
     served.join().unwrap().unwrap();
 }

@@ -3,14 +3,14 @@
 //!
 //! A request is one byte for its kind and what it names, and carries one end of a pair of sockets, its channel. On that the
 //! answer comes: `=` and its bytes, with descriptors where some are handed over, or `!` and the number and the text of an
-//! error. A program's channel stays open: `T` and `K` ask for signals to its group, `X` says that it has ended, `G` that it
-//! and its group are gone.
+//! error. A program's channel stays open: `T` and `K` ask for signals to its group, `X` says that it has ended, and
+//! how: `S` and an exit status, or `K` and a signal. `G` says that it and its group are gone.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use dormouse_sources::Program;
+use dormouse_sources::{Ended, Program};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -195,14 +195,14 @@ impl Channel {
         send(&self.0, &[word], &[], SendFlags::DONTWAIT)
     }
 
-    /// Waits for one byte, past others.
+    /// Waits for what begins with that byte, past others; what follows it.
     ///
     /// # Errors
     /// When the helper has gone.
-    pub(super) async fn heard(&self, word: u8) -> io::Result<()> {
+    pub(super) async fn heard(&self, word: u8) -> io::Result<Vec<u8>> {
         loop {
-            match self.receive().await?.0.first() {
-                Some(said) if *said == word => return Ok(()),
+            match self.receive().await?.0.split_first() {
+                Some((said, rest)) if *said == word => return Ok(rest.to_vec()),
                 Some(_) => {}
                 None => return Err(io::ErrorKind::UnexpectedEof.into()),
             }
@@ -211,6 +211,27 @@ impl Channel {
 
     async fn receive(&self) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
         self.0.async_io(Interest::READABLE, || receive(&self.0, RecvFlags::DONTWAIT)).await
+    }
+}
+
+/// That a program has ended, and how, if that is known.
+pub(super) fn ended(how: Option<Ended>) -> Vec<u8> {
+    let how = match how {
+        Some(Ended::Status(status)) => format!("S{status}"),
+        Some(Ended::Signal(signal)) => format!("K{signal}"),
+        None => String::new(),
+    };
+    [&[ENDED][..], how.as_bytes()].concat()
+}
+
+/// What stands after the first byte of [`ended`].
+pub(super) fn how(told: &[u8]) -> Option<Ended> {
+    let (kind, number) = told.split_first()?;
+    let number = std::str::from_utf8(number).ok()?.parse().ok()?;
+    match kind {
+        b'S' => Some(Ended::Status(number)),
+        b'K' => Some(Ended::Signal(number)),
+        _ => None,
     }
 }
 

@@ -80,7 +80,9 @@ pub async fn run(plan: &Plan, registry: &Registry, options: &Options) -> Result<
     plan.check(registry)?;
     let model = client(plan, registry)?;
     let warnings = Warnings::new(options.observer.clone());
-    let scopes = Scopes::new(registry.clone(), plan.staged(registry)?)?.with_unclosed(warnings.unclosed());
+    let scopes = Scopes::new(registry.clone(), plan.staged(registry)?)?
+        .with_unclosed(warnings.unclosed())
+        .with_patience(Duration::from_secs(plan.timeouts.open_seconds));
     let arena = Arena { plan, options, model: model.as_ref(), warnings, stop: AtomicBool::new(false) };
     Ok(arena.run(&scopes).await)
 }
@@ -194,22 +196,30 @@ impl Arena<'_> {
         }
     }
 
-    /// Opens a scope, within its time and unless the run is cancelled. A scope that is given up closes what it has.
+    /// Opens a scope, within its time and unless the run is cancelled. A scope that is given up closes what it has, and where
+    /// that takes long it is not waited for.
     pub(super) async fn opened(
         &self,
         scope: Scope,
         opening: impl Future<Output = Result<OpenScope>>,
     ) -> Result<OpenScope> {
-        let seconds = self.plan.timeouts.open_seconds;
+        let most = Duration::from_secs(self.plan.timeouts.open_seconds) + CLOSE;
         let late = || {
-            let message = format!("the servers of scope {} were not open after {seconds} s", scope.as_str());
-            Error::new(ErrorCode::LimitTime, message).with_hint("raise `timeouts.open_seconds`")
+            let (scope, seconds) = (scope.as_str(), most.as_secs());
+            Error::new(
+                ErrorCode::LimitTime,
+                format!("the servers of scope {scope} were neither open nor closed after {seconds} s"),
+            )
         };
-        tokio::select! {
+        let opened = tokio::select! {
             biased;
             () = self.options.cancel.cancelled() => Err(cancelled()),
-            opened = tokio::time::timeout(Duration::from_secs(seconds), opening) => opened.unwrap_or_else(|_| Err(late())),
-        }
+            opened = tokio::time::timeout(most, opening) => opened.unwrap_or_else(|_| Err(late())),
+        };
+        opened.map_err(|error| match error.code() == ErrorCode::LimitTime && error.hint().is_none() {
+            true => error.with_hint("raise `timeouts.open_seconds`"),
+            false => error,
+        })
     }
 
     /// Tells that a scope could not be opened, unless that is because the run was given up.

@@ -44,6 +44,9 @@ impl Source for Double {
         self.opened_with.lock().unwrap().push(Json::Object(args.clone()));
         let text = |key: &str| args.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
         let (tag, fail) = (text("tag"), text("fail"));
+        if fail == "hang" {
+            std::future::pending::<()>().await;
+        }
         if fail == "open" {
             return Err(Error::new(
                 ErrorCode::HealthTimeout,

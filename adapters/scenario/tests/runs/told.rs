@@ -94,3 +94,30 @@ async fn a_server_that_cannot_be_opened_is_told_in_every_scope() {
         assert!(junit.contains("errors=\"1\"") && junit.contains("type=\"health_timeout\""), "{junit}");
     }
 }
+
+#[tokio::test]
+async fn servers_that_are_not_open_in_time_are_named_with_their_places() {
+    for (scope, whose) in
+        [("run", "None None"), ("scenario", "Some(\"one\") None"), ("session", "Some(\"one\") Some(1)")]
+    {
+        let server = |name: &str, fail: &str| {
+            format!(
+                "    - {{name: {name}, source: double, scope: {scope}, source_args: {{tag: x, fail: {fail}}}}}\n"
+            )
+        };
+        let more = [server("good", "''"), server("other", "hang")].concat();
+        let text = arena(scope, "turns: [{tool_calls: [{tool: Say}]}]")
+            .replace(&format!("tag: {scope}"), "tag: x, fail: hang")
+            .replace(
+                "spec:\n  mcp_servers:",
+                "spec:\n  defaults: {timeouts: {open_seconds: 1}}\n  mcp_servers:",
+            )
+            .replace("  scenarios:", &format!("{more}  scenarios:"));
+        let (report, told) = heard(&text).await;
+        let wanted = format!(
+            "{whose} arena.yaml:4:7: mcp server `box`: it was not open after 1 s; nor was `other` (arena.yaml:9:7) [limit_time]; raise `timeouts.open_seconds`"
+        );
+        assert_eq!(told, [wanted]);
+        assert_eq!(report.exit_code(), 1);
+    }
+}

@@ -80,7 +80,10 @@ impl Desk {
 
     /// Sends a message that has no answer.
     pub(super) async fn tell(&self, message: Json) -> Result<(), Failed> {
-        self.outbox.send(message).await.map_err(|_| closed().into())
+        self.outbox.send(message).await.map_err(|_| {
+            let end = self.lock().end.clone();
+            end.map_or_else(closed, unavailable).into()
+        })
     }
 
     /// Takes what came in.

@@ -1,6 +1,7 @@
 //! What both HTTP transports share: a client that follows nothing, and bodies that are read up to a bound.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,8 @@ const OWN: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
     SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0),
 ];
+/// Why most connections do not come about.
+const REFUSED: &str = "connection refused";
 /// How the protocol's own headers begin.
 const PROTOCOL: &str = "mcp-";
 
@@ -170,9 +173,57 @@ pub(super) fn is(response: &Response, kind: &str) -> bool {
     header.is_some_and(|value| value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind))
 }
 
+/// Of the address only host and port are told: what else is in it may be a secret.
 pub(super) fn broken(error: reqwest::Error) -> Failed {
-    let told = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
-    unavailable(format!("the MCP server {told}")).with_source(error.without_url()).into()
+    let place = error.url().and_then(place).map(|place| format!(" at {place}")).unwrap_or_default();
+    let cause = cause(&error);
+    let told = match (error.is_connect(), cause) {
+        (true, Some(cause)) => format!("cannot be reached: {cause}"),
+        (true, None) => "cannot be reached".to_owned(),
+        (false, _) => "broke the connection".to_owned(),
+    };
+    let failed = unavailable(format!("the MCP server{place} {told}"));
+    let failed = match (error.is_connect(), cause) {
+        (true, Some(REFUSED)) => {
+            failed.with_hint("nothing listens there: start the server, and look at the port")
+        }
+        (true, _) => failed.with_hint("look at the address, and whether this machine gets there"),
+        (false, _) => failed,
+    };
+    failed.with_source(error.without_url()).into()
+}
+
+/// Host and port.
+fn place(url: &Url) -> Option<String> {
+    let host: String = url.host_str()?.chars().take(255).collect();
+    Some(match url.port_or_known_default() {
+        Some(port) => format!("{host}:{port}"),
+        None => host,
+    })
+}
+
+/// Why no connection came about, as far as the system says so.
+pub(super) fn cause(error: &reqwest::Error) -> Option<&'static str> {
+    // Of two addresses of this machine the second may not be there, and its error is the one that comes.
+    let local = error.url().is_some_and(is_local);
+    let mut next: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
+    while let Some(error) = next {
+        let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        let cause = match kind {
+            Some(ErrorKind::ConnectionRefused) => Some(REFUSED),
+            Some(ErrorKind::AddrNotAvailable) if local => Some(REFUSED),
+            Some(ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted) => Some("connection closed"),
+            Some(ErrorKind::HostUnreachable) => Some("host unreachable"),
+            Some(ErrorKind::NetworkUnreachable | ErrorKind::NetworkDown) => Some("network unreachable"),
+            Some(ErrorKind::TimedOut) => Some("no answer in time"),
+            _ => None,
+        };
+        if cause.is_some() {
+            return cause;
+        }
+        next = error.source();
+    }
+    error.is_timeout().then_some("no answer in time")
 }
 
 /// That an answer took too long.

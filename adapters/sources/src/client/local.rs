@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 
-use crate::outside::{Process, Program, Started, Starter};
+use crate::outside::{Ended, Process, Program, Started, Starter};
 
 /// Time between two looks at whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -65,11 +65,15 @@ impl Process for Running {
         self.signal(Signal::TERM);
     }
 
-    async fn ended(&self) {
-        let Some(group) = self.group else { return };
+    async fn ended(&self) -> Option<Ended> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        while matches!(waitid(WaitId::Pid(group), options), Ok(None)) {
-            tokio::time::sleep(LOOK).await;
+        loop {
+            let looked = waitid(WaitId::Pid(self.group?), options);
+            match looked.map(|status| status.map(|status| Ended::of(&status))) {
+                Ok(None) => tokio::time::sleep(LOOK).await,
+                Ok(Some(how)) => return how,
+                Err(_) => return None,
+            }
         }
     }
 

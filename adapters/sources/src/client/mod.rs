@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse_core::{Error, Resolve, Result};
+use dormouse_core::{Resolve, Result};
 use serde_json::Value as Json;
 
 use self::http::Place;
@@ -127,18 +127,21 @@ pub(crate) async fn open_url(
 
 /// Starts a program and greets it. Old programs may end when they are asked what they do not know: they are started again.
 pub(crate) async fn open_command(program: &Program, programs: &dyn Starter) -> Result<Opened> {
-    let patience = Patience::default();
-    let start = || async {
-        let serving = Serving::start(program, programs).await?;
-        Ok::<_, Error>(Arc::new(serving) as Arc<dyn Link>)
-    };
-    let endpoint = match remote::discover(start().await?, patience).await {
+    greet_command(program, programs, Patience::default()).await
+}
+
+async fn greet_command(program: &Program, programs: &dyn Starter, patience: Patience) -> Result<Opened> {
+    let mut serving = Arc::new(Serving::start(program, programs).await?);
+    let endpoint = match remote::discover(serving.clone(), patience).await {
         Ok(remote) => remote,
-        Err((link, Failed::Broken(_))) => {
-            link.close().await?;
-            remote::initialize(start().await?, patience).await.map_err(Failed::into_error)?
+        Err((_, failed)) => {
+            if let Failed::Broken(_) = failed {
+                serving.close().await?;
+                serving = Arc::new(Serving::start(program, programs).await?);
+            }
+            let greeted = remote::initialize(serving.clone(), patience).await;
+            greeted.map_err(|failed| serving.told(failed.into_error()))?
         }
-        Err((link, _)) => remote::initialize(link, patience).await.map_err(Failed::into_error)?,
     };
     Ok(Opened::new("stdio", Arc::new(endpoint)))
 }
@@ -182,10 +185,13 @@ impl Probe {
         Place::new(base, &BTreeMap::new(), None).map(Self)
     }
 
-    /// The status of a path; none when nobody answers. What would follow is not read.
-    pub(crate) async fn status(&self, path: &str) -> Option<u16> {
+    /// The status of a path, or why there is none. What would follow is not read.
+    pub(crate) async fn status(&self, path: &str) -> Result<u16, &'static str> {
         let place = self.0.at(path);
-        let response = place.get(&place.url).send().await.ok()?;
-        Some(response.status().as_u16())
+        match place.get(&place.url).send().await {
+            Ok(response) => Ok(response.status().as_u16()),
+            Err(error) if error.is_connect() => Err(http::cause(&error).unwrap_or("no connection")),
+            Err(_) => Err("connection closed"),
+        }
     }
 }

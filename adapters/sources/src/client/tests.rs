@@ -327,6 +327,77 @@ async fn a_program_that_cannot_be_started_or_ends_at_once_is_an_error() {
     assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
     let error = open_command(&named("true", &[]), &Local).await.err().unwrap();
     assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
+    assert_eq!(
+        error.message(),
+        "the MCP server has ended with exit status 0, and wrote nothing to its standard error"
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_fails_is_told_with_how_it_ended_and_the_end_of_its_standard_error() {
+    let greets =
+        r#"read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}'"#;
+    for (script, wanted) in [
+        (
+            "echo; echo 'no such module:' >&2; printf ' \\033[31myaml' >&2; exit 3".to_owned(),
+            "the MCP server has ended with exit status 3; its standard error: no such module: | [31myaml",
+        ),
+        (
+            "echo bye >&2; kill -9 $$".to_owned(),
+            "the MCP server has ended with signal 9; its standard error: bye",
+        ),
+        // Between the greeting and the list.
+        (
+            format!("{greets}; read -r line; echo bye >&2; exit 4"),
+            "the MCP server has ended with exit status 4; its standard error: bye",
+        ),
+    ] {
+        let opened = open_command(&named("sh", &["-c", &script]), &Local).await;
+        let error = match opened {
+            Ok(opened) => opened.endpoint.list().await.unwrap_err(),
+            Err(error) => error,
+        };
+        assert_eq!((error.code(), error.message()), (ErrorCode::ProviderUnavailable, wanted));
+    }
+    let many = "for n in 1 2 3 4 5 6 7 8 9; do printf '%0500d\\n' $n >&2; done; echo the end >&2; exit 1";
+    let error = open_command(&named("sh", &["-c", many]), &Local).await.err().unwrap();
+    assert!(error.message().len() < 2_048, "{error}");
+    assert!(error.message().contains("the end of its standard error: ... 0"), "{error}");
+    assert!(error.message().ends_with("0009 | the end"), "{error}");
+}
+
+#[tokio::test]
+async fn a_program_that_never_speaks_is_told_with_the_end_of_its_standard_error() {
+    let short = Duration::from_secs(1);
+    let patience = Patience { discover: short, answer: short, call: short };
+    for (script, wanted) in [
+        (
+            "echo waiting >&2; cat > /dev/null",
+            "the MCP server gave no answer for 1 s; its standard error: waiting",
+        ),
+        // What it has started holds its output open.
+        (
+            "echo bye >&2; sleep 1000 & exit 5",
+            "the MCP server gave no answer for 1 s: its program has ended with exit status 5; its standard error: bye",
+        ),
+    ] {
+        let error = greet_command(&named("sh", &["-c", script]), &Local, patience).await.err().unwrap();
+        assert_eq!((error.code(), error.message()), (ErrorCode::ProviderUnavailable, wanted));
+        assert!(error.hint().unwrap().contains("speaks MCP on its standard input and output"));
+    }
+}
+
+#[tokio::test]
+async fn an_address_where_nothing_listens_is_told_with_host_port_and_cause() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let url = format!("http://127.0.0.1:{port}/mcp?key=word-0123");
+    let error = open_url(&url, &BTreeMap::new(), None).await.err().unwrap();
+    let wanted = format!("the MCP server at 127.0.0.1:{port} cannot be reached: connection refused");
+    assert_eq!((error.code(), error.message()), (ErrorCode::ProviderUnavailable, wanted.as_str()));
+    assert_eq!(error.hint(), Some("nothing listens there: start the server, and look at the port"));
+    assert!(!format!("{error:?}").contains("word-0123"));
 }
 
 #[test]

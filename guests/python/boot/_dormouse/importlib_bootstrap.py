@@ -11,6 +11,7 @@ import sys
 import zlib
 from importlib.machinery import ModuleSpec
 
+import _dormouse_host
 from _dormouse.absent import is_absent
 
 # Not modules of programs: tests, documents, demonstrations.
@@ -48,7 +49,7 @@ class Library:
     @staticmethod
     def get_code(name):
         code = _entry(name)[2]
-        return marshal.loads(zlib.decompress(code) if name in _compressed else code)
+        return _dormouse_host.library_code(marshal.loads(zlib.decompress(code) if name in _compressed else code))
 
     @staticmethod
     def get_source(name):

@@ -8,7 +8,7 @@ import random
 import sys
 import tempfile
 
-from _dormouse import absent, digests, errors, importlib_bootstrap, loop, packages, program, session, world, zones
+from _dormouse import absent, annotations, digests, errors, importlib_bootstrap, loop, packages, program, session, world, zones
 
 # What snippets commonly import is loaded; an import statement then costs a dictionary lookup.
 _LOADED = """
@@ -34,6 +34,7 @@ def prepare(stdlib, zone_folder):
     for name in _LOADED:
         importlib.import_module(name)
     absent.install()
+    annotations.install()
     digests.install()
     errors.install()
     world.install()
