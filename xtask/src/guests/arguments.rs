@@ -37,10 +37,10 @@ pub(crate) struct Arguments {
     print_path: bool,
 }
 
-/// What else there is to do with guests.
+/// Other chores with guests.
 #[derive(Subcommand)]
 enum Chore {
-    /// Change the patches of a guest: as commits of a repository, and back
+    /// Edit the patches of a guest as commits of a git repository
     Refresh(refresh::Arguments),
 }
 

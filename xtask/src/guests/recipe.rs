@@ -20,7 +20,7 @@ pub(crate) struct Recipe {
     pub(crate) text: &'static [u8],
     /// Everything that is fetched.
     pub(crate) pins: &'static [Pin],
-    /// The sources that are prepared for the build; the patches in the guest's folder change them.
+    /// The source trees of the build, to which the patches in the guest's folder apply.
     pub(crate) trees: &'static [Tree],
     /// Compiles, links and initialises; the result is a core module that `Job::component` has still to wrap.
     pub(crate) build: fn(&Job<'_>) -> Result<PathBuf>,

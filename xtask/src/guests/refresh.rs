@@ -1,4 +1,4 @@
-//! `cargo xtask guests refresh`: the patches of a guest as commits of a git repository, for whoever changes one.
+//! `cargo xtask guests refresh`: the patches of a guest as commits of a git repository, in order to edit them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::progress::Progress;
 /// What to do with the patches of a guest.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Lay the sources into target/patches/LANG as a repository, a commit for each patch; else: write the patches anew from it
+    /// Create the repository target/patches/LANG with a commit for each patch; without this option, write the patches from it
     #[arg(long)]
     prepare: bool,
-    /// The guest whose patches they are
+    /// The guest
     #[arg(value_name = "LANG")]
     pub(crate) language: String,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 /// The first commit: the sources as they were published.
 const PRISTINE: &str = "pristine";
 
-/// Nobody's settings of git change what a patch looks like.
+/// The form of a patch does not depend on anyone's git configuration.
 const DIFF: [&str; 11] = [
     "diff",
     "--no-color",
@@ -43,17 +43,17 @@ const DIFF: [&str; 11] = [
     "--dst-prefix=b/",
 ];
 
-/// Neither do attributes that the sources have: no line end is converted, no file is left out.
+/// Attributes in the sources have no effect: line ends are not converted.
 const ATTRIBUTES: &str = "* -text !diff !ident !filter !working-tree-encoding\n";
 
-/// Lays the repository, or writes the patches of it.
+/// Creates the repository, or writes the patches from it.
 ///
 /// # Errors
 ///
-/// A guest without foreign sources, work in the repository that would be lost, or a patch that does not apply.
+/// A guest without source trees, commits that would be lost, uncommitted changes, or a patch that does not apply.
 pub(crate) fn run(arguments: &Arguments, recipe: &'static Recipe) -> Result<()> {
     let language = recipe.language;
-    ensure!(!recipe.trees.is_empty(), "the guest `{language}` has no sources that patches could change");
+    ensure!(!recipe.trees.is_empty(), "the guest `{language}` has no source trees");
     let progress = Progress::new(language);
     let guest = key::workspace().join("guests").join(language);
     let repository = Repository { folder: process::target().join("patches").join(language) };
@@ -65,11 +65,11 @@ pub(crate) fn run(arguments: &Arguments, recipe: &'static Recipe) -> Result<()> 
     }
     ensure!(
         repository.folder.exists(),
-        "there is no `{}`: `cargo xtask guests refresh --prepare {language}` lays it",
+        "there is no `{}`: create it with `cargo xtask guests refresh --prepare {language}`",
         repository.folder.display()
     );
     let open = repository.open()?;
-    ensure!(open.is_empty(), "`{}` has changes outside its commits:\n{open}", repository.folder.display());
+    ensure!(open.is_empty(), "`{}` has uncommitted changes:\n{open}", repository.folder.display());
     let patches = repository.series()?;
     write(&guest.join("patches"), &patches)?;
     progress.say(&format!("{} patches written", patches.len()));
@@ -92,21 +92,21 @@ fn write(folder: &Path, patches: &[Patch]) -> Result<()> {
     Ok(())
 }
 
-/// A guest's trees, and a commit for each patch.
+/// A guest's source trees in git, with a commit for each patch.
 struct Repository {
     folder: PathBuf,
 }
 
 impl Repository {
-    /// Lays the trees as they were published and applies the patches. Where a patch does not apply, what fits of it, also
-    /// at other lines, is committed, and the rest left as git's `.rej` files.
+    /// Commits the trees as they were published, then each patch. If a patch does not apply, its commit has the hunks that
+    /// git can apply, possibly with an offset; the others are left in `.rej` files.
     fn prepare(&self, recipe: &Recipe, series: &Series, progress: &Progress) -> Result<()> {
         let folder = self.folder.display();
         if self.folder.exists() {
             let known = self.series().is_ok_and(|found| found == series.patches());
             ensure!(
                 known && self.open()?.is_empty(),
-                "`{folder}` has changes that are not among the patches: write them with `cargo xtask guests refresh {}`, \
+                "`{folder}` has changes that are not in the patches: write them with `cargo xtask guests refresh {}`, \
                  or delete the folder",
                 recipe.language
             );
@@ -115,7 +115,7 @@ impl Repository {
         let (workspace, cache) = (key::workspace(), Cache::open()?);
         for tree in recipe.trees {
             let fetched = tree.fetch(&workspace, &cache, progress)?;
-            let _step = progress.step(&format!("lay {}", tree.name));
+            let _step = progress.step(&format!("copy {}", tree.name));
             tree.lay(&fetched, &self.folder.join(tree.name))?;
         }
         let _step = progress.step("commit the patches");
@@ -129,7 +129,7 @@ impl Repository {
             let applied = recipe.trees.iter().try_for_each(|tree| patch.apply(&self.folder, tree.name));
             if let Err(error) = applied {
                 failed.push(format!("{error:#}"));
-                // What fits of one tree's changes may have been made before another's were refused.
+                // The patch may have been applied to another tree before this one failed.
                 self.git(&["checkout", "--quiet", "--", "."])?;
                 self.reject(patch)?;
             }
@@ -140,14 +140,14 @@ impl Repository {
             return Ok(());
         }
         bail!(
-            "{}\nwhat fits is committed in `{folder}`, the rest lies there in files named .rej: mend the commits (git rebase \
+            "{}\nthe hunks that git could apply are committed in `{folder}`, the others are in .rej files: fix the commits (git rebase \
              --interactive {PRISTINE}), delete those files, then run `cargo xtask guests refresh {}`",
             failed.join("\n"),
             recipe.language
         )
     }
 
-    /// Applies what git can of a patch. That some of it cannot be is known.
+    /// Lets git apply what it can of a patch that does not apply as a whole.
     fn reject(&self, patch: &Patch) -> Result<()> {
         let file = self.folder.join(".git").join(&patch.name);
         fs::write(&file, &patch.text)?;
@@ -165,7 +165,7 @@ impl Repository {
         Ok(())
     }
 
-    /// What is in the folder and in no commit; empty: nothing.
+    /// The uncommitted changes; empty if there are none.
     fn open(&self) -> Result<String> {
         Ok(self.text(&["status", "--porcelain"])?.trim_end().to_owned())
     }
@@ -182,18 +182,18 @@ impl Repository {
         let short = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         ensure!(
             !subject.is_empty() && subject.bytes().all(short),
-            "the first line of commit {commit} has to be a patch's name, such as no-fibers: `{subject}`"
+            "the first line of commit {commit} must be a short name such as no-fibers, not `{subject}`"
         );
         let mut text = format!("{}\n\n", reason.trim()).into_bytes();
         let diff = self.git(&[&DIFF[..], &[&format!("{commit}^"), commit]].concat())?;
         for line in diff.split_inclusive(|byte| *byte == b'\n') {
             let of_git = |start: &&str| line.starts_with(start.as_bytes());
-            // These hold hashes, which say nothing to a reader and change with every patch before.
+            // Hashes would change with every earlier patch.
             if ["diff --git ", "index "].iter().any(of_git) {
                 continue;
             }
             let other = ["old mode", "new mode", "new file", "deleted file", "Binary files"];
-            ensure!(!other.iter().any(of_git), "commit {subject} does not only change texts");
+            ensure!(!other.iter().any(of_git), "commit {subject} does more than modify text files");
             text.extend_from_slice(line);
         }
         Patch::parse(format!("{number:04}-{subject}.patch"), text)
@@ -218,7 +218,7 @@ impl Repository {
     fn command(&self) -> Command {
         let mut git = Command::new("git");
         git.current_dir(&self.folder).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-        // Not the repository around this one, also when a hook of that runs this program.
+        // Never the repository around this one, even if one of its hooks runs this program.
         git.env("GIT_DIR", self.folder.join(".git")).env("GIT_WORK_TREE", &self.folder);
         git.env_remove("GIT_INDEX_FILE");
         for person in ["AUTHOR", "COMMITTER"] {

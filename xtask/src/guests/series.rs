@@ -1,8 +1,8 @@
 //! A guest's patches: `guests/<name>/patches/NNNN-short-name.patch`, what we change in the sources that others wrote.
 //!
-//! A patch is read by the crate `diffy` and applied here. Neither `git apply` nor `patch` would do: both look for another place
-//! when a hunk does not fit where it says, and the second is not on every machine; `diffy`'s own `apply` looks as well. A
-//! hunk that fits somewhere else in a newer source may be wrong there, so it fits at its lines, to the byte, or not at all.
+//! The crate `diffy` parses a patch, and this module applies it. `git apply`, `patch` and `diffy::apply` are not strict: they
+//! search for another position when a hunk does not match at its line (and `patch` is not installed everywhere). In a newer
+//! source, another position may be the wrong one. So a hunk matches at its line, byte for byte, or it is an error.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,13 +14,13 @@ use diffy::{Hunk, Line};
 
 use super::tree::Tree;
 
-/// What the line `Upstream: ` of a patch may begin with.
+/// How the line `Upstream: ` of a patch may continue.
 const UPSTREAM: [&str; 3] = ["would take", "ours alone", "sent "];
 
 /// The patches of one guest in their order.
 pub(crate) struct Series(Vec<Patch>);
 
-/// One patch: why, what its upstream has to do with it, and the changes to one file or several.
+/// One patch: its reason, its relation to the upstream project, and the changes to one or more files.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Patch {
     /// The file's name, such as `0003-no-fibers.patch`.
@@ -38,7 +38,7 @@ struct Change<'a> {
 }
 
 impl Series {
-    /// Reads the patches in a guest's folder. A patch of no tree that the recipe has is an error.
+    /// Reads the patches in a guest's folder. It is an error if one is for a tree that the recipe does not have.
     pub(crate) fn read(guest: &Path, trees: &[Tree]) -> Result<Self> {
         let folder = guest.join("patches");
         let mut names = Vec::new();
@@ -81,7 +81,7 @@ impl Series {
 }
 
 impl Patch {
-    /// Checks that a file is a patch with a reason and a line on its upstream.
+    /// Checks that a file is a patch with a reason and a line `Upstream: `.
     pub(crate) fn parse(name: String, text: Vec<u8>) -> Result<Self> {
         let number = name.get(..5).is_some_and(|start| {
             start.ends_with('-') && start[..4].bytes().all(|digit| digit.is_ascii_digit())
@@ -112,7 +112,7 @@ impl Patch {
         Ok(text.with_context(|| format!("{}: the reason is not UTF-8", self.name))?.trim())
     }
 
-    /// Changes the files of a tree that lies in `root`: all of them, or none and an error that names the hunk.
+    /// Changes the files of the tree of this name in `root`. If a hunk does not match, no file is changed, and the error names it.
     pub(crate) fn apply(&self, root: &Path, tree: &str) -> Result<()> {
         let mut changed = Vec::new();
         for change in self.read()?.iter().filter(|change| change.path.starts_with(tree)) {
@@ -122,7 +122,7 @@ impl Patch {
             match patched(&old, change.text.hunks()) {
                 Ok(new) => changed.push((path, new)),
                 Err(place) => bail!(
-                    "{} does not apply: hunk {} of `{shown}` (line {}) does not fit",
+                    "{} does not apply: hunk {} of `{shown}` does not match at line {}",
                     self.name,
                     place + 1,
                     change.text.hunks()[place].old_range().start()
@@ -135,29 +135,32 @@ impl Patch {
     fn read(&self) -> Result<Vec<Change<'_>>> {
         let mut changes = Vec::new();
         for file in PatchSet::parse_bytes(&self.text[self.changes..], ParseOptions::unidiff()) {
-            let file = file.with_context(|| format!("{} is no patch", self.name))?;
+            let file = file.with_context(|| format!("{} is not a patch", self.name))?;
             let FileOperation::Modify { original, modified } = file.operation().strip_prefix(1) else {
-                bail!("{}: a patch changes files; a whole new one is a file of the guest", self.name);
+                bail!(
+                    "{}: a patch only modifies files; a whole new file belongs in the guest's folder",
+                    self.name
+                );
             };
-            ensure!(original == modified, "{}: a patch renames nothing", self.name);
+            ensure!(original == modified, "{}: a patch does not rename files", self.name);
             let path = PathBuf::from(String::from_utf8(original.into_owned())?);
             let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-            ensure!(plain, "{}: `{}` is no path in a tree", self.name, path.display());
-            let PatchKind::Text(text) = file.into_patch() else { bail!("{} is no text", self.name) };
+            ensure!(plain, "{}: `{}` is not a path in a tree", self.name, path.display());
+            let PatchKind::Text(text) = file.into_patch() else { bail!("{} is binary", self.name) };
             changes.push(Change { path, text });
         }
         Ok(changes)
     }
 }
 
-/// The text with all hunks applied, each exactly where it says; else the place of the first that does not fit.
+/// The text with all hunks applied, each exactly at its line; otherwise the index of the first that does not match.
 fn patched(old: &[u8], hunks: &[Hunk<'_, [u8]>]) -> Result<Vec<u8>, usize> {
     let lines: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
     let mut new = Vec::with_capacity(old.len());
     let mut next = 0;
     for (place, hunk) in hunks.iter().enumerate() {
         let range = hunk.old_range();
-        // A hunk that neither keeps nor takes away a line names the one before it.
+        // A hunk without old lines gives the line before it.
         let start = if range.is_empty() { range.start() } else { range.start().saturating_sub(1) };
         new.extend(lines.get(next..start).ok_or(place)?.concat());
         next = start;
@@ -200,13 +203,13 @@ mod tests {
         let applied = patch(changes)?.apply(root.path(), "tree");
         let found = fs::read_to_string(root.path().join("tree/file"))?;
         if applied.is_err() {
-            assert_eq!(found, SOURCE, "a patch that does not fit changes nothing");
+            assert_eq!(found, SOURCE, "a patch that does not apply changes nothing");
         }
         applied.map(|()| found)
     }
 
     #[test]
-    fn a_hunk_that_fits_is_applied() {
+    fn a_hunk_that_matches_is_applied() {
         let last = "@@ -8,2 +8,2 @@ of eight\n eight\n-nine\n\\ No newline at end of file\n+ten\n";
         let changes =
             format!("@@ -1,3 +1,4 @@\n one\n-two\n+2\n+2.5\n three\n{last}").replace("+8,2", "+9,2");
@@ -215,17 +218,17 @@ mod tests {
     }
 
     #[test]
-    fn a_hunk_that_would_fit_elsewhere_is_refused_by_name() {
+    fn a_hunk_that_matches_only_elsewhere_is_an_error_with_its_name() {
         let error =
             after("@@ -1,2 +1,2 @@\n one\n-two\n+2\n@@ -5,2 +5,2 @@\n six\n-seven\n+7\n").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "0007-test.patch does not apply: hunk 2 of `tree/file` (line 5) does not fit"
+            "0007-test.patch does not apply: hunk 2 of `tree/file` does not match at line 5"
         );
     }
 
     #[test]
-    fn a_hunk_in_changed_surroundings_is_refused() {
+    fn a_hunk_with_other_context_is_an_error() {
         assert!(after("@@ -1,3 +1,3 @@\n one\n-two\n+2\n drei\n").is_err());
         assert!(after("@@ -9,2 +9,2 @@\n-nine\n+9\n ten\n").is_err());
     }

@@ -1,4 +1,4 @@
-//! Source trees that others wrote: fetched, laid into a folder, and prepared for a build with the guest's patches.
+//! Source trees of other projects: fetched, unpacked, and prepared for a build with the guest's patches.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ pub(crate) struct Tree {
     /// Its folder in the scratch folder.
     pub(crate) name: &'static str,
     pub(crate) origin: Origin,
-    /// Whole files of ours in it: the file in the guest's folder, and the file of the tree that it is or replaces.
+    /// Whole files of ours: the path in the guest's folder, and the path in the tree, where it may replace a file.
     pub(crate) own: &'static [(&'static str, &'static str)],
 }
 
 /// Where a tree comes from.
 pub(crate) enum Origin {
-    /// An archive of Debian's, without its top folder: the first of the candidates that is served.
+    /// An archive from Debian, without its top folder: the first of the candidates that is available.
     Debian(&'static [DebianFile]),
     /// A folder (empty: all) of a Rust package that a manifest below `guests` depends on.
     Package { manifest: &'static str, name: &'static str, folder: &'static str },
@@ -45,7 +45,7 @@ impl Tree {
         }
     }
 
-    /// Lays what was fetched into a folder, as its authors published it.
+    /// Unpacks or copies what was fetched, unchanged.
     pub(crate) fn lay(&self, fetched: &Path, into: &Path) -> Result<()> {
         fs::create_dir_all(into)?;
         match &self.origin {
