@@ -4,10 +4,10 @@ A warning of an import names the line that imports: frames of files with a name 
 """
 
 import importlib
-import io
 import marshal
 import os
 import sys
+import types
 import zlib
 from importlib.machinery import ModuleSpec
 
@@ -74,13 +74,21 @@ def _entry(name):
 
 def _read_code(loader, path):
     """What a loader of files reads: also of a module that is there as compiled code alone, code is opened as code."""
-    with io.open_code(str(path)) as file:
+    with _io.open_code(str(path)) as file:
         return file.read()
+
+
+def _in_place_of(function, other):
+    """The other function with the first one's module, file and name: tracers and debuggers skip the import system by these."""
+    old = function.__code__
+    code = other.__code__.replace(co_filename=old.co_filename, co_name=old.co_name, co_qualname=old.co_qualname)
+    return types.FunctionType(code, function.__globals__, function.__name__)
 
 
 def adopt():
     """Makes this the loader of the modules that were loaded from files while the guest was built."""
-    importlib._bootstrap_external.FileLoader.get_data = _read_code
+    loader = importlib._bootstrap_external.FileLoader
+    loader.get_data = _in_place_of(loader.get_data, _read_code)
     for module in list(sys.modules.values()):
         spec = getattr(module, "__spec__", None)
         if spec is not None and spec.name in _modules and spec.origin == _modules[spec.name][1]:
