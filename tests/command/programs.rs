@@ -249,10 +249,7 @@ fn sizes_that_do_not_fit_are_refused_in_words() {
         let (status, errors) = said("echo before; yes | head -c 600M | wc -c");
         assert_eq!(status, 137, "{errors}");
         assert!(errors.contains("reads its input whole"), "{errors}");
-        assert_eq!(
-            output(kept, "echo $x; yes | head -c 20M | wc -c; yes | timeout 1 cat > /dev/null; echo $?"),
-            "1\n20971520\n124\n"
-        );
+        assert_eq!(output(kept, "echo $x; yes | head -c 20M | wc -c"), "1\n20971520\n");
     });
 }
 
