@@ -19,12 +19,85 @@ fn what_exec_redirects_ends_with_its_command_line() {
         assert_eq!(output(kept, "head -1 log; grep -c none log"), "in the log\n1\n");
         assert_eq!(output(kept, "exec &> both; echo in both; ls none; true"), "");
         assert_eq!(output(kept, "head -1 both; grep -c none both"), "in both\n1\n");
-        output(kept, "exec 3> f; echo one >&3; exec 4< f; read -r x <&4; echo $x >&3");
+        // Others stay open, as in any shell.
+        output(kept, "seq 3 > f; exec 3>> f 4< f 5>&1 > log; read -r x <&4; echo $x >&3");
+        assert_eq!(output(kept, "read -r x <&4; echo $x >&3; echo shown >&5"), "shown\n");
+        assert_eq!(output(kept, "cat f; exec 3>&- 4<&-"), "1\n2\n3\n1\n2\n");
         for line in ["echo two >&3", "read -r x <&4"] {
             let (status, errors) = failure(kept, line);
             assert!(status == 1 && errors.contains("Bad file descriptor"), "`{line}`: {status} {errors}");
         }
-        assert_eq!(output(kept, "cat f"), "one\none\n");
+    });
+}
+
+#[test]
+fn what_exec_redirects_in_a_script_applies_to_the_rest_of_the_script() {
+    in_a_sandbox(|kept| {
+        let script = "printf '#!/bin/bash\\necho before; exec > log 2>&1\\necho after; ls none; for i in 1 2; do echo $i; done\\n(exit 3)\\n' > x.sh; chmod +x x.sh";
+        output(kept, script);
+        for call in ["bash x.sh", "./x.sh", "bash -c \"$(cat x.sh)\""] {
+            let line = format!("rm -f log; {call}; echo $?; sed s/.*none.*/none/ log");
+            assert_eq!(output(kept, &line), "before\n3\nafter\nnone\n1\n2\n", "`{call}`");
+            let inside = format!("rm -f log; exec > outer; {call}; echo end; cat log >&2");
+            output(kept, &inside);
+            assert_eq!(
+                output(kept, "cat outer"),
+                "before\nend\n",
+                "`{call}` beside a redirection of the line"
+            );
+            let piped = format!("rm -f log; {call} | sed s/^/piped:/; head -1 log");
+            assert_eq!(output(kept, &piped), "piped:before\nafter\n", "`{call}` in a pipe");
+        }
+        assert_eq!(output(kept, "bash -c 'trap \"echo bye\" EXIT; exec > log; echo a'; cat log"), "a\nbye\n");
+        assert_eq!(output(kept, "bash -c 'exec 3>&1 > log; echo a; exec >&3; echo b'; cat log"), "b\na\n");
+        assert_eq!(
+            output(
+                kept,
+                "bash -c 'exec > log; bash -c \"echo deep; exec > deeper; echo a\"; echo b'; cat log deeper"
+            ),
+            "deep\nb\na\n"
+        );
+        assert_eq!(
+            output(kept, "( bash -c 'exec 2> log; echo shown; ls none' ); grep -c none log"),
+            "shown\n1\n"
+        );
+    });
+}
+
+#[test]
+fn a_stage_of_a_pipe_writes_into_the_pipe_until_its_own_exec() {
+    in_a_sandbox(|kept| {
+        for (line, wanted) in [
+            ("exec > log; seq 2 | grep 2; printf a | cat; for i in 1; do echo $i; done | cat", "2\na1\n"),
+            (
+                "(echo in; exec > log; seq 2; for i in 3 4; do echo $i; done) | sed s/^/p:/ > f",
+                "1\n2\n3\n4\n",
+            ),
+            ("(exec 2> log; ls none; echo on) | cat > f; sed -i s/.*none.*/none/ log", "none\n"),
+        ] {
+            assert_eq!(output(kept, line), "", "`{line}`");
+            assert_eq!(output(kept, "cat log"), wanted, "`{line}`");
+        }
+    });
+}
+
+#[test]
+fn what_timeout_ends_leaves_the_shell_as_it_was() {
+    in_a_sandbox(|kept| {
+        for cut in [
+            "timeout 0.2 bash -c '{ sleep 5; } 2> /dev/null'",
+            "timeout 0.2 bash -c '{ sleep 5; } > /dev/null'",
+            "timeout 0.2 bash -c 'exec > log; sleep 5'",
+            "timeout 0.2 bash -c 'f() { local i; for i in 1 2; do sleep 5; done; }; f | cat'",
+        ] {
+            assert_eq!(
+                output(kept, &format!("x=1; {cut}; echo $? $x; (echo in); echo err >&2")),
+                "124 1\nin\n",
+                "`{cut}`"
+            );
+        }
+        let many = "for i in $(seq 60); do timeout 0.01 bash -c 'sleep 1'; done; bash -c 'echo deep'";
+        assert_eq!(output(kept, many), "deep\n");
     });
 }
 

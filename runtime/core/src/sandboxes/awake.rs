@@ -38,6 +38,10 @@ struct Sums {
     in_all: u64,
     /// The most that was held since memory was last given back to the system.
     most: u64,
+    /// What was held at the last look.
+    seen: u64,
+    /// Memory was given back while more may have been let go of.
+    again: bool,
 }
 
 /// What one sandbox holds. Dropped, it holds nothing any more.
@@ -61,14 +65,20 @@ impl Awake {
         Weight { awake: self.clone(), owner: owner.clone(), bytes }
     }
 
-    /// Whether so much less is held than before that it is worth giving it back to the system. It counts as given back then.
+    /// Whether so much less is held than at the last time that it is worth giving memory back to the system, which is counted
+    /// as done then. Sandboxes that are let go of one after the other would leave the last of theirs: once nothing has changed
+    /// from one look to the next, it is worth it once more.
     pub(super) fn has_shrunk(&self) -> bool {
         let mut sums = self.lock();
+        let settled = sums.seen == sums.in_all;
+        sums.seen = sums.in_all;
         let shrunk = sums.most - sums.in_all >= WORTH_GIVING_BACK;
-        if shrunk {
-            sums.most = sums.in_all;
+        if !shrunk && !(settled && sums.again) {
+            return false;
         }
-        shrunk
+        sums.most = sums.in_all;
+        sums.again = shrunk;
+        true
     }
 
     /// Whether an owner's sandboxes, or all, hold more than half of what they may, so that it is worth letting go of what can
