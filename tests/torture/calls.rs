@@ -257,6 +257,9 @@ impl Owner {
             }
             _ => one.recovered(&answer, doors),
         }
+        if answer.code().is_some() {
+            one.empty(doors)?;
+        }
         Ok(())
     }
 

@@ -97,7 +97,8 @@ impl<'a> Doors<'a> {
         let code = answer.code().unwrap_or("none");
         let disk = ["state_unavailable", "quota_exceeded", "unknown_sandbox"];
         let end = ["cancelled", "busy", "state_unavailable"];
-        let upset = ["provider_unavailable", "cancelled", "limit_time", "capability_unavailable"];
+        let upset =
+            ["provider_unavailable", "cancelled", "limit_time", "capability_unavailable", "guest_trap"];
         let is_explained = (self.round.had_trouble() && disk.contains(&code))
             || (self.round.upsets().0 > 0 && upset.contains(&code))
             || (self.round.is_ending() && end.contains(&code));

@@ -134,7 +134,7 @@ impl Boxed {
         };
         if !is_done {
             self.history.perhaps(channels, number);
-            doors.refused(&answer, &call.arguments.to_string());
+            doors.refused(&answer, &format!("{}: {}", self.shown(), call.arguments));
             self.recovered(&answer, doors);
             return Ok(());
         }
@@ -191,10 +191,22 @@ impl Boxed {
         }
     }
 
+    /// Removes what a line that was cut off may have left of the file that it filled: a container's room is larger than that of a
+    /// sandbox that has taken its place.
+    pub(crate) fn empty(&self, doors: &mut Doors<'_>) -> Result<(), Gone> {
+        if self.image.is_some() {
+            let arguments =
+                json!({"sandbox": self.id, "command": "rm -f /workspace/fill", "timeout_ms": LIMIT});
+            doors.rest.ask(&Call { tool: "sandbox_exec", arguments })?;
+        }
+        Ok(())
+    }
+
     /// Holds what a sandbox has after a restart to what was answered.
     pub(crate) fn know(&mut self, owner: &str, doors: &mut Doors<'_>) -> Result<(), Gone> {
         let mut found = Found::new();
         doors.rest.was_refused();
+        self.empty(doors)?;
         for language in &self.languages {
             let look = look(language);
             let arguments =
