@@ -37,10 +37,16 @@ pub(crate) fn take(message: &mut Json) -> Option<JsonObject> {
 
 /// Puts them back.
 pub(crate) fn put(message: &mut ClientJsonRpcMessage, arguments: JsonObject) {
-    if let JsonRpcMessage::Request(request) = message
-        && let ClientRequest::CallToolRequest(call) = &mut request.request
-    {
-        call.params.arguments = Some(arguments);
+    let JsonRpcMessage::Request(request) = message else { return };
+    match &mut request.request {
+        ClientRequest::CallToolRequest(call) => call.params.arguments = Some(arguments),
+        // What lacks something that a call needs is a request of an unknown kind to the library.
+        ClientRequest::CustomRequest(other) => {
+            if let Some(place) = other.params.as_mut().and_then(|params| params.get_mut("arguments")) {
+                *place = arguments.into();
+            }
+        }
+        _ => {}
     }
 }
 
