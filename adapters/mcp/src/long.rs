@@ -26,9 +26,9 @@ use serde_json::Value as Json;
 use crate::MAX_LINE;
 use crate::handler::refusal;
 
-/// Takes the arguments out of a call of a tool.
+/// Takes the arguments out of a call of a tool. A call that wants no answer is none.
 pub(crate) fn take(message: &mut Json) -> Option<JsonObject> {
-    if message.get("method")? != "tools/call" {
+    if message.get("method")? != "tools/call" || message.get("id").is_none() {
         return None;
     }
     let arguments = message.get_mut("params")?.as_object_mut()?.get_mut("arguments")?.as_object_mut()?;

@@ -185,9 +185,11 @@ mod tests {
             r#"{"name":"x"}"#,
             "[]",
         ] {
-            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
-            let (short, long) = (fuzz::read(line.as_bytes()), fuzz::read_long(line.as_bytes()));
-            assert_eq!(long, short, "{params}");
+            for id in [r#""id":1,"#, r#""id":null,"#, ""] {
+                let line = format!(r#"{{"jsonrpc":"2.0",{id}"method":"tools/call","params":{params}}}"#);
+                let (short, long) = (fuzz::read(line.as_bytes()), fuzz::read_long(line.as_bytes()));
+                assert_eq!(long, short, "{line}");
+            }
         }
     }
 

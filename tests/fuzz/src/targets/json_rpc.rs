@@ -75,13 +75,22 @@ fn one(line: &[u8]) {
             assert!(matches!(code, Some(-32_700 | -32_600 | -32_602)), "{error}");
             let id = error.get("id").filter(|id| !id.is_null());
             let asked = json.as_ref().and_then(|json| json.get("id"));
-            assert!(id.is_none() || id == asked, "an error has the id of its request, or none: {error}");
+            assert!(
+                id.is_none() || is_same(id, asked),
+                "an error has the id of its request, or none: {error}"
+            );
         }
         Read::Ignored => {}
     }
     if text.first() == Some(&b'{') && json.as_ref().is_some_and(|json| !has_doubles(text, json)) {
         assert_eq!(read_long(text), found, "a long line is read as a short one is");
     }
+}
+
+/// Whether two ids are the same; `-0` and `0` are.
+fn is_same(one: Option<&Json>, other: Option<&Json>) -> bool {
+    let number = |id: Option<&Json>| id.and_then(Json::as_f64);
+    one == other || (number(one).is_some() && number(one) == number(other))
 }
 
 /// All values at and below this one.
