@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 19] = [
+const OURS: [(&str, &[&str]); 20] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -53,11 +53,29 @@ const OURS: [(&str, &[&str]); 19] = [
             "dormouse-tools",
         ],
     ),
+    (
+        "dormouse-tests-fuzz",
+        &[
+            "dormouse-core",
+            "dormouse-docker",
+            "dormouse-files",
+            "dormouse-git",
+            "dormouse-mcp",
+            "dormouse-models",
+            "dormouse-packages",
+            "dormouse-rest",
+            "dormouse-scenario",
+            "dormouse-sources",
+            "dormouse-store",
+            "dormouse-tools",
+            "dormouse-wasm",
+        ],
+    ),
     ("dormouse-benches", &["dormouse", "dormouse-docker"]),
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 27] = [
+const THEIRS: [(&str, &[&str]); 28] = [
     ("diffy", &["xtask"]),
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
@@ -84,10 +102,11 @@ const THEIRS: [(&str, &[&str]); 27] = [
     ("rmcp", &["dormouse-mcp", "dormouse-tests"]),
     ("axum", &["dormouse-mcp", "dormouse-rest", "dormouse-tests"]),
     ("hyper", &["dormouse-rest"]),
-    ("clap", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-benches"]),
+    ("clap", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-tests-fuzz", "dormouse-benches"]),
     ("tracing-appender", &["dormouse-cli"]),
     ("tracing-subscriber", &["dormouse-cli"]),
-    ("anyhow", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-benches"]),
+    ("anyhow", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-tests-fuzz", "dormouse-benches"]),
+    ("libfuzzer-sys", &["dormouse-tests-fuzz"]),
 ];
 
 /// Each crate of the workspace and what it uses, tests and build scripts left out.

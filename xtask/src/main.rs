@@ -7,6 +7,7 @@ mod book;
 mod check;
 mod containers;
 mod engine;
+mod fuzz;
 mod guests;
 mod images;
 mod process;
@@ -54,6 +55,8 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Fuzz the parsers that read hostile bytes, guided by coverage
+    Fuzz(fuzz::Arguments),
     /// Check licences, minimum versions and names that must not be committed
     Check,
     /// Build the book of `docs` into target/book, and check its links
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
             true => Ok(()),
             false => Err(anyhow::anyhow!("a promise was broken")),
         }),
+        Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Check => check::run().and_then(|totals| match totals.failed {
             0 => Ok(()),
             count => Err(anyhow::anyhow!("{count} checks failed")),

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use crate::containers::Containers;
 use crate::process::{self, Totals};
 use crate::progress::complain;
-use crate::{book, check, guests, programs, torture};
+use crate::{book, check, fuzz, guests, programs, torture};
 
 /// A part of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -28,6 +28,8 @@ pub(crate) enum Phase {
     Abuse,
     /// Tests of containers: they had an engine, used it, and left nothing in it
     Docker,
+    /// The fuzz targets: the kept inputs, and changes of them that are the same at every run
+    Fuzz,
     /// Documentation builds without warnings
     Docs,
     /// The book builds, and each of its links leads somewhere
@@ -57,12 +59,13 @@ pub(crate) enum Phase {
 }
 
 /// What runs when no phase is named: all of them; the abuse cases are among the Rust tests.
-const DEFAULT: [Phase; 19] = [
+const DEFAULT: [Phase; 20] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
     Phase::Rust,
     Phase::Docker,
+    Phase::Fuzz,
     Phase::Clippy,
     Phase::Docs,
     Phase::Book,
@@ -158,6 +161,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
         }
         Phase::Abuse => tests(&["--test", "abuse"], &containers.environment()),
         Phase::Docker => containers.finish(),
+        Phase::Fuzz => fuzz::short(),
         Phase::Docs => {
             let mut command = process::plain_cargo();
             command.args([

@@ -257,7 +257,7 @@ async fn receive(room: &Room, folder: &'static str, files: Files, found: Found) 
 
 /// What an archive tells beside files.
 #[derive(Default)]
-struct Found {
+pub(crate) struct Found {
     extras: Extras,
     modes: Vec<(String, u16, bool)>,
     /// Places that are not looked at.
@@ -265,14 +265,14 @@ struct Found {
 }
 
 impl Found {
-    fn end(mut self) -> Extras {
+    pub(crate) fn end(mut self) -> Extras {
         self.extras.set_modes(self.modes.into_iter());
         self.extras
     }
 }
 
 /// Reads an archive into a folder.
-fn read_tar(reader: impl Read, folder: &str, files: &Files, mut found: Found) -> Result<Found> {
+pub(crate) fn read_tar(reader: impl Read, folder: &str, files: &Files, mut found: Found) -> Result<Found> {
     let root = files.open_folder(&GuestPath::parse("/")?, Access::ReadWrite)?;
     let mut archive = Archive::new(reader);
     let mut folders = Vec::new();

@@ -46,6 +46,7 @@ use dormouse_core::sandbox::Variable;
 use dormouse_core::{
     Bounds, Captured, Error, ErrorCode, EvalRequest, Exception, Language, Limits, Result, Status, Value,
 };
+use futures::FutureExt as _;
 use serde::Deserialize;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -96,6 +97,23 @@ pub struct Kernel {
 struct Hello {
     protocol: u32,
     version: String,
+}
+
+/// What a kernel sends, with messages of at most `most` bytes: each part in words, or why it is refused; and the bytes of all
+/// payloads together. For the fuzz targets.
+pub(crate) fn parts(sent: &[u8], most: usize) -> (Vec<String>, usize) {
+    let mut receiver = Receiver::new(Box::pin(std::io::Cursor::new(sent.to_vec())));
+    let (mut told, mut bytes) = (Vec::new(), 0);
+    // Bytes in memory are always ready.
+    while let Some(part) = receiver.next(most).now_or_never() {
+        told.push(format!("{part:?}"));
+        match part {
+            Ok(wire::Part::Output(_, output)) => bytes += output.len(),
+            Ok(wire::Part::Message(message)) => bytes += message.payload.len(),
+            Ok(wire::Part::Ended(_)) | Err(_) => break,
+        }
+    }
+    (told, bytes)
 }
 
 impl Kernel {

@@ -28,6 +28,8 @@ mod ended;
 mod engine;
 mod exec;
 mod files;
+#[doc(hidden)]
+pub mod fuzz;
 mod image;
 mod interpreters;
 pub mod kernel;

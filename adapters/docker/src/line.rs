@@ -123,22 +123,28 @@ impl Marks {
 
     /// What of these bytes is the line's own. What may be the beginning of a mark is kept back.
     pub(crate) fn read(&mut self, bytes: &[u8]) -> Vec<u8> {
-        self.pending.extend_from_slice(bytes);
-        let mut own = Vec::new();
-        loop {
-            let Some(at) = self.pending.iter().position(|byte| *byte == BEGIN) else {
-                own.append(&mut self.pending);
-                return own;
-            };
-            own.extend(self.pending.drain(..at));
-            match self.pending.iter().position(|byte| *byte == b'\n') {
-                Some(end) if end <= MAX_MARK && self.mark(end) => {
-                    self.pending.drain(..=end);
+        let mut all = std::mem::take(&mut self.pending);
+        all.extend_from_slice(bytes);
+        let (mut own, mut rest) = (Vec::new(), all.as_slice());
+        while let Some(at) = rest.iter().position(|byte| *byte == BEGIN) {
+            let (before, begun) = rest.split_at(at);
+            own.extend_from_slice(before);
+            // No further than a mark is long: a stream of nothing but beginnings takes no longer than any other.
+            let near = if self.may_be(&begun[1..]) { begun.get(..=MAX_MARK).unwrap_or(begun) } else { &[] };
+            match near.iter().position(|byte| *byte == b'\n') {
+                Some(end) if self.mark(&begun[1..end]) => rest = &begun[end + 1..],
+                None if near.len() == begun.len() && near.len() <= MAX_MARK => {
+                    self.pending = begun.to_vec();
+                    return own;
                 }
-                None if self.pending.len() <= MAX_MARK && self.may_be() => return own,
-                _ => own.extend(self.pending.drain(..1)),
+                _ => {
+                    own.push(BEGIN);
+                    rest = &begun[1..];
+                }
             }
         }
+        own.extend_from_slice(rest);
+        own
     }
 
     /// What was kept back, when nothing follows.
@@ -146,19 +152,16 @@ impl Marks {
         std::mem::take(&mut self.pending)
     }
 
-    /// Whether what is kept back can still become a mark.
-    fn may_be(&self) -> bool {
-        let seen = self.pending.get(1..).unwrap_or_default();
+    /// Whether this can still become a mark.
+    fn may_be(&self, seen: &[u8]) -> bool {
         let number = self.number.as_bytes();
         let shared = seen.len().min(number.len());
         seen.get(..shared) == number.get(..shared)
     }
 
-    /// Reads the mark that ends before `end`, if it is one.
-    fn mark(&mut self, end: usize) -> bool {
-        let Some(text) = self.pending.get(1..end).and_then(|text| std::str::from_utf8(text).ok()) else {
-            return false;
-        };
+    /// Reads a mark, if it is one.
+    fn mark(&mut self, text: &[u8]) -> bool {
+        let Ok(text) = std::str::from_utf8(text) else { return false };
         let words: Vec<&str> = text.split(' ').collect();
         let [number, word, first, kills] = words.as_slice() else { return false };
         if *number != self.number {
@@ -196,6 +199,15 @@ mod tests {
             assert_eq!(marks.begin, Some(Begin { session: 42, kills: 0 }));
             assert_eq!(marks.end, Some(End { code: 3, kills: 1 }));
         }
+    }
+
+    #[test]
+    fn a_stream_of_beginnings_takes_no_longer_than_any_other() {
+        let mut marks = Marks::new("abc".into(), Arc::default());
+        let begun = std::time::Instant::now();
+        let said = [vec![BEGIN; 1 << 20], b"\n".to_vec()].concat();
+        assert_eq!(marks.read(&said), said);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
     }
 
     #[test]

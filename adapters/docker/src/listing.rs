@@ -112,7 +112,7 @@ impl Listing {
     }
 
     /// Reads what the program says. `without` are places of other file systems.
-    fn read(said: &[u8], mark: &str, without: &[String]) -> Option<Self> {
+    pub(crate) fn read(said: &[u8], mark: &str, without: &[String]) -> Option<Self> {
         let mut listing = Self::default();
         let mut rest = said;
         loop {

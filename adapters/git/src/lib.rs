@@ -14,6 +14,8 @@
 
 mod address;
 mod credential;
+#[doc(hidden)]
+pub mod fuzz;
 mod remotes;
 
 pub use address::Allowed;

@@ -14,6 +14,8 @@
 //! | the life of a connection | [`serve()`] |
 //! | the same handler behind HTTP | [`http()`] |
 
+#[doc(hidden)]
+pub mod fuzz;
 mod handler;
 mod http;
 mod line;

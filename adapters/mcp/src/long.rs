@@ -26,9 +26,9 @@ use serde_json::Value as Json;
 use crate::MAX_LINE;
 use crate::handler::refusal;
 
-/// Takes the arguments out of a call of a tool.
+/// Takes the arguments out of a call of a tool. A call that wants no answer is none.
 pub(crate) fn take(message: &mut Json) -> Option<JsonObject> {
-    if message.get("method")? != "tools/call" {
+    if message.get("method")? != "tools/call" || message.get("id").is_none() {
         return None;
     }
     let arguments = message.get_mut("params")?.as_object_mut()?.get_mut("arguments")?.as_object_mut()?;
@@ -37,10 +37,16 @@ pub(crate) fn take(message: &mut Json) -> Option<JsonObject> {
 
 /// Puts them back.
 pub(crate) fn put(message: &mut ClientJsonRpcMessage, arguments: JsonObject) {
-    if let JsonRpcMessage::Request(request) = message
-        && let ClientRequest::CallToolRequest(call) = &mut request.request
-    {
-        call.params.arguments = Some(arguments);
+    let JsonRpcMessage::Request(request) = message else { return };
+    match &mut request.request {
+        ClientRequest::CallToolRequest(call) => call.params.arguments = Some(arguments),
+        // What lacks something that a call needs is a request of an unknown kind to the library.
+        ClientRequest::CustomRequest(other) => {
+            if let Some(place) = other.params.as_mut().and_then(|params| params.get_mut("arguments")) {
+                *place = arguments.into();
+            }
+        }
+        _ => {}
     }
 }
 

@@ -56,7 +56,7 @@ fn no_object(line: &[u8]) -> Parsed {
 }
 
 /// Reads a long line once, and what the library reads of it without the arguments of a call.
-fn parse_long(line: &[u8]) -> Parsed {
+pub(crate) fn parse_long(line: &[u8]) -> Parsed {
     if let Err(error) = incoming::measured(line) {
         return Parsed::Refused(Box::new(long::unread(line, &error)));
     }
@@ -123,6 +123,7 @@ pub(crate) fn repeated(id: &RequestId) -> ServerJsonRpcMessage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fuzz;
 
     /// The code and the id of the error that a line gets; None when it is ignored.
     fn answer(line: &[u8]) -> Option<(i32, Option<String>)> {
@@ -170,6 +171,25 @@ mod tests {
         }
         for line in [&b"\xff\xfe5\0"[..], b"\"\xff\"", b"hello \xff", b"{\"id\": 1, \"method\": \"\xff\"}"] {
             assert_eq!(answer(line), Some((-32_700, None)), "{}", line.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_read_as_a_short_one() {
+        for params in [
+            r#"{"name":"x","arguments":{"a":1}}"#,
+            r#"{"arguments":{"a":1},"name":"x"}"#,
+            r#"{"arguments":{"a":1}}"#,
+            r#"{"name":5,"arguments":{"a":1},"more":{}}"#,
+            r#"{"name":"x","arguments":5}"#,
+            r#"{"name":"x"}"#,
+            "[]",
+        ] {
+            for id in [r#""id":1,"#, r#""id":null,"#, ""] {
+                let line = format!(r#"{{"jsonrpc":"2.0",{id}"method":"tools/call","params":{params}}}"#);
+                let (short, long) = (fuzz::read(line.as_bytes()), fuzz::read_long(line.as_bytes()));
+                assert_eq!(long, short, "{line}");
+            }
         }
     }
 

@@ -17,6 +17,8 @@ mod allow;
 mod archive;
 mod cache;
 mod digest;
+#[doc(hidden)]
+pub mod fuzz;
 mod npm;
 mod pip;
 mod programs;

@@ -295,7 +295,7 @@ fn led(ask: &Ask<'_>, from: &Url, response: &Response) -> Result<Url> {
 
 /// Whether an index may lead there: a name (not an address in numbers, which could be of the inner network), and no
 /// less protected than where it comes from. The index's own host always.
-fn reachable(index: &Index, from: &Url, target: &Url) -> Result<()> {
+pub(crate) fn reachable(index: &Index, from: &Url, target: &Url) -> Result<()> {
     let web = matches!(target.scheme(), "http" | "https") && target.has_host();
     let lower = from.scheme() == "https" && target.scheme() == "http";
     let own = target.host_str() == index.base.host_str();

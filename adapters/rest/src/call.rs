@@ -168,7 +168,7 @@ pub(crate) fn in_query(parts: &Parts) -> Result<Vec<(String, String)>> {
 }
 
 /// A text of the query as the tool's schema wants it. What is not of its type stays text, which the tool refuses.
-fn typed(kind: &str, text: String) -> Json {
+pub(crate) fn typed(kind: &str, text: String) -> Json {
     match (kind, text.as_str()) {
         ("integer" | "number", digits) => match (digits.parse::<u64>(), digits.parse::<Number>()) {
             (Ok(whole), _) => whole.into(),
@@ -202,10 +202,12 @@ async fn object(shared: &Shared, parts: &Parts, bytes: Bytes) -> Result<Map<Stri
             .with_hint("send `Content-Type: application/json`"));
     }
     let places = shared.owners.of(owner(parts).as_str());
-    let read = incoming::read(bytes, places, |text| {
-        serde_json::from_slice::<Fields>(text).map_err(|error| unread::refusal(text, &error))
-    });
-    let fields = read.await??;
+    incoming::read(bytes, places, fields).await?
+}
+
+/// The fields of a body, each of which may be there once.
+pub(crate) fn fields(text: &[u8]) -> Result<Map<String, Json>> {
+    let fields: Fields = serde_json::from_slice(text).map_err(|error| unread::refusal(text, &error))?;
     match fields.twice {
         false => Ok(fields.all),
         true => Err(Error::args_invalid("the body has a field twice").with_hint("give each field once")),

@@ -16,6 +16,8 @@
 
 mod call;
 pub mod door;
+#[doc(hidden)]
+pub mod fuzz;
 mod openapi;
 mod raw;
 pub mod route;

@@ -12,6 +12,8 @@
 //! | the data of a report, its HTML and JSON | [`Report`] |
 
 pub mod config;
+#[doc(hidden)]
+pub mod fuzz;
 mod model;
 mod report;
 mod run;

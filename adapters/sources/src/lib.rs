@@ -68,6 +68,9 @@ pub mod template;
 mod testing;
 pub mod wasm;
 
+#[doc(hidden)]
+pub use client::fuzz;
+
 pub use args::{Argument, ContainerMount};
 pub use command::{CommandSource, SOURCE_ARGS};
 pub use docker::{ContainerAsk, Containers, DockerSource, Running};

@@ -50,7 +50,7 @@ pub(crate) fn unpack(packed: &[u8], target: &GuestPath) -> Result<Unpacked> {
 }
 
 /// What an archive of this size may hold.
-fn most(packed: usize) -> u64 {
+pub(crate) fn most(packed: usize) -> u64 {
     (1 << 20) + (packed as u64).saturating_mul(MAX_RATIO).min(MAX_BYTES - (1 << 20))
 }
 

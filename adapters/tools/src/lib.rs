@@ -34,6 +34,8 @@ pub mod encode;
 pub mod fallback;
 pub mod field;
 pub mod fit;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod host;
 pub mod incoming;
 mod instructions;

@@ -148,7 +148,7 @@ pub(crate) fn sandbox(uri: &str) -> Option<String> {
     parse(uri).map(|(sandbox, _)| sandbox)
 }
 
-fn parse(uri: &str) -> Option<(String, GuestPath)> {
+pub(crate) fn parse(uri: &str) -> Option<(String, GuestPath)> {
     let (sandbox, path) = uri.get(..uri.len().min(MAX_URI))?.strip_prefix(SCHEME)?.split_once(FILES)?;
     let path = percent_decode_str(path).decode_utf8().ok()?;
     Some((sandbox.to_owned(), GuestPath::parse(&path).ok()?))

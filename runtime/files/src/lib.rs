@@ -47,6 +47,8 @@ mod errno;
 mod extras;
 mod files;
 mod format;
+#[doc(hidden)]
+pub mod fuzz;
 mod handle;
 mod host;
 mod load;

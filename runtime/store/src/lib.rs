@@ -30,6 +30,8 @@ mod disk;
 mod doomed;
 mod fault;
 mod folder;
+#[doc(hidden)]
+pub mod fuzz;
 mod lease;
 mod ledger;
 mod notes;

@@ -31,6 +31,8 @@ mod disk;
 mod doors;
 mod engine;
 mod entry;
+#[doc(hidden)]
+pub mod fuzz;
 mod grants;
 mod guest;
 mod instance;

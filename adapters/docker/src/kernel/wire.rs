@@ -9,6 +9,7 @@
 use std::io;
 use std::pin::Pin;
 
+use bytes::{Buf as _, BytesMut};
 use dormouse_core::{Error, ErrorCode, Status, Stream};
 use serde::Deserialize;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -82,16 +83,16 @@ pub(super) enum Part {
 /// The way from the kernel to the host.
 pub(super) struct Receiver {
     from: Pin<Box<dyn AsyncRead + Send>>,
-    /// Bytes of chunks.
-    raw: Vec<u8>,
+    /// Bytes of chunks. The beginning is given up in one step, so that many small chunks take no longer than few large ones.
+    raw: BytesMut,
     /// Bytes of messages.
-    inner: Vec<u8>,
+    inner: BytesMut,
     ended: Option<Ended>,
 }
 
 impl Receiver {
     pub(super) fn new(from: Pin<Box<dyn AsyncRead + Send>>) -> Self {
-        Self { from, raw: Vec::new(), inner: Vec::new(), ended: None }
+        Self { from, raw: BytesMut::new(), inner: BytesMut::new(), ended: None }
     }
 
     /// Whether nothing will come any more.
@@ -157,7 +158,7 @@ impl Receiver {
         }
         let Some(bytes) = rest.get(..length) else { return Ok(None) };
         let bytes = bytes.to_vec();
-        self.raw.drain(..CHUNK_HEAD + length);
+        self.raw.advance(CHUNK_HEAD + length);
         Ok(Some((channel, bytes)))
     }
 
@@ -170,9 +171,9 @@ impl Receiver {
         }
         let Some(payload) = rest.get(..length) else { return Ok(None) };
         let message = Message { kind, id: u32::from_be_bytes([e, f, g, h]), payload: payload.to_vec() };
-        self.inner.drain(..MESSAGE_HEAD + length);
+        self.inner.advance(MESSAGE_HEAD + length);
         if self.inner.is_empty() {
-            self.inner.shrink_to(MAX_CHUNK);
+            self.inner = BytesMut::new();
         }
         Ok(Some(message))
     }

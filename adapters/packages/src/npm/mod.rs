@@ -1,6 +1,7 @@
 //! JavaScript: from requirements to files below the folder that holds `node_modules`.
 
 mod document;
+pub(crate) mod fuzz;
 mod layout;
 mod lock;
 mod spec;

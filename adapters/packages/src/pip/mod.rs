@@ -1,5 +1,6 @@
 //! Python: from requirements to files below a prefix.
 
+pub(crate) mod fuzz;
 mod layout;
 mod metadata;
 mod page;

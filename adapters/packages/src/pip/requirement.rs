@@ -110,11 +110,23 @@ pub(crate) fn parse(text: &str) -> Result<Requirement> {
         return Err(Error::new(ErrorCode::CapabilityUnavailable, message)
             .with_hint("packages come from the operator's index: write `NAME` or `NAME==VERSION`"));
     }
-    text.parse::<Requirement>().map_err(|error| {
+    let no_requirement = || {
         Error::args_invalid(format!("`{}` is no requirement of a Python package", shown(text)))
             .with_hint("write it as `requests`, `requests[socks]>=2,<3` or `tomli; python_version < '3.11'`")
-            .with_source(error.to_string())
-    })
+    };
+    if !names_end_well(before) {
+        return Err(no_requirement());
+    }
+    text.parse::<Requirement>().map_err(|error| no_requirement().with_source(error.to_string()))
+}
+
+/// Whether the names of the package and of extras end in a letter or a digit, as they must: the library panics over others.
+fn names_end_well(before: &str) -> bool {
+    let letter = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let name = before.trim_start().split(|other| !letter(other)).next();
+    let extras = before.split_once('[').and_then(|(_, rest)| rest.split(']').next());
+    let mut names = name.into_iter().chain(extras.into_iter().flat_map(|extras| extras.split(',')));
+    names.all(|name| !name.trim_end().ends_with(['-', '_', '.']))
 }
 
 /// The versions that a requirement takes.
@@ -157,6 +169,26 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_ends_in_a_sign_is_refused() {
+        for bad in [
+            "a-",
+            " a_",
+            "a.>=1",
+            "a-; extra == 'x'",
+            "a[b.]",
+            "a[b-]>=1",
+            "a[ b , c_ ]",
+            "a[b.",
+            "a [b-\t]; extra == 'x'",
+        ] {
+            assert_eq!(parse(bad).unwrap_err().code(), ErrorCode::ArgsInvalid, "{bad}");
+        }
+        for good in ["a", "a-b.c>=1", "a[b.c]", "a[]", "a[b,c-d]>=1", "a; extra == 'b.'"] {
+            assert!(parse(good).is_ok(), "{good}");
+        }
+    }
 
     #[test]
     fn markers_see_the_sandbox() {

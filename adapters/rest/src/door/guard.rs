@@ -30,7 +30,7 @@ impl Hosts {
         Self { names, any_address: listening.ip().is_unspecified() }
     }
 
-    pub(super) fn check(&self, request: &Request) -> Result<()> {
+    pub(crate) fn check(&self, request: &Request) -> Result<()> {
         let mut named = request.headers().get_all(header::HOST).iter();
         let refused = || {
             Error::new(ErrorCode::Forbidden, "the server is not known by the name of the `Host` header")
@@ -48,7 +48,12 @@ impl Hosts {
 
     fn has(&self, authority: &Authority) -> bool {
         let (host, whole) = (authority.host().to_ascii_lowercase(), authority.as_str().to_ascii_lowercase());
-        if whole.contains('@') {
+        // The library that parses authorities takes anything after a host, and a user before it.
+        let is_rest = |rest: &str| match rest.strip_prefix(':') {
+            Some(port) => port.bytes().all(|byte| byte.is_ascii_digit()),
+            None => rest.is_empty(),
+        };
+        if !whole.strip_prefix(&host).is_some_and(is_rest) {
             return false;
         }
         let is_address = || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
@@ -79,7 +84,7 @@ impl Origins {
     }
 
     /// The page that calls is the server's own, or one of these sites'.
-    pub(super) fn check(&self, request: &Request) -> Result<()> {
+    pub(crate) fn check(&self, request: &Request) -> Result<()> {
         let headers = request.headers();
         let refused = || {
             Error::new(ErrorCode::Forbidden, "pages of other sites may not call this server")
@@ -132,6 +137,11 @@ mod tests {
             ("evil.example", false),
             ("localhost.evil.example", false),
             ("evil.example:3008", false),
+            ("localhost:", true),
+            ("localhost:evil", false),
+            ("localhost:evil.example:80", false),
+            ("[::1]evil.example", false),
+            ("[::1]80", false),
             ("127.0.0.1@evil.example", false),
             ("evil.example@127.0.0.1", false),
             ("10.0.0.1", false),

@@ -102,7 +102,25 @@ impl Plan {
     pub fn load(paths: &[PathBuf]) -> Result<Self> {
         let mut reading = Reading::default();
         for path in paths {
-            reading.file(path)?;
+            reading.file(path, Source::read(path)?)?;
+        }
+        reading.inner()?;
+        reading.plan()
+    }
+
+    /// The same for texts, without the files that they name.
+    ///
+    /// # Errors
+    /// As [`Plan::load`].
+    pub(crate) fn of_texts(texts: &[&str]) -> Result<Self> {
+        let mut reading = Reading::default();
+        for (number, text) in texts.iter().enumerate() {
+            let name = format!("{number}.yaml");
+            reading.file(Path::new(&name), Source::new(name.clone(), (*text).to_owned())?)?;
+        }
+        if let Some((_, _, arena)) = &mut reading.arena {
+            arena.skills.clear();
+            arena.scenarios.retain(|item| item.value.file.is_none());
         }
         reading.inner()?;
         reading.plan()
@@ -150,8 +168,7 @@ impl Plan {
 }
 
 impl Reading {
-    fn file(&mut self, path: &Path) -> Result<()> {
-        let source = Source::read(path)?;
+    fn file(&mut self, path: &Path, source: Source) -> Result<()> {
         self.files.push(source.name.clone());
         match source.kind()?.as_str() {
             "Arena" => {

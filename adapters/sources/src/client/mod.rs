@@ -18,6 +18,7 @@
 //! that takes no POST at its address is asked for a stream of events. Nothing is offered to servers: no sampling, no roots.
 
 mod duplex;
+pub mod fuzz;
 mod http;
 mod legacy;
 mod listing;

@@ -15,6 +15,7 @@ fn a_value_survives_the_round_trip_unchanged() {
         r#"{"type":"int","value":"12","big":true,"truncated":true,"length":99}"#,
         r#"{"type":"float","value":"NaN"}"#,
         r#"{"type":"float","value":1.5}"#,
+        r#"{"type":"float","value":31.245270191439438}"#,
         r#"{"type":"string","value":"a","truncated":true,"length":99999}"#,
         r#"{"type":"bytes","value":"AAE=","length":2}"#,
         r#"{"type":"array","is_list":true,"count":1,"value":[{"type":"int","value":1}]}"#,

@@ -102,7 +102,7 @@ impl Kept {
     ///
     /// # Errors
     /// `state_damaged`.
-    pub(super) fn interpreter(&self) -> Result<Arc<SavedInterpreter>> {
+    pub(crate) fn interpreter(&self) -> Result<Arc<SavedInterpreter>> {
         let mut reading = self.reading()?;
         while reading.goes_on()? {}
         reading.done()
