@@ -9,6 +9,7 @@ mod calls;
 mod crates;
 mod documents;
 mod embedding;
+mod ids;
 mod sources;
 
 use std::fs;
