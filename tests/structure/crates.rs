@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 19] = [
+const OURS: [(&str, &[&str]); 20] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -54,6 +54,7 @@ const OURS: [(&str, &[&str]); 19] = [
         ],
     ),
     ("dormouse-benches", &["dormouse", "dormouse-docker"]),
+    ("dormouse-examples", &[]),
 ];
 
 /// Who may use a library that belongs to one room.
