@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             let code = format!("assert 'mine' not in globals()\nmine = {number}\nmine * mine");
             let outcome = dormouse.snippet("python", code).run().await?;
             let value = outcome.value().and_then(|value| value.as_i64());
-            dormouse::Result::Ok(value == Some(number * number))
+            Ok::<_, dormouse::Error>(value == Some(number * number))
         });
     }
     let (mut ended, mut right) = (0, 0);
