@@ -30,11 +30,11 @@ impl Server {
         &self,
         method: Method,
         path: &str,
-        body: Value,
+        body: Option<&Value>,
     ) -> Result<(StatusCode, Value), Box<dyn std::error::Error>> {
         let mut request = self.client.request(method, format!("{}/api{path}", self.url));
         // A server with a token file wants `.bearer_auth(token)`.
-        if !body.is_null() {
+        if let Some(body) = body {
             request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
         }
         let response = request.send().await?;
@@ -42,8 +42,8 @@ impl Server {
         Ok((status, serde_json::from_slice(&response.bytes().await?)?))
     }
 
-    async fn post(&self, path: &str, body: Value) -> Result<Value, Box<dyn std::error::Error>> {
-        let (status, answer) = self.call(Method::POST, path, body).await?;
+    async fn post(&self, path: &str, body: &Value) -> Result<Value, Box<dyn std::error::Error>> {
+        let (status, answer) = self.call(Method::POST, path, Some(body)).await?;
         if status.is_success() { Ok(answer) } else { Err(format!("{path}: {status}: {answer}").into()) }
     }
 }
@@ -55,29 +55,29 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let server = Server { client: Client::new(), url };
 
-    server.post("/sandboxes", json!({"name": "work"})).await?;
+    server.post("/sandboxes", &json!({"name": "work"})).await?;
     let evaluated = server
-        .post("/sandboxes/work/eval", json!({"code": "prices = {'tea': 3}; 2 * prices['tea']"}))
+        .post("/sandboxes/work/eval", &json!({"code": "prices = {'tea': 3}; 2 * prices['tea']"}))
         .await?;
     println!("eval: {}", evaluated["result"]["value"]);
 
     let executed =
-        server.post("/sandboxes/work/exec", json!({"command": "echo hello | tee greeting.txt"})).await?;
+        server.post("/sandboxes/work/exec", &json!({"command": "echo hello | tee greeting.txt"})).await?;
     println!("exec: {}", executed["stdout"].as_str().unwrap_or_default().trim_end());
 
     let path = "/sandboxes/work/files/read?path=/workspace/greeting.txt";
-    let (_, read) = server.call(Method::GET, path, Value::Null).await?;
+    let (_, read) = server.call(Method::GET, path, None).await?;
     println!("read: {}", read["content"].as_str().unwrap_or_default().trim_end());
 
-    let forked = server.post("/sandboxes/work/fork", json!({"count": 2})).await?;
+    let forked = server.post("/sandboxes/work/fork", &json!({"count": 2})).await?;
     println!("forks: {}", forked["sandboxes"].as_array().map_or(0, Vec::len));
 
-    let (status, refused) = server.call(Method::GET, "/sandboxes/nobody", Value::Null).await?;
+    let (status, refused) = server.call(Method::GET, "/sandboxes/nobody", None).await?;
     println!(
         "an unknown sandbox: {} {}",
         status.as_u16(),
         refused["error"]["code"].as_str().unwrap_or_default()
     );
-    server.call(Method::DELETE, "/sandboxes/work", Value::Null).await?;
+    server.call(Method::DELETE, "/sandboxes/work", None).await?;
     Ok(())
 }
