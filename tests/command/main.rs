@@ -100,7 +100,7 @@ fn a_stopped_command_line_leaves_the_shell_as_it_was_and_keeps_its_output() {
     });
 }
 
-/// B-27: what cannot be followed is no hint.
+/// What cannot be followed is no hint.
 #[test]
 fn who_has_all_the_memory_that_there_is_is_not_told_to_raise_the_limit() {
     in_a_sandbox(|kept| {

@@ -145,7 +145,7 @@ fn without_an_index_packages_say_what_turns_them_on() {
     });
 }
 
-/// a package's programs are programs in every `node_modules/.bin`, and found from the folders below.
+/// A package's programs are programs in every `node_modules/.bin`, and found from the folders below.
 #[test]
 fn programs_of_packages_are_found_from_the_nearest_folder_up() {
     in_a_sandbox(|kept| {
@@ -166,7 +166,7 @@ fn programs_of_packages_are_found_from_the_nearest_folder_up() {
     });
 }
 
-/// pytest is told, before what its command line says, what there is not: descriptors that can be doubled, a null device.
+/// Pytest is told, before what its command line says, what there is not: descriptors that can be doubled, a null device.
 #[test]
 fn pytest_is_asked_for_what_works_here() {
     in_a_sandbox(|kept| {
@@ -182,7 +182,7 @@ fn pytest_is_asked_for_what_works_here() {
     });
 }
 
-/// how much there is, what time it is, and as many bytes as were asked for.
+/// How much there is, what time it is, and as many bytes as were asked for.
 #[test]
 fn the_room_the_zone_and_devices_are_told_right() {
     in_a_sandbox(|kept| {
@@ -218,7 +218,7 @@ fn the_room_the_zone_and_devices_are_told_right() {
     });
 }
 
-/// B-27: what cannot be held is refused by the command, and what was printed before is kept whatever comes.
+/// What cannot be held is refused by the command, and what was printed before is kept whatever comes.
 #[test]
 fn sizes_that_do_not_fit_are_refused_in_words() {
     in_a_sandbox(|kept| {
@@ -283,7 +283,7 @@ fn what_is_more_than_a_program_can_be_given_is_refused_by_it_alone() {
     });
 }
 
-/// B-28: what needs a network says that there is none.
+/// What needs a network says that there is none.
 #[test]
 fn commands_for_a_network_say_that_there_is_none() {
     in_a_sandbox(|kept| {
@@ -295,7 +295,7 @@ fn commands_for_a_network_say_that_there_is_none() {
     });
 }
 
-/// B-24: what is disowned ends with its command line, which is told; what has ended before is not.
+/// What is disowned ends with its command line, which is told; what has ended before is not.
 #[test]
 fn a_disowned_job_that_is_ended_is_told() {
     in_a_sandbox(|kept| {

@@ -32,7 +32,7 @@ fn a_container_lasts_from_one_command_to_the_next() {
     works(&["exec", "box", "echo kept > file; cat /etc/os-release > system || true"]);
     assert_eq!(works(&["exec", "box", "cat file"]), "kept\n");
     assert_eq!(works(&["eval", "box", "open('/workspace/file').read()"]).trim(), "kept");
-    // B-3: each command has a container of its own; what goes with it is told.
+    // Each command has a container of its own; what goes with it is told.
     works(&["eval", "box", "x = 41"]);
     let (status, _, complaint) = run(state, &["eval", "box", "x + 1"]);
     assert!(status == Some(1) && complaint.contains("NameError"), "{complaint}");

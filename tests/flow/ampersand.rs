@@ -1,4 +1,4 @@
-//! B-24: what a command line starts with `&` goes on as a job, over MCP and over REST.
+//! What a command line starts with `&` goes on as a job, over MCP and over REST.
 
 use std::time::{Duration, Instant};
 

@@ -375,7 +375,7 @@ fn a_port_that_is_taken_is_no_fault_of_ours() {
     assert!(told.contains("hint: end it, or choose another port"), "{told}");
 }
 
-/// B-26: one object for one thing, whichever door is asked.
+/// One object for one thing, whichever door is asked.
 #[test]
 fn b_26_a_command_line_answers_with_json_as_the_tool_does() {
     let folder = tempfile::tempdir().unwrap();
@@ -427,7 +427,7 @@ fn input_of_a_command_line_that_is_not_read_is_told() {
     assert_eq!(ran.complaint(), note);
 }
 
-/// B-20: what was made in another place than was asked for says so each time, not at first alone.
+/// What was made in another place than was asked for says so each time, not at first alone.
 #[test]
 fn b_20_a_sandbox_that_is_not_where_it_was_asked_to_be_says_so_at_each_command() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Names of files through the doors: folders page by page, removing, renaming, copying of folders, files in pieces (B-34); notes of
+//! Names of files through the doors: folders page by page, removing, renaming, copying of folders, files in pieces; notes of
 //! checkpoints; one id for all doors.
 
 use std::collections::BTreeMap;
@@ -236,9 +236,9 @@ fn b_25_one_id_is_known_to_all_doors_and_no_name_hides() {
         assert_eq!(told["isError"], true, "{name:?}: {told}");
     }
     let listed = wire.ask(4, "tools/list", json!({}))["result"]["tools"].to_string();
-    assert!(listed.contains("\"sandbox_job\""), "what starts in the background is looked after: A-26");
+    assert!(listed.contains("\"sandbox_job\""), "what starts in the background is looked after");
     drop(wire);
-    // Who says `delete` or `destroy` means just that, and loses nothing else.
+    // Who says `delete` or `destroy` means just that, and loses nothing else.
     for word in ["delete", "destroy"] {
         commands.ok(&["create", word]);
         commands.ok(&[word, word]);

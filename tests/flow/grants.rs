@@ -106,7 +106,7 @@ impl Places {
     }
 }
 
-/// a mount for writing and a skill, given and taken back.
+/// A mount for writing and a skill, given and taken back.
 #[test]
 fn fs_13_mounts_skills_and_writes_that_are_taken_back_are_gone_from_old_sandboxes_and_their_forks() {
     let places = Places::new();
@@ -191,7 +191,7 @@ fn fs_13_mounts_skills_and_writes_that_are_taken_back_are_gone_from_old_sandboxe
     assert_eq!(fs::read_dir(places.of("data")).unwrap().count(), 3);
 }
 
-/// a folder that is moved costs the skill and nothing else; from its new place it comes back.
+/// A folder that is moved costs the skill and nothing else; from its new place it comes back.
 #[test]
 fn fs_13_a_skill_whose_folder_was_moved_does_not_keep_its_sandbox_from_running() {
     let places = Places::new();
@@ -221,7 +221,7 @@ fn fs_13_a_skill_whose_folder_was_moved_does_not_keep_its_sandbox_from_running()
     third.end();
 }
 
-/// the ceiling of memory holds for sandboxes that are there, up and down, and creates without arguments follow it.
+/// The ceiling of memory holds for sandboxes that are there, up and down, and creates without arguments follow it.
 #[test]
 fn fs_13_the_ceiling_of_memory_is_that_of_the_last_start() {
     let places = Places::new();

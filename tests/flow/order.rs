@@ -121,7 +121,7 @@ fn base64(text: &str) -> String {
         .collect()
 }
 
-/// S2-06, B-2: of each pair the second call finds what the first has written, however many pairs come at once.
+/// S2-06: of each pair the second call finds what the first has written, however many pairs come at once.
 #[test]
 fn a_call_finds_what_the_call_before_it_has_written() {
     let mut line = Line::start(&[]);
@@ -210,7 +210,7 @@ fn variables_checkpoints_forks_resets_and_stops_keep_their_order() {
     line.end();
 }
 
-/// what is added comes in the order in which it was sent, whichever verb adds it.
+/// What is added comes in the order in which it was sent, whichever verb adds it.
 #[test]
 fn what_is_appended_stands_in_the_order_in_which_it_was_sent() {
     let mut line = Line::start(&[]);

@@ -17,7 +17,7 @@ fn begin(wire: &mut Wire, id: i64, tool: &str, arguments: &Json) {
         "params": {"name": tool, "arguments": arguments}}));
 }
 
-/// B-29: the call answers `cancelled`, what it has written is there, and variables are as they were before it.
+/// The call answers `cancelled`, what it has written is there, and variables are as they were before it.
 #[test]
 fn lif_10_a_stop_ends_a_run_that_goes_on_too_long() {
     let state = tempfile::tempdir().unwrap();
@@ -97,7 +97,7 @@ fn lif_10_a_stop_over_rest_takes_a_grace() {
     assert_eq!(served.end().status, Some(0));
 }
 
-/// output that is too long to be shown does not fill the sandbox.
+/// Output that is too long to be shown does not fill the sandbox.
 #[test]
 fn fs_08_long_outputs_are_kept_in_the_last_few_files() {
     let state = tempfile::tempdir().unwrap();
@@ -130,7 +130,7 @@ fn fs_08_long_outputs_are_kept_in_the_last_few_files() {
     assert_eq!(wire.end(PATIENCE).status, Some(0));
 }
 
-/// a share of a core is one, for snippets and for what a command line starts; without one nothing is held back.
+/// A share of a core is one, for snippets and for what a command line starts; without one nothing is held back.
 #[test]
 fn s2_02_a_share_of_a_core_is_held_to() {
     let state = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ fn s2_02_a_share_of_a_core_is_held_to() {
     assert_eq!(refused["error"]["code"], "args_invalid", "{refused}");
 }
 
-/// command lines and the programs that they start are counted.
+/// Command lines and the programs that they start are counted.
 #[test]
 fn shl_12_no_more_programs_run_than_processes_may() {
     let state = tempfile::tempdir().unwrap();

@@ -32,7 +32,7 @@ fn answer_roots(wire: &mut Wire, roots: &[&str]) {
     wire.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}}));
 }
 
-/// two projects, one state folder.
+/// Two projects, one state folder.
 #[test]
 fn each_project_has_a_repl_of_its_own() {
     let place = tempfile::tempdir().unwrap();

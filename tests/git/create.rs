@@ -68,7 +68,7 @@ fn a_sandbox_begins_with_a_repository_or_is_not_there() {
     }
 }
 
-/// a caller that gives up in the middle of a clone leaves no sandbox under the key, and the next call begins anew.
+/// A caller that gives up in the middle of a clone leaves no sandbox under the key, and the next call begins anew.
 #[test]
 fn mcp_05_a_clone_that_is_given_up_leaves_nothing_under_its_key() {
     let folder = tempfile::tempdir().unwrap();

@@ -60,7 +60,7 @@ fn several_texts_are_asked_about_at_once_and_answered_in_order() {
     assert!(desk.python("llm_query('p', max_tokens=0)").contains("max_tokens"));
 }
 
-/// an error shows the class by its name and the frames of the user's code alone.
+/// An error shows the class by its name and the frames of the user's code alone.
 #[test]
 fn an_error_of_the_model_shows_the_users_code_alone() {
     let desk = Desk::new([]);

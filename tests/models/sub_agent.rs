@@ -195,7 +195,7 @@ fn llm_01_the_models_code_is_confined() {
     assert!(!asked(&desk, 5).1.contains("root:"));
 }
 
-/// what ends a task is there for the task's code alone, also for the next task's.
+/// What ends a task is there for the task's code alone, also for the next task's.
 #[test]
 fn submit_is_there_for_the_task_alone() {
     let desk = Desk::new([code("x = 1 / 0"), code("submit(n='one')"), code("submit(n='two')")]);

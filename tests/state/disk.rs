@@ -372,7 +372,7 @@ fn lif_02_a_folder_on_a_disk_that_is_read_only_is_listed_and_copied_from_and_not
     assert!(ran.text().contains("\"value\":1"), "{}{}", ran.text(), ran.complaint());
 }
 
-/// whoever calls is told, whoever watches the server, and whoever waits for its end.
+/// Whoever calls is told, whoever watches the server, and whoever waits for its end.
 #[test]
 fn lif_02_what_cannot_be_saved_is_told_by_the_call_the_health_and_the_exit_status() {
     let Some(disk) = Disk::mount("size=24m") else { return };

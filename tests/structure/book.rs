@@ -6,12 +6,16 @@ use std::path::{Component, Path, PathBuf};
 use super::{files, name, read, root};
 
 /// What a stranger looks for, and the pages that have it. Each is at most two clicks from the README.
-const WANTED: [&str; 5] = [
+const WANTED: [&str; 9] = [
     "docs/getting-started/first-sandbox.md",
     "docs/concepts/request.md",
     "docs/contributing/add-a-tool.md",
     "docs/contributing/change-a-guest.md",
     "docs/reference/calls.md",
+    "docs/reference/cli.md",
+    "docs/concepts/life.md",
+    "docs/contributing/release.md",
+    "examples/README.md",
 ];
 /// Most lines of the README.
 const README: usize = 120;

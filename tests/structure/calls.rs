@@ -11,8 +11,8 @@ use serde_json::{Value as Json, json};
 
 use super::{read, root};
 
-/// Before what is written, and after it.
-const MARKS: [&str; 2] = ["<!-- written by tests/structure/calls.rs -->\n", "<!-- end -->\n"];
+/// Before what is written, and after it; the first says by which file.
+const MARKS: [&str; 2] = ["<!-- written by tests/structure/", "<!-- end -->\n"];
 /// Columns of a block.
 const WIDTH: usize = 100;
 /// Bytes of a text that are shown.
@@ -393,12 +393,13 @@ fn together(title: &str, profile: &str, script: &Script, texts: bool) -> String 
 }
 
 /// Compares a page with what it must be, or writes it.
-fn hold(page: &str, written: &str) {
+pub(super) fn hold(page: &str, written: &str) {
     let path = root().join("docs/reference").join(page);
     let text = read(&path);
-    let (head, rest) = text.split_once(MARKS[0]).expect("the written part begins");
-    let (_, tail) = rest.split_once(MARKS[1]).expect("the written part ends");
-    let whole = format!("{head}{}{written}\n{}{tail}", MARKS[0], MARKS[1]);
+    let begins = text.find(MARKS[0]).expect("the written part begins");
+    let begins = begins + text[begins..].find('\n').expect("a line ends") + 1;
+    let (_, tail) = text[begins..].split_once(MARKS[1]).expect("the written part ends");
+    let whole = format!("{}{written}\n{}{tail}", &text[..begins], MARKS[1]);
     if std::env::var_os("BLESS").is_some() {
         fs::write(&path, &whole).unwrap();
     }

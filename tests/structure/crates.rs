@@ -72,6 +72,7 @@ const OURS: [(&str, &[&str]); 20] = [
         ],
     ),
     ("dormouse-benches", &["dormouse", "dormouse-docker"]),
+    ("dormouse-examples", &[]),
 ];
 
 /// Who may use a library that belongs to one room.

@@ -6,9 +6,11 @@ mod abuse_ids;
 mod blocks;
 mod book;
 mod calls;
+mod commands;
 mod crates;
 mod documents;
 mod embedding;
+mod ids;
 mod sources;
 
 use std::fs;

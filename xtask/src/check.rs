@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value as Json;
 
+use crate::duplicates;
 use crate::guests::workspace;
 use crate::process::{self, Totals};
 use crate::progress::complain;
@@ -24,9 +25,12 @@ const REGISTRIES: [(&str, &str); 6] = [
 /// Runs all checks; prints what is wrong.
 pub(crate) fn run() -> Result<Totals> {
     let mut totals = Totals::default();
-    for (name, problems) in
-        [("licences", licences()?), ("minimum versions", minimums()?), ("names", names()?)]
-    {
+    for (name, problems) in [
+        ("licences", licences()?),
+        ("duplicates", duplicates::problems()?),
+        ("minimum versions", minimums()?),
+        ("names", names()?),
+    ] {
         if problems.is_empty() {
             totals.passed += 1;
         } else {

@@ -6,6 +6,7 @@ mod apt;
 mod book;
 mod check;
 mod containers;
+mod duplicates;
 mod engine;
 mod fuzz;
 mod guests;

@@ -130,7 +130,7 @@ fn check_refuses_all_that_a_run_refuses_before_it_opens_anything() {
     }
 }
 
-/// L-7: what options decide, they decide for a check too; what it passes, a run begins.
+/// What options decide, they decide for a check too; what it passes, a run begins.
 #[test]
 fn check_takes_the_options_that_decide() {
     let limited = json!({"source_args": {"limits": {"memory_bytes": 100_000_000}}});

@@ -73,7 +73,7 @@ fn of_a_number_the_next_whole_one_is_taken() {
     assert_eq!(error.message(), "the field `timeout` is a string, not a number: `5s`");
 }
 
-/// B-30: as clients fill a form, and as models do that must name every field.
+/// As clients fill a form, and as models do that must name every field.
 #[test]
 fn null_and_empty_text_for_what_is_optional_is_as_if_it_was_left_out() {
     let all = r#"{"code":"1","seed":null,"timeout_ms":null,"allow_writes":null}"#;

@@ -35,6 +35,7 @@ pub struct Usage {
 /// What a kept interpreter is after a run that was stopped, or was when a run began, if what came before was lost.
 /// Ordered by how much was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Recovery {
     /// As it was before the run.
     BeforeRun,

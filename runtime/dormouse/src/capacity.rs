@@ -15,6 +15,7 @@ const OWN_THREADS: usize = 64;
 /// How much there may be of each thing at one time. Made of the operator's numbers, checked when a
 /// [`Dormouse`](crate::Dormouse) is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Capacity {
     /// Runs: [`Policy::max_running`]. Each takes one instance of its own, or that of the program which a command line
     /// has started.

@@ -25,6 +25,7 @@ const NAMED: usize = 100;
 
 /// What a look found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Checked {
     /// Chunks that were read, and their bytes on the disk.
     pub chunks: u64,
@@ -53,6 +54,7 @@ impl Checked {
 
 /// A sandbox or a checkpoint that is not whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Damaged {
     /// The sandbox.
     pub sandbox: String,

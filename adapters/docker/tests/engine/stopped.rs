@@ -109,7 +109,7 @@ async fn con_06_an_engine_that_stops_in_mid_run_is_named_and_cleaned_when_it_is_
     stop(engine).await;
 }
 
-/// B-21: an engine that answers nothing is named by each call within its time, and what it had is there when it goes on.
+/// An engine that answers nothing is named by each call within its time, and what it had is there when it goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn con_06_an_engine_that_stalls_is_named_within_the_time_of_the_call() {
     let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -49,7 +49,7 @@ async fn registry() -> Server {
     server
 }
 
-/// the newest that fits is not what the lock file names.
+/// The newest that fits is not what the lock file names.
 #[tokio::test]
 async fn npm_ci_installs_what_the_lock_file_names_and_nothing_else() {
     let server = registry().await;
@@ -95,7 +95,7 @@ async fn npm_ci_installs_what_the_lock_file_names_and_nothing_else() {
     assert!(said.contains("`more@1` is missing in it"), "{said}");
 }
 
-/// `--save-dev` and its like say in which list of `package.json` a package is named.
+/// `--save-dev` and its like say in which list of `package.json` a package is named.
 #[tokio::test]
 async fn npm_saves_a_package_in_the_list_that_was_asked_for() {
     let server = registry().await;

@@ -1,4 +1,4 @@
-//! `sandbox_eval`: one snippet, in a fresh sandbox or in one that lasts (requirements S1, D3).
+//! `sandbox_eval`: one snippet, in a fresh sandbox or in one that lasts (requirements S1).
 
 mod shape;
 

@@ -1,4 +1,4 @@
-//! `sandbox_sub_agent`: a task given to a model that works in a sandbox by writing code (S3-12, D3).
+//! `sandbox_sub_agent`: a task given to a model that works in a sandbox by writing code (S3-12).
 //!
 //! The loop runs on the host. What the model writes runs in the sandbox and nowhere else; what it has found out stays there
 //! as variables. The protocol is in docs/models.md.

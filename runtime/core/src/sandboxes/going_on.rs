@@ -1,4 +1,4 @@
-//! Command lines that start something with `&`: what they start goes on as a job when they have ended (B-24).
+//! Command lines that start something with `&`: what they start goes on as a job when they have ended.
 //!
 //! A shell's memory is in use as long as one of its lines runs, so what is to go on cannot stay in it. The line is taken apart
 //! instead: what comes before `&` runs, what `&` starts becomes a job with a copy of the shell, and what comes after runs.

@@ -16,6 +16,7 @@ const CODE: usize = 200;
 
 /// One run in a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Step {
     /// Its id: `step-` and the time of the run in milliseconds since 1970, made unique. Never used twice for a sandbox.
     pub id: String,

@@ -35,6 +35,7 @@ pub struct Asked {
 
 /// A sandbox, and how it is just now.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct View {
     /// Its record.
     pub sandbox: Sandbox,

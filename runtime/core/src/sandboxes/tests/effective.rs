@@ -102,7 +102,7 @@ async fn fs_13_a_grant_that_is_taken_back_is_gone_and_comes_back_when_it_is_give
     assert_eq!(again.withdrawn("a"), []);
 }
 
-/// a folder that was moved away costs the mount and nothing else.
+/// A folder that was moved away costs the mount and nothing else.
 #[tokio::test]
 async fn fs_13_a_mount_whose_folder_is_gone_is_left_out() {
     let outer = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ async fn what_is_not_offered_cannot_be_asked_of_a_new_one() {
     assert_eq!(world.make("a", &[offered]).await, None);
 }
 
-/// one ceiling for runs and sandboxes, which holds for sandboxes that were made before.
+/// One ceiling for runs and sandboxes, which holds for sandboxes that were made before.
 #[tokio::test]
 async fn fs_13_the_ceiling_of_memory_is_the_policys_and_binds_older_sandboxes() {
     let small = 64 << 20;

@@ -93,7 +93,7 @@ async fn own_01_jobs_are_counted_by_owner_and_leave_the_places_of_runs_alone() {
     panic!("the place of the cancelled job is not given back");
 }
 
-/// B-24: a line with `&` is taken apart, and is one step of the history.
+/// A line with `&` is taken apart, and is one step of the history.
 #[tokio::test]
 async fn what_an_ampersand_starts_goes_on_unless_it_ends_soon_or_its_line_is_stopped() {
     let world = World::new(rules());

@@ -56,7 +56,7 @@ async fn several_things_within_one_turn_have_nothing_between_them() {
     assert_eq!(world.variable("a", "v").await, "2");
 }
 
-/// FS-09 holds when nobody waits any more.
+/// FS-09 holds when nobody waits any more.
 #[tokio::test]
 async fn fs_09_an_upload_that_is_given_up_is_whole_or_not_there() {
     let world = World::new(rules());
@@ -102,7 +102,7 @@ impl Packages for Ten {
     }
 }
 
-/// the same of an installation, whether it is given up while packages come or while they are written.
+/// The same of an installation, whether it is given up while packages come or while they are written.
 #[tokio::test]
 async fn fs_09_an_installation_that_is_given_up_is_whole_or_not_there() {
     let (mut none, mut all) = (0, 0);
@@ -134,7 +134,7 @@ async fn fs_09_an_installation_that_is_given_up_is_whole_or_not_there() {
     assert!(none > 1 && all > 1, "{none} without and {all} with packages");
 }
 
-/// jobs end with what they run on, and that goes on when a restore cannot be saved.
+/// Jobs end with what they run on, and that goes on when a restore cannot be saved.
 #[tokio::test]
 async fn a_restore_that_cannot_be_saved_leaves_jobs_running() {
     let world = World::new(rules());

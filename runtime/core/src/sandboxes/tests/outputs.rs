@@ -70,7 +70,7 @@ async fn what_has_no_room_takes_the_place_of_older_outputs_and_is_told_when_ther
     assert_eq!(world.kept().await.len(), 0);
 }
 
-/// the answer of a command that has ended waits for nobody.
+/// The answer of a command that has ended waits for nobody.
 #[tokio::test]
 async fn long_output_is_kept_in_the_turn_of_its_command() {
     let world = World::with_disk(256 << 20).await;

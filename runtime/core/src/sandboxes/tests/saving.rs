@@ -29,7 +29,7 @@ async fn create_durable(world: &World) {
     world.sandboxes.create(&world.owner, asked).await.unwrap();
 }
 
-/// nobody has to find it between two calls.
+/// Nobody has to find it between two calls.
 #[tokio::test]
 async fn lif_01_a_sandbox_without_a_pause_is_saved_by_its_own_calls() {
     let world = World::new(rules());
@@ -77,7 +77,7 @@ async fn lif_01_a_call_that_is_given_up_after_a_save_beside_it_leaves_the_sandbo
     assert_eq!(world.neighbour().variable("a", "v").await, "1");
 }
 
-/// B-5: neither the job nor the calls beside it wait for the job's end.
+/// Neither the job nor the calls beside it wait for the job's end.
 #[tokio::test]
 async fn lif_01_a_sandbox_with_a_job_is_saved_while_it_runs() {
     let world = World::new(rules());
@@ -100,7 +100,6 @@ async fn lif_01_a_sandbox_with_a_job_is_saved_while_it_runs() {
     assert_eq!(world.neighbour().variable("a", "v").await, "1");
 }
 
-/// B-4.
 #[tokio::test]
 async fn lif_01_a_checkpoint_saves_the_sandbox_whatever_it_includes() {
     for include in [Include::Both, Include::Files, Include::Memory] {
@@ -158,7 +157,6 @@ async fn lif_01_a_durable_sandbox_is_saved_when_its_calls_are_answered() {
     assert_eq!(bytes, b"2");
 }
 
-///
 #[tokio::test]
 async fn lif_02_a_call_that_cannot_be_saved_says_so() {
     let world = World::new(rules());

@@ -1,9 +1,11 @@
-//! An edge handler: evaluates the body of a request in a fresh sandbox.
+//! An HTTP handler at the edge: evaluates the body of each request in a fresh sandbox.
 //!
 //! ```sh
 //! cargo run --release --example edge
 //! curl -s --data 'sum(range(10))' http://127.0.0.1:8080/eval/python
 //! ```
+
+#![allow(clippy::print_stdout, reason = "an example prints to the terminal")]
 
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ use serde_json::json;
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".into());
     let listener = tokio::net::TcpListener::bind(&address).await?;
+    println!("http://{}", listener.local_addr()?);
     axum::serve(listener, router(Dormouse::builder()?.ready(4).build()?)).await?;
     Ok(())
 }

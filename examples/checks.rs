@@ -4,7 +4,7 @@
 //! cargo run --release --example checks -- ci/checks .
 //! ```
 
-#![allow(clippy::print_stdout, reason = "an example speaks to the terminal")]
+#![allow(clippy::print_stdout, reason = "an example prints to the terminal")]
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

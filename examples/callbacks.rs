@@ -3,8 +3,15 @@
 //! ```sh
 //! cargo run --release --example callbacks
 //! ```
+//!
+//! ```text
+//! apples 3
+//! apricots 5
+//! refused: …
+//! total: Some(8)
+//! ```
 
-#![allow(clippy::print_stdout, reason = "an example speaks to the terminal")]
+#![allow(clippy::print_stdout, reason = "an example prints to the terminal")]
 
 use std::sync::Arc;
 use std::time::Duration;
