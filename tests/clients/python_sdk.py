@@ -168,7 +168,7 @@ async def drive(status):
     async with Client(stdio_client(server), mode=MODE) as client:
         for function in steps:
             failed += await run(function.__name__, function(client))
-    for _ in range(200):
+    for _ in range(2_000):
         if status.exists() and status.read_text():
             break
         await asyncio.sleep(0.01)

@@ -174,8 +174,8 @@ await client.connect(transport);
 for (const [name, step] of Object.entries(steps)) await run(name, () => step(client));
 await run("close", async () => {
   await client.close();
-  for (let turn = 0; turn < 200 && !existsSync(status); turn++) await sleep(10);
-  await sleep(10);
+  const isWritten = () => existsSync(status) && readFileSync(status, "utf8").endsWith("\n");
+  for (let turn = 0; turn < 2_000 && !isWritten(); turn++) await sleep(10);
   assert.equal(readFileSync(status, "utf8").trim(), "0");
 });
 await run("in_order", inOrder);

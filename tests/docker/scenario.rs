@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dormouse_docker::{DockerProvider, Settings};
-use dormouse_tests::{binary, sandbox};
+use dormouse_tests::{binary, sandbox, wait_until};
 use serde_json::Value as Json;
 
 use super::Desk;
@@ -108,19 +108,13 @@ fn s0_28_a_killed_runs_container_is_removed_by_the_next_run() {
         command
     };
     let mut child = start(&long).spawn().unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
+    let patience = Duration::from_secs(60);
     let lives = data.join("dormouse/docker/owner");
-    while !lives.exists() {
-        assert!(Instant::now() < end, "the run does not say whose its containers are");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("the run says whose its containers are", patience, || lives.exists());
     let settings = Settings { state: Some(data.join("dormouse")), ..Settings::default() };
     let looks = DockerProvider::new(settings).unwrap();
     let left = || sandbox::wait(looks.left()).unwrap();
-    while left().is_empty() {
-        assert!(Instant::now() < end, "the run starts no container");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("the run starts a container", patience, || !left().is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!left().is_empty(), "nobody was there to remove it");

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use dormouse_tests::between::{Between, Way};
 use dormouse_tests::served::Served;
-use dormouse_tests::{NOISE, binary};
+use dormouse_tests::{NOISE, binary, wait_for};
 use serde_json::{Value as Json, json};
 
 use super::{Desk, FULL};
@@ -53,6 +53,7 @@ fn con_39_an_engine_that_stalls_holds_up_nothing_for_longer_than_is_said() {
     between.set(Way::Stalled);
     let saving = std::thread::scope(|scope| {
         let saving = scope.spawn(|| call("sandbox_checkpoint", json!({"sandbox": "box"})));
+        // Time for the checkpoint to begin: nothing outside tells when it has.
         std::thread::sleep(Duration::from_millis(500));
         let (other, took) = call("sandbox_eval", json!({"sandbox": "plain", "code": "1 + 1"}));
         assert_eq!((&other["result"]["value"], &other["unsaved"]), (&json!(2), &json!(null)), "{other}");
@@ -70,14 +71,10 @@ fn con_39_an_engine_that_stalls_holds_up_nothing_for_longer_than_is_said() {
     assert!(took < 2 * STALL + NOISE, "{took:?}");
 
     between.set(Way::Open);
-    let begun = Instant::now();
-    let saved = loop {
+    let saved = wait_for("the engine serves again", STALL, || {
         let (saved, _) = call("sandbox_checkpoint", json!({"sandbox": "box"}));
-        if saved["error"].is_null() || begun.elapsed() > STALL {
-            break saved;
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    };
+        if saved["error"].is_null() { Ok(saved) } else { Err(saved) }
+    });
     assert!(saved["id"].is_string(), "{saved}");
     let log = call("sandbox_exec", line).0;
     let log = log["stdout"].as_str().unwrap_or_default();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use dormouse::limits::MIB;
 use dormouse::{ErrorCode, Limits, OutputSink, Policy, Stream};
 use dormouse_tests::ending::{assert_ends, ending, value};
-use dormouse_tests::{JAVASCRIPT, NOISE, PROMISE, PYTHON, sandbox};
+use dormouse_tests::{JAVASCRIPT, NOISE, PROMISE, PYTHON, sandbox, wait_until};
 
 #[test]
 fn nothing_is_kept_from_one_run_to_the_next() {
@@ -30,6 +30,7 @@ fn dropping_the_future_cancels_the_run() {
         assert!(ended.is_err(), "the run was still going");
         assert!(begin.elapsed() < Duration::from_millis(400) + PROMISE + NOISE, "{:?}", begin.elapsed());
         let count = sink.0.lock().unwrap().len();
+        // Time in which a run that goes on would print.
         std::thread::sleep(Duration::from_millis(100));
         assert_eq!(sink.0.lock().unwrap().len(), count, "{language} went on after its future was dropped");
     }
@@ -49,19 +50,16 @@ fn output_arrives_while_the_run_goes_on_in_the_order_it_was_written() {
     for (language, code) in [
         (
             PYTHON,
-            "import sys, time\nprint('one', flush=True)\nprint('two', file=sys.stderr, flush=True)\ntime.sleep(0.3)\nprint('three')",
+            "import sys, time\nprint('one', flush=True)\nprint('two', file=sys.stderr, flush=True)\ntime.sleep(1)\nprint('three')",
         ),
         (
             JAVASCRIPT,
-            "console.log('one'); console.error('two'); await new Promise(done => setTimeout(done, 300)); console.log('three')",
+            "console.log('one'); console.error('two'); await new Promise(done => setTimeout(done, 1000)); console.log('three')",
         ),
     ] {
         let sink = Arc::new(Seen::default());
         let run = sandbox::spawn(sandbox::snippet(language, code).on_output(sink.clone()).run());
-        let end = Instant::now() + Duration::from_secs(10);
-        while sink.0.lock().unwrap().len() < 2 && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("two pieces of output", Duration::from_secs(20), || sink.0.lock().unwrap().len() >= 2);
         assert!(!run.is_finished(), "{language}: output came only at the end");
         let outcome = sandbox::wait(run).unwrap().unwrap();
         let seen = sink.0.lock().unwrap();

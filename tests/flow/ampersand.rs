@@ -56,6 +56,7 @@ fn goes_on_and_ends(door: &mut Door<'_>) {
         assert_eq!(state(door, &job, "get"), "running");
         assert_eq!(state(door, &job, "cancel"), "cancelled");
         let ended = lines(door);
+        // Time in which what is left of it would write.
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(lines(door), ended, "nothing of it is left");
         said(door, "rm log");

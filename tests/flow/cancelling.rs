@@ -1,13 +1,12 @@
 //! MCP-05: cancelling at any time, and leaving in the middle of a run.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use dormouse_tests::levels::Levels;
+use dormouse_tests::levels::{Levels, wait_until_idle};
 use dormouse_tests::wire::Wire;
 use dormouse_tests::{NOISE, PROMISE, binary};
 use serde_json::{Value as Json, json};
@@ -20,39 +19,14 @@ fn start(wire: &mut Wire, id: i64, code: &str) {
         "params": {"name": "sandbox_eval", "arguments": arguments}}));
 }
 
+/// Starts a run, and waits until its code runs.
+fn begin(wire: &mut Wire, id: i64, code: &str) {
+    let code = format!("print('begun')\n{code}");
+    wire.begin(id, "sandbox_eval", &json!({"code": code, "timeout_ms": 60_000}));
+}
+
 fn cancel(wire: &mut Wire, id: impl Into<Json>) {
     wire.tell("notifications/cancelled", json!({"requestId": id.into(), "reason": "test"}));
-}
-
-/// Processor time of a process, in hundredths of a second.
-fn ticks(process: u32) -> u64 {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    let fields: Vec<&str> = stat[stat.rfind(')').unwrap()..].split_whitespace().collect();
-    fields[12].parse::<u64>().unwrap() + fields[13].parse::<u64>().unwrap()
-}
-
-/// Waits until the process computes nothing for a while.
-#[track_caller]
-pub(crate) fn falls_idle(process: u32, patience: Duration) {
-    let end = Instant::now() + patience;
-    loop {
-        let before = ticks(process);
-        std::thread::sleep(Duration::from_millis(200));
-        if ticks(process) - before <= 2 {
-            return;
-        }
-        assert!(Instant::now() < end, "the process still computes {patience:?} later");
-    }
-}
-
-/// Waits until the process computes.
-#[track_caller]
-pub(crate) fn becomes_busy(process: u32) {
-    let (begin, end) = (ticks(process), Instant::now() + Duration::from_secs(20));
-    while ticks(process) < begin + 20 {
-        assert!(Instant::now() < end, "the run did not begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]
@@ -62,10 +36,9 @@ fn mcp_05_cancelling_ends_the_run() {
     for (id, code) in
         (2..).zip([FOREVER, "import time; time.sleep(60)", "9**9**9", "while True: print('x' * 10_000)"])
     {
-        start(&mut wire, id, code);
-        std::thread::sleep(Duration::from_millis(300));
+        begin(&mut wire, id, code);
         cancel(&mut wire, id);
-        falls_idle(wire.process(), PROMISE + NOISE);
+        wait_until_idle(&wire.process().to_string(), PROMISE + NOISE);
     }
     assert_eq!(
         wire.call(50, "sandbox_eval", json!({"code": "1 + 1"}))["structuredContent"]["result"]["value"],
@@ -80,7 +53,7 @@ fn mcp_05_cancelling_at_once_after_the_end_twice_or_nothing_at_all_is_harmless()
         start(&mut wire, id, FOREVER);
         cancel(&mut wire, id);
     }
-    falls_idle(wire.process(), PROMISE + NOISE);
+    wait_until_idle(&wire.process().to_string(), PROMISE + NOISE);
     wire.call(50, "sandbox_eval", json!({"code": "1"}));
     cancel(&mut wire, 50);
     cancel(&mut wire, 50);
@@ -101,7 +74,7 @@ fn mcp_06_more_calls_than_places_are_refused_and_cancelled_ones_give_theirs_back
         for id in ids.clone() {
             start(&mut wire, id, "import time; time.sleep(60)");
         }
-        let refused: Vec<Json> = std::iter::from_fn(|| wire.next(Duration::from_secs(2))).take(16).collect();
+        let refused: Vec<Json> = std::iter::from_fn(|| wire.next(Duration::from_secs(20))).take(16).collect();
         assert_eq!(refused.len(), 16, "64 calls have a place, 16 are refused");
         for answer in refused {
             assert_eq!(answer["result"]["structuredContent"]["error"]["code"], "busy", "{answer}");
@@ -119,18 +92,7 @@ fn mcp_06_more_calls_than_places_are_refused_and_cancelled_ones_give_theirs_back
         }
     }
     let slack = Levels { memory: 256 << 10, descriptors: 80, threads: 32 };
-    let end = Instant::now() + Duration::from_secs(30);
-    loop {
-        let now = Levels::of(&process);
-        let back = now.memory < before.memory + slack.memory
-            && now.descriptors < before.descriptors + slack.descriptors
-            && now.threads <= before.threads + slack.threads;
-        if back {
-            break;
-        }
-        assert!(Instant::now() < end, "before {before:?}, after {now:?}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    before.wait_until_back(&process, &slack, Duration::from_secs(30));
 }
 
 #[test]
@@ -138,12 +100,7 @@ fn mcp_05_leaving_in_the_middle_of_a_run_ends_the_process() {
     for code in [FOREVER, "import time; time.sleep(60)", "9**9**9"] {
         let mut wire = Wire::greeted(&[]);
         wire.call(1, "sandbox_eval", json!({"code": "1"}));
-        start(&mut wire, 2, code);
-        if code == FOREVER {
-            becomes_busy(wire.process());
-        } else {
-            std::thread::sleep(Duration::from_millis(300));
-        }
+        begin(&mut wire, 2, code);
         let begin = Instant::now();
         let ran = wire.end(Duration::from_secs(30));
         assert!(begin.elapsed() < PROMISE + NOISE, "{code}: {:?}", begin.elapsed());

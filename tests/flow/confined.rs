@@ -5,11 +5,11 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use dormouse_tests::binary;
 use dormouse_tests::served::Served;
 use dormouse_tests::wire::{PATIENCE, Wire};
+use dormouse_tests::{binary, wait_until};
 use serde_json::{Value as Json, json};
 
 /// How much of the wall this kernel has, as `doctor` says it: `full`, `partial` or `off`.
@@ -47,15 +47,11 @@ fn children(process: u32) -> Vec<u32> {
 }
 
 fn until_gone(processes: &[u32]) {
-    let end = Instant::now() + PATIENCE;
     let is_alive = |process: &u32| {
         let status = status(*process);
         !status.is_empty() && !status.contains("State:\tZ")
     };
-    while processes.iter().any(is_alive) {
-        assert!(Instant::now() < end, "{processes:?} live on");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the processes end", PATIENCE, || !processes.iter().any(is_alive));
 }
 
 #[test]
@@ -324,11 +320,8 @@ fn osw_04_a_confined_run_of_scenarios_starts_its_programs_writes_its_report_and_
     assert_eq!(pids.len(), 2);
     until_gone(&pids);
     // The helper ends a moment after the run.
-    let end = Instant::now() + PATIENCE;
-    while std::fs::read_dir(&temporary).unwrap().count() > 0 {
-        assert!(Instant::now() < end, "the run left its folder");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let is_empty = || std::fs::read_dir(&temporary).unwrap().count() == 0;
+    wait_until("the run removes its folder", PATIENCE, is_empty);
     // A relative folder, too: a confined process does not know where it is.
     let mut command =
         binary::command(&["scenario", "run", "--confine", file.to_str().unwrap(), "--source", &source]);

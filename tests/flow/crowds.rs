@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use dormouse_tests::served::Served;
+use dormouse_tests::{wait_for, wait_until};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -38,6 +39,7 @@ fn mcp_05_connections_without_a_token_cannot_fill_the_door() {
         [&b""[..], b"GET /health HTTP/1.1\r\nHost: ", b"GET /api/eval HTTP/1.1\r\nHost: localhost\r\n\r\n"]
     {
         let crowd: Vec<TcpStream> = (0..256).map(|_| server.raw(bytes)).collect();
+        // Time for the server to take them in: nothing outside tells when it has.
         std::thread::sleep(Duration::from_millis(700));
         answers(&server, ANN, Duration::from_secs(2));
         let more: Vec<TcpStream> = (0..600).map(|_| server.raw(bytes)).collect();
@@ -45,19 +47,22 @@ fn mcp_05_connections_without_a_token_cannot_fill_the_door() {
         drop((crowd, more));
     }
     // They come on and on.
-    let stop = std::sync::atomic::AtomicBool::new(false);
+    let (stop, come) = (std::sync::atomic::AtomicBool::new(false), std::sync::atomic::AtomicU32::new(0));
     std::thread::scope(|threads| {
         threads.spawn(|| {
             let mut held = std::collections::VecDeque::new();
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
                 held.push_back(server.raw(b""));
+                come.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 if held.len() > 1_000 {
                     held.pop_front();
                 }
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
-        std::thread::sleep(Duration::from_secs(2));
+        wait_until("a thousand connections come", Duration::from_secs(60), || {
+            come.load(std::sync::atomic::Ordering::Relaxed) >= 1_000
+        });
         for _ in 0..3 {
             answers(&server, BOB, Duration::from_secs(8));
         }
@@ -77,16 +82,21 @@ fn mcp_06_an_owner_with_slow_bodies_leaves_the_door_open_for_others() {
          Content-Length: 100\r\n\r\n{{"
     );
     let crowd: Vec<TcpStream> = (0..400).map(|_| server.raw(slow.as_bytes())).collect();
-    std::thread::sleep(Duration::from_millis(500));
+    let status = || {
+        let told = server.ask("POST", "/api/eval", Some(ANN), Some(&json!({"code": "1"})));
+        (told.status, told.code())
+    };
+    let wait_for_status = |event: &str, expected: (u16, &str)| {
+        wait_for(event, Duration::from_secs(20), || match status() {
+            (status, code) if (status, code.as_str()) == expected => Ok(()),
+            other => Err(other),
+        });
+    };
+    wait_for_status("the owner's places are taken", (429, "busy"));
     answers(&server, BOB, Duration::from_secs(2));
-    let told = server.ask("POST", "/api/eval", Some(ANN), Some(&json!({"code": "1"})));
-    assert_eq!((told.status, told.code().as_str()), (429, "busy"), "{}", told.json());
+    assert_eq!(status(), (429, "busy".to_owned()));
     drop(crowd);
-    let end = Instant::now() + Duration::from_secs(10);
-    while server.ask("POST", "/api/eval", Some(ANN), Some(&json!({"code": "1"}))).status != 200 {
-        assert!(Instant::now() < end, "places do not come free");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for_status("the owner's places come free", (200, ""));
     assert_eq!(server.end().status, Some(0));
 }
 
@@ -101,12 +111,10 @@ fn mem_04_a_server_may_open_as_many_files_as_its_bounds_add_up_to() {
         (soft, hard)
     };
     let wire = dormouse_tests::wire::Wire::start_after("ulimit -Sn 256", &[]);
-    let begin = Instant::now();
-    while limits(wire.process()).0 == 256 && begin.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let (soft, hard) = limits(wire.process());
-    assert_eq!(soft, hard.min(65_536));
+    wait_for("the server raises its limit", Duration::from_secs(20), || {
+        let (soft, hard) = limits(wire.process());
+        if soft == hard.min(65_536) { Ok(()) } else { Err((soft, hard)) }
+    });
     let ran = wire.end(Duration::from_secs(10));
     assert_eq!(ran.status, Some(0));
     let mut few = dormouse_tests::wire::Wire::start_after("ulimit -n 256", &[]);

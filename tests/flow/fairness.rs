@@ -3,17 +3,19 @@
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use dormouse_tests::levels::Levels;
+use dormouse_tests::levels::{Levels, wait_until_busy, wait_until_idle};
 use dormouse_tests::served::{Served, told};
-use dormouse_tests::{NOISE, PROMISE};
+use dormouse_tests::{NOISE, PROMISE, wait_for, wait_until};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 const GREEDY: Option<&str> = Some("greedy-token-0123456789");
 const OTHER: Option<&str> = Some("other-token-0123456789");
+/// How long anything may take that is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// As many calls as an owner may have in progress.
 const CALLS: usize = 64;
 /// How often the other owner asks, each time for a fresh run and for one in his sandbox.
@@ -72,13 +74,13 @@ fn served(server: &Served, while_: &str) {
 }
 
 /// All calls of the greedy owner, begun and not waited for.
-fn flood(server: &Served, code: &str) -> Vec<TcpStream> {
-    let arguments = json!({"code": code, "timeout_ms": 60_000});
+fn flood(server: &Served, language: &str, code: &str) -> Vec<TcpStream> {
+    let arguments = json!({"code": code, "language": language, "timeout_ms": 60_000});
     let calls: Vec<_> = (0..CALLS).map(|_| begin(server, "/api/eval", &arguments)).collect();
-    // All have been read when the next one is refused, or one is answered.
-    std::thread::sleep(Duration::from_millis(500));
-    let refused = server.ask("POST", "/api/eval", GREEDY, Some(&json!({"code": "1"})));
-    assert_eq!(refused.code(), "busy", "all his calls are in progress");
+    wait_for("all calls of the owner are in progress", PATIENCE, || {
+        let told = server.ask("POST", "/api/eval", GREEDY, Some(&json!({"code": "1"}))).json();
+        if told["error"]["code"] == "busy" { Ok(()) } else { Err(told) }
+    });
     calls
 }
 
@@ -86,7 +88,7 @@ fn flood(server: &Served, code: &str) -> Vec<TcpStream> {
 fn own_01_runs_that_sleep() {
     let folder = tempfile::tempdir().unwrap();
     let server = server(&folder);
-    let calls = flood(&server, "import time; time.sleep(60)");
+    let calls = flood(&server, "python", "import time; time.sleep(60)");
     served(&server, "all places of runs that one owner can have sleep");
     drop(calls);
     assert_eq!(server.end().status, Some(0));
@@ -97,12 +99,10 @@ fn own_01_runs_that_compute() {
     let folder = tempfile::tempdir().unwrap();
     let server = server(&folder);
     for (language, code) in [("python", "while True: pass"), ("javascript", "for (;;);")] {
-        let arguments = json!({"code": code, "language": language, "timeout_ms": 60_000});
-        let calls: Vec<_> = (0..CALLS).map(|_| begin(&server, "/api/eval", &arguments)).collect();
-        std::thread::sleep(Duration::from_millis(500));
+        let calls = flood(&server, language, code);
         served(&server, &format!("{CALLS} endless loops of {language} run and wait"));
         drop(calls);
-        std::thread::sleep(Duration::from_secs(2));
+        wait_until_idle(&server.process().to_string(), PATIENCE);
     }
     assert_eq!(server.end().status, Some(0));
 }
@@ -132,7 +132,7 @@ fn own_01_and_cpu_02_runs_that_fill_and_copy_much_memory() {
                 }
             };
             let greedy: Vec<_> = (0..16).map(|_| scope.spawn(fills)).collect();
-            std::thread::sleep(Duration::from_millis(300));
+            wait_until_busy(&server.process().to_string());
             served(&server, &format!("sixteen runs of {language} fill and copy hundreds of megabytes each"));
             done.store(true, Ordering::Relaxed);
             greedy.into_iter().for_each(|thread| thread.join().unwrap());
@@ -168,7 +168,7 @@ fn own_01_jobs_that_sleep_and_compute() {
             let key = format!("job-{}", number / 4);
             server.mcp(GREEDY, "sandbox_destroy", &json!({"session_key": key}));
         }
-        std::thread::sleep(Duration::from_millis(500));
+        wait_until_idle(&server.process().to_string(), PATIENCE);
     }
     assert_eq!(server.end().status, Some(0));
 }
@@ -178,10 +178,10 @@ fn own_01_jobs_that_sleep_and_compute() {
 fn own_01_interpreters_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let server = server(&folder);
-    let done = AtomicBool::new(false);
+    let (done, woken) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let wakes = |first: usize| {
-            let (server, done) = (&server, &done);
+            let (server, done, woken) = (&server, &done, &woken);
             move || {
                 let mut rounds = 0;
                 while !done.load(Ordering::Relaxed) || rounds == 0 {
@@ -202,13 +202,14 @@ fn own_01_interpreters_in_memory() {
                         let answer = &answer["result"]["structuredContent"];
                         // Whoever was put down in between has lost nothing.
                         assert_eq!(answer["stdout"], format!("{}\n", rounds + 1), "{answer}");
+                        woken.fetch_add(1, Ordering::Relaxed);
                     }
                     rounds += 1;
                 }
             }
         };
         let greedy: Vec<_> = (0..4).map(|first| scope.spawn(wakes(first))).collect();
-        std::thread::sleep(Duration::from_secs(2));
+        wait_until("a quarter of the sandboxes is woken", PATIENCE, || woken.load(Ordering::Relaxed) >= 10);
         served(
             &server,
             "forty sandboxes of one owner are woken in turn, with three languages and a shell each",
@@ -243,7 +244,7 @@ fn own_01_sandboxes_that_cannot_be_saved() {
 fn own_01_files_that_are_written_without_end() {
     let folder = tempfile::tempdir().unwrap();
     let server = server(&folder);
-    let (done, body) = (AtomicBool::new(false), vec![7u8; 8 << 20]);
+    let (done, written, body) = (AtomicBool::new(false), AtomicUsize::new(0), vec![7u8; 8 << 20]);
     for number in 0..8 {
         eval(&server, GREEDY, json!({"code": "1", "session_key": format!("box-{number}")}));
     }
@@ -256,17 +257,18 @@ fn own_01_files_that_are_written_without_end() {
         .collect();
     std::thread::scope(|scope| {
         for id in &ids {
-            let (server, done, body) = (&server, &done, &body);
+            let (server, done, written, body) = (&server, &done, &written, &body);
             scope.spawn(move || {
                 let bearer = format!("Bearer {}", GREEDY.unwrap());
                 let path = format!("/api/sandboxes/{id}/files/content?path=/workspace/f");
                 while !done.load(Ordering::Relaxed) {
                     let sent = server.send("PUT", &path, &[("Authorization", &bearer)], body);
                     assert_eq!(sent.status, 200, "{}", sent.code());
+                    written.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
-        std::thread::sleep(Duration::from_millis(500));
+        wait_until("eight files are written", PATIENCE, || written.load(Ordering::Relaxed) >= 8);
         served(&server, "eight connections of one owner write files");
         done.store(true, Ordering::Relaxed);
     });
@@ -278,7 +280,7 @@ fn own_01_files_that_are_written_without_end() {
 fn own_01_large_memories_that_are_saved() {
     let folder = tempfile::tempdir().unwrap();
     let server = server(&folder);
-    let (done, boxes) = (AtomicBool::new(false), 16);
+    let (done, changed, boxes) = (AtomicBool::new(false), AtomicUsize::new(0), 16);
     let changes = |number: usize, round: usize| {
         let code = if round == 0 {
             "import os\nb = bytearray(os.urandom(1 << 20) * 120)".to_owned()
@@ -286,6 +288,7 @@ fn own_01_large_memories_that_are_saved() {
             format!("b[::4096] = bytes([{round} % 256]) * (len(b) // 4096)\nlen(b)")
         };
         eval(&server, GREEDY, json!({"code": code, "session_key": format!("large-{number}")}));
+        changed.fetch_add(1, Ordering::Relaxed);
     };
     std::thread::scope(|scope| {
         let (changes, done) = (&changes, &done);
@@ -300,7 +303,7 @@ fn own_01_large_memories_that_are_saved() {
                 })
             })
             .collect();
-        std::thread::sleep(Duration::from_secs(3));
+        wait_until("each sandbox is changed", PATIENCE, || changed.load(Ordering::Relaxed) >= boxes);
         served(&server, &format!("{boxes} sandboxes of 120 MiB change all of it and are saved"));
         done.store(true, Ordering::Relaxed);
         greedy.into_iter().for_each(|thread| thread.join().unwrap());
@@ -339,14 +342,14 @@ fn own_01_and_mem_04_memory_that_was_let_go_of_goes_back() {
         assert_eq!(gone.status, 200, "{}", gone.code());
     }
     let (begin, slack) = (Instant::now(), 64);
-    while held() > before + slack {
-        assert!(
-            begin.elapsed() < Duration::from_secs(20),
-            "{before} MiB before, {most} then, {} now",
-            held()
-        );
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    wait_for("the system has the memory of the files again", PATIENCE, || {
+        let now = held();
+        if now <= before + slack {
+            Ok(())
+        } else {
+            Err(format!("{before} MiB before, {most} then, {now} now"))
+        }
+    });
     eprintln!(
         "mem_04: {before} MiB before, {most} MiB with 320 MiB of files, {} MiB after {:?}",
         held(),

@@ -160,6 +160,7 @@ fn mcp_01_a_message_that_comes_byte_by_byte_is_a_message() {
         "params": {"name": "sandbox_eval", "arguments": {"code": "1 + 1"}}});
     for byte in format!("{message}\n").bytes() {
         wire.raw(&[byte]);
+        // Each byte comes by itself.
         std::thread::sleep(Duration::from_millis(2));
     }
     let answer: Json = wire.answer(1);

@@ -4,12 +4,11 @@ use std::io::Read as _;
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
+use dormouse_tests::levels::{wait_until_busy, wait_until_idle};
 use dormouse_tests::served::{Served, told};
 use dormouse_tests::{NOISE, PROMISE};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
-
-use crate::cancelling::{becomes_busy, falls_idle};
 
 const FOREVER: &str = "while True: pass";
 
@@ -28,6 +27,7 @@ fn mcp_05_a_client_that_leaves_in_the_middle_of_a_run_ends_it() {
     let server = served(&folder);
     server.ask("POST", "/api/sandboxes", None, Some(&json!({"name": "work"})));
     server.ask("POST", "/api/eval", None, Some(&json!({"code": "1"})));
+    let process = server.process().to_string();
     let forever = json!({"code": FOREVER, "timeout_ms": 60_000});
     let legacy = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "sandbox_eval", "arguments": forever}});
@@ -40,13 +40,13 @@ fn mcp_05_a_client_that_leaves_in_the_middle_of_a_run_ends_it() {
             "2025" => server.begin("POST", "/mcp", &legacy_headers, legacy.to_string().as_bytes()),
             _ => eval(&server, "/api/eval", &forever),
         };
-        becomes_busy(server.process());
+        wait_until_busy(&process);
         if way == "one half is closed" {
             stream.shutdown(Shutdown::Write).unwrap();
-            falls_idle(server.process(), PROMISE + NOISE);
+            wait_until_idle(&process, PROMISE + NOISE);
         }
         drop(stream);
-        falls_idle(server.process(), PROMISE + NOISE);
+        wait_until_idle(&process, PROMISE + NOISE);
     }
     let after = server.ask("POST", "/api/sandboxes/work/eval", None, Some(&json!({"code": "1 + 1"})));
     assert_eq!(after.json()["result"]["value"], 2, "{}", after.json());

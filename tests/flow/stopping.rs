@@ -2,19 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use dormouse_tests::NOISE;
 use dormouse_tests::served::{Served, told};
 use dormouse_tests::wire::{PATIENCE, Wire};
-use serde_json::{Value as Json, json};
+use dormouse_tests::{NOISE, wait_for, wait_until};
+use serde_json::json;
 
 fn started(state: &tempfile::TempDir, arguments: &[&str]) -> Wire {
     let state = state.path().to_str().unwrap();
     Wire::greeted(&[&["--state-dir", state, "--tools", "all"], arguments].concat())
-}
-
-fn begin(wire: &mut Wire, id: i64, tool: &str, arguments: &Json) {
-    wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
-        "params": {"name": tool, "arguments": arguments}}));
 }
 
 /// The call answers `cancelled`, what it has written is there, and variables are as they were before it.
@@ -28,19 +23,22 @@ fn lif_10_a_stop_ends_a_run_that_goes_on_too_long() {
         (
             10,
             "sandbox_eval",
-            json!({"code": "x = 0\nopen('f', 'w').write('kept')\nimport time\ntime.sleep(60)", "timeout_ms": 60_000}),
+            json!({"code": "x = 0\nopen('f', 'w').write('kept')\nprint('begun')\nimport time\ntime.sleep(60)", "timeout_ms": 60_000}),
         ),
         (
             20,
             "sandbox_eval",
-            json!({"code": "x = 0\nopen('f', 'w').write('kept')\nwhile True: pass", "timeout_ms": 60_000}),
+            json!({"code": "x = 0\nopen('f', 'w').write('kept')\nprint('begun')\nwhile True: pass", "timeout_ms": 60_000}),
         ),
-        (30, "sandbox_exec", json!({"command": "echo -n kept > f; sleep 60", "timeout_ms": 60_000})),
+        (
+            30,
+            "sandbox_exec",
+            json!({"command": "echo -n kept > f; echo begun; sleep 60", "timeout_ms": 60_000}),
+        ),
     ] {
         let mut arguments = arguments;
         arguments["sandbox"] = "a".into();
-        begin(&mut wire, id, tool, &arguments);
-        std::thread::sleep(Duration::from_millis(500));
+        wire.begin(id, tool, &arguments);
         let begun = Instant::now();
         let stopped = wire.call(id + 1, "sandbox_stop", json!({"sandbox": "a", "grace_ms": 300}));
         let took = begun.elapsed();
@@ -67,8 +65,8 @@ fn lif_10_a_shutdown_of_a_sprite_ends_its_command() {
     let state = tempfile::tempdir().unwrap();
     let mut wire = started(&state, &["--profile", "sprites"]);
     wire.call(1, "sprite_create", json!({"name": "a"}));
-    begin(&mut wire, 2, "sprite_exec", &json!({"name": "a", "command": "sleep 60", "timeout": 60_000}));
-    std::thread::sleep(Duration::from_millis(500));
+    let line = json!({"name": "a", "command": "echo begun; sleep 60", "timeout": 60_000});
+    wire.begin(2, "sprite_exec", &line);
     let begun = Instant::now();
     let shut = wire.call(3, "sprite_shutdown", json!({"name": "a"}));
     assert_ne!(shut["isError"], true, "{shut}");
@@ -87,8 +85,10 @@ fn lif_10_a_stop_over_rest_takes_a_grace() {
     served.ask("POST", "/api/sandboxes", None, Some(&json!({"name": "a"})));
     let code = json!({"code": "import time; time.sleep(60)", "timeout_ms": 60_000}).to_string();
     let headers = [("Content-Type", "application/json")];
+    let status = || served.ask("GET", "/api/sandboxes/a", None, None).json()["status"].clone();
+    wait_until("the new sandbox is at rest", PATIENCE, || status() == "warm");
     let running = served.begin("POST", "/api/sandboxes/a/eval", &headers, code.as_bytes());
-    std::thread::sleep(Duration::from_millis(500));
+    wait_until("the call is in the sandbox", PATIENCE, || status() == "running");
     let begun = Instant::now();
     let stopped = served.ask("POST", "/api/sandboxes/a/stop", None, Some(&json!({"grace_ms": 0})));
     assert_eq!(stopped.json()["phase"], "stopped", "{stopped:?}");
@@ -190,15 +190,10 @@ fn shl_12_no_more_programs_run_than_processes_may() {
         let job = wire.call(id, "sandbox_exec", line);
         assert!(job["structuredContent"]["job_id"].is_string(), "{job}");
     }
-    let deadline = Instant::now() + PATIENCE;
-    let on = |wire: &mut Wire| {
+    wait_for("the four jobs begin", PATIENCE, || {
         let read = wire.call(10, "sandbox_read", json!({"sandbox": "a", "path": "/tmp/on"}));
-        read["structuredContent"]["content"].as_str().unwrap_or_default().len()
-    };
-    while on(&mut wire) < 4 {
-        assert!(Instant::now() < deadline, "the jobs have not begun");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        if read["structuredContent"]["content"] == "xxxx" { Ok(()) } else { Err(read) }
+    });
     let refused = wire.call(20, "sandbox_exec", json!({"sandbox": "a", "command": "true"}));
     assert_eq!(refused["structuredContent"]["error"]["code"], "busy", "{refused}");
     wire.call(21, "sandbox_stop", json!({"sandbox": "a", "grace_ms": 0}));

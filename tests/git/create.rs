@@ -6,7 +6,7 @@ use std::time::Duration;
 use dormouse::sandbox::Owner;
 use dormouse_git::Remotes;
 use dormouse_tests::wire::Wire;
-use dormouse_tests::{lasting, sandbox};
+use dormouse_tests::{lasting, sandbox, wait_for};
 use dormouse_tools::{CallContext, HostFolders, Profile, Reply, Surface, Toolset};
 use serde_json::{Value as Json, json};
 
@@ -87,13 +87,10 @@ fn mcp_05_a_clone_that_is_given_up_leaves_nothing_under_its_key() {
     };
     let cloning = json!({"name": "half", "session_key": "k", "repo": format!("{url}/r.git")});
     let there_come_to_be = |count: usize| {
-        for _ in 0..3_000 {
-            if lasting::count(&dormouse) == count {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("there are {} sandboxes, not {count}", lasting::count(&dormouse));
+        wait_for("there are as many sandboxes as there should be", Duration::from_secs(60), || {
+            let now = lasting::count(&dormouse);
+            if now == count { Ok(()) } else { Err(now) }
+        });
     };
     sandbox::wait(async {
         let mut making = Box::pin(call(cloning));

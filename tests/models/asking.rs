@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use dormouse::ModelBudget;
-use dormouse_tests::sandbox;
+use dormouse_tests::wire::PATIENCE;
+use dormouse_tests::{sandbox, wait_until};
 use dormouse_tools::Profile;
 use serde_json::json;
 
-use super::{Desk, KEY, Say, Setup, call, until};
+use super::{Desk, KEY, Say, Setup, call};
 
 #[test]
 fn s3_13_a_snippet_asks_the_model() {
@@ -191,9 +192,9 @@ fn a_cancelled_run_cancels_the_models_call() {
     let server = desk.server.clone();
     let running =
         sandbox::spawn(call(desk.surface.clone(), "rlm_exec".into(), json!({"code": "llm_query('a')"})));
-    sandbox::wait(until("the endpoint is asked", || server.under_way() == 1));
+    wait_until("the endpoint is asked", PATIENCE, || server.under_way() == 1);
     running.abort();
-    sandbox::wait(until("the endpoint still works for nobody", || server.under_way() == 0));
+    wait_until("the endpoint works for nobody any more", PATIENCE, || server.under_way() == 0);
     let told = "1\n(recovery: before_run, an earlier call was cancelled before it ended)";
     assert_eq!(desk.python("x"), told, "the sandbox is as before the run");
     assert_eq!(desk.call("rlm_usage", json!({})).structured["failed_calls"], 1);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use dormouse_tests::wire::{PATIENCE, Wire};
-use dormouse_tests::{binary, sandbox};
+use dormouse_tests::{binary, sandbox, wait_until};
 use serde_json::json;
 
 use super::{KEY, Say, Server};
@@ -139,9 +139,9 @@ fn a_cancelled_request_ends_the_models_call() {
     let mut wire = Wire::greeted(&arguments);
     let params = json!({"name": "rlm_exec", "arguments": {"code": "llm_query('a')"}});
     wire.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
-    sandbox::wait(super::until("the endpoint is asked", || server.under_way() == 1));
+    wait_until("the endpoint is asked", PATIENCE, || server.under_way() == 1);
     wire.tell("notifications/cancelled", json!({"requestId": 1}));
-    sandbox::wait(super::until("the endpoint still works for nobody", || server.under_way() == 0));
+    wait_until("the endpoint works for nobody any more", PATIENCE, || server.under_way() == 0);
     wire.still_serves(2);
 }
 

@@ -11,7 +11,7 @@ mod server;
 mod sub_agent;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dormouse::{Dormouse, Model, ModelBudget, Policy};
 use dormouse_models::{Api, Endpoint, HttpModel, Key};
@@ -116,13 +116,4 @@ async fn call(surface: Arc<Surface>, name: String, arguments: Json) -> Reply {
     let reply = surface.call(&name, arguments, CallContext::default()).await.unwrap();
     assert!(!format!("{reply:?}").contains(KEY), "the key is in an answer");
     reply
-}
-
-/// Waits for what must come.
-async fn until(what: &str, done: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !done() {
-        assert!(Instant::now() < end, "{what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
 }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use dormouse::{Limits, ModelBudget, Policy};
-use dormouse_tests::sandbox;
+use dormouse_tests::wire::PATIENCE;
+use dormouse_tests::{sandbox, wait_until};
 use dormouse_tools::Profile;
 use serde_json::{Value as Json, json};
 
-use super::{Desk, Say, Setup, call, until};
+use super::{Desk, Say, Setup, call};
 
 fn code(text: &str) -> Say {
     Say::Text(format!("Let me see.\n```python\n{text}\n```\n"))
@@ -213,9 +214,9 @@ fn a_cancelled_task_cancels_the_models_call() {
     let server = desk.server.clone();
     let arguments = task("q -> n", json!({"q": "?"}));
     let running = sandbox::spawn(call(desk.surface.clone(), "rlm_sub_agent".into(), arguments));
-    sandbox::wait(until("the endpoint is asked", || server.under_way() == 1));
+    wait_until("the endpoint is asked", PATIENCE, || server.under_way() == 1);
     running.abort();
-    sandbox::wait(until("the endpoint still works for nobody", || server.under_way() == 0));
+    wait_until("the endpoint works for nobody any more", PATIENCE, || server.under_way() == 0);
     assert_eq!(desk.python("q"), "\"?\"");
 }
 

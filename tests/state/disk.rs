@@ -3,11 +3,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use dormouse_tests::binary;
 use dormouse_tests::served::Served;
 use dormouse_tests::wire::Wire;
+use dormouse_tests::{binary, wait_for};
 use serde_json::{Value as Json, json};
 
 /// A small disk of its own, gone with this value.
@@ -449,16 +449,13 @@ fn lif_02_a_server_without_descriptors_refuses_by_name_and_recovers() {
     }
     assert!(refused > 5, "only {refused} calls were refused");
     // A second later the first are saved, and their locks given back.
-    let begin = Instant::now();
     let mut id = 1_000;
-    let mut taken = |name: &str, line: &str| loop {
-        id += 1;
-        let result = eval(&mut wire, id, name, line);
-        if code(&result) == "none" {
-            return result;
-        }
-        assert!(begin.elapsed() < Duration::from_secs(60), "{result}");
-        std::thread::sleep(Duration::from_millis(200));
+    let mut taken = |name: &str, line: &str| {
+        wait_for("the call is taken", Duration::from_secs(60), || {
+            id += 1;
+            let result = eval(&mut wire, id, name, line);
+            if code(&result) == "none" { Ok(result) } else { Err(result) }
+        })
     };
     taken(&name(59), "x = 59");
     let shown = taken(&name(first), "x");
@@ -485,10 +482,9 @@ fn lif_09_what_is_removed_from_a_full_disk_makes_room_at_once() {
     assert_eq!(unsaved["structuredContent"]["unsaved"]["code"], "state_unavailable", "{unsaved}");
     let gone = wire.call(5, "sandbox_destroy", json!({"sandbox": "large"}));
     assert_ne!(gone["isError"], true, "{gone}");
-    let begun = Instant::now();
-    while !eval(&mut wire, 6, "box", "x")["structuredContent"]["unsaved"].is_null() {
-        assert!(begun.elapsed() < Duration::from_secs(15), "it is not saved");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    wait_for("it is saved", Duration::from_secs(60), || {
+        let told = eval(&mut wire, 6, "box", "x");
+        if told["structuredContent"]["unsaved"].is_null() { Ok(()) } else { Err(told) }
+    });
     wire.end(Duration::from_secs(20));
 }

@@ -169,6 +169,7 @@ fn a_session_is_saved_long_after_the_deadline_of_its_last_call() {
         let mut request = kept.request("x = 5");
         request.limits.wall = Duration::from_millis(100);
         assert_ends(&kept.run(&request), &["returned"]);
+        // Past the deadline of the call.
         std::thread::sleep(Duration::from_millis(400));
         let checkpoint = kept.checkpoint();
         assert_eq!(value(&Kept::restored(&checkpoint).unwrap().call("x"))["value"], 5, "{language}");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use dormouse::sandbox::Owner;
 use dormouse_tests::lasting::{self, Dice, remember, remembered};
-use dormouse_tests::wire::Wire;
+use dormouse_tests::wire::{PATIENCE, Wire};
 use dormouse_tests::{binary, sandbox};
 use serde_json::{Value as Json, json};
 
@@ -35,9 +35,9 @@ impl Walk<'_> {
     fn call(&mut self, tool: &str, arguments: Json) -> Option<Json> {
         self.id += 1;
         let result = self.wire.try_call(self.id, tool, arguments)?;
-        // On a fast machine the walk is at its end before the server is.
+        // On a fast machine the walk is at its end before the server is, which is waited for.
         if result["structuredContent"]["error"]["code"] == "quota_exceeded" {
-            std::thread::sleep(Duration::from_secs(1));
+            while self.wire.next(PATIENCE).is_some() {}
             return None;
         }
         assert_ne!(result["isError"], true, "{tool}: {result}");

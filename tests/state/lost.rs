@@ -33,6 +33,7 @@ None";
     sandbox::wait(lasting::sandboxes(&dormouse).close()).unwrap();
     let arms = "x = 2\nsys.stdout = W()\nW.at = time.time() + 1\nNone";
     all.iter().for_each(|kept| assert!(run(kept, PYTHON, arms).is_ok()));
+    // Until the sandboxes' own clocks say that they hang.
     std::thread::sleep(Duration::from_millis(1_500));
     assert!(sandbox::wait(lasting::sandboxes(&dormouse).close()).is_err());
     drop(all);

@@ -400,7 +400,7 @@ fn a_killed_server_has_saved_what_came_beside_open_files_and_others_get_the_sand
     );
     assert_eq!(seen["result"]["value"][1]["value"], "one two", "{seen}");
     // A moment without a call, and it is on the disk.
-    std::thread::sleep(Duration::from_secs(5));
+    second.wait_for_rest(4, &json!({"sandbox": "box"}));
     second.kill();
     let seen =
         eval(&mut first, 5, "n = log.write(' three'); log.flush(); [x, open('/workspace/log').read()]");

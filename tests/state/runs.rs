@@ -9,7 +9,7 @@ use dormouse::sandboxes::{Asked, Clock, Rules};
 use dormouse::{Dormouse, ErrorCode};
 use dormouse_tests::lasting::{self, named, remember, remembered, run};
 use dormouse_tests::wire::Wire;
-use dormouse_tests::{PYTHON, binary, sandbox};
+use dormouse_tests::{PYTHON, binary, sandbox, wait_until};
 use serde_json::{Value as Json, json};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -64,22 +64,23 @@ fn s3_02_an_rlm_sandbox_begins_with_its_first_call_and_survives_kills() {
     let state = folder.path().to_str().unwrap();
     let sandboxes = || {
         let ran = binary::dormouse(&["sandbox", "list", "--state-dir", state, "--json"], b"");
-        serde_json::from_str::<Json>(&ran.text()).unwrap()["sandboxes"].as_array().unwrap().len()
+        let mut told: Json = serde_json::from_str(&ran.text()).unwrap();
+        told["sandboxes"].as_array_mut().map(std::mem::take).unwrap()
     };
     let mut wire = Wire::greeted(&["--state-dir", state, "--profile", "rlm"]);
     let tools = wire.ask(1, "tools/list", json!({}));
     assert!(tools["result"]["tools"].as_array().unwrap().len() >= 5);
-    assert_eq!(sandboxes(), 0, "listing tools has made a sandbox");
+    assert_eq!(sandboxes().len(), 0, "listing tools has made a sandbox");
     let begin = Instant::now();
     let first = wire.call(2, "rlm_exec", json!({"code": "x = 41; x"}));
     assert!(begin.elapsed() < Duration::from_secs(5) && text(&first) == "41", "{first}");
-    assert_eq!(sandboxes(), 1);
+    assert_eq!(sandboxes().len(), 1);
     // The interpreter is killed by its limit, and the next call goes on with what was before.
     let killed = wire.call(3, "rlm_exec", json!({"code": "x = 0\nwhile True: pass", "timeout": 1}));
     assert!(killed["isError"] == true || text(&killed).contains("limit"), "{killed}");
     assert_eq!(text(&wire.call(4, "rlm_exec", json!({"code": "x + 1"}))), "42");
-    // Until it is saved, which takes a second without calls.
-    std::thread::sleep(Duration::from_secs(3));
+    // A second without calls, and it is saved and at rest.
+    wait_until("it is saved and at rest", PATIENCE, || sandboxes()[0]["status"] == "warm");
     wire.kill();
     let mut wire = Wire::greeted(&["--state-dir", state, "--profile", "rlm"]);
     assert_eq!(text(&wire.call(1, "rlm_exec", json!({"code": "x"}))), "41");

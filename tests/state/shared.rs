@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use dormouse_tests::wire::Wire;
+use dormouse_tests::wait_for;
+use dormouse_tests::wire::{PATIENCE, Wire};
 use serde_json::{Value as Json, json};
 
 fn served(state: &str) -> Wire {
@@ -46,10 +47,10 @@ fn lif_06_two_servers_on_one_folder_take_turns_and_lose_nothing() {
         wire.call(30, "sandbox_eval", json!({"session_key": format!("own {number}"), "code": "x = 1"}));
     }
     // While a run goes on in one, the other says `busy` after its patience, and destroys nothing.
-    std::thread::sleep(Duration::from_secs(3));
-    servers[0].send(&json!({"jsonrpc": "2.0", "id": 40, "method": "tools/call", "params": {"name": "sandbox_eval",
-        "arguments": {"session_key": "own 0", "code": "import time; time.sleep(8); x = 2; x", "timeout_ms": 20000}}}));
-    std::thread::sleep(Duration::from_millis(500));
+    servers[0].wait_for_rest(31, &json!({"session_key": "own 0"}));
+    let code = "print('begun'); import time; time.sleep(8); x = 2; x";
+    let long = json!({"session_key": "own 0", "code": code, "timeout_ms": 20_000});
+    servers[0].begin(40, "sandbox_eval", &long);
     let refused = servers[1].call(41, "sandbox_destroy", json!({"session_key": "own 0"}));
     assert_eq!(refused["structuredContent"]["error"]["code"], "busy", "{refused}");
     let ran = servers[0].answer(40);
@@ -89,8 +90,10 @@ fn two_servers_that_take_turns_do_not_wait_for_each_others_rest() {
         })
     };
     assert_eq!(told(&mut servers), ["running", "running"]);
-    std::thread::sleep(Duration::from_millis(2_500));
-    assert_eq!(told(&mut servers), ["warm", "warm"]);
+    wait_for("the sandbox is at rest", PATIENCE, || {
+        let told = told(&mut servers);
+        if told == ["warm", "warm"] { Ok(()) } else { Err(told) }
+    });
     for wire in servers {
         wire.end(Duration::from_secs(20));
     }

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use dormouse_tests::wait_for;
 use dormouse_tests::wire::Wire;
 use serde_json::{Value as Json, json};
 
@@ -57,6 +58,7 @@ fn lif_01_what_was_answered_is_saved_while_a_job_or_a_long_call_runs() {
         wire.call(2, "sandbox_exec", json!({"sandbox": "box", "command": "sleep 120", "background": true}));
     assert_ne!(started["isError"], true, "{started}");
     eval(&mut wire, 3, "x = 41\nopen('/workspace/f', 'w').write('kept')\nNone");
+    // The time that is promised: nothing outside tells what has been saved while a job runs.
     std::thread::sleep(QUIET);
     wire.kill();
 
@@ -66,6 +68,7 @@ fn lif_01_what_was_answered_is_saved_while_a_job_or_a_long_call_runs() {
     let long = "import time\nopen('/workspace/g', 'w').write('begun')\ntime.sleep(55)";
     let long = json!({"sandbox": "box", "code": long, "timeout_ms": 60_000});
     wire.send(&request(3, "sandbox_eval", &long));
+    // The time that is promised, as before.
     std::thread::sleep(SAVED);
     wire.kill();
     let mut wire = served(&folder);
@@ -112,13 +115,10 @@ fn lif_01_the_end_of_a_job_in_a_durable_sandbox_is_told_when_what_it_did_is_save
         // The second one ends beside a call.
         let call = json!({"name": "sandbox_eval", "arguments": {"sandbox": "box", "code": beside}});
         wire.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call}));
-        loop {
+        wait_for("the job ends", SAVED, || {
             let told = wire.call(10, "sandbox_job", json!({"sandbox": "box", "job": job, "action": "get"}));
-            if told["structuredContent"]["ended_at"].is_string() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+            if told["structuredContent"]["ended_at"].is_string() { Ok(()) } else { Err(told) }
+        });
         wire.kill();
         wire = served(&folder);
         let jobs = eval(&mut wire, 1, "open('/workspace/jobs').read()");

@@ -41,7 +41,7 @@ const OURS: [(&str, &[&str]); 20] = [
         ],
     ),
     ("xtask", &["dormouse", "dormouse-wasm"]),
-    // Of `dormouse-core` the features alone (tests/Cargo.toml).
+    // Of `dormouse-core` the features (tests/Cargo.toml), and how tests wait.
     (
         "dormouse-tests",
         &[

@@ -113,6 +113,7 @@ pub fn finish(mut command: Command, stdin: &[u8]) -> Ran {
 /// When it had to be killed.
 pub fn wait(child: &mut Child, patience: Duration) -> Option<i32> {
     let end = Instant::now() + patience;
+    // No `wait_until`: a child that does not end is killed before the test fails.
     loop {
         if let Some(status) = child.try_wait().expect("a child can be waited for") {
             return status.code();

@@ -69,13 +69,8 @@ fn after(languages: &[&str], before: &Levels) {
         assert_eq!(outcome.value().and_then(|value| value.as_i64()), Some(2), "a fresh {language} run works");
     }
     canary::check();
-    if let Err(left) = folders::let_go(PATIENCE) {
-        panic!("{left}");
-    }
-    if let Err(levels) = before.regained(&SLACK, PATIENCE) {
-        panic!("the case left something behind: {levels}");
-    }
-    if let Err(levels) = FIRST.get_or_init(|| *before).regained(&SLACK_IN_ALL, PATIENCE) {
-        panic!("the cases together left something behind: {levels}");
-    }
+    folders::wait_until_let_go(PATIENCE);
+    // What the case has left behind, and then what all cases together have.
+    before.wait_until_back("self", &SLACK, PATIENCE);
+    FIRST.get_or_init(|| *before).wait_until_back("self", &SLACK_IN_ALL, PATIENCE);
 }

@@ -2,24 +2,20 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::wait_for;
 
 /// Waits until no folder below the system's place for temporary files is held open any more.
 ///
-/// # Errors
-/// Those that are, when they have not been let go within `patience`.
-pub fn let_go(patience: Duration) -> Result<(), String> {
-    let end = Instant::now() + patience;
-    loop {
+/// # Panics
+/// When some have not been let go within `patience`.
+#[track_caller]
+pub fn wait_until_let_go(patience: Duration) {
+    wait_for("no folder is held open", patience, || {
         let held = held();
-        if held.is_empty() {
-            return Ok(());
-        }
-        if Instant::now() > end {
-            return Err(format!("folders that are still held open: {held:?}"));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        if held.is_empty() { Ok(()) } else { Err(held) }
+    });
 }
 
 fn held() -> Vec<PathBuf> {

@@ -4,7 +4,9 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::{wait_for, wait_until};
 
 /// One reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,25 +63,20 @@ impl Levels {
         Self::peak_of(process)
     }
 
-    /// Waits until no level lies above `self` by more than `slack`.
+    /// Waits until no level of a process, by its number or `self`, lies above these by more than `slack`.
     ///
-    /// # Errors
-    /// The levels, when they have not come down within `patience`.
-    pub fn regained(&self, slack: &Levels, patience: Duration) -> Result<(), String> {
-        let end = Instant::now() + patience;
-        loop {
-            let now = Self::now();
-            let back = now.memory <= self.memory + slack.memory
+    /// # Panics
+    /// When they have not come down within `patience`.
+    #[track_caller]
+    pub fn wait_until_back(&self, process: &str, slack: &Levels, patience: Duration) {
+        let event = format!("no level of process {process} is more than {slack:?} above {self:?}");
+        wait_for(&event, patience, || {
+            let now = Self::of(process);
+            let is_back = now.memory <= self.memory + slack.memory
                 && now.descriptors <= self.descriptors + slack.descriptors
                 && now.threads <= self.threads + slack.threads;
-            if back {
-                return Ok(());
-            }
-            if Instant::now() > end {
-                return Err(format!("before {self:?}, after {now:?}, allowed on top {slack:?}"));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            if is_back { Ok(()) } else { Err(now) }
+        });
     }
 }
 
@@ -113,4 +110,30 @@ impl Watch {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().expect("the watch does not panic")
     }
+}
+
+/// Processor time that a process, by its number or `self`, has used, in hundredths of a second.
+fn processor_time(process: &str) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("a process that lives");
+    let fields = stat.rsplit(')').next().expect("there is one after the name").split_whitespace();
+    // User and system time: the twelfth and thirteenth field after the name.
+    fields.skip(11).take(2).map(|field| field.parse::<u64>().expect("a number")).sum()
+}
+
+/// Waits until a process, by its number or `self`, has computed for a fifth of a second.
+#[track_caller]
+pub fn wait_until_busy(process: &str) {
+    let begin = processor_time(process);
+    wait_until("the process computes", Duration::from_secs(60), || processor_time(process) >= begin + 20);
+}
+
+/// Waits until a process, by its number or `self`, computes nothing for a while.
+#[track_caller]
+pub fn wait_until_idle(process: &str, patience: Duration) {
+    wait_until("the process computes no more", patience, || {
+        let before = processor_time(process);
+        // Time in which a run that goes on would compute.
+        std::thread::sleep(Duration::from_millis(200));
+        processor_time(process) - before <= 2
+    });
 }

@@ -10,6 +10,7 @@
 //! | an agent's turns from a script | [`turns`] |
 //! | the real binary, on the command line, over stdio and over HTTP | [`binary`], [`wire`], [`served`] |
 //! | a container engine that goes away or stalls | [`between`] |
+//! | wait for an event, with a deadline | [`wait_until`], [`wait_for`] |
 
 pub mod attack;
 pub mod between;
@@ -25,6 +26,8 @@ pub mod sandbox;
 pub mod served;
 pub mod turns;
 pub mod wire;
+
+pub use dormouse_core::testing::{wait_for, wait_until};
 
 /// Python.
 pub const PYTHON: &str = "python";

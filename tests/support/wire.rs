@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::binary::{self, Ran};
+use crate::wait_for;
 
 /// How long an answer may take unless a test says otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -113,6 +114,38 @@ impl Wire {
         message["params"] = params;
         self.send(&message);
         self.answer(id)
+    }
+
+    /// Calls a tool with code that prints something first, and returns when it has: the code runs. Its answer is still to come.
+    ///
+    /// # Panics
+    /// When nothing has been printed within [`PATIENCE`].
+    #[track_caller]
+    pub fn begin(&mut self, id: i64, tool: &str, arguments: &Json) {
+        let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+        let end = Instant::now() + PATIENCE;
+        while let Some(message) = self.next(end.saturating_duration_since(Instant::now())) {
+            let told = &message["params"];
+            let is_progress = told["progressToken"] == id;
+            let has_printed = told["message"].as_str().is_some_and(|text| {
+                text.ends_with(" bytes of output") && !text.ends_with(", 0 bytes of output")
+            });
+            self.seen.push(message);
+            if is_progress && has_printed {
+                return;
+            }
+        }
+        panic!("not within {PATIENCE:?}: output of call {id}; seen: {:?}", self.seen);
+    }
+
+    /// Waits until a sandbox, named by `handle`, is at rest: it has been saved, and no process has it.
+    #[track_caller]
+    pub fn wait_for_rest(&mut self, id: i64, handle: &Json) {
+        wait_for("the sandbox is saved and at rest", PATIENCE, || {
+            let told = self.call(id, "sandbox_get", handle.clone());
+            if told["structuredContent"]["status"] == "warm" { Ok(()) } else { Err(told) }
+        });
     }
 
     /// Calls a tool and returns its result.

@@ -1,12 +1,13 @@
 //! The routes over machines that only pretend: every route is one of a tool, and every tool has one.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::body::to_bytes;
 use axum::extract::Request;
 use dormouse_core::sandboxes::Rules;
-use dormouse_core::testing::{FakeProvider, ManualClock, MemoryLedger};
+use dormouse_core::testing::{FakeProvider, ManualClock, MemoryLedger, wait_until_async};
 use dormouse_core::{Manager, Policy, Sandboxes};
 use dormouse_tools::{HostFolders, Toolset};
 use hyper::service::Service as _;
@@ -17,7 +18,11 @@ use super::*;
 use crate::route::Source;
 
 fn surface() -> Arc<Surface> {
-    let manager = Manager::new(Policy::default(), Arc::new(FakeProvider::default()));
+    surface_over(FakeProvider::default())
+}
+
+fn surface_over(provider: FakeProvider) -> Arc<Surface> {
+    let manager = Manager::new(Policy::default(), Arc::new(provider));
     let clock = Arc::new(ManualClock::default());
     let sandboxes =
         Sandboxes::new(manager.clone(), Arc::new(MemoryLedger::default()), Rules::default(), clock);
@@ -114,11 +119,12 @@ async fn a_sandbox_lives_behind_the_routes() {
 #[tokio::test]
 async fn calls_at_the_end_of_the_server_are_answered() {
     let closing = CancellationToken::new();
-    let routes = router(surface(), Arc::default(), false, &closing);
+    let provider = FakeProvider::default();
+    let routes = router(surface_over(provider.clone()), Arc::default(), false, &closing);
     assert_eq!(ask(&routes, "POST", "/api/sandboxes", r#"{"name": "b"}"#).await.0, 201);
     let endless = r#"{"command": "never starts", "background": true}"#;
     let end = async {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        wait_until_async("the job waits", Duration::from_secs(60), || provider.waiting() == 1).await;
         closing.cancel();
     };
     let ((status, told), ()) = tokio::join!(ask(&routes, "POST", "/api/sandboxes/b/exec", endless), end);

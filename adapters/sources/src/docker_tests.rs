@@ -7,9 +7,11 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use dormouse_core::Access;
 use dormouse_core::sandbox::Entry;
+use dormouse_core::testing::wait_until_async;
 use serde_json::json;
 
 use super::*;
+use crate::testing::PATIENCE;
 use crate::testing::server::{Heard, Server, legacy, streamable};
 
 /// Containers whose server is a task of the test: what listens is real, the container around it is not.
@@ -143,12 +145,8 @@ fn source(router: Option<Router>) -> (Arc<Pretend>, DockerSource) {
 }
 
 async fn until_gone(pretend: &Pretend) {
-    let waited = async {
-        while pretend.live.load(Ordering::SeqCst) > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waited).await.expect("the container is removed");
+    let gone = || pretend.live.load(Ordering::SeqCst) == 0;
+    wait_until_async("the container is removed", PATIENCE, gone).await;
 }
 
 #[tokio::test]
@@ -267,14 +265,10 @@ async fn an_opening_that_is_given_up_removes_the_container() {
     let silent = Router::new().route("/sse", get(std::future::pending::<()>));
     let (pretend, source) = source(Some(silent));
     let source = source.with_budget(Duration::from_secs(600));
-    let begun = async {
-        while pretend.live.load(Ordering::SeqCst) == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
+    let begun = || pretend.live.load(Ordering::SeqCst) > 0;
     tokio::select! {
         _ = source.open(map(json!({"image": "x"}))) => panic!("nobody answers"),
-        () = begun => {}
+        () = wait_until_async("the container is started", PATIENCE, begun) => {}
     }
     until_gone(&pretend).await;
 }

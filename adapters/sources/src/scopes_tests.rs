@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use dormouse_core::testing::wait_for_async;
 use serde_json::json;
 
 use super::*;
-use crate::testing::Pretend;
+use crate::testing::{PATIENCE, Pretend};
 
 fn configured(entries: Json) -> (Arc<Pretend>, Scopes) {
     let pretend = Arc::new(Pretend::default());
@@ -36,13 +37,11 @@ fn diary(pretend: &Pretend) -> Vec<String> {
 
 /// Waits until the diary has that many lines.
 async fn settled(pretend: &Pretend, lines: usize) -> Vec<String> {
-    let waited = async {
-        while diary(pretend).len() < lines {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waited).await.expect("it settles");
-    diary(pretend)
+    wait_for_async("the diary has its lines", PATIENCE, async || {
+        let diary = diary(pretend);
+        if diary.len() < lines { Err(diary) } else { Ok(diary) }
+    })
+    .await
 }
 
 async fn who(scope: &OpenScope, tool: &str) -> String {

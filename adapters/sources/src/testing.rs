@@ -11,6 +11,9 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{Call, Endpoint, Listed, Opened, Source, ToolAnswer};
 
+/// How long anything may take that is waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
 /// What happened, in order.
 pub(crate) type Diary = Arc<Mutex<Vec<String>>>;
 

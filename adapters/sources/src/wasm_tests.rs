@@ -5,11 +5,12 @@ use std::time::Duration;
 use dormouse_core::Access;
 use dormouse_core::sandbox::{Ledger as _, Phase, Sandbox};
 use dormouse_core::sandboxes::Rules;
-use dormouse_core::testing::{FakeProvider, FaultyLedger, ManualClock};
+use dormouse_core::testing::{FakeProvider, FaultyLedger, ManualClock, wait_until_async};
 use dormouse_core::{Manager, Policy};
 use dormouse_tools::HostFolders;
 
 use super::*;
+use crate::testing::PATIENCE;
 
 struct Desk {
     provider: FakeProvider,
@@ -76,14 +77,8 @@ async fn an_endpoint_has_a_fresh_sandbox_of_its_own_and_takes_it_along() {
     assert_eq!(first.endpoint.call(closed).await.unwrap_err().code(), ErrorCode::ProviderUnavailable);
     first.endpoint.close().await.unwrap();
     drop(second);
-    let gone = async {
-        while desk.there() > 0 || desk.provider.machines() > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), gone)
-        .await
-        .expect("a dropped endpoint takes its sandbox along");
+    let gone = || desk.there() == 0 && desk.provider.machines() == 0;
+    wait_until_async("the sandbox of a dropped endpoint is removed", PATIENCE, gone).await;
 }
 
 #[tokio::test]
@@ -195,29 +190,18 @@ async fn what_fails_on_the_way_leaves_no_sandbox() {
 async fn an_opening_that_is_given_up_leaves_no_sandbox_even_if_it_is_made_later() {
     let desk = desk();
     desk.ledger.hold(true);
-    let waiting = |runs: usize| {
-        let ledger = desk.ledger.clone();
-        async move {
-            while ledger.waiting() != runs {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        }
-    };
+    let ledger = desk.ledger.clone();
     tokio::select! {
         _ = desk.source.open(Map::new()) => panic!("the ledger waits"),
-        () = waiting(1) => {}
+        () = wait_until_async("the ledger is written to", PATIENCE, || ledger.waiting() == 1) => {}
     }
-    // Whoever looks now finds nothing; it is made afterwards.
+    // Time for the first look, which finds nothing: the sandbox is made afterwards.
     tokio::time::sleep(Duration::from_millis(100)).await;
     desk.ledger.hold(false);
-    waiting(0).await;
+    wait_until_async("the ledger is written", PATIENCE, || ledger.waiting() == 0).await;
+    // Time for it to be made, which would be seen only then.
     tokio::time::sleep(crate::estate::LATER).await;
-    let gone = async {
-        while desk.there() > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("it is looked for again");
+    wait_until_async("it is looked for again", PATIENCE, || desk.there() == 0).await;
 }
 
 #[test]

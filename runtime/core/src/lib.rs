@@ -18,7 +18,7 @@
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`abilities`], [`capabilities`] |
 //! | what to do about a failure that says nothing more | `advice` |
-//! | doubles for tests (feature `testing`) | `testing` |
+//! | doubles and waiting for tests (feature `testing`) | `testing` |
 //! | was another language meant | [`mistaken`] |
 //! | what came back | [`outcome`], [`value`], [`exception`], [`output`], [`error`] |
 

@@ -1,10 +1,11 @@
 //! Doubles for tests of what stands on the ports: a clock that a test drives, a ledger in memory, and a provider whose
-//! sandboxes understand five words. Only with the feature `testing`.
+//! sandboxes understand five words. And how all tests wait for an event: [`wait_until`]. Only with the feature `testing`.
 
 mod faulty;
 mod ledger;
 mod machine;
 mod provider;
+mod wait;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use std::time::Duration;
 pub use self::faulty::FaultyLedger;
 pub use self::ledger::MemoryLedger;
 pub use self::provider::FakeProvider;
+pub use self::wait::{wait_for, wait_for_async, wait_until, wait_until_async};
 use crate::sandbox::Timestamp;
 use crate::sandboxes::Clock;
 

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use dormouse_tests::attack::Attack;
 use dormouse_tests::case::case;
 use dormouse_tests::ending::{assert_ends, ending, value};
-use dormouse_tests::{JAVASCRIPT, NOISE, sandbox};
+use dormouse_tests::levels::wait_until_busy;
+use dormouse_tests::{JAVASCRIPT, NOISE, PROMISE, sandbox};
 use serde_json::json;
 
 const TYPESCRIPT: &str = "typescript";
@@ -54,10 +55,10 @@ fn cpu_07_hostile_sources_at_one_time_leave_others_their_share() {
                 sandbox::spawn(sandbox::sandbox().manager().eval(request))
             })
             .collect();
-        std::thread::sleep(Duration::from_millis(200));
+        wait_until_busy("self");
         // Twenty others share the processors with it, and give way every 5 ms.
         for _ in 0..3 {
-            answers(Duration::from_secs(1));
+            answers(PROMISE + NOISE);
         }
         for run in hostile {
             let outcome = sandbox::wait(run).unwrap().unwrap();

@@ -201,7 +201,7 @@ fn lif_07_parking_and_waking_leaves_nothing_behind() {
         let (levels, disk) = (Levels::now(), sizes());
         (0..45).for_each(|_| round(&boxes));
         let slack = Levels { memory: 32 << 10, descriptors: 2, threads: 4 };
-        levels.regained(&slack, Duration::from_secs(20)).unwrap();
+        levels.wait_until_back("self", &slack, Duration::from_secs(20));
         let after = sizes();
         let sum = |sizes: &BTreeMap<_, u64>| sizes.values().sum::<u64>();
         assert!(sum(&after) <= sum(&disk) + (6 << 20), "{disk:?} bytes before, {after:?} after");

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use dormouse_core::testing::wait_until_async;
 use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -34,12 +35,7 @@ fn is_alive(process: &str) -> bool {
 }
 
 async fn until_gone(process: &str) {
-    let waited = async {
-        while is_alive(process) {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waited).await.expect("the whole group ends");
+    wait_until_async("the whole group ends", Duration::from_secs(20), || !is_alive(process)).await;
 }
 
 #[tokio::test]

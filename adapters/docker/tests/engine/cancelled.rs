@@ -7,12 +7,15 @@ use std::time::{Duration, Instant};
 use bollard::Docker;
 use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Machine, SandboxSpec};
+use dormouse_core::testing::wait_until_async;
 use dormouse_core::{Bounds, EvalRequest, Language, Limits, Provider as _};
 use dormouse_docker::DockerProvider;
 use tokio::net::UnixListener;
 
 use crate::leftovers::between;
-use crate::support::{Bench, FULL, line, owner_of, processes, running, said, settings, skip, spec};
+use crate::support::{
+    Bench, FULL, PATIENCE, line, owner_of, processes, running, said, settings, skip, spec, wait_for_process,
+};
 
 fn python(code: &str) -> EvalRequest {
     let mut request = EvalRequest::new(Language::python(), code);
@@ -29,6 +32,7 @@ fn full() -> SandboxSpec {
 async fn ended(docker: &Docker, id: &str, names: &[&str]) -> Duration {
     let begin = Instant::now();
     let mut quiet = begin;
+    // Time in which something that was still being started would be seen.
     while quiet.elapsed() < Duration::from_millis(700) {
         let all = processes(docker, id).await;
         if names.iter().any(|name| all.contains(name)) {
@@ -48,16 +52,20 @@ async fn con_20_a_snippet_that_is_given_up_ends_with_all_it_started() {
         let mut machine = bench.provider.machine(&full(), None).await.unwrap();
         let id = running(&bench.docker, &bench.owner()).await.remove(0);
         machine.eval(python("x = 1")).await.unwrap();
-        let busy = "import subprocess\nsubprocess.Popen(['sleep', '4711'], start_new_session=True)\n\
+        let busy = "import subprocess\nwith open('/workspace/t', 'w') as f: f.write('x')\n\
+                    subprocess.Popen(['sleep', '4711'], start_new_session=True)\n\
                     while True: open('/workspace/t', 'a').write('x')";
-        let call = machine.eval(python(busy));
-        assert!(tokio::time::timeout(Duration::from_secs(1), call).await.is_err());
+        tokio::select! {
+            _ = machine.eval(python(busy)) => panic!("it does not end"),
+            () = wait_for_process(&bench.docker, &id, "sleep 4711") => {}
+        }
         assert!(machine.awake().is_empty());
         let took = ended(&bench.docker, &id, &["sleep 4711", "python3"]).await;
-        assert!(took < Duration::from_secs(1), "{took:?}");
+        assert!(took < Duration::from_secs(3), "{took:?}");
         // Nothing writes any more, and the next call has an interpreter of its own.
         let size = said(&mut machine, "stat -c %s t").await.1;
         assert_ne!(size, "0\n");
+        // Time in which something that still ran would write.
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert_eq!(said(&mut machine, "stat -c %s t").await.1, size);
         let outcome = machine.eval(python("int('x' in globals())")).await.unwrap();
@@ -130,10 +138,12 @@ async fn con_20_what_a_slow_engine_starts_after_it_was_given_up_is_ended() {
     let mut machine = provider.machine(&spec(), None).await.unwrap();
     let id = running(&bench.docker, &owner_of(state.path())).await.remove(0);
     held.store(true, Ordering::Release);
-    let call = machine.exec(line("sleep 4714"), Arc::new(NoPrograms));
-    assert!(tokio::time::timeout(Duration::from_millis(300), call).await.is_err());
-    assert!(!held.load(Ordering::Acquire), "its start was held up");
-    tokio::time::sleep(Duration::from_millis(2_000)).await;
+    tokio::select! {
+        _ = machine.exec(line("sleep 4714"), Arc::new(NoPrograms)) => panic!("its start is held up"),
+        () = wait_until_async("its start is held up", PATIENCE, || !held.load(Ordering::Acquire)) => {}
+    }
+    // Time for the start to come through, and to start what must not go on.
+    tokio::time::sleep(pause + Duration::from_millis(500)).await;
     ended(&bench.docker, &id, &["sleep 4714"]).await;
     drop(machine);
     provider.close().await;

@@ -6,10 +6,11 @@ use std::time::Duration;
 use bollard::query_parameters::ListContainersOptionsBuilder;
 use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{SandboxSpec, SpecMount, WarmPool};
+use dormouse_core::testing::wait_until_async;
 use dormouse_core::{Access, ErrorCode, Provider as _};
 use dormouse_docker::DockerProvider;
 
-use crate::support::{Bench, line, path, said, settings, spec};
+use crate::support::{Bench, PATIENCE, line, path, running, said, settings, spec, wait_for_process};
 
 /// CON-02: capabilities, privileges, seccomp, the read-only root, devices, the engine's socket.
 #[tokio::test(flavor = "multi_thread")]
@@ -161,18 +162,13 @@ async fn con_06_an_engine_that_fails_is_named_and_never_waited_for_without_end()
     }
     let Some(bench) = Bench::new("con_06").await else { return };
     let mut machine = bench.machine().await;
-    let filter =
-        std::collections::HashMap::from([("label", vec![format!("dormouse.owner={}", bench.owner())])]);
-    let options = ListContainersOptionsBuilder::default().filters(&filter).build();
-    let found = bench.docker.list_containers(Some(options)).await.unwrap();
-    let id = found[0].id.clone().unwrap();
+    let id = running(&bench.docker, &bench.owner()).await.remove(0);
     let killer = async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        wait_for_process(&bench.docker, &id, "sleep 20").await;
         bench.docker.kill_container(&id, None).await.unwrap();
     };
     let call = machine.exec(line("sleep 20"), Arc::new(NoPrograms));
-    let (ended, ()) =
-        tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(call, killer) }).await.unwrap();
+    let (ended, ()) = tokio::join!(call, killer);
     match ended {
         Err(error) => assert_eq!(error.code(), ErrorCode::ProviderUnavailable),
         Ok(ended) => {
@@ -180,12 +176,7 @@ async fn con_06_an_engine_that_fails_is_named_and_never_waited_for_without_end()
             assert_eq!(stopped, Some(ErrorCode::ProviderUnavailable));
         }
     }
-    let gone = async {
-        while !machine.is_gone() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(5), gone).await.unwrap();
+    wait_until_async("the machine knows that its container has ended", PATIENCE, || machine.is_gone()).await;
     let error = machine.exec(line("true"), Arc::new(NoPrograms)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
     drop(machine);

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use bollard::models::VolumeCreateRequest;
 use dormouse_core::Provider as _;
+use dormouse_core::testing::wait_for_async;
 use dormouse_docker::DockerProvider;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 
-use crate::support::{Bench, left_of, owner_of, said, settings, spec};
+use crate::support::{Bench, PATIENCE, left_of, owner_of, said, settings, spec, wait_for_left};
 
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
@@ -121,18 +122,12 @@ async fn con_23_a_container_that_comes_too_late_is_removed() {
     assert!(provider.machine(&spec(), None).await.is_err());
     let owner = owner_of(state.path());
     assert_eq!(left_of(&bench.docker, &owner).await.0, 0, "it is not there yet");
-    let came = async {
-        while left_of(&bench.docker, &owner).await.0 == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), came).await.expect("the engine makes it");
-    let gone = async {
-        while left_of(&bench.docker, &owner).await != (0, 0) {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(30), gone).await.expect("it is removed");
+    wait_for_async("the engine makes the container", PATIENCE, async || {
+        let left = left_of(&bench.docker, &owner).await;
+        if left.0 > 0 { Ok(()) } else { Err(left) }
+    })
+    .await;
+    wait_for_left(&bench.docker, &owner, (0, 0)).await;
     assert!(!held.load(Ordering::Acquire), "it was held");
     provider.close().await;
     proxy.abort();
@@ -161,12 +156,7 @@ async fn con_23_volumes_without_a_container_and_what_others_left_are_found() {
         };
         bench.docker.create_volume(volume).await.unwrap();
     }
-    let gone = async {
-        while bench.left().await != (1, 2) {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), gone).await.unwrap();
+    wait_for_left(&bench.docker, &bench.owner(), (1, 2)).await;
     assert_eq!(said(&mut machine, "echo alive").await.1, "alive\n");
     drop(machine);
     bench.end().await;

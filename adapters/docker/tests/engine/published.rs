@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{Contents, Entry, EntryKind, SpecMount};
+use dormouse_core::testing::wait_for_async;
 use dormouse_core::{Access, Error, ErrorCode, Result};
 use dormouse_docker::PublishedSpec;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::support::{BUSYBOX, Bench, path};
+use crate::support::{BUSYBOX, Bench, PATIENCE, path};
 
 fn server() -> PublishedSpec {
     let serve = "mkdir -p /tmp/www; echo \"$WHO\" > /tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www";
@@ -22,17 +23,14 @@ fn server() -> PublishedSpec {
 }
 
 async fn get(address: std::net::SocketAddr) -> String {
-    for _ in 0..100 {
-        if let Ok(mut stream) = TcpStream::connect(address).await {
-            let asked = stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await;
-            let mut answer = String::new();
-            if asked.is_ok() && stream.read_to_string(&mut answer).await.is_ok() && !answer.is_empty() {
-                return answer;
-            }
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("nobody serves at {address}");
+    wait_for_async("the published port answers", PATIENCE, async || {
+        let mut stream = TcpStream::connect(address).await?;
+        stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        if answer.is_empty() { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(answer) }
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,17 +109,14 @@ async fn what_a_server_sends_comes_at_once_and_an_end_is_an_end_on_both_sides() 
     let command = ["sh", "-c", serve].map(str::to_owned).into();
     let published =
         bench.provider.publish(PublishedSpec { command, ..PublishedSpec::default() }).await.unwrap();
-    let mut heard = String::new();
-    for _ in 0..100 {
+    let mut stream = wait_for_async("the program greets", PATIENCE, async || {
         let mut stream = TcpStream::connect(published.address()).await.unwrap();
-        let mut first = [0; 6];
-        if stream.read_exact(&mut first).await.is_ok() {
-            stream.write_all(b"word\n").await.unwrap();
-            stream.read_to_string(&mut heard).await.unwrap();
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+        stream.read_exact(&mut [0; 6]).await.map(|_| stream)
+    })
+    .await;
+    stream.write_all(b"word\n").await.unwrap();
+    let mut heard = String::new();
+    stream.read_to_string(&mut heard).await.unwrap();
     assert_eq!(heard, "[word]\n");
     published.close().await.unwrap();
     bench.end().await;

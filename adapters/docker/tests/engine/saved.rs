@@ -6,7 +6,7 @@ use dormouse_core::sandbox::{Include, Machine, SandboxSpec, Snapshot, SpecMount}
 use dormouse_core::{Access, ErrorCode, EvalRequest, Language, Limits, Provider as _, Recovery, Status};
 use dormouse_files::{Files, Tree};
 
-use crate::support::{Bench, FULL, path, processes, run, running, said, spec};
+use crate::support::{Bench, FULL, path, run, running, said, spec, wait_for_process};
 
 fn tree(state: &dyn Snapshot) -> Files {
     Files::new(state.files().and_then(|files| files.downcast_ref::<Tree>()).unwrap().clone())
@@ -178,9 +178,7 @@ async fn con_34_a_container_that_ends_under_a_command_is_an_error() {
     let id = running(&bench.docker, &bench.owner()).await.remove(0);
     let docker = bench.docker.clone();
     let killing = tokio::spawn(async move {
-        while !processes(&docker, &id).await.contains("sleep 30") {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        wait_for_process(&docker, &id, "sleep 30").await;
         docker.kill_container(&id, None).await.unwrap();
     });
     let ended = run(&mut machine, "echo begun; sleep 30").await.outcome;
@@ -210,9 +208,7 @@ async fn con_34_a_container_that_ends_while_an_interpreter_starts_is_told_as_tha
         let id = running(&bench.docker, &bench.owner()).await.remove(0);
         let docker = bench.docker.clone();
         let killing = tokio::spawn(async move {
-            while !processes(&docker, &id).await.contains("sleep 31") {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
+            wait_for_process(&docker, &id, "sleep 31").await;
             docker.kill_container(&id, None).await.unwrap();
         });
         let error = machine.eval(python("1")).await.unwrap_err();

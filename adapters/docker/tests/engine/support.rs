@@ -11,12 +11,16 @@ use bollard::query_parameters::{
 };
 use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Executed, Machine, SandboxSpec};
+use dormouse_core::testing::wait_for_async;
 use dormouse_core::{EvalRequest, GuestPath, Language, Limits, Provider as _, Status};
 use dormouse_docker::{DockerProvider, Settings};
 use futures::StreamExt as _;
 
 pub(crate) const BUSYBOX: &str = "dormouse-test/busybox:1";
 pub(crate) const FULL: &str = "dormouse-test/full:1";
+
+/// How long the engine may take for anything that is waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An engine, and a provider of this test's own.
 pub(crate) struct Bench {
@@ -124,6 +128,24 @@ pub(crate) async fn running(docker: &Docker, owner: &str) -> Vec<String> {
 pub(crate) async fn processes(docker: &Docker, id: &str) -> String {
     let top = docker.top_processes(id, None).await.unwrap();
     top.processes.unwrap_or_default().into_iter().map(|words| words.join(" ") + "\n").collect()
+}
+
+/// Waits until something of that name runs in a container.
+pub(crate) async fn wait_for_process(docker: &Docker, id: &str, name: &str) {
+    wait_for_async("the program runs", PATIENCE, async || {
+        let all = processes(docker, id).await;
+        if all.contains(name) { Ok(()) } else { Err(all) }
+    })
+    .await;
+}
+
+/// Waits until an installation has so many containers and volumes.
+pub(crate) async fn wait_for_left(docker: &Docker, owner: &str, count: (usize, usize)) {
+    wait_for_async("the containers and volumes are as many as they should be", PATIENCE, async || {
+        let left = left_of(docker, owner).await;
+        if left == count { Ok(()) } else { Err(left) }
+    })
+    .await;
 }
 
 /// Containers and volumes of an installation.

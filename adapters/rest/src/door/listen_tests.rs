@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use axum::routing::{get, post};
+use dormouse_core::testing::{wait_for_async, wait_until_async};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
@@ -148,17 +149,14 @@ async fn mcp_05_a_client_that_leaves_ends_its_call() {
     let stream = server.send(b"GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
     server.calls.begun(1).await;
     drop(stream);
-    let end = Instant::now() + PATIENCE;
-    while server.calls.dropped.load(Ordering::SeqCst) == 0 {
-        assert!(Instant::now() < end, "the call goes on");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    wait_until_async("the call ends", PATIENCE, || server.calls.dropped.load(Ordering::SeqCst) == 1).await;
 }
 
 #[tokio::test]
 async fn mcp_05_a_reader_that_reads_nothing_is_let_go() {
     let server = server().await;
     let mut stream = server.send(b"GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    // Time in which the server must give up: reading at once would let it write.
     tokio::time::sleep(SOON * 4).await;
     let mut bytes = Vec::new();
     let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.expect("it is closed");
@@ -184,11 +182,11 @@ async fn mcp_06_an_owner_has_so_many_requests_and_not_the_whole_door() {
         "{told}"
     );
     drop(held.pop());
-    let end = Instant::now() + PATIENCE;
-    while !rest(server.send(OK).await).await.ends_with("ok") {
-        assert!(Instant::now() < end, "a place that came free is not given again");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    wait_for_async("a place that came free is given again", PATIENCE, async || {
+        let told = rest(server.send(OK).await).await;
+        if told.ends_with("ok") { Ok(()) } else { Err(told) }
+    })
+    .await;
 }
 
 /// More silent connections than there may be: the next caller is answered at once, and those that are known stay.
@@ -225,6 +223,7 @@ async fn mcp_05_calls_in_progress_are_never_closed_for_others() {
     server.calls.begun(100).await;
     for _ in 0..3 {
         let silent = futures::future::join_all((0..MAX_CONNECTIONS).map(|_| server.send(b""))).await;
+        // Time in which calls in progress would be closed for them.
         tokio::time::sleep(Duration::from_millis(600)).await;
         drop(silent);
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dormouse_core::testing::wait_until_async;
 use dormouse_scenario::{Options, Report, Status, Step};
 
 use super::server::{Say, Server};
@@ -158,9 +159,7 @@ async fn a_run_that_is_given_up_does_not_wait_for_the_model() {
     let options = Options::default();
     let (cancel, asked) = (options.cancel.clone(), server.clone());
     tokio::spawn(async move {
-        while asked.asked().is_empty() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        wait_until_async("the model is asked", Duration::from_secs(60), || !asked.asked().is_empty()).await;
         cancel.cancel();
     });
     let report = stage.run_with(&with_model(&server.url, "", FIX), &options).await;

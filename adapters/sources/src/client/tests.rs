@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use dormouse_core::testing::wait_until_async;
 use dormouse_core::{Error, ErrorCode};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
@@ -14,6 +15,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, json};
 
 use super::*;
+use crate::testing::PATIENCE;
 use crate::testing::server::{Heard, Server, legacy, streamable};
 use crate::{Call, Entry, Progress, Registry, Scopes, Source};
 
@@ -75,14 +77,10 @@ async fn check_all(endpoint: &dyn Endpoint) {
 
 /// A call that is given up is told to the server; its late answer disturbs nobody.
 async fn check_cancel(endpoint: &dyn Endpoint, heard: &Heard) {
-    let begun = async {
-        while !heard.messages.lock().unwrap().iter().any(|message| message["params"]["name"] == "slow") {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
+    let begun = || heard.messages.lock().unwrap().iter().any(|message| message["params"]["name"] == "slow");
     tokio::select! {
         _ = endpoint.call(call("slow")) => panic!("it does not end"),
-        () = begun => {}
+        () = wait_until_async("the call comes", PATIENCE, begun) => {}
     }
     let told = heard.until("notifications/cancelled").await;
     let messages = heard.messages.lock().unwrap().clone();
@@ -291,12 +289,8 @@ fn is_alive(pid: &str) -> bool {
 }
 
 async fn until_gone(pids: &[String]) {
-    let waited = async {
-        while pids.iter().any(|pid| is_alive(pid)) {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waited).await.expect("the whole group ends");
+    let gone = || !pids.iter().any(|pid| is_alive(pid));
+    wait_until_async("the whole group ends", PATIENCE, gone).await;
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use dormouse_core::testing::wait_for_async;
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -55,16 +56,11 @@ impl Heard {
 
     /// Waits for a message.
     pub(crate) async fn until(&self, method: &str) -> Json {
-        let waited = async {
-            loop {
-                let found = self.messages.lock().unwrap().iter().find(|one| one["method"] == method).cloned();
-                if let Some(found) = found {
-                    return found;
-                }
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-            }
-        };
-        tokio::time::timeout(std::time::Duration::from_secs(20), waited).await.expect("the message comes")
+        wait_for_async(method, super::PATIENCE, async || {
+            let messages = self.messages.lock().unwrap();
+            messages.iter().find(|one| one["method"] == method).cloned().ok_or_else(|| messages.clone())
+        })
+        .await
     }
 }
 

@@ -218,6 +218,8 @@ impl Machine for FakeMachine {
     /// A line that is `never starts` does not.
     async fn job(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Job> {
         if request.code == "never starts" {
+            self.shared.waiting.fetch_add(1, Ordering::SeqCst);
+            let _waiting = Waiting(&self.shared);
             std::future::pending::<()>().await;
         }
         let mut beside = Self::new(self.shared.clone(), self.spec.clone(), self.provider);

@@ -61,7 +61,7 @@ impl FakeProvider {
         self.shared.woken.load(Ordering::SeqCst)
     }
 
-    /// Runs that are in the word `wait`.
+    /// Runs that are in the word `wait`, and jobs that never start.
     pub fn waiting(&self) -> usize {
         self.shared.waiting.load(Ordering::SeqCst)
     }

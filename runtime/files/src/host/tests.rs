@@ -86,7 +86,7 @@ fn fs_08_adding_a_byte_to_a_hole_takes_a_block() {
     for byte in 1..=10 {
         assert_eq!(files.append(&path("/w/f"), b"x").unwrap(), hole + byte);
     }
-    assert!(begin.elapsed() < std::time::Duration::from_secs(1), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < std::time::Duration::from_secs(5), "{:?}", begin.elapsed());
     assert_eq!(code(files.append(&path("/w/f"), b"x")), ErrorCode::LimitDisk);
     assert_eq!(files.read(&path("/w/f"), hole - 1, 99).unwrap(), b"\0xxxxxxxxxx");
     let blocks = files.with(|live, _| {

@@ -7,6 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use dormouse_core::testing::wait_for_async;
 
 use super::*;
 use crate::testing::server::{answers, event, event_stream, fed, tool};
@@ -399,15 +400,14 @@ async fn src_02_a_program_that_does_not_want_to_end_is_ended() {
     let pid = folder.path().join("pid");
     let script = format!("trap '' TERM; echo $$ > {}; while :; do sleep 0.1; done", pid.display());
     let opened = program(&script).await.unwrap();
-    let waited = async {
-        loop {
+    let pids =
+        wait_for_async("the program says its number", PATIENCE, async || {
             match std::fs::read_to_string(&pid) {
-                Ok(pid) if pid.ends_with('\n') => return vec![pid.trim().to_owned()],
-                _ => tokio::time::sleep(Duration::from_millis(10)).await,
+                Ok(pid) if pid.ends_with('\n') => Ok([pid.trim().to_owned()]),
+                other => Err(other),
             }
-        }
-    };
-    let pids = tokio::time::timeout(Duration::from_secs(20), waited).await.unwrap();
+        })
+        .await;
     assert!(is_alive(&pids[0]));
     opened.endpoint.close().await.unwrap();
     assert!(!is_alive(&pids[0]));

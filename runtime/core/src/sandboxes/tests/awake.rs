@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::fakes::{World, rules, until};
+use super::fakes::{SOON, World, rules};
 use crate::sandbox::{Handle, Owner, Quota, Share};
 use crate::sandboxes::{Asked, Rules};
+use crate::testing::wait_until_async;
 use crate::{ErrorCode, EvalRequest, Language};
 
 fn bounded(of_owner: u64, in_all: u64) -> World {
@@ -49,7 +50,7 @@ async fn mem_07_what_is_in_use_stays_and_further_calls_are_refused_by_name() {
     let waits = world.eval("a", "wait");
     tokio::pin!(waits);
     assert!(futures::poll!(&mut waits).is_pending());
-    until(|| world.provider.waiting() == 1).await;
+    wait_until_async("the run waits", SOON, || world.provider.waiting() == 1).await;
     world.eval("b", &hold(50)).await.unwrap();
     // Its own sandbox that rests goes first; then there is room, and then there is not.
     world.eval("c", &hold(50)).await.unwrap();

@@ -8,6 +8,9 @@ use crate::sandboxes::{Asked, Rules, Sandboxes, View};
 use crate::testing::{FakeProvider, FaultyLedger, ManualClock};
 use crate::{ErrorCode, EvalRequest, Language, Manager, Outcome, Policy, Result, Status, Value};
 
+/// How long anything may take that is waited for.
+pub(super) const SOON: Duration = Duration::from_secs(60);
+
 pub(super) struct World {
     pub(super) sandboxes: Sandboxes,
     pub(super) provider: FakeProvider,
@@ -116,15 +119,6 @@ impl World {
         self.clock.advance(time);
         self.sandboxes.rest().await;
         self.sandboxes.live().await.unwrap();
-    }
-}
-
-/// Lets other tasks go on until something is so.
-pub(super) async fn until(mut holds: impl FnMut() -> bool) {
-    let begun = std::time::Instant::now();
-    while !holds() {
-        assert!(begun.elapsed().as_secs() < 60, "it never came about");
-        tokio::task::yield_now().await;
     }
 }
 

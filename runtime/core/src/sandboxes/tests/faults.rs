@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::fakes::{World, code, rules, until};
+use super::fakes::{SOON, World, code, rules};
 use crate::ErrorCode;
 use crate::sandbox::{Event, Handle, Include, Ledger as _, Phase, StopReason};
 use crate::sandboxes::Clock as _;
+use crate::testing::wait_until_async;
 
 const A: Handle<'static> = Handle::IdOrName("a");
 const MINUTE: Duration = Duration::from_secs(60);
@@ -106,7 +107,7 @@ async fn mcp_05_a_save_that_nobody_waits_for_ends_all_the_same() {
         };
         tokio::select! {
             () = &mut call => panic!("{verb} does not wait for the disk"),
-            () = until(|| world.ledger.waiting() == 1) => {}
+            () = wait_until_async("the ledger is written to", SOON, || world.ledger.waiting() == 1) => {}
         }
         drop(call);
         // The next call comes while the disk still writes.
@@ -164,7 +165,7 @@ async fn lif_05_retention_does_not_end_what_is_being_restored() {
     let mut restore = Box::pin(sandboxes.restore(owner, &A, saved.label.id.as_str()));
     tokio::select! {
         _ = &mut restore => panic!("it does not wait for the disk"),
-        () = until(|| world.ledger.waiting() == 1) => {}
+        () = wait_until_async("the ledger is written to", SOON, || world.ledger.waiting() == 1) => {}
     }
     sandboxes.live().await.unwrap();
     world.ledger.hold(false);

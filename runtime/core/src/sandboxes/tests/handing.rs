@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::fakes::{World, code, rules, until};
+use super::fakes::{SOON, World, code, rules};
 use crate::ErrorCode;
 use crate::sandbox::{Handle, StopReason};
+use crate::testing::wait_until_async;
 
 const A: Handle<'static> = Handle::IdOrName("a");
 
@@ -51,7 +52,7 @@ async fn what_is_in_use_is_not_given_up() {
     world.create("a").await;
     let mut call = Box::pin(world.eval("a", "wait"));
     assert!(futures::poll!(&mut call).is_pending());
-    until(|| world.provider.waiting() == 1).await;
+    wait_until_async("the run waits", SOON, || world.provider.waiting() == 1).await;
     assert_eq!(code(neighbour.eval("a", "1").await), Some(ErrorCode::Busy));
     world.provider.let_go(1);
     call.await.unwrap();
@@ -86,13 +87,16 @@ async fn nobody_comes_between_what_is_done_in_one_turn() {
     let neighbour = world.neighbour();
     let _looks = world.sandboxes.keep_up();
     world.create("a").await;
+    let (begun, begins) = tokio::sync::oneshot::channel();
     let turn = world.sandboxes.at_one_turn(async {
         world.eval("a", "set v 1").await.unwrap();
+        begun.send(()).unwrap();
+        // Time for the other to come in between, which it must not.
         tokio::time::sleep(Duration::from_millis(200)).await;
         world.variable("a", "v").await
     });
     let other = async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        begins.await.unwrap();
         neighbour.eval("a", "set v 2").await
     };
     let (seen, other) = tokio::join!(turn, other);

@@ -2,12 +2,13 @@
 
 use futures::poll;
 
-use super::fakes::{World, code, rules, until};
+use super::fakes::{SOON, World, code, rules};
 use crate::sandbox::{
     Created, Executed, Handle, Ledger as _, Name, Phase, ProviderName, Sandbox, SessionKey,
 };
 use crate::sandboxes::life::Asked;
 use crate::sandboxes::{Beginning, CommandLine, View};
+use crate::testing::wait_until_async;
 use crate::{Error, ErrorCode, Result};
 
 fn begins(line: &str) -> Option<Beginning> {
@@ -32,7 +33,7 @@ async fn mcp_08_all_who_ask_for_one_that_is_being_made_wait_for_it_and_get_it() 
     let world = World::new(rules());
     let mut first = Box::pin(make(&world, "a", "wait"));
     assert!(poll!(&mut first).is_pending());
-    until(|| world.provider.waiting() == 1).await;
+    wait_until_async("the run waits", SOON, || world.provider.waiting() == 1).await;
     assert_eq!((world.phase("a"), world.view("a").unwrap().status), ("creating", "provisioning"));
     assert_eq!(code(world.eval("a", "1").await), Some(ErrorCode::InvalidState));
     let (mut second, mut third) =
@@ -73,7 +74,7 @@ async fn mcp_05_one_that_nobody_waits_for_any_more_is_removed() {
     let world = World::new(rules());
     let (mut first, mut second) = (Box::pin(make(&world, "a", "wait")), Box::pin(make(&world, "a", "wait")));
     assert!(poll!(&mut first).is_pending());
-    until(|| world.provider.waiting() == 1).await;
+    wait_until_async("the run waits", SOON, || world.provider.waiting() == 1).await;
     while world.sandboxes.inner.makings.callers() < 2 {
         assert!(poll!(&mut second).is_pending());
         tokio::task::yield_now().await;
@@ -85,7 +86,10 @@ async fn mcp_05_one_that_nobody_waits_for_any_more_is_removed() {
     }
     assert_eq!((world.phase("a"), world.provider.waiting()), ("creating", 1));
     drop(second);
-    until(|| world.phase("a") == "unknown_sandbox" && world.provider.machines() == 0).await;
+    wait_until_async("the sandbox is removed", SOON, || {
+        world.phase("a") == "unknown_sandbox" && world.provider.machines() == 0
+    })
+    .await;
     assert!(make(&world, "a", "echo 1").await.unwrap().1);
 }
 
@@ -95,7 +99,7 @@ async fn mcp_05_the_name_of_one_that_nobody_waits_for_any_more_is_free_at_once()
     for _ in 0..10 {
         let mut first = Box::pin(make(&world, "a", "wait"));
         assert!(poll!(&mut first).is_pending());
-        until(|| world.provider.waiting() == 1).await;
+        wait_until_async("the run waits", SOON, || world.provider.waiting() == 1).await;
         drop(first);
         let by_name = Asked { session_key: None, ..asked("a") };
         assert!(world.sandboxes.create(&world.owner, by_name).await.unwrap().1);
@@ -104,7 +108,7 @@ async fn mcp_05_the_name_of_one_that_nobody_waits_for_any_more_is_free_at_once()
     // And a process that ends leaves nothing of it.
     let mut last = Box::pin(make(&world, "a", "wait"));
     assert!(poll!(&mut last).is_pending());
-    until(|| world.provider.waiting() == 1).await;
+    wait_until_async("the run waits", SOON, || world.provider.waiting() == 1).await;
     drop(last);
     world.sandboxes.close().await.unwrap();
     assert_eq!(world.phase("a"), "unknown_sandbox");
@@ -115,7 +119,7 @@ async fn mcp_08_destroying_one_that_is_being_made_ends_its_making() {
     let world = World::new(rules());
     let mut making = Box::pin(make(&world, "a", "wait"));
     assert!(poll!(&mut making).is_pending());
-    until(|| world.provider.waiting() == 1).await;
+    wait_until_async("the run waits", SOON, || world.provider.waiting() == 1).await;
     let destroy = world.sandboxes.destroy(&world.owner, &Handle::IdOrName("a"));
     let (made, destroyed) = tokio::join!(making, destroy);
     assert_eq!(code(made), Some(ErrorCode::Cancelled));
@@ -154,7 +158,7 @@ async fn one_that_cannot_be_saved_is_not_made() {
     let world = World::new(rules());
     let mut making = Box::pin(make(&world, "a", "wait"));
     assert!(poll!(&mut making).is_pending());
-    until(|| world.provider.waiting() == 1).await;
+    wait_until_async("the run waits", SOON, || world.provider.waiting() == 1).await;
     world.ledger.set_full(true);
     world.provider.let_go(1);
     assert_eq!(code(making.await), Some(ErrorCode::StateUnavailable));

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::poll;
 
-use super::fakes::{World, code, rules, until};
+use super::fakes::{SOON, World, code, rules};
 use crate::packages::{
     Fetched, Package, PackageFile, PackageManager, PackageProgress, PackageRequest, Packages,
 };
 use crate::sandbox::{Handle, Quota, Share};
 use crate::sandboxes::{CommandLine, Rules};
+use crate::testing::wait_until_async;
 use crate::{ErrorCode, GuestPath, Result};
 
 const HANDLE: Handle<'_> = Handle::IdOrName("a");
@@ -143,7 +144,7 @@ async fn a_restore_that_cannot_be_saved_leaves_jobs_running() {
     let include = crate::sandbox::Include::Both;
     let (kept, _) = world.sandboxes.checkpoint(&world.owner, &HANDLE, None, include).await.unwrap();
     let (_, job) = world.sandboxes.start_job(&world.owner, &HANDLE, CommandLine::new("wait")).await.unwrap();
-    until(|| world.provider.waiting() == 1).await;
+    wait_until_async("the run waits", SOON, || world.provider.waiting() == 1).await;
     world.ledger.set_full(true);
     let restore = || world.sandboxes.restore(&world.owner, &HANDLE, kept.label.id.as_str());
     assert_eq!(code(restore().await), Some(ErrorCode::StateUnavailable));

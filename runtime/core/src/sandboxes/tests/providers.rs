@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::fakes::{World, code, rules};
+use super::fakes::{SOON, World, code, rules};
 use crate::sandbox::{
     Handle, Include, Ledger as _, Name, ProviderName, Quota, SandboxSpec, SessionKey, StopReason, WarmPool,
 };
 use crate::sandboxes::{Asked, Rules, View, telling};
-use crate::testing::FakeProvider;
+use crate::testing::{FakeProvider, wait_until_async};
 use crate::{ErrorCode, EvalRequest, Language, Outcome, Result};
 
 struct Two {
@@ -215,12 +215,7 @@ async fn lif_08_containers_whose_engine_has_stalled_keep_no_other_sandbox_from_b
         record.state.is_some()
     };
     assert!(!saved());
-    let waiting = async {
-        while !saved() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), waiting).await.unwrap();
+    wait_until_async("the plain one is saved", SOON, saved).await;
     upkeep.abort();
 }
 

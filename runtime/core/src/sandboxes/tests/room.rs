@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::fakes::{World, code, rules, until};
+use super::fakes::{SOON, World, code, rules};
 use crate::sandbox::{Handle, Owner, Quota};
 use crate::sandboxes::{CommandLine, Rules};
+use crate::testing::wait_until_async;
 use crate::{ErrorCode, Language, Policy};
 
 fn narrow(awake: usize) -> Rules {
@@ -65,9 +66,7 @@ async fn own_01_nobody_holds_room_while_he_waits_for_more() {
     assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
     let both = futures::future::join(first, second);
     let let_go = async {
-        while world.provider.waiting() < 2 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        wait_until_async("both runs wait", SOON, || world.provider.waiting() == 2).await;
         world.provider.let_go(2);
     };
     let ((first, second), ()) = futures::future::join(both, let_go).await;
@@ -119,7 +118,7 @@ async fn own_01_who_cannot_be_put_down_holds_up_nobody() {
     world.eval("c", "set v 1").await.unwrap();
     let begin = std::time::Instant::now();
     world.eval("d", "set v 1").await.unwrap();
-    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < rules().patience, "{:?}", begin.elapsed());
     assert_eq!(world.variable("c", "v").await, "1");
 }
 
@@ -138,5 +137,5 @@ async fn a_sandbox_with_a_job_and_one_that_is_called_are_not_put_down() {
     assert!(awake(&world, owner, "a") && !awake(&world, owner, "b"));
     world.provider.let_go(1);
     job.wait().await;
-    until(|| job.ended().is_some()).await;
+    wait_until_async("the job ends", SOON, || job.ended().is_some()).await;
 }

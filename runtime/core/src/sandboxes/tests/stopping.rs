@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::fakes::{World, code, rules, until};
+use super::fakes::{SOON, World, code, rules};
 use crate::sandbox::{Handle, Phase, StopReason};
 use crate::sandboxes::CommandLine;
+use crate::testing::wait_until_async;
 use crate::{ErrorCode, GuestPath};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -72,7 +73,7 @@ async fn lif_08_jobs_end_before_the_sandbox_is_saved() {
     let handle = Handle::IdOrName("a");
     let line = CommandLine::new("wait");
     let (_, job) = world.sandboxes.start_job(&world.owner, &handle, line).await.unwrap();
-    until(|| world.provider.waiting() == 1).await;
+    wait_until_async("the run waits", SOON, || world.provider.waiting() == 1).await;
     let file = GuestPath::parse("/workspace/f").unwrap();
     world.sandboxes.write(&world.owner, &handle, file.clone(), b"x".to_vec()).await.unwrap();
     assert_eq!(world.stop(5 * SECOND).await, Phase::Stopped);

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::fakes::{World, code, rules, until};
+use super::fakes::{SOON, World, code, rules};
 use crate::ErrorCode;
 use crate::sandbox::{Handle, StopReason};
 use crate::sandboxes::Rules;
+use crate::testing::wait_until_async;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -109,7 +110,7 @@ async fn a_call_that_is_dropped_leaves_the_sandbox_to_the_next() {
     let mut run = Box::pin(world.eval("a", "wait"));
     assert!(futures::poll!(&mut run).is_pending());
     drop(run);
-    until(|| world.provider.waiting() == 0).await;
+    wait_until_async("the run is dropped", SOON, || world.provider.waiting() == 0).await;
     world.eval("a", "set v 1").await.unwrap();
     assert_eq!(world.variable("a", "v").await, "1");
 }
