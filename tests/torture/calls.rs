@@ -55,15 +55,7 @@ impl Owner {
         let (call, channels) = self.noting(at, number);
         let one = &mut self.boxes[at];
         let asked = doors.ask(door, &call, LIMIT);
-        let full = asked.as_ref().is_ok_and(|answer| answer.body.to_string().contains("No space left"));
-        let noted = one.noted(&call, &channels, number, asked, doors).map(drop);
-        if full {
-            let command = "df; df -i; ls -la /workspace /tmp; du -a / | sort -n | tail -20";
-            let arguments = json!({"sandbox": one.id, "command": command, "timeout_ms": LIMIT});
-            let seen = doors.rest.ask(&Call { tool: "sandbox_exec", arguments })?;
-            eprintln!("torture: FULL {}: {}", one.id, seen.body);
-        }
-        noted
+        one.noted(&call, &channels, number, asked, doors).map(drop)
     }
 
     /// Several calls in one write: they are run in that order.

@@ -83,6 +83,25 @@ async fn write(machine: &mut dyn Machine, stream: Stream, at: u64, bytes: Vec<u8
     }
 }
 
+/// Drops the oldest until all files together fit `room` bytes, or none is left. A container has room of its own for `/tmp`; on wasm
+/// these files would leave none for the sandbox's own.
+pub(super) async fn fit(machine: &mut dyn Machine, room: u64) -> Result<()> {
+    let mut others = Others::of(machine).await?;
+    if others.0.is_empty() {
+        return Ok(());
+    }
+    let (entries, _) = machine.files().list(&GuestPath::parse("/")?, true, LOOKED_AT).await?;
+    let mut held: u64 = entries.iter().map(|entry| entry.bytes).sum();
+    while held > room {
+        let oldest = others.0.first().map_or(0, |(_, _, bytes)| *bytes);
+        if !others.drop_oldest(machine).await? {
+            break;
+        }
+        held = held.saturating_sub(oldest);
+    }
+    Ok(())
+}
+
 fn word(stream: Stream) -> &'static str {
     match stream {
         Stream::Stdout => "stdout",
@@ -133,6 +152,29 @@ fn number(name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Provider as _;
+    use crate::sandbox::SandboxSpec;
+    use crate::testing::FakeProvider;
+
+    #[tokio::test]
+    async fn the_oldest_goes_until_all_files_fit() {
+        let provider = FakeProvider::containers();
+        let mut machine = provider.machine(&SandboxSpec::default(), None).await.unwrap();
+        for (path, bytes) in [
+            ("/tmp/output-1.stdout", 400),
+            ("/tmp/output-2.stderr", 300),
+            ("/tmp/mine", 50),
+            ("/workspace/a", 100),
+        ] {
+            machine.files().write(&GuestPath::parse(path).unwrap(), &vec![b'x'; bytes]).await.unwrap();
+        }
+        for (room, left) in [(900, 2), (850, 2), (849, 1), (450, 1), (449, 0), (1, 0)] {
+            fit(machine.as_mut(), room).await.unwrap();
+            assert_eq!(Others::of(machine.as_mut()).await.unwrap().0.len(), left, "{room}");
+        }
+        let mine = GuestPath::parse("/tmp/mine").unwrap();
+        assert_eq!(machine.files().stat(&mine).await.unwrap().bytes, 50);
+    }
 
     #[test]
     fn only_what_is_named_as_these_files_are_counts() {

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::{Inner, Rules, Sandboxes};
+use super::{Inner, Rules, Sandboxes, outputs};
 use crate::sandbox::chunk::fetch;
 use crate::sandbox::{
     ChunkSource, Handle, Machine, Owner, ProviderName, Reached, Sandbox, SandboxSpec, SavedState, Snapshot,
@@ -163,6 +163,9 @@ impl Inner {
             woken => (woken?, false),
         };
         now.tidy(machine.as_mut()).await;
+        if stands_in && let Err(error) = outputs::fit(machine.as_mut(), spec.disk).await {
+            tracing::warn!(%error, "outputs that were kept in files take the room of a sandbox");
+        }
         Ok((machine, stands_in))
     }
 
