@@ -177,7 +177,7 @@ fn replaced(text: &str, begin: &str, end: &str, new: impl Fn(&str) -> Option<&'s
 
 /// What stands between quotation marks after `href=` and `src=`.
 fn addresses(text: &str) -> impl Iterator<Item = &str> {
-    let after = |name| text.split(name).skip(1).filter_map(|rest: &str| rest.split_once('"'));
+    let after = |name| text.split(name).skip(1).filter_map(|rest| rest.split_once('"'));
     after("href=\"").chain(after("src=\"")).map(|(address, _)| address)
 }
 

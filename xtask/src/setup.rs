@@ -122,7 +122,7 @@ fn steps(logs: &Logs) -> Vec<Step<'_>> {
         cargo(logs, "tools", 90, &[], &["dormouse-guests"]),
         Step {
             alone: Some(Alone::Apt),
-            ..step("tool chain", 40, &["tools"], |name| logs.run(name, guests().arg("toolchain")))
+            ..step("tool chain", 40, &["tools"], move |name| logs.run(name, guests().arg("toolchain")))
         },
         cargo(logs, "program", 540, &["tools"], &["dormouse", "dormouse-precompile"]),
     ];
@@ -140,7 +140,7 @@ fn steps(logs: &Logs) -> Vec<Step<'_>> {
         }
     }
     let languages: Vec<&str> = GUESTS.iter().map(|guest| guest.language).collect();
-    steps.push(step("clean up", 5, &languages, |name| logs.run(name, guests().arg("tidy"))));
+    steps.push(step("clean up", 5, &languages, move |name| logs.run(name, guests().arg("tidy"))));
     steps
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Subcommand;
+use dormouse_chores::progress::complain;
 
 use super::{Client, Engine, keeper, runsc};
 use crate::images;
-use dormouse_chores::progress::complain;
 
 /// What to do with the container engine of the tests.
 #[derive(clap::Args)]

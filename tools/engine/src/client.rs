@@ -6,7 +6,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-
 use dormouse_chores::program;
 
 /// Where an engine listens that a system has started.

@@ -6,12 +6,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use dormouse_chores::{process, program};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::ground::Ground;
 use super::{Client, dockerd, runsc};
-use dormouse_chores::process;
-use dormouse_chores::program;
 
 /// How long dockerd may take until it answers. Without overlay it looks at every storage driver first.
 const START: Duration = Duration::from_secs(60);

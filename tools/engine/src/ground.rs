@@ -7,7 +7,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-
 use dormouse_chores::program;
 use dormouse_chores::progress::complain;
 

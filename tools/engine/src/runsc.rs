@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-
 use dormouse_chores::apt;
 use dormouse_chores::program::on_path;
 use dormouse_chores::progress::Progress;

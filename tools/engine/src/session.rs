@@ -4,12 +4,12 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
+use dormouse_chores::process::Totals;
+use dormouse_chores::progress::{Progress, complain};
 
 use super::Engine;
 use super::inventory::{Inventory, LABEL};
 use crate::images;
-use dormouse_chores::process::Totals;
-use dormouse_chores::progress::{Progress, complain};
 
 /// Tells tests that an engine is there: one that is skipped for want of an engine fails then.
 const REQUIRE: &str = "DORMOUSE_REQUIRE_DOCKER";

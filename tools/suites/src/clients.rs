@@ -8,15 +8,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use dormouse_chores::arguments::Extent;
+use dormouse_chores::process::Totals;
+use dormouse_chores::progress::Progress;
+use dormouse_chores::{node, program, workspace};
 
 use super::expected::Expected;
 use super::report::Report;
 use super::{python, schemathesis, server};
-use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
-use dormouse_chores::progress::Progress;
-use dormouse_chores::workspace;
-use dormouse_chores::{node, program};
 
 /// The Python SDK.
 const PYTHON: &str = "mcp==2.3.0";

@@ -9,15 +9,15 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use dormouse_chores::arguments::Extent;
+use dormouse_chores::process::Totals;
+use dormouse_chores::progress::Progress;
+use dormouse_chores::{node, program};
 use serde_json::Value as Json;
 
 use super::expected::Expected;
 use super::report::Report;
 use super::server;
-use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
-use dormouse_chores::progress::Progress;
-use dormouse_chores::{node, program};
 
 /// One revision of the protocol: the release of the suite that knows it, and how all its scenarios are asked for.
 struct Era {

@@ -20,7 +20,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-
 use dormouse_chores::workspace;
 
 /// What a listed test is known to do.

@@ -6,14 +6,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Result;
-
-use super::expected::Expected;
-use super::report::Report;
-use super::server;
 use dormouse_chores::arguments::Extent;
 use dormouse_chores::process::Totals;
 use dormouse_chores::progress::Progress;
 use dormouse_chores::{node, program};
+
+use super::expected::Expected;
+use super::report::Report;
+use super::server;
 
 const PACKAGE: &str = "@modelcontextprotocol/inspector@2.12.0";
 const LIMIT: Duration = Duration::from_secs(120);

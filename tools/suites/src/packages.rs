@@ -6,15 +6,15 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use dormouse_chores::arguments::Extent;
+use dormouse_chores::process::Totals;
+use dormouse_chores::progress::Progress;
+use dormouse_chores::{folder, node, program};
 use serde_json::Value as Json;
 
 use super::expected::Expected;
 use super::report::Report;
 use super::{python, server};
-use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
-use dormouse_chores::progress::Progress;
-use dormouse_chores::{folder, node, program};
 
 const LIMIT: Duration = Duration::from_secs(60);
 

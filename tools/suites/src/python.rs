@@ -5,7 +5,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Result;
-
 use dormouse_chores::apt;
 use dormouse_chores::progress::Progress;
 use dormouse_chores::{folder, program};

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use anyhow::Result;
-
-use super::expected::{Expected, Verdict};
 use dormouse_chores::arguments::Extent;
 use dormouse_chores::process::Totals;
+
+use super::expected::{Expected, Verdict};
 
 /// So many causes are printed one by one, the most frequent ones; CPython's tests have some hundreds.
 const CAUSES: usize = 40;

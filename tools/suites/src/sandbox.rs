@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
-
 use dormouse_chores::progress::Progress;
 
 /// Calls `test` for every item, as many at a time as there are cores; the results come in the order of the items.

@@ -6,9 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-
-use dormouse_chores::process;
-use dormouse_chores::program;
+use dormouse_chores::{process, program};
 
 /// How long the HTTP server may take to end.
 const END: Duration = Duration::from_secs(30);

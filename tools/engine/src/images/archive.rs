@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use dormouse_chores::progress::Progress;
+use dormouse_chores::{Cache, workspace};
 use sha2::{Digest as _, Sha256};
 
 use super::debian::{self, Package};
 use super::{NAMES, npm, recipe};
 use crate::Client;
-use dormouse_chores::progress::Progress;
-use dormouse_chores::{Cache, workspace};
 
 /// The rooms whose change makes other images.
 const ROOMS: [&str; 4] =

@@ -7,9 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-
-use dormouse_chores::program;
-use dormouse_chores::program::NETWORK_TIMEOUT;
+use dormouse_chores::program::{self, NETWORK_TIMEOUT};
 
 /// How long apt may think.
 const QUESTION: Duration = Duration::from_secs(120);

@@ -18,10 +18,10 @@ mod tree;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
+use dormouse_chores::progress::Progress;
 
 use self::archive::Archive;
 use crate::Client;
-use dormouse_chores::progress::Progress;
 
 /// The label of each image that says what it was made of.
 const KEY: &str = "dormouse.test.key";

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
+use dormouse_chores::{node, program};
 
 use super::tree::Tree;
-use dormouse_chores::{node, program};
 
 /// The last series that runs on Debian's Node.js.
 pub(super) const VERSION: &str = "10.9.4";

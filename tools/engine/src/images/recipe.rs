@@ -7,14 +7,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use dormouse_chores::program;
+use dormouse_chores::progress::Progress;
+use dormouse_chores::{Cache, workspace};
 
 use super::debian::{self, Package};
 use super::tree::Tree;
 use super::{KEY, npm};
 use crate::Client;
-use dormouse_chores::program;
-use dormouse_chores::progress::Progress;
-use dormouse_chores::{Cache, workspace};
 
 /// What `full` has: a shell and its commands, git, and the interpreters that containers serve evaluations with.
 pub(super) const FULL: [&str; 16] = [

@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn the_patches_of_every_guest_can_be_read() {
         for recipe in crate::guests::RECIPES {
-            let guest = crate::guests::workspace().join("guests").join(recipe.language);
+            let guest = dormouse_chores::workspace().join("guests").join(recipe.language);
             let series = Series::read(&guest, recipe.trees).unwrap();
             for (patch, number) in series.patches().iter().zip(1..) {
                 assert!(

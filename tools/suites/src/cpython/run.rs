@@ -5,16 +5,16 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use dormouse::{Dormouse, Limits, Policy};
+use dormouse_chores::arguments::Extent;
+use dormouse_chores::process::Totals;
+use dormouse_chores::progress::complain;
+use dormouse_chores::workspace;
 
 use super::material;
 use super::module::{Job, Runner, WALL};
 use crate::expected::{Expected, Kind};
 use crate::report::Report;
 use crate::sandbox::each;
-use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
-use dormouse_chores::progress::complain;
-use dormouse_chores::workspace;
 
 /// A run that takes longer, in seconds, comes near its limit and is worth a line.
 const SLOW: f64 = 80.0;

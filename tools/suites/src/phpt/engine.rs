@@ -12,13 +12,13 @@ use dormouse::{
     Access, EvalRequest, Exception, Grants, GuestPath, Language, Limits, Mount, Outcome, OutputSink, Status,
     Stream,
 };
+use dormouse_chores::workspace;
 
 use super::compare::difference;
 use super::pattern::{Wanted, plain, trimmed};
 use super::sections::{Sections, words};
 use super::tree::Tree;
 use crate::sandbox::brief;
-use dormouse_chores::workspace;
 
 /// What one test may use. The time is many times what the slowest test takes, so that a busy machine changes nothing.
 const LIMITS: Limits = Limits {

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
-
 use dormouse_chores::Cache;
 use dormouse_chores::progress::Progress;
 use dormouse_chores::sources::debian;

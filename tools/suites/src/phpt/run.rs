@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
+use dormouse_chores::arguments::Extent;
+use dormouse_chores::process::Totals;
 
 use super::engine::{Case, Engine, Finding};
 use super::material;
@@ -16,8 +18,6 @@ use super::tree::Tree;
 use crate::expected::Expected;
 use crate::report::Report;
 use crate::sandbox::{each, is_in_share};
-use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
 
 /// One file in this many is run for every change.
 const SHARE: u32 = 5;

@@ -3,9 +3,9 @@
 use std::fs;
 
 use anyhow::{Context as _, Result, bail};
+use dormouse_chores::workspace;
 
 use super::sections::Sections;
-use dormouse_chores::workspace;
 
 /// Sections that the runner knows, or that mean nothing to it: every run has a fresh instance and fresh files.
 const KNOWN: [&str; 20] = [

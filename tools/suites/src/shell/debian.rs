@@ -6,11 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use dormouse_chores::{process, program};
 
 use super::cases::Case;
 use super::outcome::{Entry, Outcome};
-use dormouse_chores::process;
-use dormouse_chores::program;
 
 /// What a case may take here.
 const LIMIT: Duration = Duration::from_secs(20);

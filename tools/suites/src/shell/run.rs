@@ -3,6 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use dormouse_chores::apt;
+use dormouse_chores::arguments::Extent;
+use dormouse_chores::process::Totals;
+use dormouse_chores::progress::Progress;
+use dormouse_chores::workspace;
 
 use super::super::expected::{Expected, Kind};
 use super::super::report::Report;
@@ -10,11 +15,6 @@ use super::super::server;
 use super::cases::{self, Case};
 use super::client::Client;
 use super::{debian, sandbox};
-use dormouse_chores::apt;
-use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
-use dormouse_chores::progress::Progress;
-use dormouse_chores::workspace;
 
 /// Programs of the real shell, and the Debian packages that hold those which are not always there. `awk` is gawk: the
 /// default one, mawk, knows no UTF-8.

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use dormouse_chores::workspace;
 
 use super::script::Script;
-use dormouse_chores::workspace;
 
 /// What stands before each helper in a `shell.js`.
 const MARK: &str = "// file: ";

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
-
-use crate::sandbox::brief;
 use dormouse_chores::Cache;
 use dormouse_chores::progress::Progress;
 use dormouse_chores::sources::{DebianFile, debian};
 use dormouse_chores::{folder, program};
+
+use crate::sandbox::brief;
 
 /// One version only: the list of expected failures belongs to it.
 const ARCHIVE: DebianFile = DebianFile {

@@ -10,7 +10,6 @@ mod script;
 mod skip;
 
 use anyhow::Result;
-
 use dormouse_chores::arguments::Extent;
 use dormouse_chores::process::Totals;
 

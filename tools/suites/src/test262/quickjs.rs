@@ -4,6 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use dormouse_chores::arguments::Extent;
+use dormouse_chores::process::Totals;
+use dormouse_chores::progress::Progress;
+use dormouse_chores::sources::crate_sources;
+use dormouse_chores::workspace;
 
 use super::engine::Engine;
 use super::harness;
@@ -12,11 +17,6 @@ use super::skip::Skips;
 use crate::expected::Expected;
 use crate::report::Report;
 use crate::sandbox::each;
-use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
-use dormouse_chores::progress::Progress;
-use dormouse_chores::sources::crate_sources;
-use dormouse_chores::workspace;
 
 /// Not tests of their own: parts of others, a library, a benchmark.
 const PARTS: [&str; 5] = ["assert.js", "empty.js", "fixture_", "test_worker_module.js", "microbench.js"];

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
+use dormouse_chores::arguments::Extent;
+use dormouse_chores::process::Totals;
 
 use super::engine::Engine;
 use super::harness::Harness;
@@ -14,8 +16,6 @@ use super::skip::Skips;
 use crate::expected::Expected;
 use crate::report::Report;
 use crate::sandbox::{each, is_in_share};
-use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
 
 /// One file in this many is run for every change.
 const SHARE: u32 = 3;

@@ -3,9 +3,9 @@
 use std::fs;
 
 use anyhow::{Context as _, Result};
+use dormouse_chores::workspace;
 
 use super::script::Script;
-use dormouse_chores::workspace;
 
 /// One line of the list: `folder|feature|text VALUE: cause`.
 struct Rule {

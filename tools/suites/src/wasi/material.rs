@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
-
 use dormouse_chores::progress::Progress;
 use dormouse_chores::{folder, program};
 

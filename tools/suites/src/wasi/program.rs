@@ -7,10 +7,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use dormouse_chores::program;
 use serde::Deserialize;
 
 use crate::sandbox::brief;
-use dormouse_chores::program;
 
 /// Time of one program, its compilation included.
 const LIMIT: Duration = Duration::from_secs(60);

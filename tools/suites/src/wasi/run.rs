@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use dormouse_chores::arguments::Extent;
+use dormouse_chores::process::Totals;
 
 use super::{material, program};
 use crate::expected::Expected;
 use crate::report::Report;
 use crate::{sandbox, server};
-use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
 
 /// Runs the programs of WASI preview 1.
 pub(crate) fn run(extent: &Extent) -> Result<Totals> {
