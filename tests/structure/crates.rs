@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 20] = [
+const OURS: [(&str, &[&str]); 26] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -40,7 +40,13 @@ const OURS: [(&str, &[&str]); 20] = [
             "dormouse-tools",
         ],
     ),
-    ("xtask", &["dormouse", "dormouse-wasm"]),
+    // `xtask` is compiled before anything else: it knows no engine.
+    ("xtask", &["dormouse-chores", "dormouse-test-engine"]),
+    ("dormouse-chores", &[]),
+    ("dormouse-test-engine", &["dormouse-chores"]),
+    ("dormouse-guests", &["dormouse-chores"]),
+    ("dormouse-precompile", &["dormouse-wasm"]),
+    ("dormouse-suites", &["dormouse", "dormouse-chores", "dormouse-guests"]),
     // Of `dormouse-core` the features (tests/Cargo.toml), and how tests wait.
     (
         "dormouse-tests",
@@ -75,9 +81,23 @@ const OURS: [(&str, &[&str]); 20] = [
     ("dormouse-examples", &[]),
 ];
 
+/// The programs, and the crates of chores and tests: they have command lines, and their errors are for people to read.
+const PROGRAMS: &[&str] = &[
+    "dormouse-cli",
+    "xtask",
+    "dormouse-chores",
+    "dormouse-test-engine",
+    "dormouse-guests",
+    "dormouse-precompile",
+    "dormouse-suites",
+    "dormouse-tests",
+    "dormouse-tests-fuzz",
+    "dormouse-benches",
+];
+
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 28] = [
-    ("diffy", &["xtask"]),
+const THEIRS: [(&str, &[&str]); 29] = [
+    ("diffy", &["dormouse-guests"]),
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),
@@ -85,8 +105,9 @@ const THEIRS: [(&str, &[&str]); 28] = [
     ("maud", &["dormouse-scenario"]),
     ("quick-junit", &["dormouse-scenario"]),
     ("serde-saphyr", &["dormouse-scenario"]),
-    ("wasmtime", &["dormouse-wasm", "xtask"]),
-    ("wasmtime-wasi", &["dormouse-wasm", "xtask"]),
+    ("wasmtime-wizer", &["dormouse-precompile"]),
+    ("wasmtime", &["dormouse-wasm", "dormouse-precompile"]),
+    ("wasmtime-wasi", &["dormouse-wasm", "dormouse-precompile"]),
     ("cap-std", &["dormouse-cli", "dormouse-tools", "dormouse-wasm"]),
     ("rusqlite", &["dormouse-store"]),
     ("zstd", &["dormouse-store"]),
@@ -103,10 +124,10 @@ const THEIRS: [(&str, &[&str]); 28] = [
     ("rmcp", &["dormouse-mcp", "dormouse-tests"]),
     ("axum", &["dormouse-mcp", "dormouse-rest", "dormouse-tests"]),
     ("hyper", &["dormouse-rest"]),
-    ("clap", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-tests-fuzz", "dormouse-benches"]),
+    ("clap", PROGRAMS),
     ("tracing-appender", &["dormouse-cli"]),
     ("tracing-subscriber", &["dormouse-cli"]),
-    ("anyhow", &["dormouse-cli", "xtask", "dormouse-tests", "dormouse-tests-fuzz", "dormouse-benches"]),
+    ("anyhow", PROGRAMS),
     ("libfuzzer-sys", &["dormouse-tests-fuzz"]),
 ];
 
@@ -158,5 +179,21 @@ fn a_library_is_used_in_its_own_room_only() {
         for user in users {
             assert!(allowed.contains(&user), "{user} must not use {library}");
         }
+    }
+}
+
+/// `cargo xtask` speaks at once: nothing that it is made of is compiled for minutes.
+#[test]
+fn what_xtask_is_made_of_is_small() {
+    let graph = graph();
+    let mut found: BTreeSet<&str> = BTreeSet::new();
+    let mut next = vec!["xtask"];
+    while let Some(name) = next.pop() {
+        if found.insert(name) {
+            next.extend(graph.get(name).into_iter().flatten().map(String::as_str));
+        }
+    }
+    for large in ["wasmtime", "wit-component", "wit-parser", "tokio", "regex", "dormouse-wasm"] {
+        assert!(!found.contains(large), "xtask is compiled with {large}");
     }
 }

@@ -6,10 +6,10 @@ use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use regex::{Captures, Regex};
-
-use crate::guests::{Cache, NETWORK_TIMEOUT, mirrors, on_path, run_for, workspace};
-use crate::progress::{Progress, complain};
+use dormouse_chores::program::{NETWORK_TIMEOUT, on_path, run_for};
+use dormouse_chores::progress::{Progress, complain};
+use dormouse_chores::sources::mirrors;
+use dormouse_chores::{Cache, workspace};
 
 /// The release of Debian whose mdBook is taken where none is installed.
 const SUITE: &str = "trixie";
@@ -140,33 +140,54 @@ fn target(page: &Path, address: &str) -> Option<(PathBuf, String)> {
 /// for: Debian leaves out fonts, and the script of the theme menu.
 fn settle(book: &Path, page: &Path) -> Result<()> {
     let text = fs::read_to_string(page)?;
-    let links = Regex::new(r#"<a href="([^"]*)""#)?;
-    let inside = links.replace_all(&text, |link: &Captures<'_>| match target(page, &link[1]) {
-        Some((path, _)) if !path.starts_with(book) => "<a".to_owned(),
-        _ => link[0].to_owned(),
+    let inside = replaced(&text, "<a href=\"", "\"", |address| match target(page, address) {
+        Some((path, _)) if !path.starts_with(book) => Some("<a"),
+        _ => None,
     });
-    let parts = Regex::new(r#"<script src="([^"]*)"></script>|<link rel="stylesheet" href="([^"]*)">"#)?;
-    let changed = parts.replace_all(&inside, |part: &Captures<'_>| {
-        let address = part.get(1).or(part.get(2)).map_or("", |address| address.as_str());
-        match target(page, address) {
-            Some((path, _)) if !path.is_file() => String::new(),
-            _ => part[0].to_owned(),
-        }
-    });
+    let missing = |address: &str| match target(page, address) {
+        Some((path, _)) if !path.is_file() => Some(""),
+        _ => None,
+    };
+    let changed = replaced(&inside, "<script src=\"", "\"></script>", missing);
+    let changed = replaced(&changed, "<link rel=\"stylesheet\" href=\"", "\">", missing);
     if changed != text {
         fs::write(page, changed.as_bytes())?;
     }
     Ok(())
 }
 
+/// The text with each `begin`, address, `end` replaced by what `new` makes of the address, if anything.
+fn replaced(text: &str, begin: &str, end: &str, new: impl Fn(&str) -> Option<&'static str>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(begin) {
+        let (before, found) = rest.split_at(at);
+        out.push_str(before);
+        let address = found[begin.len()..].split('"').next().unwrap_or_default();
+        let whole = begin.len() + address.len();
+        let length = if found[whole..].starts_with(end) { whole + end.len() } else { whole };
+        match new(address) {
+            Some(new) if length > whole => out.push_str(new),
+            _ => out.push_str(&found[..length]),
+        }
+        rest = &found[length..];
+    }
+    out + rest
+}
+
+/// What stands between quotation marks after `href=` and `src=`.
+fn addresses(text: &str) -> impl Iterator<Item = &str> {
+    let after = |name| text.split(name).skip(1).filter_map(|rest| rest.split_once('"'));
+    after("href=\"").chain(after("src=\"")).map(|(address, _)| address)
+}
+
 /// Addresses of pages that lead to no file, or to no section of one.
 fn broken(pages: &[PathBuf]) -> Result<Vec<String>> {
-    let addresses = Regex::new(r#"(?:href|src)="([^"]*)""#)?;
     let mut broken = Vec::new();
     for page in pages {
         let text = fs::read_to_string(page)?;
-        for address in addresses.captures_iter(&text) {
-            let Some((path, section)) = target(page, &address[1]) else { continue };
+        for address in addresses(&text) {
+            let Some((path, section)) = target(page, address) else { continue };
             let fits = match fs::read(&path) {
                 Ok(bytes) => {
                     section.is_empty()
@@ -175,7 +196,7 @@ fn broken(pages: &[PathBuf]) -> Result<Vec<String>> {
                 Err(_) => false,
             };
             if !fits {
-                broken.push(format!("{} -> {}", page.display(), &address[1]));
+                broken.push(format!("{} -> {}", page.display(), address));
             }
         }
     }
@@ -183,4 +204,25 @@ fn broken(pages: &[PathBuf]) -> Result<Vec<String>> {
         bail!("the book has only {} pages", pages.len());
     }
     Ok(broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_outside_loses_its_address() {
+        let text = "a <a href=\"x\" id=1>b</a> <a href=\"y\">c <a href=\"z";
+        let new = replaced(text, "<a href=\"", "\"", |address| (address != "y").then_some("<a"));
+        assert_eq!(new, "a <a id=1>b</a> <a href=\"y\">c <a href=\"z");
+        let script =
+            replaced("1<script src=\"s\"></script>2", "<script src=\"", "\"></script>", |_| Some(""));
+        assert_eq!(script, "12");
+    }
+
+    #[test]
+    fn addresses_are_what_links_and_parts_name() {
+        let found: Vec<&str> = addresses("<a href=\"x#y\"><img src=\"z\">").collect();
+        assert_eq!(found, ["x#y", "z"]);
+    }
 }

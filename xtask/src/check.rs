@@ -5,12 +5,12 @@ use std::fs;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use dormouse_chores::process::{self, Totals};
+use dormouse_chores::progress::complain;
+use dormouse_chores::workspace;
 use serde_json::Value as Json;
 
 use crate::duplicates;
-use crate::guests::workspace;
-use crate::process::{self, Totals};
-use crate::progress::complain;
 
 /// Addresses of registries, in halves, so that this file does not name them itself.
 const REGISTRIES: [(&str, &str); 6] = [

@@ -4,12 +4,11 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail, ensure};
+use dormouse_chores::process::{self, Totals};
+use dormouse_chores::progress::complain;
+use dormouse_test_engine::{Session, Start};
 
-use crate::check;
-use crate::engine::{Session, Start};
-use crate::process::{self, Totals};
-use crate::progress::complain;
-use crate::test;
+use crate::{check, test};
 
 /// The crates whose test programs use an engine, and the test programs of other crates that do.
 const CRATES: [&str; 3] = ["dormouse-docker", "dormouse-sources", "dormouse-scenario"];

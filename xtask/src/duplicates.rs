@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
+use dormouse_chores::{process, workspace};
 use semver::{Version, VersionReq};
 use serde_json::Value as Json;
-
-use crate::guests::workspace;
-use crate::process;
 
 /// A version that may stand beside another one.
 struct Exception {

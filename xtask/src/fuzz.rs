@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
-
-use crate::guests::workspace;
-use crate::process::{self, Totals};
-use crate::progress::complain;
+use dormouse_chores::process::{self, Totals};
+use dormouse_chores::progress::complain;
+use dormouse_chores::workspace;
 
 /// What makes the compiler count coverage for libFuzzer, on stable Rust. Without a sanitizer: there is hardly unsafe code to watch.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \

@@ -1,27 +1,27 @@
 //! `cargo xtask`: the chores of this workspace that cargo does not know.
+//!
+//! It needs no engine and is compiled in seconds. What needs one, or the component tool chain, are programs of their own
+//! below `tools`, which are built when they are called ([`tools`]).
 
 #![allow(clippy::disallowed_methods, reason = "chores start other programs")]
 
-mod apt;
 mod book;
 mod check;
 mod containers;
 mod duplicates;
-mod engine;
 mod fuzz;
-mod guests;
-mod images;
-mod process;
 mod programs;
-mod progress;
+mod schedule;
 mod setup;
-mod suite;
 mod test;
+mod tools;
 mod torture;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use dormouse_chores::progress::complain;
+use dormouse_chores::{arguments, process};
 
 /// Chores of the Dormouse workspace.
 #[derive(Parser)]
@@ -34,15 +34,15 @@ struct Cli {
 #[derive(Subcommand)]
 enum Chore {
     /// Build the interpreter components (guests) that are not in the cache yet
-    Guests(guests::Arguments),
+    Guests(arguments::Guests),
     /// Do all the set-up: guests, command line, a first evaluation
     Setup,
     /// Run the tests, cheap ones first
     Test(test::Arguments),
     /// Run one suite of tests that no one here wrote
-    Suite(suite::Arguments),
+    Suite(arguments::Suites),
     /// Start, end or show the container engine of the tests, and build the images in it
-    Engine(engine::Arguments),
+    Engine(dormouse_test_engine::Arguments),
     /// Measure, beside the peers that are installed; arguments go to the benchmark (try --help)
     Bench {
         /// Arguments of the benchmark
@@ -66,14 +66,11 @@ enum Chore {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().chore {
-        Chore::Guests(arguments) => guests::run(&arguments),
+        Chore::Guests(_) => return passed_on(tools::GUESTS),
+        Chore::Suite(_) => return passed_on(tools::SUITES),
         Chore::Setup => setup::run(),
         Chore::Test(arguments) => test::run(&arguments),
-        Chore::Suite(arguments) => suite::run(&arguments).and_then(|totals| match totals.failed {
-            0 => Ok(()),
-            count => Err(anyhow::anyhow!("{count} results are not the expected ones")),
-        }),
-        Chore::Engine(arguments) => engine::run(&arguments),
+        Chore::Engine(arguments) => dormouse_test_engine::run(&arguments),
         Chore::Bench { arguments } => process::bench(&arguments).map(drop),
         Chore::Torture { arguments } => torture::run(&arguments).and_then(|(_, ok)| match ok {
             true => Ok(()),
@@ -88,9 +85,20 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            progress::complain(&format!("error: {error:#}"));
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(&error),
     }
+}
+
+/// Calls a tool with the words after the name of the chore. What it did not do it has said itself.
+fn passed_on(tool: tools::Tool) -> ExitCode {
+    match tool.run(std::env::args_os().skip(2)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    complain(&format!("error: {error:#}"));
+    ExitCode::FAILURE
 }

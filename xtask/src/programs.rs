@@ -3,9 +3,9 @@
 //! A test whose program is missing leaves its part out and says so. Where all of them are there, tests are told that none
 //! may be missing.
 
-use crate::apt;
-use crate::guests::on_path;
-use crate::progress::{Progress, complain};
+use dormouse_chores::apt;
+use dormouse_chores::program::on_path;
+use dormouse_chores::progress::{Progress, complain};
 
 /// Program, package, and what would be left out.
 const PROGRAMS: [(&str, &str, &str); 9] = [

@@ -1,15 +1,15 @@
 //! `cargo xtask test`: everything that a change must pass, cheap things first.
 
-use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
+use dormouse_chores::process::{self, Totals};
+use dormouse_chores::progress::complain;
+use dormouse_chores::workspace;
 
 use crate::containers::Containers;
-use crate::process::{self, Totals};
-use crate::progress::complain;
-use crate::{book, check, fuzz, guests, programs, torture};
+use crate::{book, check, fuzz, programs, setup, tools, torture};
 
 /// A part of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -121,6 +121,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             }
         }
     }
+    if let Some(steps) = setup::take_times() {
+        // Two of them run at a time, so their sum would say nothing.
+        complain(&format!("== times of the set-up's steps, in seconds: {}", listed(&steps)));
+    }
     complain(&format!("== times, in seconds: {}", shown(&times)));
     complain(&sum.to_string());
     if !failed.is_empty() {
@@ -131,10 +135,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 /// What each phase took, the longest first, and all of them.
 fn shown(times: &[(String, u64)]) -> String {
+    format!("{}, all {}", listed(times), times.iter().map(|(_, seconds)| seconds).sum::<u64>())
+}
+
+/// What each of them took, the longest first.
+fn listed(times: &[(String, u64)]) -> String {
     let mut sorted = times.to_vec();
     sorted.sort_by_key(|(_, seconds)| std::cmp::Reverse(*seconds));
-    let mut parts: Vec<String> = sorted.iter().map(|(name, seconds)| format!("{name} {seconds}")).collect();
-    parts.push(format!("all {}", times.iter().map(|(_, seconds)| seconds).sum::<u64>()));
+    let parts: Vec<String> = sorted.iter().map(|(name, seconds)| format!("{name} {seconds}")).collect();
     parts.join(", ")
 }
 
@@ -153,7 +161,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
             "warnings",
         ])),
         Phase::Check => check::run().map(|totals| (totals, totals.failed == 0)),
-        Phase::Guests => single(guests::run(&guests::Arguments::all())),
+        Phase::Guests => single(guests()),
         Phase::Rust => {
             // Tests start the binaries that lie beside them.
             process::cargo(&["build", "--release", "--workspace", "--bins", "--tests"])?;
@@ -172,11 +180,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
                 "--no-deps",
                 "--document-private-items",
             ]);
-            let ok = command
-                .env("RUSTDOCFLAGS", "-D warnings")
-                .current_dir(guests::workspace())
-                .status()?
-                .success();
+            let ok = command.env("RUSTDOCFLAGS", "-D warnings").current_dir(workspace()).status()?.success();
             Ok((Totals { passed: u64::from(ok), failed: u64::from(!ok), skipped: 0 }, ok))
         }
         Phase::Book => single(book::run()),
@@ -207,10 +211,15 @@ pub(crate) fn tests(which: &[&str], environment: &[(&str, String)]) -> Result<(T
     process::counted(command.envs(environment.iter().cloned()).envs(programs::provide()))
 }
 
-/// A suite runs as a process of its own: a crash in it must not end the run. It is this very program, even if another
-/// phase has built it anew meanwhile and its file is gone.
+/// Builds the guests that the cache lacks.
+fn guests() -> Result<()> {
+    ensure!(tools::GUESTS.run([])?, "not all guests are built");
+    Ok(())
+}
+
+/// A suite is a process of its own: a crash in it must not end the run.
 fn suite(name: &str) -> Result<(Totals, bool)> {
-    process::counted(Command::new("/proc/self/exe").args(["suite", name]))
+    process::counted(tools::SUITES.command()?.arg(name))
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! `cargo xtask torture`: builds the program of the torture run and runs it, with a container engine where one is to be had.
 
 use anyhow::Result;
-
-use crate::engine::{Session, Start};
-use crate::process::{self, Totals};
-use crate::progress::complain;
+use dormouse_chores::process::{self, Totals};
+use dormouse_chores::progress::complain;
+use dormouse_test_engine::{Session, Start};
 
 /// Arguments with which no container is wanted.
 const WITHOUT: [&str; 3] = ["--help", "-h", "--containers=no"];

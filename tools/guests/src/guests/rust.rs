@@ -1,0 +1,174 @@
+//! Rust for `wasm32-wasip1`: a compiler whose standard library can be had for that target, and cargo on top of it.
+//!
+//! The compiler that builds the workspace often has the host's standard library only. If it has the target's, it is
+//! taken. Else Debian's `rustc-web` is unpacked into the cache, which brings the library's sources; they are compiled with
+//! the guest.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use dormouse_chores::process::plain_cargo;
+
+use super::job::{self, Job, NETWORK_TIMEOUT};
+use super::toolchain::TARGET;
+
+/// What Debian calls a newer compiler with the sources of its library. The third's name has a version in it.
+const PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "libstd-rust-web-dev"];
+
+/// Where the unpacked compiler lies in the cache's folder of tool chains.
+pub(super) const FOLDER: &str = "rustc-web";
+
+/// How a guest is compiled.
+pub(crate) struct Rust {
+    /// The compiler; none: cargo's own.
+    rustc: Option<PathBuf>,
+    /// Where the linker of WebAssembly lies.
+    path: OsString,
+}
+
+impl Job<'_> {
+    /// Compiles the crate in the guest's folder to a static library. `replaced` are folders with packages that take the
+    /// place of those that the lock file names.
+    pub(crate) fn cargo(&self, library: &str, replaced: &[PathBuf]) -> Result<PathBuf> {
+        let rust = Rust::find(self)?;
+        let target = self.scratch.join("target");
+        let mut command = plain_cargo();
+        command.args(["build", "--release", "--locked", "--target", TARGET, "--manifest-path"]);
+        command.arg(self.guest.join("Cargo.toml")).env("CARGO_TARGET_DIR", &target);
+        if !replaced.is_empty() {
+            let paths: Vec<String> =
+                replaced.iter().map(|path| format!("{:?}", path.display().to_string())).collect();
+            command.arg("--config").arg(format!("paths=[{}]", paths.join(",")));
+        }
+        // What a build of the workspace around this one has set is not meant for it.
+        for name in ["RUSTC", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTUP_TOOLCHAIN", "RUSTC_WRAPPER"] {
+            command.env_remove(name);
+        }
+        command.env("PATH", &rust.path);
+        if let Some(rustc) = &rust.rustc {
+            command.env("RUSTC", rustc).arg("-Zbuild-std=std,panic_abort");
+        }
+        command.env("RUSTC_BOOTSTRAP", "1");
+        self.run("compile (cargo)", &mut command)?;
+        Ok(target.join(TARGET).join("release").join(format!("lib{library}.a")))
+    }
+}
+
+impl Rust {
+    fn find(job: &Job<'_>) -> Result<Self> {
+        let sysroot = PathBuf::from(told(Command::new("rustc").args(["--print", "sysroot"]))?);
+        let host = told(Command::new("rustc").arg("-vV"))?;
+        let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default().to_owned();
+        let tools = sysroot.join("lib/rustlib").join(host).join("bin");
+        let before = std::env::var_os("PATH").unwrap_or_default();
+        let folders = [tools.clone(), tools.join("gcc-ld")].into_iter().chain(std::env::split_paths(&before));
+        let path = std::env::join_paths(folders)?;
+        let rustc = if has_library(&sysroot) { None } else { Some(debian(job)?) };
+        Ok(Self { rustc, path })
+    }
+}
+
+/// Whether the installed compiler has the target's standard library.
+fn has_library(sysroot: &Path) -> bool {
+    let folder = sysroot.join("lib/rustlib").join(TARGET).join("lib");
+    fs::read_dir(folder).is_ok_and(|entries| {
+        entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
+    })
+}
+
+/// Debian's compiler, unpacked into the cache on first use.
+fn debian(job: &Job<'_>) -> Result<PathBuf> {
+    let folder = job.cache.toolchain()?.join(FOLDER);
+    let wrapper = folder.join("rustc.sh");
+    if !wrapper.is_file() {
+        let fresh = tempfile::tempdir_in(job.cache.toolchain()?)?;
+        unpack(job, fresh.path()).context(
+            "no Rust compiler with a standard library for wasm32-wasip1; install one with `rustup target add wasm32-wasip1`, \
+             or use a Debian whose apt knows rustc-web",
+        )?;
+        let unpacked = fresh.keep();
+        if let Err(error) = fs::rename(&unpacked, &folder) {
+            // Another build may have been faster.
+            let _ = fs::remove_dir_all(&unpacked);
+            ensure!(folder.is_dir(), "cannot keep the unpacked compiler: {error}");
+        }
+        // The wrapper says where it lies, so it is written when that is known.
+        write_wrapper(&folder)?;
+    }
+    Ok(wrapper)
+}
+
+fn unpack(job: &Job<'_>, into: &Path) -> Result<()> {
+    let _step = job.progress.step("fetching Debian's rustc-web (apt-get)");
+    let mut names: Vec<String> = PACKAGES.map(str::to_owned).to_vec();
+    let library = match library()? {
+        Some(library) => library,
+        None => {
+            // A machine that never updated its lists knows no package.
+            job::run_for(Command::new("apt-get").arg("update"), NETWORK_TIMEOUT)?;
+            library()?.context("apt does not say which library libstd-rust-web-dev needs")?
+        }
+    };
+    names.push(library);
+    let archives = into.join("archives");
+    fs::create_dir(&archives)?;
+    let mut apt = Command::new("apt-get");
+    apt.args(["-o", "APT::Sandbox::User=root", "download"]).args(&names).current_dir(&archives);
+    job::run_for(&mut apt, NETWORK_TIMEOUT)?;
+    for archive in fs::read_dir(&archives)? {
+        let mut dpkg = Command::new("dpkg-deb");
+        dpkg.arg("-x").arg(archive?.path()).arg(into);
+        job::run_for(&mut dpkg, NETWORK_TIMEOUT)?;
+    }
+    fs::remove_dir_all(&archives)?;
+    let library = into.join("usr/lib/rustlib").join(TARGET).join("lib/self-contained");
+    fs::create_dir_all(&library)?;
+    // The compiler looks for these even when it links nothing.
+    let sysroot = job.toolchain.library_folder();
+    for name in ["crt1-command.o", "crt1-reactor.o", "libc.a"] {
+        fs::copy(sysroot.join(name), library.join(name))
+            .with_context(|| format!("the sysroot has no `{name}`"))?;
+    }
+    Ok(())
+}
+
+/// The package with the compiler's own library, whose name has a version in it.
+fn library() -> Result<Option<String>> {
+    let asked = Command::new("apt-cache")
+        .args(["depends", "libstd-rust-web-dev"])
+        .output()
+        .context("no apt-cache")?;
+    let text = String::from_utf8_lossy(&asked.stdout).into_owned();
+    let is_library = |word: &&str| word.starts_with("libstd-rust-web-") && !word.ends_with("-dev");
+    Ok(text.split_whitespace().find(is_library).map(str::to_owned))
+}
+
+fn write_wrapper(folder: &Path) -> Result<()> {
+    let root = folder.join("usr");
+    let libraries = fs::read_dir(root.join("lib"))?
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("-linux-gnu")))
+        .context("the unpacked compiler has no libraries")?;
+    let text = format!(
+        "#!/bin/sh\nLD_LIBRARY_PATH='{}' exec '{}' \"$@\"\n",
+        libraries.display(),
+        root.join("bin/rustc").display()
+    );
+    let partial = folder.join("rustc.sh.partial");
+    fs::write(&partial, text)?;
+    fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))?;
+    fs::rename(&partial, folder.join("rustc.sh"))?;
+    Ok(())
+}
+
+/// The first lines that a command prints, trimmed.
+fn told(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}

@@ -1,0 +1,46 @@
+//! `cargo xtask guests tidy`: gives back what only builds need. The next build fetches and prepares it again.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use dormouse_chores::Cache;
+use dormouse_chores::progress::complain;
+
+use super::RECIPES;
+use super::recipe::Pin;
+use super::rust;
+
+/// Removes the build folders and the source archives of all guests, and the compiler for those in Rust. A build that runs is
+/// waited for.
+pub(super) fn run(cache: &Cache) -> Result<()> {
+    let mut locks = Vec::new();
+    for recipe in RECIPES {
+        locks.push(cache.guest(recipe.language)?.lock()?);
+    }
+    for recipe in RECIPES {
+        remove(&cache.scratch(recipe.language)?)?;
+    }
+    remove(&cache.toolchain()?.join(rust::FOLDER))?;
+    let sources = cache.sources()?;
+    for pin in RECIPES.iter().flat_map(|recipe| recipe.pins) {
+        let Pin::Debian(candidates) = pin else { continue };
+        for file in *candidates {
+            remove(&sources.join(file.file))?;
+        }
+    }
+    complain("tidy: build folders, sources and the Rust compiler of guests are removed from the cache");
+    Ok(())
+}
+
+/// Removes a file or a folder, if it is there.
+fn remove(path: &Path) -> Result<()> {
+    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove `{}`", path.display()))
+        }
+        _ => Ok(()),
+    }
+}

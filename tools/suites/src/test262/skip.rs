@@ -1,0 +1,42 @@
+//! Which tests are not run, by what they need, and why (`tests/conformance/<suite>/skipped.txt`).
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+use dormouse_chores::workspace;
+
+use super::script::Script;
+
+/// One line of the list: `folder|feature|text VALUE: cause`.
+struct Rule {
+    kind: String,
+    value: String,
+    cause: String,
+}
+
+/// The list.
+pub(super) struct Skips(Vec<Rule>);
+
+impl Skips {
+    pub(super) fn read(suite: &str) -> Result<Self> {
+        let path = workspace().join("tests/conformance").join(suite).join("skipped.txt");
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let rules = lines.map(|line| {
+            let (need, cause) = line.split_once(": ").with_context(|| format!("`{line}` names no cause"))?;
+            let (kind, value) = need.split_once(' ').with_context(|| format!("`{line}` names nothing"))?;
+            Ok(Rule { kind: kind.to_owned(), value: value.to_owned(), cause: cause.to_owned() })
+        });
+        Ok(Self(rules.collect::<Result<_>>()?))
+    }
+
+    /// Why this test is not run; none: it is.
+    pub(super) fn cause(&self, name: &str, script: &Script) -> Option<&str> {
+        let hit = |rule: &&Rule| match rule.kind.as_str() {
+            "folder" => name.starts_with(&rule.value),
+            "feature" => script.features.contains(&rule.value),
+            _ => script.source.contains(&rule.value),
+        };
+        self.0.iter().find(hit).map(|rule| rule.cause.as_str())
+    }
+}
