@@ -65,8 +65,9 @@ fn one(line: &[u8]) {
         assert!(counted >= really, "{counted} values were counted, there are {really}");
     }
     let found = read(line);
+    let is_plain = json.as_ref().is_some_and(|json| !has_doubles(text, json));
     match &found {
-        Read::Message(message) => {
+        Read::Message(message) if is_plain => {
             let again = read(message.to_string().as_bytes());
             assert_eq!(again, found, "a message that is written down is the same");
         }
@@ -80,9 +81,9 @@ fn one(line: &[u8]) {
                 "an error has the id of its request, or none: {error}"
             );
         }
-        Read::Ignored => {}
+        Read::Message(_) | Read::Ignored => {}
     }
-    if text.first() == Some(&b'{') && json.as_ref().is_some_and(|json| !has_doubles(text, json)) {
+    if text.first() == Some(&b'{') && is_plain {
         assert_eq!(read_long(text), found, "a long line is read as a short one is");
     }
 }
@@ -102,7 +103,7 @@ fn values(json: &Json) -> usize {
     }
 }
 
-/// Whether a field stands twice, of which the two ways keep another one.
+/// Whether a field stands twice: the library's forms refuse it, and a value keeps the last one.
 fn has_doubles(text: &[u8], json: &Json) -> bool {
     fn names(json: &Json) -> usize {
         match json {
