@@ -1,7 +1,5 @@
 //! What is open when, and what is left when something fails.
 
-use std::time::Duration;
-
 use dormouse_core::testing::wait_for_async;
 use serde_json::json;
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bollard::query_parameters::ListContainersOptionsBuilder;
 use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{SandboxSpec, SpecMount, WarmPool};
 use dormouse_core::testing::wait_until_async;

@@ -28,7 +28,11 @@ async fn get(address: std::net::SocketAddr) -> String {
         stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;
-        if answer.is_empty() { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(answer) }
+        if answer.is_empty() {
+            Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof))
+        } else {
+            Ok(answer)
+        }
     })
     .await
 }

@@ -176,13 +176,12 @@ async fn con_34_a_container_that_ends_under_a_command_is_an_error() {
     let mut machine = bench.machine().await;
     said(&mut machine, "echo kept > kept").await;
     let id = running(&bench.docker, &bench.owner()).await.remove(0);
-    let docker = bench.docker.clone();
-    let killing = tokio::spawn(async move {
-        wait_for_process(&docker, &id, "sleep 30").await;
-        docker.kill_container(&id, None).await.unwrap();
-    });
-    let ended = run(&mut machine, "echo begun; sleep 30").await.outcome;
-    killing.await.unwrap();
+    let killing = async {
+        wait_for_process(&bench.docker, &id, "sleep 30").await;
+        bench.docker.kill_container(&id, None).await.unwrap();
+    };
+    let (ended, ()) = tokio::join!(run(&mut machine, "echo begun; sleep 30"), killing);
+    let ended = ended.outcome;
     assert_eq!(ended.stopped().map(|error| error.code()), Some(ErrorCode::ProviderUnavailable), "{ended:?}");
     assert_eq!((ended.recovery, ended.stdout.text.as_str()), (Some(Recovery::Earlier), "begun\n"));
     assert!(machine.is_gone());
@@ -206,13 +205,12 @@ async fn con_34_a_container_that_ends_while_an_interpreter_starts_is_told_as_tha
         let slow = "mkdir bin; printf '#!/bin/sh\\nsleep 31\\n' > bin/python3; chmod 755 bin/python3";
         said(&mut machine, slow).await;
         let id = running(&bench.docker, &bench.owner()).await.remove(0);
-        let docker = bench.docker.clone();
-        let killing = tokio::spawn(async move {
-            wait_for_process(&docker, &id, "sleep 31").await;
-            docker.kill_container(&id, None).await.unwrap();
-        });
-        let error = machine.eval(python("1")).await.unwrap_err();
-        killing.await.unwrap();
+        let killing = async {
+            wait_for_process(&bench.docker, &id, "sleep 31").await;
+            bench.docker.kill_container(&id, None).await.unwrap();
+        };
+        let (ended, ()) = tokio::join!(machine.eval(python("1")), killing);
+        let error = ended.unwrap_err();
         assert_eq!(error.code(), ErrorCode::ProviderUnavailable, "{error}");
         assert!(machine.is_gone());
         drop(machine);
