@@ -78,8 +78,15 @@ pub(crate) fn parse_long(line: &[u8]) -> Parsed {
 
 fn value(line: &[u8]) -> Result<Json, Parsed> {
     serde_json::from_slice(line).map_err(|error| {
-        refused(ErrorCode::PARSE_ERROR, format!("the line cannot be read as JSON: {error}"), None)
+        let id = serde_json::from_slice(line).ok().and_then(|WithId { id }| id);
+        refused(ErrorCode::PARSE_ERROR, format!("the line cannot be read as JSON: {error}"), id)
     })
+}
+
+/// What is read of a message whose other members need not be right, as a text with half a surrogate pair is not.
+#[derive(serde::Deserialize)]
+struct WithId {
+    id: Option<RequestId>,
 }
 
 /// What is JSON and no message.
@@ -152,6 +159,10 @@ mod tests {
             ("{", Some((-32_700, None))),
             (deep.as_str(), Some((-32_700, None))),
             (r#"{"id":1e999}"#, Some((-32_700, None))),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"a","params":{"b":"\ud83d"}}"#,
+                Some((-32_700, Some("7".into()))),
+            ),
             ("[]", Some((-32_600, None))),
             (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Some((-32_600, None))),
             ("{}", Some((-32_600, None))),

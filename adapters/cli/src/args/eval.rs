@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use dormouse::Bounds;
 
 use super::{GrantArgs, LimitArgs};
 
@@ -77,10 +78,10 @@ pub(crate) struct EvalArgs {
 #[command(next_help_heading = "Output")]
 pub(crate) struct BoundArgs {
     /// Levels of containers that are opened, at most 16 [default: 3]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(Bounds::MAX.depth)))]
     pub(crate) depth: Option<u32>,
     /// Items shown of a container, at most 10000 [default: 50]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(Bounds::MAX.items)))]
     pub(crate) items: Option<u32>,
     /// Items skipped of the outermost container [default: 0]
     #[arg(long, value_name = "N")]

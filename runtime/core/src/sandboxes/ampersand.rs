@@ -14,6 +14,13 @@ pub(super) struct Parts {
     pub(super) after: String,
 }
 
+impl Parts {
+    /// What runs then, with the id of the job in the place of `$!`.
+    pub(super) fn after(&self, job: &str) -> String {
+        self.after.replace("${!}", job).replace("$!", job)
+    }
+}
+
 /// Words that let what comes before differ from a line of its own: it may not come to its end, or sets what does not last.
 const OWN_LINE: &[&str] =
     &["exit", "return", "exec", "set", "shopt", "trap", "logout", "ulimit", "umask", "source", "eval"];
@@ -38,7 +45,7 @@ pub(super) fn parts(line: &str, placed: bool) -> Option<Parts> {
     let (before, rest) = items.split_at(first);
     let last = rest.iter().position(|(_, end)| *end != End::Ampersand).unwrap_or(rest.len());
     let (beside, after) = rest.split_at(last);
-    if after.iter().any(|(text, end)| *end == End::Ampersand || text.contains("$!") || has(text, ASKS)) {
+    if after.iter().any(|(text, end)| *end == End::Ampersand || has(text, ASKS)) {
         return None;
     }
     if before.iter().any(|(text, _)| has(text, OWN_LINE) || (placed && has(text, MOVES))) {
@@ -322,6 +329,8 @@ mod tests {
         apart("a & disown -a", ["", "a", ""]);
         apart("a & disown; b & disown; echo c", ["", "a &\nb", "echo c"]);
         apart("echo x\na & disown\nnohup b & disown %2\nc &", ["echo x", "a &\nnohup b &\nc", ""]);
+        apart("nohup a > log 2>&1 & echo $! > pid", ["", "nohup a > log 2>&1", "echo $! > pid"]);
+        assert_eq!(parts("a & echo \"${!}\" $!", false).unwrap().after("job-1"), "echo \"job-1\" job-1");
         apart("a & b & echo c", ["", "a &\nb", "echo c"]);
         apart(
             "(while true; do date >> log; sleep 0.1; done) &",
@@ -353,7 +362,6 @@ mod tests {
             "for i in 1 2; do a & done; wait",
             "a & wait",
             "a & b & wait",
-            "a & echo $!",
             "a & p=$!; kill $p",
             "a & kill %1",
             "a & b; c &",

@@ -26,8 +26,8 @@ const NOTHING: &str = ":";
 pub type GoingOn = (SandboxId, Executed, Outputs, Option<Arc<Job>>);
 
 impl Sandboxes {
-    /// Runs a command line as [`Sandboxes::exec_keeping`] does. What it starts with `&` and does not ask for again (`wait`, `$!`,
-    /// `kill`) goes on as a job, which is answered, unless it ends within 300 ms. A job may run for as long as the operator lets
+    /// Runs a command line as [`Sandboxes::exec_keeping`] does. What it starts with `&` and does not ask for again (`wait`, `kill`)
+    /// goes on as a job, which is answered, unless it ends within 300 ms; `$!` is its id. A job may run for as long as the operator lets
     /// any command line run. One whose line is stopped by a limit is ended with it.
     ///
     /// # Errors
@@ -118,7 +118,8 @@ impl Sandboxes {
         self.let_run(visit, ends, job_place, running);
         executed.outcome.status = Status::Exited(0);
         if !parts.after.is_empty() {
-            let after = CommandLine { stdin: Vec::new(), ..part(&parts.after) };
+            let id = started.0.as_ref().map_or_else(String::new, |job| job.id().to_string());
+            let after = CommandLine { stdin: Vec::new(), ..part(&parts.after(&id)) };
             executed = together(executed, self.run_part(owner, visit, after).await?);
         }
         if let Status::Stopped(error) = &executed.outcome.status
