@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::time::{Duration, Instant};
 
 use dormouse_tests::levels::Levels;
-use dormouse_tests::served::{Served, told};
+use dormouse_tests::served::Served;
 use dormouse_tests::wait_for;
 use dormouse_tests::wire::Wire;
 use serde_json::{Value as Json, json};

@@ -5,7 +5,6 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use dormouse_tests::served::Served;
 use dormouse_tests::wire::{PATIENCE, Wire};

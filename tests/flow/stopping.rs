@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use dormouse_tests::served::{Served, told};
 use dormouse_tests::wire::{PATIENCE, Wire};
 use dormouse_tests::{NOISE, wait_for, wait_until};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 fn started(state: &tempfile::TempDir, arguments: &[&str]) -> Wire {
     let state = state.path().to_str().unwrap();
