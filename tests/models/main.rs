@@ -11,7 +11,6 @@ mod server;
 mod sub_agent;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use dormouse::{Dormouse, Model, ModelBudget, Policy};
 use dormouse_models::{Api, Endpoint, HttpModel, Key};

@@ -58,7 +58,8 @@ pub async fn wait_until_async(event: &str, deadline: Duration, mut holds: impl F
     }
 }
 
-/// [`wait_for`] for a task: other tasks go on meanwhile, also while it looks.
+/// [`wait_for`] for a task: other tasks go on meanwhile, also while it looks. Where `look` borrows, the future is not `Send`: join it
+/// instead of spawning it.
 ///
 /// # Panics
 /// When there is no value within `deadline`.
