@@ -92,7 +92,7 @@ fn two_servers_that_take_turns_do_not_wait_for_each_others_rest() {
     assert_eq!(told(&mut servers), ["running", "running"]);
     wait_for("the sandbox is at rest", PATIENCE, || {
         let told = told(&mut servers);
-        if told == ["warm", "warm"] { Ok(()) } else { Err(told) }
+        if told == ["warm", "warm"] { Ok(()) } else { Err(format!("{told:?}")) }
     });
     for wire in servers {
         wire.end(Duration::from_secs(20));

@@ -163,8 +163,8 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
         Phase::Check => check::run().map(|totals| (totals, totals.failed == 0)),
         Phase::Guests => single(guests()),
         Phase::Rust => {
-            // Tests start the binaries that lie beside them.
-            process::cargo(&["build", "--release", "--workspace", "--bins", "--tests"])?;
+            // Tests start the binaries and the examples that lie beside them.
+            process::cargo(&["build", "--release", "--workspace", "--bins", "--tests", "--examples"])?;
             tests(&["--tests"], &containers.environment())
         }
         Phase::Abuse => tests(&["--test", "abuse"], &containers.environment()),

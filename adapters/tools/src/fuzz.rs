@@ -4,11 +4,14 @@ use dormouse_core::{GuestPath, Result};
 
 use crate::{archive, resource};
 
+/// Folders, and files with what they hold.
+pub type Unpacked = (Vec<GuestPath>, Vec<(GuestPath, Vec<u8>)>);
+
 /// The folders and the files of an uploaded archive that is unpacked below `target`, in their order.
 ///
 /// # Errors
 /// As an upload's.
-pub fn unpack(packed: &[u8], target: &GuestPath) -> Result<(Vec<GuestPath>, Vec<(GuestPath, Vec<u8>)>)> {
+pub fn unpack(packed: &[u8], target: &GuestPath) -> Result<Unpacked> {
     archive::unpack(packed, target).map(|unpacked| (unpacked.folders, unpacked.files))
 }
 

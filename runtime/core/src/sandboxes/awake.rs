@@ -73,7 +73,8 @@ impl Awake {
         let settled = sums.seen == sums.in_all;
         sums.seen = sums.in_all;
         let shrunk = sums.most - sums.in_all >= WORTH_GIVING_BACK;
-        if !shrunk && !(settled && sums.again) {
+        let is_last = settled && sums.again;
+        if !shrunk && !is_last {
             return false;
         }
         sums.most = sums.in_all;
