@@ -180,8 +180,13 @@ mod tests {
             let shown: String = line.chars().take(80).collect();
             assert_eq!(answer(line.as_bytes()), expected, "{shown}");
         }
-        for line in [&b"\xff\xfe5\0"[..], b"\"\xff\"", b"hello \xff", b"{\"id\": 1, \"method\": \"\xff\"}"] {
-            assert_eq!(answer(line), Some((-32_700, None)), "{}", line.escape_ascii());
+        for (line, id) in [
+            (&b"\xff\xfe5\0"[..], None),
+            (b"\"\xff\"", None),
+            (b"hello \xff", None),
+            (b"{\"id\": 1, \"method\": \"\xff\"}", Some("1".into())),
+        ] {
+            assert_eq!(answer(line), Some((-32_700, id)), "{}", line.escape_ascii());
         }
     }
 
