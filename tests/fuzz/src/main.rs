@@ -18,6 +18,8 @@ use dormouse_tests_fuzz::{TARGETS, Target, corpus, target};
 const STACK: usize = 2 << 20;
 /// Longest that one input may take, in debug builds on a busy machine too.
 const SLOWEST: Duration = Duration::from_secs(10);
+/// Findings of a target that are shown and kept; all are counted.
+const SHOWN: usize = 5;
 
 /// Fuzz targets, without feedback from coverage.
 #[derive(Parser)]
@@ -123,6 +125,9 @@ impl Tried<'_> {
             Err(panic) => words(panic.as_ref()),
         };
         self.failed += 1;
+        if self.failed > SHOWN {
+            return Ok(());
+        }
         let folder = self.arguments.found.join(self.target.name);
         fs::create_dir_all(&folder)?;
         let path = folder.join(name.replace(['/', ' '], "-"));

@@ -126,8 +126,9 @@ fn names_end_well(before: &str) -> bool {
     let letter = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let name = before.trim_start().split(|other| !letter(other)).next();
     let extras = before.split_once('[').and_then(|(_, rest)| rest.split(']').next());
-    let mut names = name.into_iter().chain(extras.into_iter().flat_map(|extras| extras.split(',')));
-    names.all(|name| !name.trim_end().ends_with(['-', '_', '.']))
+    let mut names =
+        name.into_iter().chain(extras.into_iter().flat_map(|extras| extras.split(|other| !letter(other))));
+    names.all(|name| !name.ends_with(['-', '_', '.']))
 }
 
 /// The versions that a requirement takes.
