@@ -69,6 +69,14 @@ fn goes_on_and_ends(door: &mut Door<'_>) {
     let answer = exec(door, "nosuchcommand & true");
     assert_eq!((&answer["missing"], &answer["job_id"]), (&json!(["nosuchcommand"]), &Json::Null), "{answer}");
 
+    // Its number is the id of the job.
+    let answer = exec(door, "nohup sleep 30 > log 2>&1 & echo $! > pid; cat pid; echo \"started ${!}\"");
+    let job = answer["job_id"].clone();
+    let id = job.as_str().expect("it goes on");
+    assert_eq!(answer["stdout"], format!("{id}\nstarted {id}\n"), "{answer}");
+    assert_eq!(state(door, &job, "cancel"), "cancelled");
+    said(door, "rm -f log pid");
+
     // Who asks for what was started has it in the line, as before.
     let begin = Instant::now();
     let answer = exec(door, "(sleep 0.6; echo late) & wait; echo then");

@@ -86,6 +86,16 @@ fn every_option_arrives() {
 }
 
 #[test]
+fn bounds_beyond_what_is_shown_at_most_are_refused() {
+    for (option, most, beyond) in [("--depth", "16", "17"), ("--items", "10000", "10001")] {
+        let words = |number| ["dormouse", "eval", option, number, "1"];
+        assert!(Arguments::try_parse_from(words(most)).is_ok(), "{option}");
+        let error = Arguments::try_parse_from(words(beyond)).unwrap_err().to_string();
+        assert!(error.contains(option) && error.contains(most), "{error}");
+    }
+}
+
+#[test]
 fn a_project_is_read_only_unless_writes_are_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();

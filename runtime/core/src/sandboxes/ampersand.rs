@@ -45,7 +45,7 @@ pub(super) fn parts(line: &str, placed: bool) -> Option<Parts> {
     let (before, rest) = items.split_at(first);
     let last = rest.iter().position(|(_, end)| *end != End::Ampersand).unwrap_or(rest.len());
     let (beside, after) = rest.split_at(last);
-    if after.iter().any(|(text, end)| *end == End::Ampersand || has(text, ASKS)) {
+    if after.iter().any(|(text, end)| *end == End::Ampersand || has(text, ASKS) || is_unsure(text)) {
         return None;
     }
     if before.iter().any(|(text, _)| has(text, OWN_LINE) || (placed && has(text, MOVES))) {
@@ -55,6 +55,12 @@ pub(super) fn parts(line: &str, placed: bool) -> Option<Parts> {
         items.iter().map(|(text, _)| *text).collect::<Vec<_>>().join(with)
     };
     Some(Parts { before: join(before, "\n"), beside: join(beside, " &\n"), after: join(after, "\n") })
+}
+
+/// Whether a `$!` in the text may be none of the shell's: it is replaced without a look at quotes.
+fn is_unsure(text: &str) -> bool {
+    let names = text.contains("$!") || text.contains("${!}");
+    names && text.contains(['\'', '\\'])
 }
 
 /// The items without each `disown` that directly follows what `&` starts, which goes on in any case.
@@ -363,6 +369,8 @@ mod tests {
             "a & wait",
             "a & b & wait",
             "a & p=$!; kill $p",
+            "a & echo '$!'",
+            "a & echo \\$!",
             "a & kill %1",
             "a & b; c &",
             "a & disown && b",
