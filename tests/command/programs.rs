@@ -218,6 +218,22 @@ fn the_room_the_zone_and_devices_are_told_right() {
     });
 }
 
+#[test]
+fn what_a_command_cannot_write_fails_that_command_alone() {
+    in_a_sandbox(|kept| {
+        for command in
+            ["echo hi | tee /nosuch/x > f", "tar cf /nosuch/x.tar s", "split s /nosuch/x", "tee d < s > f"]
+        {
+            let line = format!("mkdir -p d; echo 1 > s; {command}; echo $?; {command} || echo next");
+            let outcome = sandbox::wait(kept.exec(&line)).unwrap().outcome;
+            let (said, errors) = (outcome.stdout.text, outcome.stderr.text);
+            assert!(said.ends_with("next\n") && !said.starts_with("0\n"), "`{command}`: {said} {errors}");
+            assert!(errors.contains("directory") && !errors.contains("io error"), "`{command}`: {errors}");
+            assert!(!errors.contains("line 1: line 1"), "`{command}`: {errors}");
+        }
+    });
+}
+
 /// What cannot be held is refused by the command, and what was printed before is kept whatever comes.
 #[test]
 fn sizes_that_do_not_fit_are_refused_in_words() {
