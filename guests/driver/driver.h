@@ -53,6 +53,10 @@ bool driver_restored(void);
 // enters the image, and makes `/tmp` the working directory.
 void driver_end_initialisation(void);
 
+// Clears the stack of the adapter between the WASI versions, which is empty whenever no call of it is in progress, so that
+// what lay on it is not saved.
+void driver_clear_adapter_stack(void);
+
 // Takes every free hole of the heap, for good, so that later allocations lie side by side in fresh memory. An
 // instance's cost is the number of memory pages it touches; scattered holes would make that many.
 void driver_fill_heap(void);

@@ -96,6 +96,7 @@ void exports_dormouse_sandbox_state_quiesce(guest_list_string_t *ret) {
     driver_rest();
     driver_rest_descriptors(add, &open);
     driver_forget_world();
+    driver_clear_adapter_stack();
     saved = true;
     __asm__ volatile(
         ".globaltype driver_rested, i32\n"

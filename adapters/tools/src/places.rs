@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_core::{Error, ErrorCode, Result, released};
 use serde_json::{Map, Value as Json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
@@ -45,7 +45,13 @@ pub struct Place<'a> {
 }
 
 /// Room for one message. Dropping it gives the room back.
-pub struct Room(#[expect(dead_code, reason = "held, not read")] OwnedSemaphorePermit);
+pub struct Room(OwnedSemaphorePermit);
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        released::note((self.0.num_permits() as u64) << 10);
+    }
+}
 
 impl Default for Places {
     fn default() -> Self {

@@ -12,6 +12,7 @@
 //! | in which order calls came | [`arrival`] |
 //! | whose turn it is: places, and time at the processor | [`fair`], [`places`], [`turns`] |
 //! | what of the host is never given: keys | [`keys`] |
+//! | memory that was let go of, to be given back to the system | [`released`] |
 //! | a language model, and what it may cost | [`model`] |
 //! | packages for a sandbox | [`packages`] |
 //! | the names of other machines | [`resolve`] |
@@ -45,6 +46,7 @@ pub mod policy;
 pub mod program;
 pub mod project;
 pub mod provider;
+pub mod released;
 pub mod request;
 pub mod resolve;
 pub mod sandbox;

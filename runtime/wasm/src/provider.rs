@@ -173,13 +173,18 @@ impl WasmProvider {
 
     /// The loaded guest of a language; the first caller loads it, the others wait.
     pub(crate) async fn ready(&self, language: &Language, metering: Metering) -> Result<Arc<Ready>> {
+        let key = (language.clone(), metering);
+        // Looking for a guest reads two files, which takes as long as a fresh instance.
+        if let Some(ready) = self.parts.loaded.made(&key) {
+            return Ok(ready);
+        }
         // What nobody speaks leaves no trace: callers can make up any number of names.
         self.speaks(language)?;
         let load = async {
             let loaded = self.loaded(language, metering, Loaded::link).await?;
             Ok(Ready::new(loaded, self.parts.settings.ready))
         };
-        self.parts.loaded.get((language.clone(), metering), load).await
+        self.parts.loaded.get(key, load).await
     }
 
     /// The loaded guest that makes JavaScript of TypeScript.
@@ -249,7 +254,7 @@ impl Provider for WasmProvider {
             };
         }
         let mut begin = spent.begin();
-        let first = !self.parts.loaded.has(&(request.language.clone(), metering));
+        let first = self.parts.loaded.made(&(request.language.clone(), metering)).is_none();
         let (ready, mut instance) = self.instance(&request.language, metering).await?;
         instance.check_room(&request)?;
         if let Some(project) = &request.grants.project

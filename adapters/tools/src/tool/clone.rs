@@ -12,7 +12,7 @@ use super::verb::{Caller, Kept};
 pub(crate) const MAX: usize = 4 << 10;
 /// What a clone may take; the operator's bound of command lines holds as well.
 const TIME: Duration = Duration::from_secs(300);
-/// Bytes shown of what git said.
+/// Characters shown of what git said.
 const SHOWN: usize = 2 << 10;
 /// Where the repository goes.
 const FOLDER: &str = "/workspace";
@@ -52,8 +52,7 @@ fn judge(executed: Executed) -> Result<()> {
     if outcome.exit_code() == 0 {
         return Ok(());
     }
-    let said = outcome.stderr.text;
-    let said: String = said.trim().chars().take(SHOWN).collect();
+    let said = readable(&outcome.stderr.text);
     let unreachable = said.contains("--allow-git");
     let code = if unreachable { ErrorCode::CapabilityUnavailable } else { ErrorCode::ArgsInvalid };
     Err(Error::new(code, format!("the repository cannot be cloned: {said}")).with_hint(
@@ -61,7 +60,27 @@ fn judge(executed: Executed) -> Result<()> {
     ))
 }
 
+/// The beginning of what git said, which has the request's own text in it: whatever a terminal would obey is escaped.
+fn readable(said: &str) -> String {
+    let shown = |c: char| -> String {
+        if c.is_control() && c != '\n' { c.escape_default().collect() } else { c.into() }
+    };
+    said.trim().chars().take(SHOWN).map(shown).collect()
+}
+
 /// A word of the command language.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_said_of_a_hostile_address_is_shown_without_what_a_terminal_obeys() {
+        let said = "fatal: repository '\u{1b}]0;title\u{7}\u{9b}2J\ra' does not exist\nhint: none\n";
+        let shown = "fatal: repository '\\u{1b}]0;title\\u{7}\\u{9b}2J\\ra' does not exist\nhint: none";
+        assert_eq!(readable(said), shown);
+    }
 }

@@ -38,8 +38,10 @@ struct Sums {
     in_all: u64,
     /// The most that was held since memory was last given back to the system.
     most: u64,
-    /// What was held at the last look.
-    seen: u64,
+    /// What the process had let go of beside its sandboxes when memory was last given back.
+    released: u64,
+    /// What was held at the last look, and what had been let go of besides.
+    seen: (u64, u64),
     /// Memory was given back while more may have been let go of.
     again: bool,
 }
@@ -65,19 +67,21 @@ impl Awake {
         Weight { awake: self.clone(), owner: owner.clone(), bytes }
     }
 
-    /// Whether so much less is held than at the last time that it is worth giving memory back to the system, which is counted
-    /// as done then. Sandboxes that are let go of one after the other would leave the last of theirs: once nothing has changed
-    /// from one look to the next, it is worth it once more.
-    pub(super) fn has_shrunk(&self) -> bool {
+    /// Whether so much was let go of since the last time that it is worth giving memory back to the system, which is counted as
+    /// done then: by sandboxes, and `released` bytes besides since the process began. What is let go of one after the other would
+    /// leave the last of it: once nothing has changed from one look to the next, it is worth it once more.
+    pub(super) fn has_shrunk(&self, released: u64) -> bool {
         let mut sums = self.lock();
-        let settled = sums.seen == sums.in_all;
-        sums.seen = sums.in_all;
-        let shrunk = sums.most - sums.in_all >= WORTH_GIVING_BACK;
+        let seen = (sums.in_all, released);
+        let settled = sums.seen == seen;
+        sums.seen = seen;
+        let free = (sums.most - sums.in_all).saturating_add(released.saturating_sub(sums.released));
+        let shrunk = free >= WORTH_GIVING_BACK;
         let is_last = settled && sums.again;
         if !shrunk && !is_last {
             return false;
         }
-        sums.most = sums.in_all;
+        (sums.most, sums.released) = (sums.in_all, released);
         sums.again = shrunk;
         true
     }

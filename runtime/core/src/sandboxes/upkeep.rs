@@ -14,7 +14,7 @@ use super::saving::Way;
 use super::seat::{Live, Seat};
 use super::{Inner, Sandboxes};
 use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason, Timestamp};
-use crate::{Error, Result};
+use crate::{Error, Result, released};
 
 /// How often a server looks.
 pub(super) const TICK: Duration = Duration::from_millis(250);
@@ -70,7 +70,7 @@ impl Works {
         if ticks.is_multiple_of(SWEEP) && self.sweeps.is_empty() {
             self.sweeps.spawn(sandboxes.clone().sweep_and_tell());
         }
-        if self.gifts.is_empty() && sandboxes.inner.awake.has_shrunk() {
+        if self.gifts.is_empty() && sandboxes.inner.awake.has_shrunk(released::total()) {
             let provider = sandboxes.inner.provider.clone();
             self.gifts.spawn_blocking(move || provider.give_memory_back());
         }

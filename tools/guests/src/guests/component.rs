@@ -72,3 +72,26 @@ pub(crate) fn encode(job: &Job<'_>, core: &Path) -> Result<Vec<u8>> {
         .adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)?;
     encoder.encode().context("the module does not fit the contract")
 }
+
+#[cfg(test)]
+mod tests {
+    use wit_parser::{Resolve, SizeAlign, TypeDefKind};
+
+    /// `guests/driver/adapter.c` tells the adapter's requests for memory from those of the contract by their alignment.
+    #[test]
+    fn no_list_of_a_contract_has_elements_aligned_to_8_bytes() {
+        for folder in ["../../wit", "../../guests/typescript/wit"] {
+            let mut resolve = Resolve::default();
+            resolve.push_dir(folder).expect("the contract");
+            let mut sizes = SizeAlign::default();
+            sizes.fill(&resolve);
+            let elements = resolve.types.iter().filter_map(|(_, of)| match &of.kind {
+                TypeDefKind::List(element) => Some(element),
+                _ => None,
+            });
+            for element in elements {
+                assert!(sizes.align(element).align_wasm32() < 8, "{folder}: a list of {element:?}");
+            }
+        }
+    }
+}

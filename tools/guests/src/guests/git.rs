@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use super::bridge::{self, include, unit};
 use super::job::{Job, Unit};
 use super::recipe::Recipe;
 use super::tree::{Origin, Tree};
-use super::wizer::{World, argument};
+use super::wizer::argument;
 
 /// git's commands; `guests/git/Cargo.lock` pins libgit2 and what it needs.
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "git",
     interpreter: "libgit2 1.9.7",
     version: 1,
-    text: include_bytes!("git.rs"),
+    text: &[include_str!("git.rs"), bridge::TEXT],
     pins: &[],
     trees: &[package("libgit2-sys"), package("libz-sys"), package("git2")],
     build,
@@ -74,27 +75,9 @@ fn build(job: &Job<'_>) -> Result<PathBuf> {
     let zlib = job.prepare("libz-sys")?;
     let git2 = job.prepare("git2")?;
     let library = job.cargo("dormouse_git", &[libgit2.clone(), zlib.clone(), git2])?;
-    let mut objects = sources(job, &libgit2.join("libgit2"), &zlib.join("src/zlib"))?;
-    let bindings = job.bindings()?;
-    objects.extend(driver(job, &bindings.source, &bindings.headers)?);
-    let mut inputs: Vec<OsString> = objects.iter().map(|object| argument(object)).collect();
-    inputs.extend([argument(&bindings.object), argument(&library)]);
-    let core = job.link("git", STACK, &inputs)?;
-    job.initialise(&core, &World::default())
-}
-
-/// The contract's side of the guest.
-fn driver(job: &Job<'_>, bindings: &Path, headers: &Path) -> Result<Vec<PathBuf>> {
-    let mut flags: Vec<OsString> = ["-O2", "-D_GNU_SOURCE", "-std=gnu23"].map(OsString::from).into();
-    flags.extend([headers, &job.driver].map(include));
-    let strict = &["-Wall", "-Wextra"];
-    let units = [
-        unit(job, bindings.to_path_buf(), "guest", &["-w"]),
-        unit(job, job.driver.join("state.c"), "state", strict),
-        unit(job, job.guest.join("interpreter.c"), "interpreter", strict),
-    ];
-    job.compile("compile", &units, &flags)?;
-    Ok(units.into_iter().map(|unit| unit.object).collect())
+    let objects = sources(job, &libgit2.join("libgit2"), &zlib.join("src/zlib"))?;
+    let own = [job.driver.join("state.c"), job.guest.join("interpreter.c")];
+    bridge::link(job, "git", STACK, &own, &library, &objects)
 }
 
 /// libgit2 and zlib.
@@ -132,18 +115,4 @@ fn c_files(folder: &Path) -> Result<Vec<PathBuf>> {
         .collect();
     files.sort();
     Ok(files)
-}
-
-fn unit(job: &Job<'_>, source: PathBuf, name: &str, flags: &[&str]) -> Unit {
-    Unit {
-        source,
-        object: job.scratch.join("objects").join(format!("{name}.o")),
-        flags: flags.iter().map(OsString::from).collect(),
-    }
-}
-
-fn include(folder: &Path) -> OsString {
-    let mut flag = OsString::from("-I");
-    flag.push(folder);
-    flag
 }

@@ -15,7 +15,7 @@ pub(crate) const RECIPE: Recipe = Recipe {
     language: "javascript",
     interpreter: "QuickJS-ng 0.16.2",
     version: 1,
-    text: include_bytes!("javascript.rs"),
+    text: &[include_str!("javascript.rs")],
     pins: &[Pin::Crate("rquickjs-sys")],
     trees: &[Tree::new(
         "quickjs",

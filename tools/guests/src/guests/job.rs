@@ -22,7 +22,7 @@ use super::toolchain::Toolchain;
 use super::tree::Tree;
 
 /// The files of `guests/driver` that [`Job::link`] adds to every guest.
-const SHARED: [&str; 5] = ["descriptors", "files", "paths", "utf8", "written"];
+const SHARED: [&str; 6] = ["adapter", "descriptors", "files", "paths", "utf8", "written"];
 
 /// The functions of wasi-libc (after `__wasi_`) that `descriptors.c`, `files.c` and `paths.c` of `guests/driver` stand in for.
 const WRAPPED: [&str; 15] = [

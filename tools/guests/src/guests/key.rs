@@ -20,7 +20,9 @@ pub(crate) fn of(recipe: &Recipe, workspace: &Path, toolchain: &Toolchain) -> Re
     let mut hash = Parts(Sha256::new());
     hash.add("steps", &STEPS_VERSION.to_le_bytes());
     hash.add("recipe", &recipe.version.to_le_bytes());
-    hash.add("text", recipe.text);
+    for text in recipe.text {
+        hash.add("text", text.as_bytes());
+    }
     hash.add("interpreter", recipe.interpreter.as_bytes());
     hash.add("tools", toolchain.identity().as_bytes());
     for pin in recipe.pins {

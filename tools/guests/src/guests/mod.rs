@@ -1,11 +1,13 @@
 //! Guests: interpreter components, built from source and kept in a cache keyed by content.
 
+mod bridge;
 mod build;
 mod component;
 mod git;
 mod javascript;
 mod job;
 mod key;
+mod libraries;
 mod php;
 mod python;
 mod recipe;

@@ -16,8 +16,8 @@ pub(crate) struct Recipe {
     pub(crate) interpreter: &'static str,
     /// Raised when the recipe changes in a way that no hashed file shows.
     pub(crate) version: u32,
-    /// The text of the recipe's own Rust source (`include_bytes!`), part of the content key.
-    pub(crate) text: &'static [u8],
+    /// The text of the recipe's own Rust sources (`include_str!`), part of the content key.
+    pub(crate) text: &'static [&'static str],
     /// Everything that is fetched.
     pub(crate) pins: &'static [Pin],
     /// The source trees of the build, to which the patches in the guest's folder apply.

@@ -1,21 +1,20 @@
 //! The recipe of the shell guest: bashkit, a crate, with our driver, its bounds raised and its faults mended.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::job::{Job, Unit};
+use super::bridge;
+use super::job::Job;
 use super::recipe::Recipe;
 use super::tree::{Origin, Tree};
-use super::wizer::{World, argument};
 
 /// The shell; `guests/shell/Cargo.lock` pins it and what it needs.
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "shell",
     interpreter: "bashkit 0.20.2",
     version: 1,
-    text: include_bytes!("shell.rs"),
+    text: &[include_str!("shell.rs"), bridge::TEXT],
     pins: &[],
     trees: &[Tree {
         name: "bashkit",
@@ -32,28 +31,6 @@ const STACK: u32 = 16 << 20;
 fn build(job: &Job<'_>) -> Result<PathBuf> {
     let bashkit = job.prepare("bashkit")?;
     let library = job.cargo("dormouse_shell", &[bashkit])?;
-    let bindings = job.bindings()?;
-    let include = |folder: &Path| {
-        let mut flag = OsString::from("-I");
-        flag.push(folder);
-        flag
-    };
-    let includes = [&bindings.headers, &job.driver].map(|folder| include(folder));
-    let flags: Vec<OsString> =
-        ["-O2", "-D_GNU_SOURCE", "-std=gnu23"].map(OsString::from).into_iter().chain(includes).collect();
-    let unit = |source: PathBuf, name: &str, flags: &[&str]| Unit {
-        source,
-        object: job.scratch.join("objects").join(format!("{name}.o")),
-        flags: flags.iter().map(OsString::from).collect(),
-    };
-    let units = [
-        unit(bindings.source.clone(), "guest", &["-w"]),
-        unit(job.driver.join("state.c"), "state", &["-Wall", "-Wextra"]),
-        unit(job.guest.join("interpreter.c"), "interpreter", &["-Wall", "-Wextra"]),
-    ];
-    job.compile("compile", &units, &flags)?;
-    let mut inputs: Vec<OsString> = units.iter().map(|unit| argument(&unit.object)).collect();
-    inputs.extend([argument(&bindings.object), argument(&library)]);
-    let core = job.link("shell", STACK, &inputs)?;
-    job.initialise(&core, &World::default())
+    let sources = [job.driver.join("state.c"), job.guest.join("interpreter.c")];
+    bridge::link(job, "shell", STACK, &sources, &library, &[])
 }

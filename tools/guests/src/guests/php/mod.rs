@@ -7,10 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use libraries::Libraries;
-
 use super::job::{Job, Unit};
 use super::key::sha256;
+use super::libraries::{self as shared, Libraries};
 use super::recipe::{Pin, Recipe};
 use super::source::DebianFile;
 use super::tree::{self, Origin, Tree};
@@ -22,16 +21,16 @@ pub(crate) const RECIPE: Recipe = Recipe {
     language: "php",
     interpreter: "PHP 8.4.24",
     version: 1,
-    text: concat!(include_str!("mod.rs"), include_str!("libraries.rs")).as_bytes(),
+    text: &[include_str!("mod.rs"), include_str!("libraries.rs"), shared::TEXT],
     pins: &[
         Pin::Debian(&PHP),
-        Pin::Debian(&libraries::ZLIB),
+        Pin::Debian(&shared::ZLIB),
         Pin::Debian(&libraries::XML),
-        Pin::Crate(libraries::SQLITE),
+        Pin::Crate(shared::SQLITE),
     ],
     trees: &[
         Tree::new("php", Origin::Debian(&PHP)),
-        Tree::new("zlib", Origin::Debian(&libraries::ZLIB)),
+        shared::ZLIB_TREE,
         Tree::new("libxml2", Origin::Debian(&libraries::XML)),
     ],
     build,
@@ -121,7 +120,7 @@ const OBJECTS: &str = "include Makefile\n\
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {
     let source = job.prepare("php")?;
-    let libraries = Libraries::build(job)?;
+    let libraries = libraries::build(job)?;
     let parts = Parts { job, source, cross: job.scratch.join("cross") };
     parts.configure(&libraries)?;
     let objects = parts.interpreter()?;

@@ -9,10 +9,9 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use libraries::Libraries;
-
 use super::job::{Job, NETWORK_TIMEOUT, Unit, run_for};
 use super::key::sha256;
+use super::libraries::{self as shared, Libraries};
 use super::recipe::{Pin, Recipe};
 use super::source::DebianFile;
 use super::tree::{self, Origin, Tree};
@@ -24,19 +23,19 @@ pub(crate) const RECIPE: Recipe = Recipe {
     language: "python",
     interpreter: "CPython 3.14.7",
     version: 1,
-    text: concat!(include_str!("mod.rs"), include_str!("libraries.rs")).as_bytes(),
+    text: &[include_str!("mod.rs"), include_str!("libraries.rs"), shared::TEXT],
     pins: &[
         Pin::Debian(&CPYTHON),
-        Pin::Debian(&libraries::ZLIB),
+        Pin::Debian(&shared::ZLIB),
         Pin::Debian(&libraries::BZIP2),
         Pin::Debian(&libraries::XZ),
         Pin::Debian(&ZONES),
         Pin::Debian(&OLD_ZONES),
-        Pin::Crate(libraries::SQLITE),
+        Pin::Crate(shared::SQLITE),
     ],
     trees: &[
         Tree::new("cpython", Origin::Debian(&CPYTHON)),
-        Tree::new("zlib", Origin::Debian(&libraries::ZLIB)),
+        shared::ZLIB_TREE,
         Tree::new("bzip2", Origin::Debian(&libraries::BZIP2)),
         Tree::new("xz", Origin::Debian(&libraries::XZ)),
     ],
@@ -72,7 +71,7 @@ fn build(job: &Job<'_>) -> Result<PathBuf> {
     let parts = Parts { job, native: job.scratch.join("native"), cross: job.scratch.join("cross"), source };
     // A configure script uses one processor; the libraries are compiled beside it.
     let configuring = parts.configure_native()?;
-    let libraries = Libraries::build(job)?;
+    let libraries = libraries::build(job)?;
     parts.make_native(configuring)?;
     parts.configure_cross(&libraries)?;
     let interpreter = parts.interpreter()?;
