@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use dormouse_tests::lasting::{self, named, run};
 use dormouse_tests::levels::Levels;
 use dormouse_tests::wire::Wire;
-use dormouse_tests::{binary, wait_for};
+use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, binary, sandbox as waits, wait_for};
 use serde_json::{Value as Json, json};
 
 const MIB: u64 = 1 << 20;
@@ -194,4 +195,24 @@ fn mem_07_files_that_are_saved_need_not_stay_in_memory_and_come_back_whole() {
         "changed"
     );
     wire.end(Duration::from_secs(60));
+}
+
+/// What stands between the WASI versions asked the guest's heap for two pages in each instance that went on from a state, and
+/// nobody gave them back: an interpreter was full some day without having done anything.
+#[test]
+fn mem_04_an_interpreter_takes_no_more_memory_for_each_wake() {
+    for language in [JAVASCRIPT, PHP, PYTHON] {
+        let folder = tempfile::tempdir().unwrap();
+        let dormouse = lasting::open(folder.path());
+        let kept = named(&dormouse, "box");
+        let woken = || {
+            let peak = run(&kept, language, "1").usage.memory_peak;
+            waits::wait(kept.stop()).unwrap();
+            peak
+        };
+        let first = (0..3).map(|_| woken()).max().unwrap();
+        let last = (0..30).map(|_| woken()).max().unwrap();
+        assert!(last <= first + (64 << 10), "{language}: {first} bytes, and {last} after 30 wakes");
+        lasting::close(dormouse);
+    }
 }

@@ -18,14 +18,6 @@ struct Pair {
     value: Text,
 }
 
-/// Where an output goes.
-#[repr(C)]
-struct Place {
-    tag: u8,
-    /// The path, for a file.
-    file: Text,
-}
-
 #[repr(C)]
 struct Command {
     program: Text,
@@ -34,8 +26,6 @@ struct Command {
     directory: Text,
     input: Text,
     milliseconds: Milliseconds,
-    output: Place,
-    errors: Place,
 }
 
 /// An optional number.
@@ -64,21 +54,6 @@ const ARGUMENT: usize = 24;
 /// What it counts for a variable besides name and value.
 const VARIABLE: usize = 48;
 
-/// Where a program's output goes.
-#[derive(Clone, Copy)]
-pub(crate) enum Destination {
-    /// Into the answer.
-    Answer,
-}
-
-impl Destination {
-    fn place(self) -> Place {
-        match self {
-            Self::Answer => Place { tag: 0, file: lend(&[]) },
-        }
-    }
-}
-
 /// What a program is told.
 pub(crate) struct Call<'a> {
     pub(crate) program: &'a str,
@@ -87,8 +62,6 @@ pub(crate) struct Call<'a> {
     pub(crate) directory: &'a str,
     pub(crate) input: &'a [u8],
     pub(crate) milliseconds: Option<u32>,
-    pub(crate) output: Destination,
-    pub(crate) errors: Destination,
 }
 
 impl Call<'_> {
@@ -135,8 +108,6 @@ pub(crate) fn run(call: &Call<'_>) -> Option<Answer> {
             is_some: call.milliseconds.is_some(),
             value: call.milliseconds.unwrap_or_default(),
         },
-        output: call.output.place(),
-        errors: call.errors.place(),
     };
     let none = || List { first: std::ptr::null_mut(), count: 0 };
     let mut ended = Ended { status: 0, output: none(), errors: none() };

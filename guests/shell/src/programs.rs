@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bashkit::{Builtin, BuiltinContext, CommandResolver, ExecResult, Result, async_trait};
 
-use crate::contract::{self, Call, Destination};
+use crate::contract::{self, Call};
 use crate::timeout;
 
 /// The commands that are known to be the host's, so that `type` and `command -v` find them. How much room there is only the
@@ -28,8 +28,6 @@ impl Builtin for Program {
             directory: &directory,
             input: context.stdin.map(|input| input.as_bytes()).unwrap_or_default(),
             milliseconds: timeout::left(context.env),
-            output: Destination::Answer,
-            errors: Destination::Answer,
         };
         if let Some(refusal) = call.refusal() {
             return Ok(ExecResult::err(format!("{}: {refusal}\n", self.0), TOO_LARGE));

@@ -258,8 +258,7 @@ fn uncaught(language: &Language, exception: &Exception) -> String {
 impl contract::Host for Host {
     async fn run(&mut self, command: contract::Command) -> wasmtime::Result<Option<contract::Ended>> {
         let Some(programs) = self.programs.clone() else { return Ok(None) };
-        let contract::Command { program, arguments, environment, directory, input, milliseconds, .. } =
-            command;
+        let contract::Command { program, arguments, environment, directory, input, milliseconds } = command;
         let call = ProgramCall { name: program, arguments, environment, directory, input };
         let asked = milliseconds.map(|most| Instant::now() + Duration::from_millis(most.into()));
         let deadline = asked.map_or(self.deadline, |asked| asked.min(self.deadline));
