@@ -4,7 +4,6 @@
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "driver.h"
 
@@ -19,23 +18,18 @@ __asm__(
     ".globl driver_pages\n"
     "driver_pages:\n");
 
-static uint32_t given(void) {
-  uint32_t count;
+// How many there were before, and counts one more.
+static uint32_t give_next(void) {
+  uint32_t before;
   __asm__ volatile(
       ".globaltype driver_pages, i32\n"
       "global.get driver_pages\n"
-      "local.set %0"
-      : "=r"(count));
-  return count;
-}
-
-static void give_next(void) {
-  __asm__ volatile(
-      ".globaltype driver_pages, i32\n"
-      "global.get driver_pages\n"
+      "local.tee %0\n"
       "i32.const 1\n"
       "i32.add\n"
-      "global.set driver_pages");
+      "global.set driver_pages"
+      : "=r"(before));
+  return before;
 }
 
 // In the place of the generated one, which is weak. No list of the contract has elements aligned like these pages, so
@@ -43,11 +37,8 @@ static void give_next(void) {
 __attribute__((export_name("cabi_realloc"))) void *cabi_realloc(void *old, size_t old_size, size_t alignment, size_t size) {
   (void)old_size;
   if (!old && size == PAGE && alignment == ALIGNMENT) {
-    uint32_t place = given();
-    if (place < 2) {
-      give_next();
-      return pages[place];
-    }
+    uint32_t place = give_next();
+    if (place < 2) return pages[place];
   }
   // Nothing is ever at such an address; an empty list needs one that is not null.
   if (!size) return (void *)alignment;

@@ -289,3 +289,27 @@ fn mcp_06_bodies_in_progress_are_counted_for_each_owner() {
     assert_eq!(bobs.json()["result"]["value"], 2, "{}", bobs.json());
     drop(held);
 }
+
+/// What bodies let go of is the system's again (MEM-04).
+#[test]
+fn mem_04_memory_of_large_bodies_goes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = served(&folder);
+    let held = || Levels::of(&server.process().to_string()).memory >> 10;
+    server.ask("POST", "/api/eval", None, Some(&json!({"code": "1"})));
+    let before = held();
+    let body = json!({"code": format!("'{}'; 1", "x".repeat(20 << 20))});
+    for _ in 0..3 {
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| server.ask("POST", "/api/eval", None, Some(&body)));
+            }
+        });
+    }
+    let most = held();
+    wait_for("the system has the memory of the bodies again", Duration::from_secs(60), || {
+        let now = held();
+        if now <= before + 64 { Ok(()) } else { Err(format!("{before} MiB before, {most} then, {now} now")) }
+    });
+    eprintln!("mem_04: {before} MiB before, {most} MiB after 18 bodies of 20 MiB, {} MiB at rest", held());
+}

@@ -73,7 +73,8 @@ pub trait Provider: Send + Sync {
     async fn close(&self) {}
 
     /// Gives memory back to the system that was let go of, as far as it has been kept for later. Takes milliseconds and may be called
-    /// at any time; not for the event loop. Default: there is none.
+    /// at any time; not for the event loop. Whoever looks after sandboxes calls it first at the beginning: a provider may set the process's
+    /// allocator up then, so that large blocks go back by themselves. Default: there is none.
     fn give_memory_back(&self) {}
 
     /// Runs a checked request in a fresh instance.

@@ -18,7 +18,7 @@ const WASM_STACK: usize = 32 << 20;
 const HOST_STACK: usize = 1 << 20;
 /// Bytes of a stack that stay resident between two runs, reset in place; the rest is given back. A run that nests deeply would
 /// else leave the whole of its stack to the pool for good.
-const STACK_RESIDENT: usize = 64 << 10;
+const STACK_RESIDENT: usize = 32 << 10;
 /// Largest linear memory of a pool slot: the highest ceiling an operator can set.
 const SLOT_MEMORY: usize = 4 << 30;
 /// Written bytes of a slot's memory that stay resident between two runs, reset in place; the rest is given back. A small

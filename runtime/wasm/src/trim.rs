@@ -13,13 +13,19 @@ pub(crate) fn after(bytes: u64) {
     }
 }
 
-/// Gives back what is free. Takes milliseconds: not for the event loop.
+/// Gives back what is free. Takes milliseconds: not for the event loop. From the first call on, blocks of [`WORTH`] go back as soon
+/// as they are free: the C library would raise that bound with each larger block, and keeps what lies at the end of a thread's
+/// heap below it, however often it is asked.
 #[cfg(target_env = "gnu")]
 #[allow(unsafe_code, reason = "the C library has no safe way to be asked")]
 pub(crate) fn trim() {
-    // SAFETY: it takes no pointer and needs no state of the caller's; it may be called at any time from any thread (`MT-Safe`
-    // in its manual), and changes nothing but which free pages the system backs.
+    let bound = libc::c_int::try_from(WORTH).unwrap_or(libc::c_int::MAX);
+    // SAFETY: none takes a pointer or needs a state of the caller's, and each may be called at any time from any thread. The
+    // settings choose where later blocks come from and when they go; the last changes nothing but which free pages the system
+    // backs (`MT-Safe` in its manual).
     unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, bound);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, bound);
         libc::malloc_trim(0);
     }
 }

@@ -60,10 +60,10 @@ fn judge(executed: Executed) -> Result<()> {
     ))
 }
 
-/// The beginning of what git said, which has the request's own text in it: whatever a terminal would obey is escaped.
+/// The beginning of what git said, which has the request's own text in it: what nobody sees and what a terminal obeys is escaped.
 fn readable(said: &str) -> String {
     let shown = |c: char| -> String {
-        if c.is_control() && c != '\n' { c.escape_default().collect() } else { c.into() }
+        if matches!(c, '\n' | '\'' | '"' | '\\') { c.into() } else { c.escape_debug().collect() }
     };
     said.trim().chars().take(SHOWN).map(shown).collect()
 }
@@ -79,8 +79,9 @@ mod tests {
 
     #[test]
     fn what_git_said_of_a_hostile_address_is_shown_without_what_a_terminal_obeys() {
-        let said = "fatal: repository '\u{1b}]0;title\u{7}\u{9b}2J\ra' does not exist\nhint: none\n";
-        let shown = "fatal: repository '\\u{1b}]0;title\\u{7}\\u{9b}2J\\ra' does not exist\nhint: none";
+        let said = "fatal: repository '\u{1b}]0;title\u{7}\u{9b}2J\r\u{202e}ä' does not exist\nhint: none\n";
+        let shown =
+            "fatal: repository '\\u{1b}]0;title\\u{7}\\u{9b}2J\\r\\u{202e}ä' does not exist\nhint: none";
         assert_eq!(readable(said), shown);
     }
 }

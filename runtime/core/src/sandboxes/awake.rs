@@ -265,3 +265,24 @@ fn too_heavy(who: &str, held: u64, most: Option<u64>, key: &str) -> Error {
          or have the operator raise the quota (`--quota {key}=SIZE`)"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_let_go_of_is_given_back_when_there_is_much_and_once_more_at_rest() {
+        let awake = Awake::default();
+        let mut released = 0;
+        let mut after = |more| {
+            released += more;
+            awake.has_shrunk(released)
+        };
+        assert!(!after(0) && !after(WORTH_GIVING_BACK - 1));
+        assert!(after(1), "bodies");
+        assert!(after(0), "nothing has changed since: what was still in use then");
+        assert!(!after(0) && !after(1 << 20));
+        drop(awake.weigh(&Owner::local(), WORTH_GIVING_BACK));
+        assert!(awake.has_shrunk(released + (1 << 20)), "sandboxes");
+    }
+}

@@ -83,6 +83,8 @@ impl Sandboxes {
     /// [`Sandboxes::close`] at its end and no more. Each sandbox is saved by a task of its own: what one does while it is saved
     /// keeps no other waiting.
     pub fn keep_up(&self) -> tokio::task::JoinHandle<()> {
+        // Nothing is free yet; from here on large blocks go back at once.
+        self.inner.provider.give_memory_back();
         let weak = Arc::downgrade(&self.inner);
         tokio::spawn(Self::hand_over(weak.clone(), self.inner.leased.clone()));
         tokio::spawn(async move {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::job::{Job, Unit};
+use super::job::{Job, include};
 use super::wizer::{World, argument};
 
 /// This file, which is a part of the text of each recipe that uses it.
@@ -24,10 +24,10 @@ pub(crate) fn link(
     let bindings = job.bindings()?;
     let mut flags: Vec<OsString> = ["-O2", "-D_GNU_SOURCE", "-std=gnu23"].map(OsString::from).into();
     flags.extend([&bindings.headers, &job.driver].map(|folder| include(folder)));
-    let mut units = vec![unit(job, bindings.source.clone(), "guest", &["-w"])];
+    let mut units = vec![job.unit(bindings.source.clone(), "guest", &["-w"])];
     for source in sources {
         let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        units.push(unit(job, source.clone(), &stem, &["-Wall", "-Wextra"]));
+        units.push(job.unit(source.clone(), &stem, &["-Wall", "-Wextra"]));
     }
     job.compile("compile", &units, &flags)?;
     let mut inputs: Vec<OsString> = objects.iter().map(|object| argument(object)).collect();
@@ -35,20 +35,4 @@ pub(crate) fn link(
     inputs.extend([argument(&bindings.object), argument(library)]);
     let core = job.link(name, stack, &inputs)?;
     job.initialise(&core, &World::default())
-}
-
-/// A file to compile, whose object is named `name` in the scratch folder.
-pub(crate) fn unit(job: &Job<'_>, source: PathBuf, name: &str, flags: &[&str]) -> Unit {
-    Unit {
-        source,
-        object: job.scratch.join("objects").join(format!("{name}.o")),
-        flags: flags.iter().map(OsString::from).collect(),
-    }
-}
-
-/// The argument that has headers looked for in a folder.
-pub(crate) fn include(folder: &Path) -> OsString {
-    let mut flag = OsString::from("-I");
-    flag.push(folder);
-    flag
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::bridge::{self, include, unit};
-use super::job::{Job, Unit};
+use super::bridge;
+use super::job::{Job, Unit, include};
 use super::recipe::Recipe;
 use super::tree::{Origin, Tree};
 use super::wizer::argument;
@@ -99,7 +99,7 @@ fn sources(job: &Job<'_>, libgit2: &Path, zlib: &Path) -> Result<Vec<PathBuf>> {
         .enumerate()
         .map(|(place, file)| {
             let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            unit(job, file, &format!("libgit2/{place}-{name}"), &[])
+            job.unit(file, &format!("libgit2/{place}-{name}"), &[])
         })
         .collect();
     job.compile("compile libgit2", &units, &flags)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::job::{Job, Unit};
+use super::job::{Job, include};
 use super::recipe::{Pin, Recipe};
 use super::tree::{Origin, Tree};
 use super::wizer::{World, argument};
@@ -51,22 +51,14 @@ const DRIVER: [&str; 14] = [
 fn build(job: &Job<'_>) -> Result<PathBuf> {
     let quickjs = job.prepare("quickjs")?;
     let bindings = job.bindings()?;
-    let include = |folder: &Path| {
-        let mut flag = OsString::from("-I");
-        flag.push(folder);
-        flag
-    };
     let includes = [&bindings.headers, &job.driver, &quickjs, &job.guest].map(|folder| include(folder));
     let flags: Vec<OsString> = ["-O2", "-DNDEBUG", "-D_GNU_SOURCE", "-std=gnu23"]
         .map(OsString::from)
         .into_iter()
         .chain(includes)
         .collect();
-    let unit = |folder: &Path, name: &str, flags: &[&str]| Unit {
-        source: folder.join(format!("{name}.c")),
-        object: job.scratch.join("objects").join(format!("{name}.o")),
-        flags: flags.iter().map(OsString::from).collect(),
-    };
+    let unit =
+        |folder: &Path, name: &str, flags: &[&str]| job.unit(folder.join(format!("{name}.c")), name, flags);
     // The largest file comes first, so that it does not run alone at the end.
     let mut units = vec![unit(&job.guest, "engine", &["-w"])];
     units.extend(ENGINE.iter().map(|name| unit(&quickjs, name, &["-w"])));

@@ -130,6 +130,15 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// A C file to compile, whose object is named `name` in the scratch folder.
+    pub(crate) fn unit(&self, source: PathBuf, name: &str, flags: &[&str]) -> Unit {
+        Unit {
+            source,
+            object: self.scratch.join("objects").join(format!("{name}.o")),
+            flags: flags.iter().map(OsString::from).collect(),
+        }
+    }
+
     /// Runs a program as one step. Its output goes to a log in the scratch folder and is shown when it fails.
     pub(crate) fn run(&self, step: &str, command: &mut Command) -> Result<()> {
         let _step = self.progress.step(step);
@@ -205,6 +214,21 @@ impl Job<'_> {
         self.compile("compile the shared driver", &units, &flags)?;
         Ok(units.into_iter().map(|unit| unit.object).collect())
     }
+}
+
+/// The argument that has headers looked for in a folder.
+pub(crate) fn include(folder: &Path) -> OsString {
+    let mut flag = OsString::from("-I");
+    flag.push(folder);
+    flag
+}
+
+/// Makes a folder that holds nothing.
+pub(crate) fn empty(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(fs::create_dir_all(folder)?)
 }
 
 fn compile_one(toolchain: &Toolchain, unit: &Unit, flags: &[OsString]) -> Result<()> {

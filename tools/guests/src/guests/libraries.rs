@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::job::{Job, Unit};
+use super::job::{Job, Unit, empty};
 use super::key::sha256;
 use super::source::DebianFile;
 use super::tree::{Origin, Tree};
@@ -116,10 +116,7 @@ impl Libraries {
             return Ok(());
         }
         let folder = job.scratch.join(format!("{name}-build"));
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        fs::create_dir_all(&folder)?;
+        empty(&folder)?;
         build(&folder)?;
         Ok(fs::write(done, state)?)
     }

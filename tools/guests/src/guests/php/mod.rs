@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::job::{Job, Unit};
+use super::job::{Job, Unit, empty, include};
 use super::key::sha256;
 use super::libraries::{self as shared, Libraries};
 use super::recipe::{Pin, Recipe};
@@ -140,7 +140,7 @@ struct Parts<'a> {
 impl Parts<'_> {
     /// Flags for PHP and for the driver alike.
     fn flags(&self) -> Vec<OsString> {
-        let include = self.job.guest.join("system/include");
+        let system = self.job.guest.join("system/include");
         let mut flags: Vec<OsString> = ["-O2", "-DNDEBUG", "-D_GNU_SOURCE"].map(Into::into).into();
         // Its allocator would print what it then reports as an error anyway.
         flags.push("-DZEND_MM_ERROR=0".into());
@@ -150,8 +150,8 @@ impl Parts<'_> {
         }
         // Paths of this machine do not get into the guest.
         flags.push(format!("-ffile-prefix-map={}=/usr/src", self.job.scratch.display()).into());
-        flags.extend(["-isystem".into(), argument(&include), "-include".into()]);
-        flags.push(argument(&include.join("wasi_system.h")));
+        flags.extend(["-isystem".into(), argument(&system), "-include".into()]);
+        flags.push(argument(&system.join("wasi_system.h")));
         flags
     }
 
@@ -178,10 +178,7 @@ impl Parts<'_> {
         if self.is_done("cross", &state) {
             return Ok(());
         }
-        if self.cross.exists() {
-            fs::remove_dir_all(&self.cross)?;
-        }
-        fs::create_dir_all(&self.cross)?;
+        empty(&self.cross)?;
         self.job.run("configure PHP", &mut configure)?;
         fs::write(self.cross.join("objects.mk"), OBJECTS)?;
         self.done("cross", &state)
@@ -233,7 +230,6 @@ impl Parts<'_> {
 
     fn driver(&self, objects: &[PathBuf], libraries: &Libraries) -> Result<PathBuf> {
         let bindings = self.job.bindings()?;
-        let include = |folder: &Path| OsString::from(format!("-I{}", folder.display()));
         let mut flags = self.flags();
         flags.push("-std=gnu23".into());
         flags.push("-DZEND_ENABLE_STATIC_TSRMLS_CACHE=1".into());

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::job::{Job, NETWORK_TIMEOUT, Unit, run_for};
+use super::job::{Job, NETWORK_TIMEOUT, Unit, empty, include, run_for};
 use super::key::sha256;
 use super::libraries::{self as shared, Libraries};
 use super::recipe::{Pin, Recipe};
@@ -187,16 +187,15 @@ impl Parts<'_> {
 
     fn driver(&self, interpreter: &Path, libraries: &Libraries) -> Result<PathBuf> {
         let bindings = self.job.bindings()?;
-        let include = |folder: PathBuf| OsString::from(format!("-I{}", folder.display()));
         let mut flags: Vec<OsString> =
             ["-std=gnu23", "-O2", "-DNDEBUG", "-D_GNU_SOURCE"].map(Into::into).into();
         flags.extend([
-            include(bindings.headers.clone()),
-            include(self.job.driver.clone()),
-            include(self.cross.clone()),
-            include(libraries.folder.join("include")),
-            include(self.source.join("Include")),
-            include(self.source.join("Include/internal")),
+            include(&bindings.headers),
+            include(&self.job.driver),
+            include(&self.cross),
+            include(&libraries.folder.join("include")),
+            include(&self.source.join("Include")),
+            include(&self.source.join("Include/internal")),
         ]);
         let mut sources = c_files(&self.job.guest)?;
         sources.extend(["state.c", "sqlite.c"].map(|name| self.job.driver.join(name)));
@@ -276,11 +275,4 @@ fn c_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = tree::files(folder)?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "c"));
     Ok(files)
-}
-
-fn empty(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
-    }
-    Ok(fs::create_dir_all(folder)?)
 }
