@@ -20,6 +20,9 @@ static JSAtom importing_file(JSContext *ctx);
 struct JSStackFrame;
 struct DynBuf;
 static void print_receiver(JSContext *ctx, const struct JSStackFrame *frame, struct DynBuf *out);
+// A statement of a module: its first import among those of the module, and the module that it imports; -1: an export.
+struct JSParseState;
+static int note_statement(struct JSParseState *parser, const uint8_t *begin, int first, int module);
 
 #include "quickjs.c"
 
@@ -74,6 +77,100 @@ static JSAtom importing_file(JSContext *ctx) {
     if (!has_name(ctx, code, "<input>")) return JS_DupAtom(ctx, code->filename);
   }
   return JS_GetScriptOrModuleName(ctx, 0);
+}
+
+static struct {
+  bool are_noted;
+  // The first module of which one was seen: a module is parsed before those that it imports.
+  const JSModuleDef *of;
+  engine_statement *all;
+  int count, room;
+} statements;
+
+void engine_note_statements(void) { statements.are_noted = true; }
+
+const engine_statement *engine_noted_statements(size_t *count) {
+  statements.are_noted = false;
+  *count = (size_t)statements.count;
+  return statements.all;
+}
+
+void engine_forget_statements(JSContext *ctx) {
+  for (int i = 0; i < statements.count; i++) {
+    JS_FreeValue(ctx, statements.all[i].module);
+    JS_FreeValue(ctx, statements.all[i].names);
+  }
+  js_free(ctx, statements.all);
+  memset(&statements, 0, sizeof statements);
+}
+
+static int note_statement(JSParseState *parser, const uint8_t *begin, int first, int module) {
+  JSContext *ctx = parser->ctx;
+  const JSFunctionDef *function = parser->cur_func;
+  const JSModuleDef *of = function->module;
+  if (!statements.are_noted || (statements.of && statements.of != of)) return 0;
+  statements.of = of;
+  if (js_resize_array(ctx, (void **)&statements.all, sizeof *statements.all, &statements.room, statements.count + 1))
+    return -1;
+  engine_statement *statement = &statements.all[statements.count++];
+  *statement = (engine_statement){(size_t)(begin - parser->buf_start), (size_t)(parser->last_ptr - parser->buf_start),
+                                  JS_UNDEFINED, JS_UNDEFINED};
+  if (module < 0) return 0;
+  statement->module = JS_AtomToString(ctx, of->req_module_entries[module].module_name);
+  statement->names = JS_NewArray(ctx);
+  for (int i = first; i < of->import_entries_count; i++) {
+    const JSImportEntry *entry = &of->import_entries[i];
+    JSValue pair[] = {JS_AtomToString(ctx, entry->import_name),
+                      JS_AtomToString(ctx, function->closure_var[entry->var_idx].var_name)};
+    JSValue both = JS_NewArrayFrom(ctx, 2, pair);
+    if (JS_SetPropertyUint32(ctx, statement->names, (uint32_t)(i - first), both) < 0) return -1;
+  }
+  return 0;
+}
+
+static bool bind_import(JSContext *ctx, JSValueConst module, JSAtom there, JSAtom here) {
+  JSObject *variables = JS_VALUE_GET_OBJ(ctx->global_var_obj);
+  JSProperty *export = NULL;
+  JSShapeProperty *shape =
+      there == JS_ATOM__star_ ? NULL : find_own_property(&export, JS_VALUE_GET_OBJ(module), there);
+  // All else stays what it is: a module as a whole.
+  JSVarRef *of_module = shape && (shape->flags & JS_PROP_TMASK) == JS_PROP_VARREF ? export->u.var_ref : NULL;
+  JSValue value = of_module                    ? JS_UNDEFINED
+                  : there == JS_ATOM__star_ ? js_dup(module)
+                                            : JS_GetProperty(ctx, module, there);
+  if (JS_IsException(value)) return false;
+  JSProperty *variable = NULL;
+  if (JS_CheckDefineGlobalVar(ctx, here, DEFINE_GLOBAL_LEX_VAR) == 0)
+    variable = add_property(ctx, variables, here,
+                            JS_PROP_ENUMERABLE | JS_PROP_CONFIGURABLE | (of_module ? JS_PROP_VARREF : 0));
+  if (!variable) {
+    JS_FreeValue(ctx, value);
+    return false;
+  }
+  if (of_module) {
+    JS_REF_COUNT(of_module)++;
+    variable->u.var_ref = of_module;
+  } else {
+    variable->u.value = value;
+  }
+  return true;
+}
+
+bool engine_bind_imports(JSContext *ctx, JSValueConst module, JSValueConst names) {
+  int64_t count = 0;
+  bool done = JS_GetLength(ctx, names, &count) == 0 && JS_IsObject(module);
+  for (uint32_t i = 0; done && i < count; i++) {
+    JSValue pair = JS_GetPropertyUint32(ctx, names, i);
+    JSValue words[] = {JS_GetPropertyUint32(ctx, pair, 0), JS_GetPropertyUint32(ctx, pair, 1)};
+    JSAtom atoms[] = {JS_ValueToAtom(ctx, words[0]), JS_ValueToAtom(ctx, words[1])};
+    done = atoms[0] != JS_ATOM_NULL && atoms[1] != JS_ATOM_NULL && bind_import(ctx, module, atoms[0], atoms[1]);
+    for (int k = 0; k < 2; k++) {
+      JS_FreeAtom(ctx, atoms[k]);
+      JS_FreeValue(ctx, words[k]);
+    }
+    JS_FreeValue(ctx, pair);
+  }
+  return done;
 }
 
 // Only plain properties are looked at: no code of a snippet's runs.

@@ -71,6 +71,24 @@ extern bool engine_own_eval;
 // There was no memory for an error, and null was thrown in its place.
 extern bool engine_error_lost;
 
+// A top-level `import` or `export` of a module: where it is in the source, and, of an import, what it names.
+typedef struct {
+  size_t begin, end;
+  // The module's name; undefined: an export.
+  JSValue module;
+  // Pairs of a name in the module, `*` for all of it, and the name here.
+  JSValue names;
+} engine_statement;
+
+// Those of the module that is compiled between the two, in their order. A module that it imports is none of it.
+void engine_note_statements(void);
+const engine_statement *engine_noted_statements(size_t *count);
+void engine_forget_statements(JSContext *ctx);
+
+// Makes variables of what an import names, the pairs of a statement: they are the module's own, and only it may change them.
+// False: an exception is thrown.
+bool engine_bind_imports(JSContext *ctx, JSValueConst module, JSValueConst names);
+
 // Asked for a seed by Math.random() on first use; implemented by the driver.
 uint64_t driver_random_seed(void);
 

@@ -55,22 +55,29 @@ JSValue files_error(JSContext *ctx, int code, const char *operation, const char 
     about = errors[i].text;
     break;
   }
+  if (!path && code == EBADF) {
+    // Of an open file it is the descriptor that is bad.
+    name = "EBADF";
+    about = "bad file descriptor";
+  }
   text message = {0};
   text_string(&message, name);
   text_string(&message, ": ");
   text_string(&message, about);
   text_string(&message, ", ");
   text_string(&message, operation);
-  text_string(&message, " '");
-  text_string(&message, path);
-  text_string(&message, "'");
+  if (path) {
+    text_string(&message, " '");
+    text_string(&message, path);
+    text_string(&message, "'");
+  }
   JSValue error = JS_NewError(ctx);
   JS_DefinePropertyValueStr(ctx, error, "message", JS_NewStringLen(ctx, message.bytes, message.length),
                             JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
   JS_SetPropertyStr(ctx, error, "errno", JS_NewInt32(ctx, -code));
   JS_SetPropertyStr(ctx, error, "code", JS_NewString(ctx, name));
   JS_SetPropertyStr(ctx, error, "syscall", JS_NewString(ctx, operation));
-  JS_SetPropertyStr(ctx, error, "path", JS_NewString(ctx, path));
+  if (path) JS_SetPropertyStr(ctx, error, "path", JS_NewString(ctx, path));
   text_free(&message);
   return error;
 }
@@ -124,8 +131,7 @@ static void free_bytes(JSRuntime *runtime, void *opaque, void *bytes) {
   free(bytes);
 }
 
-// The path argument of a function, or NULL after an exception.
-static const char *path_argument(JSContext *ctx, int count, JSValueConst *arguments, int index) {
+const char *files_path(JSContext *ctx, int count, JSValueConst *arguments, int index) {
   if (count <= index || !JS_IsString(arguments[index])) {
     JS_ThrowTypeError(ctx, "the path must be a string");
     return NULL;
@@ -142,7 +148,7 @@ static void *release_bytes(JSRuntime *runtime, void *opaque, void *bytes, size_t
 // read(path): an ArrayBuffer
 static JSValue read_file(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self;
-  const char *path = path_argument(ctx, count, arguments, 0);
+  const char *path = files_path(ctx, count, arguments, 0);
   if (!path) return JS_EXCEPTION;
   size_t length;
   char *bytes = files_load(path, &length);
@@ -155,7 +161,7 @@ static JSValue read_file(JSContext *ctx, JSValueConst self, int count, JSValueCo
 // write(path, bytes, append, exclusive)
 static JSValue write_file(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self;
-  const char *path = path_argument(ctx, count, arguments, 0);
+  const char *path = files_path(ctx, count, arguments, 0);
   if (!path || count < 4) return JS_EXCEPTION;
   size_t length;
   const uint8_t *bytes = engine_bytes(ctx, arguments[1], &length);
@@ -178,30 +184,30 @@ static JSValue write_file(JSContext *ctx, JSValueConst self, int count, JSValueC
   return result;
 }
 
-// stat(path, follow): [kind, size, modified, accessed, changed, inode, links], or undefined when there is no such file
+JSValue files_about(JSContext *ctx, const struct stat *about) {
+  const char *kind = S_ISDIR(about->st_mode) ? "directory" : S_ISLNK(about->st_mode) ? "link" : "file";
+  double modified = (double)about->st_mtim.tv_sec * 1e3 + (double)about->st_mtim.tv_nsec / 1e6;
+  double accessed = (double)about->st_atim.tv_sec * 1e3 + (double)about->st_atim.tv_nsec / 1e6;
+  double changed = (double)about->st_ctim.tv_sec * 1e3 + (double)about->st_ctim.tv_nsec / 1e6;
+  JSValue fields[] = {JS_NewString(ctx, kind),
+                      JS_NewInt64(ctx, about->st_size),
+                      JS_NewFloat64(ctx, modified),
+                      JS_NewFloat64(ctx, accessed),
+                      JS_NewFloat64(ctx, changed),
+                      JS_NewFloat64(ctx, (double)about->st_ino),
+                      JS_NewFloat64(ctx, (double)about->st_nlink)};
+  return JS_NewArrayFrom(ctx, sizeof fields / sizeof *fields, fields);
+}
+
+// stat(path, follow): [kind, size, modified, accessed, changed, inode, links]
 static JSValue stat_file(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self;
-  const char *path = path_argument(ctx, count, arguments, 0);
+  const char *path = files_path(ctx, count, arguments, 0);
   if (!path) return JS_EXCEPTION;
   struct stat about;
   bool follow = count < 2 || JS_ToBool(ctx, arguments[1]);
-  JSValue result;
-  if (fstatat(AT_FDCWD, path, &about, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0) {
-    result = fail(ctx, follow ? "stat" : "lstat", path);
-  } else {
-    const char *kind = S_ISDIR(about.st_mode) ? "directory" : S_ISLNK(about.st_mode) ? "link" : "file";
-    double modified = (double)about.st_mtim.tv_sec * 1e3 + (double)about.st_mtim.tv_nsec / 1e6;
-    double accessed = (double)about.st_atim.tv_sec * 1e3 + (double)about.st_atim.tv_nsec / 1e6;
-    double changed = (double)about.st_ctim.tv_sec * 1e3 + (double)about.st_ctim.tv_nsec / 1e6;
-    JSValue fields[] = {JS_NewString(ctx, kind),
-                        JS_NewInt64(ctx, about.st_size),
-                        JS_NewFloat64(ctx, modified),
-                        JS_NewFloat64(ctx, accessed),
-                        JS_NewFloat64(ctx, changed),
-                        JS_NewFloat64(ctx, (double)about.st_ino),
-                        JS_NewFloat64(ctx, (double)about.st_nlink)};
-    result = JS_NewArrayFrom(ctx, sizeof fields / sizeof *fields, fields);
-  }
+  int failed = fstatat(AT_FDCWD, path, &about, follow ? 0 : AT_SYMLINK_NOFOLLOW);
+  JSValue result = failed ? fail(ctx, follow ? "stat" : "lstat", path) : files_about(ctx, &about);
   JS_FreeCString(ctx, path);
   return result;
 }
@@ -209,7 +215,7 @@ static JSValue stat_file(JSContext *ctx, JSValueConst self, int count, JSValueCo
 // list(path): [[name, kind], ...] in no order
 static JSValue list_folder(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self;
-  const char *path = path_argument(ctx, count, arguments, 0);
+  const char *path = files_path(ctx, count, arguments, 0);
   if (!path) return JS_EXCEPTION;
   DIR *folder = opendir(path);
   JSValue result = folder ? JS_NewArray(ctx) : fail(ctx, "scandir", path);
@@ -230,7 +236,7 @@ enum { MAKE_FOLDER, REMOVE_FOLDER, REMOVE_FILE, CHANGE_FOLDER };
 static JSValue change_path(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments, int change) {
   (void)self;
   static const char *const names[] = {"mkdir", "rmdir", "unlink", "chdir"};
-  const char *path = path_argument(ctx, count, arguments, 0);
+  const char *path = files_path(ctx, count, arguments, 0);
   if (!path) return JS_EXCEPTION;
   int done = change == MAKE_FOLDER     ? mkdir(path, 0777)
              : change == REMOVE_FOLDER ? rmdir(path)
@@ -241,13 +247,29 @@ static JSValue change_path(JSContext *ctx, JSValueConst self, int count, JSValue
   return result;
 }
 
-static JSValue rename_path(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+enum { RENAME, MAKE_LINK };
+
+static JSValue change_paths(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments, int change) {
   (void)self;
-  const char *from = path_argument(ctx, count, arguments, 0), *to = path_argument(ctx, count, arguments, 1);
+  const char *from = files_path(ctx, count, arguments, 0), *to = files_path(ctx, count, arguments, 1);
   JSValue result = JS_EXCEPTION;
-  if (from && to) result = rename(from, to) < 0 ? fail(ctx, "rename", from) : JS_UNDEFINED;
+  if (from && to) {
+    int done = change == RENAME ? rename(from, to) : symlink(from, to);
+    result = done < 0 ? fail(ctx, change == RENAME ? "rename" : "symlink", change == RENAME ? from : to) : JS_UNDEFINED;
+  }
   JS_FreeCString(ctx, from);
   JS_FreeCString(ctx, to);
+  return result;
+}
+
+static JSValue read_link(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  const char *path = files_path(ctx, count, arguments, 0);
+  if (!path) return JS_EXCEPTION;
+  char target[PATH_MAX];
+  ssize_t length = readlink(path, target, sizeof target);
+  JSValue result = length < 0 ? fail(ctx, "readlink", path) : JS_NewStringLen(ctx, target, (size_t)length);
+  JS_FreeCString(ctx, path);
   return result;
 }
 
@@ -295,7 +317,9 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_MAGIC_DEF("removeFolder", 1, change_path, REMOVE_FOLDER),
     JS_CFUNC_MAGIC_DEF("removeFile", 1, change_path, REMOVE_FILE),
     JS_CFUNC_MAGIC_DEF("changeFolder", 1, change_path, CHANGE_FOLDER),
-    JS_CFUNC_DEF("rename", 2, rename_path),
+    JS_CFUNC_MAGIC_DEF("rename", 2, change_paths, RENAME),
+    JS_CFUNC_MAGIC_DEF("makeLink", 2, change_paths, MAKE_LINK),
+    JS_CFUNC_DEF("readLink", 1, read_link),
     JS_CFUNC_DEF("currentFolder", 0, current_folder),
     JS_CFUNC_DEF("environment", 0, environment),
     JS_CFUNC_DEF("arguments", 0, program_arguments),

@@ -95,12 +95,31 @@ void vars_list(JSContext *ctx, const bounds *limits, text *out);
 
 // modules.c: imports.
 void modules_install(JSRuntime *runtime);
-JSValue modules_evaluate(JSContext *ctx, const char *source, size_t length, const char *name);
+// A snippet as a module.
+JSValue modules_compile(JSContext *ctx, const char *source, size_t length, const char *name);
+// Runs it; the promise that it gives is of the default export. Takes the code.
+JSValue modules_evaluate(JSContext *ctx, JSValue code, const char *name);
 
-// natives.c and files.c: functions for the prelude.
+// statements.c: what only a module may have.
+// A module whose statements were noted as two sources: what it imports, and the script that it is without them. False: a
+// script cannot say it.
+bool statements_rewrite(JSContext *ctx, const char *source, size_t length, text *imports, text *script);
+// Its imports are variables of the modules, which are the value of the first of the two. False: an exception is thrown.
+bool statements_bind(JSContext *ctx, JSValueConst modules);
+// Before and after such a script: its default export has a place.
+void statements_expect_default(JSContext *ctx, bool begins);
+
+// natives.c, files.c and opened.c: functions for the prelude.
+struct stat;
 void natives_install(JSContext *ctx, JSValueConst native);
 void files_install(JSContext *ctx, JSValueConst native);
+void opened_install(JSContext *ctx, JSValueConst native);
+// The error of an operation on a path; NULL: on an open file.
 JSValue files_error(JSContext *ctx, int code, const char *operation, const char *path);
+// The path argument of a function, or NULL after an exception.
+const char *files_path(JSContext *ctx, int count, JSValueConst *arguments, int index);
+// [kind, size, modified, accessed, changed, inode, links]
+JSValue files_about(JSContext *ctx, const struct stat *about);
 // A whole file, to be freed; NULL with errno set.
 char *files_load(const char *path, size_t *length);
 

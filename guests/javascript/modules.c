@@ -232,10 +232,11 @@ static JSValue default_export(JSContext *ctx, JSValueConst self, int count, JSVa
   return value;
 }
 
-// Runs a snippet that is a module; the promise it gives is of the default export.
-JSValue modules_evaluate(JSContext *ctx, const char *source, size_t length, const char *name) {
-  JSValue code = JS_Eval(ctx, source, length, name,
-                         JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY | ENGINE_EVAL_SNIPPET);
+JSValue modules_compile(JSContext *ctx, const char *source, size_t length, const char *name) {
+  return JS_Eval(ctx, source, length, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY | ENGINE_EVAL_SNIPPET);
+}
+
+JSValue modules_evaluate(JSContext *ctx, JSValue code, const char *name) {
   if (JS_IsException(code)) return code;
   JSModuleDef *module = JS_VALUE_GET_PTR(code);
   set_meta(ctx, module, name);

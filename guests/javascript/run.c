@@ -138,14 +138,74 @@ static bool may_be_module(const char *source, size_t length) {
   return contains(source, length, "import") || contains(source, length, "export");
 }
 
+// Whether a program's file is run, and no snippet: it has a path.
+static bool is_file(const char *name) { return name[0] == '/'; }
+
 static bool is_module_name(const char *name) {
   size_t end = strlen(name);
   return end > 4 && strcmp(name + end - 4, ".mjs") == 0;
 }
 
+static JSValue compile_as(JSContext *ctx, const char *source, size_t length, const char *name, int flags) {
+  return JS_Eval(ctx, source, length, name,
+                 flags | JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY | ENGINE_EVAL_SNIPPET);
+}
+
 static JSValue compile(JSContext *ctx, const char *source, size_t length, const char *name, bool async) {
-  int flags = JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY | ENGINE_EVAL_SNIPPET;
-  return JS_Eval(ctx, source, length, name, flags | (async ? JS_EVAL_FLAG_ASYNC : 0));
+  return compile_as(ctx, source, length, name, async ? JS_EVAL_FLAG_ASYNC : 0);
+}
+
+// Compiles a module as a script, and what it imports as another one. False: it has to be a module, as with `import.meta`.
+static bool compile_statements(JSContext *ctx, const char *source, size_t length, const char *name, bool await,
+                               JSValue *imports, JSValue *script) {
+  text before = {0}, rest = {0};
+  *imports = *script = JS_EXCEPTION;
+  if (statements_rewrite(ctx, source, length, &before, &rest)) {
+    int flags = JS_EVAL_FLAG_STRICT | (await ? JS_EVAL_FLAG_ASYNC : 0);
+    *imports = compile(ctx, before.bytes, before.length - 1, name, true);
+    if (!JS_IsException(*imports)) *script = compile_as(ctx, rest.bytes, rest.length - 1, name, flags);
+    JS_FreeValue(ctx, JS_GetException(ctx));
+  }
+  text_free(&before);
+  text_free(&rest);
+  if (!JS_IsException(*script)) return true;
+  JS_FreeValue(ctx, *imports);
+  return false;
+}
+
+// Runs the first of the two. False: an exception is thrown.
+static bool import_all(JSContext *ctx, JSValue imports) {
+  JSValue box = settle(ctx, JS_EvalFunction(ctx, imports));
+  if (JS_IsException(box)) return false;
+  JSValue modules = JS_GetPropertyStr(ctx, box, "value");
+  bool done = statements_bind(ctx, modules);
+  JS_FreeValue(ctx, modules);
+  JS_FreeValue(ctx, box);
+  return done;
+}
+
+// Runs a snippet that only a module can be. A file is one: what imports it means the same variables.
+static run_end run_module(const char *source, size_t length, const char *name, bool await, JSValue *result) {
+  JSContext *ctx = js.context;
+  engine_note_statements();
+  JSValue module = modules_compile(ctx, source, length, name), imports, script;
+  bool is_script = !JS_IsException(module) && !is_file(name) && !is_module_name(name) &&
+                   compile_statements(ctx, source, length, name, await, &imports, &script);
+  if (!is_script) {
+    engine_forget_statements(ctx);
+    return run_to_the_end(modules_evaluate(ctx, module, name), false, result);
+  }
+  JS_FreeValue(ctx, module);
+  bool imported = import_all(ctx, imports);
+  engine_forget_statements(ctx);
+  if (!imported) {
+    JS_FreeValue(ctx, script);
+    return run_to_the_end(JS_EXCEPTION, false, result);
+  }
+  statements_expect_default(ctx, true);
+  run_end end = run_to_the_end(JS_EvalFunction(ctx, script), await, result);
+  statements_expect_default(ctx, false);
+  return end;
 }
 
 run_end run_source(const char *source, size_t length, const char *name, JSValue *result) {
@@ -167,5 +227,5 @@ run_end run_source(const char *source, size_t length, const char *name, JSValue 
     if (!may_be_module(source, length)) return run_to_the_end(JS_EXCEPTION, false, result);
     JS_FreeValue(ctx, JS_GetException(ctx));
   }
-  return run_to_the_end(modules_evaluate(ctx, source, length, name), false, result);
+  return run_module(source, length, name, await, result);
 }

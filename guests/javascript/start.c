@@ -44,6 +44,9 @@ static const char prelude_path[] = {
 static const char prelude_files[] = {
 #embed "prelude/files.js"
     , 0};
+static const char prelude_opened[] = {
+#embed "prelude/opened.js"
+    , 0};
 static const char prelude_process[] = {
 #embed "prelude/process.js"
     , 0};
@@ -70,8 +73,8 @@ static struct part {
 } parts[] = {
 #define PART(name) {"dormouse:" #name, prelude_##name, sizeof prelude_##name - 1, NULL, 0}
     PART(inspect), PART(console), PART(events), PART(encoding), PART(url_record), PART(url),
-    PART(clone),   PART(path),    PART(files),  PART(process),  PART(node),
-    PART(test),    PART(packages), PART(query),
+    PART(clone),   PART(path),    PART(files),  PART(opened),  PART(process),
+    PART(node),    PART(test),    PART(packages), PART(query),
 #undef PART
 };
 
@@ -143,6 +146,7 @@ void start_context(void) {
   JSValue native = JS_NewObject(ctx), shared = JS_NewObject(ctx);
   natives_install(ctx, native);
   files_install(ctx, native);
+  opened_install(ctx, native);
   JS_SetPropertyFunctionList(ctx, global, timer_functions, timer_function_count);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     JSValue function = load_part(ctx, &parts[i]);

@@ -1,5 +1,8 @@
 //! Interpreters and tools as programs: arguments, input, exit status, in pipes and by `#!`.
 
+use std::time::Duration;
+
+use dormouse::sandboxes::CommandLine;
 use dormouse_tests::sandbox;
 
 use super::{failure, in_a_sandbox, output};
@@ -51,6 +54,9 @@ fn node_and_php_are_too() {
         assert_eq!(output(kept, "node s.js a b"), "[ 'a', 'b' ] true /workspace/s.js\n");
         assert_eq!(output(kept, "node -p '1 + 1'; node -e 'console.log(process.argv.length)' x"), "2\n2\n");
         assert_eq!(output(kept, "echo 'export const x = 3; console.log(x)' > m.mjs; node m.mjs"), "3\n");
+        let files = "echo 'import { b } from \"./b.js\"; export let a = 1; a = 2; console.log(b())' > a.js\n\
+            echo 'import { a } from \"./a.js\"; export const b = () => a' > b.js";
+        assert_eq!(output(kept, &format!("{files}\nnode a.js")), "2\n");
         let (status, errors) = failure(kept, "node -e 'throw new TypeError(\"bad\")'");
         assert!(status == 1 && errors.contains("TypeError: bad"), "{errors}");
         assert_eq!(failure(kept, "node -e 'process.exit(7)'").0, 7);
@@ -97,6 +103,84 @@ fn programs_stand_wherever_commands_stand() {
             output(kept, "python3 -c 'import sys; sys.stdout.buffer.write(bytes(range(256)))' | wc -c"),
             "256\n"
         );
+    });
+}
+
+/// What a program writes is where it goes as soon as it is written, so a time limit takes nothing of it.
+#[test]
+fn what_a_program_has_written_stays_at_a_time_limit() {
+    in_a_sandbox(|kept| {
+        let program = "import sys, time\nfor n in range(99):\n    print(n, flush=True)\n    print('e', n, file=sys.stderr)\n    time.sleep(.1)\n";
+        sandbox::wait(kept.write("/workspace/w.py", program)).unwrap();
+        let stopped = |text: &str| {
+            let mut line = CommandLine::new(text);
+            line.wall = Duration::from_secs(3);
+            let outcome = sandbox::wait(kept.exec_line(line)).unwrap().outcome;
+            assert_eq!(outcome.exit_code(), 124, "`{text}`: {}", outcome.stderr.text);
+            outcome
+        };
+        let outcome = stopped("echo before; python3 w.py");
+        assert!(outcome.stdout.text.starts_with("before\n0\n1\n2\n"), "{}", outcome.stdout.text);
+        assert!(outcome.stderr.text.starts_with("e 0\ne 1\ne 2\n"), "{}", outcome.stderr.text);
+        for (line, file, wanted) in [
+            ("python3 w.py > log", "log", "0\n1\n2\n"),
+            ("echo first > more; python3 w.py >> more", "more", "first\n0\n1\n2\n"),
+            ("python3 w.py > both 2>&1", "both", "0\ne 0\n1\ne 1\n"),
+            ("python3 w.py &> all", "all", "0\ne 0\n1\ne 1\n"),
+            ("cd /tmp; python3 /workspace/w.py 2> errors", "/tmp/errors", "e 0\ne 1\n"),
+        ] {
+            stopped(line);
+            let read = output(kept, &format!("cat {file}"));
+            assert!(read.starts_with(wanted), "`{line}`: {read}");
+        }
+        let told = "timeout 2 python3 w.py > log; echo status $?; head -n 3 log";
+        assert_eq!(output(kept, told), "status 124\n0\n1\n2\n");
+    });
+}
+
+/// What the shell and programs write stands in the order in which it was written, and goes where it is meant to go.
+#[test]
+fn output_of_programs_keeps_its_order_and_its_destination() {
+    in_a_sandbox(|kept| {
+        output(kept, "p() { python3 -c \"import sys; print('$1'); print('e$1', file=sys.stderr)\"; }");
+        assert_eq!(output(kept, "echo a; p 1; echo b; p 2; echo c"), "a\n1\nb\n2\nc\n");
+        assert_eq!(output(kept, "for n in 1 2; do echo $n; p x; done | tr '\\n' ,"), "1,x,2,x,");
+        assert_eq!(output(kept, "{ echo a; p 1; echo b; } > g 2>&1; cat g"), "a\n1\ne1\nb\n");
+        assert_eq!(output(kept, "x=$(p 1 2>&1); echo \"[$x]\"; p 2 2>&1 | wc -l"), "[1\ne1]\n2\n");
+        let one = "python3 -c \"import sys; print('o'); print('e', file=sys.stderr)\"";
+        for (redirections, wanted) in [
+            ("> f 2> g", "f: o\ng: e\n"),
+            ("> f 2> /dev/null", "f: o\ng: \n"),
+            ("2>&1 > f", "e\nf: o\ng: \n"),
+            (">&2 2> g", "f: \ng: e\n"),
+            ("> >(cat > f) 2> g", "f: o\ng: e\n"),
+        ] {
+            let line = format!(": > f; : > g; {one} {redirections}; echo f: $(cat f); echo g: $(cat g)");
+            assert_eq!(output(kept, &line).replace(": \n", ":\n"), wanted.replace(": \n", ":\n"), "{line}");
+        }
+        assert_eq!(output(kept, "exec 3> f; python3 -c 'print(1)' >&3; exec 3>&-; cat f"), "1\n");
+        assert_eq!(output(kept, "exec > f; echo a; python3 -c 'print(1)'; echo b; exec > /dev/null"), "");
+        assert_eq!(output(kept, "cat f"), "a\n1\nb\n");
+        assert_eq!(failure(kept, "set -C; : > f; python3 -c 'print(1)' > f").0, 1);
+        assert_eq!(failure(kept, "python3 -c 'print(1)' > none/f").0, 1);
+        let (status, errors) = failure(kept, "set -x; python3 -c 'import sys; print(1, file=sys.stderr)'");
+        assert!(status == 0 && errors.starts_with("+ python3 -c ") && errors.ends_with("\n1\n"), "{errors}");
+        // Past the most that is kept, it is counted.
+        let mut line = CommandLine::new("echo begin; python3 -c 'print(\"x\" * 5000)'; echo end");
+        line.output = 1000;
+        let stdout = sandbox::wait(kept.exec_line(line)).unwrap().outcome.stdout;
+        assert_eq!((stdout.text.len(), stdout.total_bytes, stdout.dropped_bytes), (1000, 5011, 4011));
+    });
+}
+
+/// A file that finds no room fails the program's own write, as a file that it has opened itself.
+#[test]
+fn a_redirection_that_finds_no_room_is_the_programs_error() {
+    in_a_sandbox(|kept| {
+        let program = "import sys\ntry:\n    for n in range(40):\n        sys.stdout.write('x' * (8 << 20))\n        sys.stdout.flush()\nexcept OSError as error:\n    print(error.strerror, file=sys.stderr)\n";
+        sandbox::wait(kept.write("/workspace/w.py", program)).unwrap();
+        assert_eq!(failure(kept, "python3 w.py > big").1, "No space left on device\n");
+        assert_eq!(output(kept, "rm big; python3 -c 'print(1)' > f; cat f"), "1\n");
     });
 }
 

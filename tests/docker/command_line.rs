@@ -42,6 +42,13 @@ fn a_container_lasts_from_one_command_to_the_next() {
     works(&["create", "lasting", "--image", FULL, "--persistence", "session"]);
     works(&["eval", "lasting", "x = 41"]);
     assert_eq!(works(&["eval", "lasting", "x + 1"]), "42\n");
+    // Looking is done in another process, which begins with what was kept, and changes nothing.
+    for _ in 0..2 {
+        let (status, text, complaint) = run(state, &["vars", "lasting"]);
+        assert!(status == Some(0) && text.contains("x\tint\t41"), "{text}{complaint}");
+        assert_eq!(complaint, "", "nothing was lost");
+    }
+    assert_eq!(works(&["vars", "lasting", "--language", "javascript"]), "");
     works(&["rm", "lasting"]);
     let (status, _, _) = run(state, &["exec", "box", "exit 7"]);
     assert_eq!(status, Some(7));

@@ -35,6 +35,15 @@ fn the_last_expression_is_the_value() {
             ("export default 6", json!(6)),
             ("import fs from 'fs'; export default typeof fs.readFileSync", json!("function")),
             ("const { join } = await import('node:path'); join('a', '..', 'b')", json!("b")),
+            (
+                "import { join as j } from 'path'\nimport * as all from 'path'; import 'fs'\nconst a = j('a', 'b')\n;[a, all.sep].join(' ')",
+                json!("a/b /"),
+            ),
+            ("export const one = 1; let two = 2\nexport { two as three }\none + two", json!(3)),
+            ("export default { a: 1 }.a\nlet later = 7", json!(1)),
+            ("export default function answer() { return 42 }\nanswer()\n0", json!(null)),
+            ("import fs from 'fs'\nawait null\nfs.existsSync('/tmp')", json!(true)),
+            ("import.meta.url; export default 5", json!(5)),
         ],
     );
 }
@@ -50,6 +59,11 @@ fn modules_of_a_mount_are_imported() {
         "import more from './mine.js'; export const twice = more() * 2;",
     )
     .unwrap();
+    std::fs::write(
+        folder.path().join("live.js"),
+        "export let n = 0; export function add() { n++ } export * as all from './live.js'",
+    )
+    .unwrap();
     let lazy = "export const load = () => eval(\"import('./mine.js')\");";
     std::fs::write(folder.path().join("lazy.mjs"), lazy).unwrap();
     for (code, wanted) in [
@@ -57,6 +71,10 @@ fn modules_of_a_mount_are_imported() {
         ("const m = await import('/mnt/again.mjs'); m.twice", 84),
         ("import data from '/mnt/data.json'; export default data.a[0]", 1),
         ("const m = await import('/mnt/lazy.mjs'); (await m.load()).value", 41),
+        ("import { n, add } from '/mnt/live.js'; add(); add(); n", 2),
+        ("import { n } from '/mnt/live.js'\ntry { n = 9 } catch (e) { e instanceof TypeError ? n : -1 }", 0),
+        ("import { all, n } from '/mnt/live.js'; all.n + n", 0),
+        ("let n = 5\nexport { n }\nn", 5),
     ] {
         let snippet = sandbox::snippet(JAVASCRIPT, code).mount(folder.path(), "/mnt", Access::ReadOnly);
         assert_eq!(value(&sandbox::run(snippet))["value"], wanted, "{code}");

@@ -78,3 +78,55 @@ fn what_is_removed_gives_room_and_what_is_written_is_counted() {
     };
     assert_ends(&sandbox::run_request(nothing), &["raised OSError"]);
 }
+
+#[test]
+fn a_tree_is_copied_and_files_are_cut_and_linked_as_node_does() {
+    let code = "const fs = require('fs');\n\
+        fs.writeFileSync('/tmp/f', '12345'); fs.truncateSync('/tmp/f', 2); const short = fs.readFileSync('/tmp/f', 'utf8');\n\
+        fs.truncateSync('/tmp/f', 4); const padded = fs.readFileSync('/tmp/f').length;\n\
+        fs.mkdirSync('/tmp/from/in', { recursive: true }); fs.writeFileSync('/tmp/from/in/f', 'x'); fs.symlinkSync('in/f', '/tmp/from/link');\n\
+        const codes = [];\n\
+        const tried = (work) => { try { work() } catch (error) { codes.push(error.code) } };\n\
+        tried(() => fs.cpSync('/tmp/from', '/tmp/to')); tried(() => fs.cpSync('/tmp/from', '/tmp/from/in/x', { recursive: true }));\n\
+        fs.cpSync('/tmp/from', '/tmp/new/to', { recursive: true }); fs.writeFileSync('/tmp/new/to/in/f', 'kept');\n\
+        await fs.promises.cp('/tmp/from', '/tmp/new/to', { recursive: true, force: false });\n\
+        tried(() => fs.cpSync('/tmp/from', '/tmp/new/to', { recursive: true, force: false, errorOnExist: true }));\n\
+        tried(() => fs.truncateSync('/tmp/none')); tried(() => fs.symlinkSync('x', '/tmp/from/link'));\n\
+        [short, padded, fs.readlinkSync('/tmp/new/to/link'), fs.readFileSync('/tmp/new/to/link', 'utf8'), ...codes].join(' ')";
+    assert_eq!(
+        sandbox::value_of(JAVASCRIPT, code)["value"],
+        "12 4 in/f kept ERR_FS_EISDIR ERR_FS_CP_EINVAL ERR_FS_CP_EEXIST ENOENT EEXIST"
+    );
+}
+
+#[test]
+fn open_files_are_read_and_written_by_their_descriptors_as_node_does() {
+    let code = r"const fs = require('fs');
+        const codes = [];
+        const tried = (work) => { try { work() } catch (error) { codes.push(error.code) } };
+        const file = fs.openSync('/tmp/f', 'w+');
+        const counts = [fs.writeSync(file, 'hello world'), fs.writeSync(file, new Uint8Array([33, 34]), 0, 1), fs.writeSync(file, 'J', 0)];
+        const bytes = new Uint8Array(8);
+        counts.push(fs.readSync(file, bytes, 0, 5, 6), fs.readSync(file, bytes, { offset: 5, position: 0 }), fs.readSync(file, bytes));
+        const read = new TextDecoder().decode(bytes);
+        fs.ftruncateSync(file, 4); fs.fsyncSync(file);
+        const size = fs.fstatSync(file).size;
+        fs.closeSync(file);
+        tried(() => fs.readSync(file, bytes)); tried(() => fs.readSync(3, bytes)); tried(() => fs.closeSync(4));
+        tried(() => fs.openSync('/tmp/none')); tried(() => fs.openSync('/tmp/f', 'wx')); tried(() => fs.openSync('/tmp/f', 'q'));
+        const again = fs.openSync('/tmp/f', 'a+');
+        tried(() => fs.readSync(again, bytes, 9)); tried(() => fs.readSync(again, 'text'));
+        fs.appendFileSync(again, '!'); fs.closeSync(again);
+        const handle = await fs.promises.open('/tmp/f');
+        const lines = []; for await (const line of handle.readLines()) lines.push(line);
+        const { bytesRead } = await handle.read({ buffer: bytes, position: 1 });
+        await handle.close(); await handle.close();
+        const called = await new Promise((done) => fs.open('/tmp/f', 'r', (error, file) => fs.read(file, bytes, 0, 2, 0, (error, count, view) => fs.close(file, () => done([count, view === bytes])))));
+        fs.writeSync(1, 'to the output\n');
+        [counts, read, size, codes, lines, bytesRead, called].join(' ')";
+    let outcome = sandbox::value_of(JAVASCRIPT, code);
+    assert_eq!(
+        outcome["value"],
+        "11,1,1,5,3,0 worldJel 4 EBADF,EBADF,EBADF,ENOENT,EEXIST,ERR_INVALID_ARG_VALUE,ERR_OUT_OF_RANGE,ERR_INVALID_ARG_TYPE Jell! 4 2,true"
+    );
+}

@@ -187,6 +187,23 @@ fn the_event_loop_runs() {
 }
 
 #[test]
+fn to_wait_for_a_thread_that_cannot_be_is_an_error_of_the_language() {
+    for code in [
+        "import threading\nlock = threading.Lock(); lock.acquire(); lock.acquire()",
+        "import threading\nthreading.Event().wait()",
+        "import queue\nqueue.Queue().get()",
+        "import queue\nqueue.SimpleQueue().get()",
+    ] {
+        let stuck = sandbox::eval(PYTHON, code);
+        assert_ends(&stuck, &["raised RuntimeError"]);
+        assert!(exception(&stuck).message.contains("waits for ever"), "{}", exception(&stuck).message);
+    }
+    let code = "import threading\nlock = threading.Lock(); lock.acquire()\n\
+        [lock.acquire(timeout=0.01), lock.acquire(blocking=False), threading.Event().wait(0.01), lock.release()]";
+    assert_ends(&sandbox::eval(PYTHON, code), &["returned"]);
+}
+
+#[test]
 fn await_works_at_the_top_level() {
     let code = "import asyncio\nawait asyncio.sleep(0.01)\n[x async for x in (lambda: (i for i in [1]))()] if False else 5";
     assert_ends(&sandbox::eval(PYTHON, code), &["returned", "raised TypeError"]);

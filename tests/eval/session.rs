@@ -37,6 +37,11 @@ fn variables_functions_and_imports_last() {
             "const path = require('path'); let x = 20; function f() { return x + 1 }",
             "f() + path.join('a', 'b').length + 18",
         ),
+        (
+            JAVASCRIPT,
+            "import { join } from 'path'; export let x = 20; export default function f() { return x + 1 }",
+            "f() + join('a', 'b').length + 18",
+        ),
     ] {
         let mut kept = Kept::new(language);
         assert_ends(&kept.call(first), &["returned"]);

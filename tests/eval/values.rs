@@ -166,6 +166,10 @@ fn python_objects() {
                 json!({"type": "object", "class": "C", "id": 1, "properties": {"name": text("RED"), "value": int(1)}, "repr": "<C.RED: 1>"}),
             ),
             (
+                "import enum\nclass F(enum.Flag):\n A = 1\n B = 2\nF.A | F.B",
+                json!({"type": "object", "class": "F", "id": 1, "properties": {"name": text("A|B"), "value": int(3)}, "repr": "<F.A|B: 3>"}),
+            ),
+            (
                 "l = [1]; l.append(l); l",
                 json!({"type": "array", "id": 1, "is_list": true, "count": 2,
                 "value": [int(1), {"type": "reference", "class": "list", "id": 1}]}),

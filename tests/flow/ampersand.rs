@@ -77,6 +77,40 @@ fn goes_on_and_ends(door: &mut Door<'_>) {
     assert_eq!(state(door, &job, "cancel"), "cancelled");
     said(door, "rm -f log pid");
 
+    // What is started after something else is a job of its own, and the last is answered; all are listed.
+    let begin = Instant::now();
+    let answer = exec(door, "sleep 60 & echo a; sleep 50 & echo b; (echo soon) & echo $!");
+    assert!(begin.elapsed() < Duration::from_secs(5), "it is not waited for: {answer}");
+    let shown = answer["stdout"].as_str().unwrap();
+    assert!(shown.starts_with("a\nb\njob-") && shown.ends_with("\nsoon\n"), "{answer}");
+    let jobs = door("sandbox_job", json!({"action": "list"}))["jobs"].as_array().unwrap().clone();
+    let going: Vec<&Json> = jobs.iter().filter(|job| job["state"] == "running").collect();
+    let commands: Vec<&Json> = going.iter().map(|job| &job["command"]).collect();
+    assert_eq!(commands.len(), 2, "{jobs:?}");
+    assert!(commands.contains(&&json!("sleep 60")) && commands.contains(&&json!("sleep 50")), "{jobs:?}");
+    let last = going.iter().find(|job| job["command"] == "sleep 50").unwrap();
+    assert_eq!(last["job_id"], answer["job_id"], "{answer}");
+    going.iter().for_each(|job| assert_eq!(state(door, &job["job_id"], "cancel"), "cancelled"));
+
+    // What was opened before is open in the job; a here-document belongs to its command.
+    for line in [
+        "exec 3> opened; (echo one >&3; sleep 60) & echo started",
+        "cat > w.sh << 'EOF'\necho one > opened; sleep 60; exit # & set\nEOF\nbash w.sh & echo started",
+        "bash -s << EOF &\necho one > opened; sleep 60\nEOF\necho started",
+    ] {
+        let begin = Instant::now();
+        let answer = exec(door, line);
+        assert!(begin.elapsed() < Duration::from_secs(5), "it is not waited for: {answer}");
+        assert_eq!(answer["stdout"], "started\n", "{answer}");
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while said(door, "cat opened 2> /dev/null || true") != "one\n" {
+            assert!(Instant::now() < deadline, "{line}");
+        }
+        assert_eq!(state(door, &answer["job_id"], "cancel"), "cancelled", "{line}");
+        said(door, "rm opened");
+    }
+    said(door, "exec 3>&-; rm w.sh");
+
     // Who asks for what was started has it in the line, as before.
     let begin = Instant::now();
     let answer = exec(door, "(sleep 0.6; echo late) & wait; echo then");
@@ -109,6 +143,35 @@ fn goes_on_and_ends(door: &mut Door<'_>) {
     jobs.iter().for_each(|job| assert_eq!(state(door, job, "cancel"), "cancelled"));
 }
 
+/// What a program that goes on has printed: read while it runs, and after it was cancelled.
+fn is_read_while_it_runs(door: &mut Door<'_>) {
+    let line = r#"printf 'import sys, time\nfor n in range(500):\n    print(n, flush=True)\n    print("e", n, file=sys.stderr)\n    time.sleep(.05)\n' > w.py"#;
+    said(door, line);
+    let job = exec(door, "python3 w.py & echo started")["job_id"].clone();
+    let mut read = |action: &str, stream: &str| {
+        door("sandbox_job", json!({"job": job, "action": action}))[stream].as_str().unwrap().to_owned()
+    };
+    for (stream, beginning) in [("stdout", "0\n1\n2\n"), ("stderr", "e 0\ne 1\ne 2\n")] {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !read("output", stream).starts_with(beginning) {
+            assert!(Instant::now() < deadline, "nothing of {stream}");
+        }
+    }
+    assert!(read("cancel", "stdout").starts_with("0\n1\n2\n"));
+    assert!(read("output", "stdout").starts_with("0\n1\n2\n"));
+    // The same in a file, by the line that the documents name.
+    for line in ["python3 w.py > log 2>&1 & echo started", "nohup python3 w.py > log 2>&1 &"] {
+        let job = exec(door, line)["job_id"].clone();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while lines(door) < 5 {
+            assert!(Instant::now() < deadline, "{line}: the log does not grow");
+        }
+        assert_eq!(state(door, &job, "cancel"), "cancelled");
+        assert!(said(door, "cat log").starts_with("0\ne 0\n1\ne 1\n"), "{line}");
+        said(door, "rm log");
+    }
+}
+
 #[test]
 fn what_an_ampersand_starts_goes_on_over_mcp() {
     let folder = tempfile::tempdir().unwrap();
@@ -121,6 +184,7 @@ fn what_an_ampersand_starts_goes_on_over_mcp() {
         wire.call(id, tool, arguments)["structuredContent"].take()
     };
     goes_on_and_ends(&mut door);
+    is_read_while_it_runs(&mut door);
     let steps = wire.call(9_000, "sandbox_exec", json!({"sandbox": "box", "command": "sleep 30 &"}));
     assert!(steps["structuredContent"]["job_id"].is_string(), "{steps}");
     // It ends with the server.

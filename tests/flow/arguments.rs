@@ -65,6 +65,11 @@ fn mcp_02_arguments_that_do_not_fit_are_refused_by_name_and_bound() {
         let code = if long { "too_large" } else { "args_invalid" };
         refused(&mut wire, id, arguments, code, words);
     }
+    for arguments in [json!({"code": null}), json!({})] {
+        let error = wire.call(800, "sandbox_eval", arguments)["structuredContent"]["error"].take();
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.contains("`code`") && !hint.contains("leave"), "it must be there: {error}");
+    }
     wire.still_serves(900);
 }
 
@@ -101,6 +106,10 @@ fn mcp_02_odd_source_text_is_run_or_refused_as_text() {
     // A lone surrogate can be written in JSON and is no text.
     let line = br#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"sandbox_eval","arguments":{"code":"'\ud800'"}}}"#;
     wire.raw(&[line.as_slice(), b"\n"].concat());
+    let told = wire.answer(6);
+    assert_eq!(told["error"]["code"], -32700, "{told}");
+    let message = told["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("the line has half a character in a text (line 1, column "), "{message}");
     wire.still_serves(7);
     let invalid = b"{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"tools/call\",\"params\":{\"name\":\"sandbox_eval\",\"arguments\":{\"code\":\"'\xff'\"}}}\n";
     wire.raw(invalid);

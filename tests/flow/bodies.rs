@@ -274,15 +274,18 @@ fn mcp_06_bodies_in_progress_are_counted_for_each_owner() {
         );
         server.raw(head.as_bytes())
     };
-    let held: Vec<_> = (0..4).map(|_| begin("ann-token-0123456789")).collect();
-    // One that is not refused is waited for: it is given up, and another one tried.
+    let mut held: Vec<_> = (0..4).map(|_| begin("ann-token-0123456789")).collect();
+    // One that is not refused holds a place: it came before one of those above, which was refused in its stead.
     wait_for("another body is refused", Duration::from_secs(60), || {
         let mut stream = begin("ann-token-0123456789");
         stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
         let mut status = [0; 12];
         match stream.read_exact(&mut status) {
             Ok(()) if &status == b"HTTP/1.1 429" => Ok(()),
-            other => Err((other, status)),
+            other => {
+                held.push(stream);
+                Err((other, status))
+            }
         }
     });
     let bobs = server.ask("POST", "/api/eval", Some("bob-token-0123456789"), Some(&json!({"code": "1 + 1"})));

@@ -143,6 +143,51 @@ fn a_snippet_in_another_language_gets_a_hint() {
 }
 
 #[test]
+fn a_word_of_another_language_gets_a_hint() {
+    for (language, code, hint) in [
+        ("python", "x = null", Some("Python has no `null`: write `None`")),
+        ("python", "[true, 1]", Some("Python has no `true`: write `True`")),
+        (
+            "python",
+            "return 1",
+            Some("Python has no `return` outside of a function: the value is that of the last expression"),
+        ),
+        ("js", "let x = None; x", Some("JavaScript has no `None`: write `null`")),
+        ("js", "True", Some("JavaScript has no `True`: write `true`")),
+        ("js", "print(1)", Some("JavaScript has no `print`: write `console.log`")),
+        ("ts", "const x: boolean = False; x", Some("TypeScript has no `False`: write `false`")),
+        ("js", "if x is not None:\n    x = 1", Some("add `-l python`")),
+        ("php", "return None;", Some("PHP has no `None`: write `null`")),
+        ("php", "x = None", Some("add `-l python`")),
+        ("python", "eval('{\"a\": true}')", None),
+        ("python", "raise NameError('none')", None),
+        ("js", "Nothing", None),
+    ] {
+        let ran = eval(&["-l", language, code]);
+        let told = ran.complaint();
+        assert_eq!(ran.status, Some(1), "{code}: {told}");
+        match hint {
+            Some(hint) => assert!(told.contains("hint: ") && told.contains(hint), "{code}: {told}"),
+            None => assert!(!told.contains("hint: "), "{code}: {told}"),
+        }
+    }
+    // A hint of another kind stays.
+    let ran = eval(&["--memory", "64MiB", "bytearray(1 << 30)"]);
+    assert!(
+        ran.complaint().contains("MemoryError") && ran.complaint().contains("hint: "),
+        "{}",
+        ran.complaint()
+    );
+    for (language, code) in [
+        ("python", "null = true = 1; null + true"),
+        ("js", "const None = 1, print = x => x; print(None) + 1"),
+        ("php", "const None = 1; return None + 1;"),
+    ] {
+        prints(&["-l", language, code], "2\n");
+    }
+}
+
+#[test]
 fn the_language_of_a_project_is_guessed() {
     let folder = tempfile::tempdir().unwrap();
     let host = folder.path().to_str().unwrap();

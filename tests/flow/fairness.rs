@@ -23,12 +23,16 @@ const TRIES: usize = 30;
 
 /// A server with two owners, the other one's sandbox made and used.
 fn server(folder: &TempDir) -> Served {
+    server_with(folder, &[])
+}
+
+fn server_with(folder: &TempDir, options: &[&str]) -> Served {
     let tokens = folder.path().join("tokens");
     fs::write(&tokens, "greedy greedy-token-0123456789\nother other-token-0123456789\n").unwrap();
     fs::set_permissions(&tokens, fs::Permissions::from_mode(0o600)).unwrap();
     let (state, tokens) = (folder.path().join("state"), tokens.to_str().unwrap().to_owned());
     let arguments = ["--state-dir", state.to_str().unwrap(), "--token-file", &tokens, "--tools", "all"];
-    let server = Served::start(&arguments);
+    let server = Served::start(&[&arguments, options].concat());
     assert_eq!(eval(&server, OTHER, json!({"code": "x = 41", "session_key": "mine"})), json!(null));
     assert_eq!(eval(&server, OTHER, json!({"code": "1 + 1"})), 2);
     server
@@ -111,7 +115,7 @@ fn own_01_runs_that_compute() {
 #[test]
 fn own_01_and_cpu_02_runs_that_fill_and_copy_much_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let server = server(&folder);
+    let server = server_with(&folder, &["--runs-memory", "16GiB"]);
     let (limit, done) = (Duration::from_millis(200), AtomicBool::new(false));
     for (language, code) in [
         ("python", "b = bytes([65]) * (300 << 20); len(b)"),
@@ -356,4 +360,83 @@ fn own_01_and_mem_04_memory_that_was_let_go_of_goes_back() {
         begin.elapsed()
     );
     assert_eq!(server.end().status, Some(0));
+}
+
+/// The memory of all that runs is bounded: one owner gets half of it, what is more is refused by name, and the other has his own.
+#[test]
+fn own_01_the_memory_of_runs_is_shared_and_more_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server_with(&folder, &["--runs-memory", "180MiB"]);
+    let hold = json!({"code": "import time\nx = bytearray(60 << 20)\ntime.sleep(4)", "timeout_ms": 20_000});
+    let _held = begin(&server, "/api/eval", &hold);
+    let more = json!({"code": "x = bytearray(60 << 20)"});
+    let refused = wait_for("the memory is held", PATIENCE, || {
+        let told = server.ask("POST", "/api/eval", GREEDY, Some(&more)).json();
+        if told["exception"]["class"] == "MemoryError" { Ok(told) } else { Err(told) }
+    });
+    let hint = refused["exception"]["hint"].as_str().unwrap();
+    assert!(hint.contains("all runs together") && hint.contains("try again"), "{hint}");
+    assert_eq!(eval(&server, OTHER, json!({"code": "len(bytearray(30 << 20))"})), 30 << 20);
+    assert_eq!(
+        eval(&server, OTHER, json!({"code": "len(x := bytearray(30 << 20))", "session_key": "mine"})),
+        30 << 20
+    );
+    assert_eq!(eval(&server, GREEDY, json!({"code": "1 + 1"})), 2);
+    wait_for("what is let go of can be had again", PATIENCE, || {
+        let told = server.ask("POST", "/api/eval", GREEDY, Some(&more)).json();
+        if told["ok"] == true { Ok(()) } else { Err(told) }
+    });
+}
+
+/// What a sandbox had when it slept it gets back, whatever may be added then.
+#[test]
+fn own_01_a_saved_memory_is_given_back_where_nothing_may_be_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = server(&folder);
+    eval(&before, OTHER, json!({"code": "kept = bytearray(60 << 20)", "session_key": "large"}));
+    assert_eq!(before.end().status, Some(0));
+    let after = server_with(&folder, &["--runs-memory", "8MiB"]);
+    assert_eq!(eval(&after, OTHER, json!({"code": "len(kept)", "session_key": "large"})), 60 << 20);
+    let more = json!({"code": "more = bytearray(60 << 20)", "session_key": "large"});
+    let refused = after.ask("POST", "/api/eval", OTHER, Some(&more)).json();
+    assert_eq!(refused["exception"]["class"], "MemoryError", "{refused}");
+    assert_eq!(eval(&after, OTHER, json!({"code": "len(kept)", "session_key": "large"})), 60 << 20);
+}
+
+/// Tools that go through many files, and archives of many, hold nobody else up.
+#[test]
+fn own_01_checks_and_archives_of_many_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(&folder);
+    let make = "import base64, io, os, tarfile
+for d in range(60):
+    os.makedirs(f'/workspace/d{d}')
+    for i in range(300):
+        with open(f'/workspace/d{d}/f{i}', 'w') as file: _ = file.write(f'{d} {i} ' * 100)
+packed = io.BytesIO()
+with tarfile.open(fileobj=packed, mode='w:gz') as archive:
+    for i in range(9_000):
+        about = tarfile.TarInfo(f'f{i}'); about.size = 4
+        archive.addfile(about, io.BytesIO(b'text'))
+base64.b64encode(packed.getvalue()).decode()";
+    let arguments = json!({"code": make, "session_key": "files", "timeout_ms": 60_000});
+    let made = server.ask("POST", "/api/eval", GREEDY, Some(&arguments)).json();
+    let packed = made["result"]["value"].as_str().unwrap_or_else(|| panic!("{made}"));
+    let id = made["sandbox_id"].as_str().unwrap();
+    let check = format!("/api/sandboxes/{id}/tests");
+    let before = Instant::now();
+    let told = server.ask("POST", &check, GREEDY, Some(&json!({"timeout_ms": 1_000})));
+    assert_eq!(told.status, 200, "{}", String::from_utf8_lossy(&told.body));
+    assert!(before.elapsed() < Duration::from_secs(1) + PROMISE + NOISE, "{:?}", before.elapsed());
+    let unpack = json!({"path": "/workspace/new", "content_base64": packed, "unpack": true});
+    let calls: Vec<TcpStream> = (0..8)
+        .flat_map(|call| {
+            let other = json!({"session_key": format!("archive-{call}")});
+            let made = server.ask("POST", "/api/sandboxes", GREEDY, Some(&other)).json();
+            let upload = format!("/api/sandboxes/{}/files/upload", made["id"].as_str().unwrap());
+            [begin(&server, &check, &json!({"timeout_ms": 1_000})), begin(&server, &upload, &unpack)]
+        })
+        .collect();
+    served(&server, "files are looked through and archives unpacked");
+    drop(calls);
 }

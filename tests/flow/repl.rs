@@ -1,6 +1,6 @@
 //! The REPL: lines become runs in one sandbox, blocks and commands as people type them.
 
-use dormouse_tests::binary::{Ran, dormouse};
+use dormouse_tests::binary::{self, Ran, dormouse};
 
 fn typed(arguments: &[&str], lines: &str) -> Ran {
     let ran = dormouse(&[&["repl"], arguments].concat(), lines.as_bytes());
@@ -77,4 +77,17 @@ fn a_named_sandbox_is_there_again_and_languages_have_their_own_variables() {
     assert_eq!(passing.text(), "1\n");
     let list = dormouse(&["sandbox", "--state-dir", state, "list"], b"");
     assert_eq!(list.text().lines().count(), 1, "the passing one is not kept");
+}
+
+#[test]
+fn what_is_typed_ahead_of_a_run_that_takes_time_is_read_after_it() {
+    let Some(script) = binary::installed("script", "lines that are typed ahead at a terminal") else {
+        return;
+    };
+    let line = format!("{} repl", binary::path().display());
+    let mut command = binary::started(&script, &["-q", "-e", "-c", &line, "/dev/null"]);
+    command.env("NO_COLOR", "1").env("TERM", "xterm");
+    let lines = "import time; time.sleep(1)\nx = 40\nfor i in range(2):\n    x += 1\n\nx * 1000\n.exit\n";
+    let ran = binary::finish(command, lines.as_bytes());
+    assert!(ran.status == Some(0) && ran.text().contains("42000"), "{}", ran.text());
 }

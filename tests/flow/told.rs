@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use dormouse_tests::binary::{Ran, dormouse};
+use dormouse_tests::served::Served;
 use dormouse_tests::wire::Wire;
 use serde_json::{Value as Json, json};
 
@@ -167,6 +168,121 @@ fn names_that_are_refused_taken_or_unknown_are_told_as_they_are() {
     assert!(said.starts_with("note: the session key has a sandbox already"), "{said}");
     assert!(said.contains("`--memory`, `--disk`") && said.lines().count() == 1, "{said}");
     assert_eq!(place.said(&["create", "--session-key", "key", "--memory", "128MiB"]), "");
+}
+
+#[test]
+fn errors_name_what_is_typed_and_not_what_is_sent() {
+    let place = Place::new();
+    place.of(&["create", "box"]);
+    for (words, told) in [
+        (
+            &["create", "--idle", "500ms"][..],
+            "`--idle` is 500ms, outside 1s to 1d\nhint: give `--idle` a time from 1s to 1d\n",
+        ),
+        (
+            &["create", "--retention", "1s"],
+            "`--retention` is 1s, outside 1min to 30d\nhint: give `--retention` a time from 1min to 30d\n",
+        ),
+        (
+            &["create", "--memory", "1KiB"],
+            "`--memory` is 1KiB, outside 16MiB to 512MiB\nhint: give `--memory` a size from 16MiB to 512MiB\n",
+        ),
+        (&["create", "--disk", "1"], "`--disk` is 1B, outside 1MiB to "),
+        (
+            &["create", "--cpu", "0.001"],
+            "`--cpu` is 0.001, outside 0.01 to 4\nhint: give `--cpu` a number of cores",
+        ),
+        (&["create", "--files", "1"], "`--files` is 1, outside 100 to "),
+        (&["create", "--processes", "1"], "`--processes` is 1, outside 8 to "),
+        (&["create", "--env", "A"], "`--env` holds `A`\nhint: write each variable as `NAME=value`\n"),
+        (&["fork", "box", "--count", "0"], "`--count` is 0, outside 1 to 100\n"),
+        (&["vars", "box", "--language", "../x"], "`--language` is invalid: "),
+    ] {
+        let ran = place.try_of(words);
+        let said = ran.complaint();
+        assert_ne!(ran.status, Some(0), "{words:?}: {said}");
+        assert!(said.starts_with(&format!("error[args_invalid]: {told}")), "{words:?}: {said}");
+        let told: Json =
+            serde_json::from_slice(&place.try_of(&[words, &["--json"]].concat()).stdout).unwrap();
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(said.contains(message), "as JSON it is the same: {told}");
+    }
+    let long = "n".repeat(5_000);
+    let said = place.said(&["checkpoint", "box", "--label", &long]);
+    assert!(said.starts_with("error[too_large]: `--label` has 5000 bytes"), "{said}");
+    assert_eq!(place.of(&["list"]).lines().count(), 1, "nothing else was made");
+}
+
+#[test]
+fn more_than_a_core_is_refused_without_a_container_at_every_door() {
+    let place = Place::new();
+    let state = place.0.path().to_str().unwrap();
+    let said = place.said(&["create", "box", "--cpu", "2"]);
+    let told = "error[args_invalid]: `--cpu` is 2, outside 0.01 to 1: without a container a sandbox computes on one core\n\
+                hint: give `--cpu` a number of cores from 0.01 to 1\n";
+    assert_eq!(said, told);
+    place.of(&["create", "one", "--cpu", "1"]);
+    let engine = ["--docker-image", "python:3", "--docker-host", "unix:///nobody/listens"];
+    let said = place.said(&[&engine, &["create", "box", "--cpu", "1.5"][..]].concat());
+    assert!(said.contains("or ask for a container: `--docker-image IMAGE --provider docker`"), "{said}");
+    // For a container it is not refused; wasm may take its place.
+    let words = ["create", "big", "--cpu", "2", "--provider", "docker", "--fallback"];
+    place.of(&[&engine, &words[..]].concat());
+    let asked = json!({"name": "box", "cpu_millis": 2_000});
+    let mut wire = Wire::greeted(&["--state-dir", state]);
+    let refused = wire.call(1, "sandbox_create", asked.clone())["structuredContent"]["error"].take();
+    assert_eq!(refused["code"], "args_invalid", "{refused}");
+    assert!(
+        refused["message"].as_str().unwrap().contains("`cpu_millis` is 2000, outside 10 to 1000"),
+        "{refused}"
+    );
+    assert_eq!(wire.end(Duration::from_secs(10)).status, Some(0));
+    let server = Served::start(&["--state-dir", state]);
+    let answer = server.ask("POST", "/api/sandboxes", None, Some(&asked)).json();
+    assert_eq!(answer["error"], refused);
+    assert_eq!(server.end().status, Some(0));
+}
+
+#[test]
+fn a_checkpoint_can_be_given_a_note_alone() {
+    let place = Place::new();
+    place.of(&["create", "box"]);
+    place.of(&["checkpoint", "box", "--label", "first"]);
+    place.of(&["describe-checkpoint", "box", "first", "--note", "as it began"]);
+    assert!(place.of(&["checkpoints", "box"]).trim_end().ends_with("\tfirst\tas it began"));
+    place.of(&["describe-checkpoint", "box", "first", "--label", "second"]);
+    assert!(place.of(&["checkpoints", "box"]).trim_end().ends_with("\tsecond\tas it began"));
+    place.of(&["describe-checkpoint", "box", "second", "--note", ""]);
+    assert!(!place.of(&["checkpoints", "box"]).contains("as it began"));
+    assert_eq!(place.try_of(&["describe-checkpoint", "box", "second"]).status, Some(2));
+}
+
+#[test]
+fn of_a_variable_that_is_set_twice_the_last_counts() {
+    let twice = ["-e", "A=1", "-e", "B=2", "--env", "A=3"];
+    let ran =
+        dormouse(&[&["eval"], &twice[..], &["import os; os.environ['A'] + os.environ['B']"]].concat(), b"");
+    assert_eq!(ran.text(), "32\n", "{}", ran.complaint());
+    let place = Place::new();
+    place.of(&["create", "box", "--env", "A=1", "--env", "A=2"]);
+    assert_eq!(place.of(&["exec", "box", "echo $A; env | grep -c ^A="]), "2\n1\n");
+    assert_eq!(place.of(&["eval", "box", "import os; os.environ['A']"]), "2\n");
+}
+
+#[test]
+fn options_of_a_folder_stand_before_and_behind_what_is_done_with_it() {
+    let place = Place::new();
+    place.of(&["create", "box"]);
+    let state = place.0.path().to_str().unwrap();
+    for words in [
+        &["state", "check", "--state-dir", state, "--json"][..],
+        &["state", "--state-dir", state, "--json", "check"],
+        &["state", "--json", "check", "--state-dir", state],
+    ] {
+        let ran = dormouse(words, b"");
+        let told: Json = serde_json::from_slice(&ran.stdout).unwrap();
+        assert_eq!((ran.status, &told["sandboxes"]), (Some(0), &json!(1)), "{words:?}: {told}");
+    }
 }
 
 #[test]

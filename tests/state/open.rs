@@ -46,9 +46,13 @@ file_put_contents('/tmp/object', \"1\\n2\\n3\\n4\\n\"); $object = new SplFileObj
     ),
     (
         JAVASCRIPT,
-        "const fs = require('fs'); fs.writeFileSync('/workspace/log', '0'); let count = 0",
-        "fs.appendFileSync('/workspace/log', '+'); [fs.readFileSync('/workspace/log', 'utf8'), count++].join(' ')",
-        ["0+ 0", "0++ 1", "0+++ 2"],
+        "const fs = require('fs'); const log = fs.openSync('/workspace/log', 'a'); fs.writeSync(log, '0');
+const [lines, gone] = ['lines', 'gone'].map((name) => fs.openSync(`/workspace/${name}`, 'w+'));
+fs.writeSync(lines, 'abcdefgh'); fs.readSync(lines, new Uint8Array(2), 0, 2, 0); fs.writeSync(gone, 'gone'); fs.unlinkSync('/workspace/gone');
+let count = 0; const byte = new Uint8Array(1); const next = (file) => (fs.readSync(file, byte, 0, 1, count), String.fromCharCode(byte[0]))",
+        "fs.writeSync(log, '+'); fs.writeSync(lines, String(count));
+const told = [fs.readFileSync('/workspace/log', 'utf8'), next(lines), next(gone), fs.fstatSync(lines).size, fs.existsSync('/workspace/gone')].join(' '); count++; told",
+        ["0+ a g 9 false", "0++ b o 10 false", "0+++ c n 11 false"],
     ),
 ];
 

@@ -10,6 +10,8 @@ use dormouse_tests::wire::Wire;
 use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, binary, sandbox as waits, wait_for};
 use serde_json::{Value as Json, json};
 
+use crate::disk::Disk;
+
 const MIB: u64 = 1 << 20;
 
 fn served(state: &Path, options: &[&str]) -> Wire {
@@ -38,6 +40,47 @@ fn sandbox(state: &Path, words: &[&str]) -> binary::Ran {
     let ran = binary::dormouse(&[&["sandbox", "--state-dir", state.to_str().unwrap()], words].concat(), b"");
     assert_eq!(ran.status, Some(0), "{words:?}: {}", ran.complaint());
     ran
+}
+
+#[test]
+fn lif_02_a_checkpoint_that_has_no_room_says_how_much_it_needs() {
+    let Some(disk) = Disk::mount("size=64m") else { return };
+    let mut wire = served(Path::new(&disk.state()), &[]);
+    wire.call(1, "sandbox_create", json!({"name": "box"}));
+    fs::write(disk.0.join("filler"), vec![0; 40 << 20]).unwrap();
+    assert_eq!(
+        code(&wire.call(
+            2,
+            "sandbox_eval",
+            json!({"sandbox": "box", "code": "import os\nx = os.urandom(15_000_000)"})
+        )),
+        "none"
+    );
+    let refused = wire.call(3, "sandbox_checkpoint", json!({"sandbox": "box"}));
+    let message = refused["structuredContent"]["error"]["message"].as_str().unwrap();
+    let sizes: Vec<f64> = message.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!(matches!(sizes[..], [needed, free] if needed > 28.0 && free < needed), "{message}");
+    fs::remove_file(disk.0.join("filler")).unwrap();
+    assert_eq!(code(&wire.call(4, "sandbox_checkpoint", json!({"sandbox": "box"}))), "none");
+}
+
+/// It would be 240 MiB long if nobody brought it into the database.
+#[test]
+fn lif_09_the_log_is_bounded_beside_large_checkpoints() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path();
+    let mut wire = served(state, &["--quota", "saved=1GB"]);
+    ok(wire.call(1, "sandbox_create", json!({"name": "box"})));
+    let mut longest = 0;
+    for turn in 0..24 {
+        let fill = "import os\nx = os.urandom(10_000_000)";
+        ok(wire.call(10 + turn, "sandbox_eval", json!({"sandbox": "box", "code": fill})));
+        ok(wire.call(100 + turn, "sandbox_checkpoint", json!({"sandbox": "box"})));
+        longest = longest.max(fs::metadata(state.join("state.db-wal")).unwrap().len());
+    }
+    assert!(longest < 120 * MIB, "the log was {} MiB long", longest / MIB);
+    assert_eq!(wire.end(Duration::from_secs(30)).status, Some(0));
+    assert!(!state.join("state.db-wal").exists());
 }
 
 #[test]

@@ -11,6 +11,9 @@ use crate::owner::{Doors, LIMIT, Owner, lines};
 use crate::sandbox::{Boxed, said};
 use crate::snippets::{HOSTILE, HOSTILE_LINES, Manner, contained, javascript, php, python};
 
+/// A sandbox has so many checkpoints when the next is taken; with them an owner keeps within what may be saved.
+const CHECKPOINTS: usize = 4;
+
 impl Owner {
     /// What a note is: its call, and the channels in which it leaves its number.
     fn noting(&mut self, at: usize, number: u64) -> (Call, Vec<&'static str>) {
@@ -60,6 +63,7 @@ impl Owner {
 
     /// Several calls in one write: they are run in that order.
     pub(crate) fn at_once(&mut self, at: usize, doors: &mut Doors<'_>) -> Result<(), Gone> {
+        self.make_room(at, doors)?;
         let door = self.door();
         let count = 2 + self.dice.roll(5);
         let mut calls = Vec::new();
@@ -93,10 +97,30 @@ impl Owner {
 
     pub(crate) fn checkpoint(&mut self, at: usize, doors: &mut Doors<'_>) -> Result<(), Gone> {
         let door = self.door();
+        self.make_room(at, doors)?;
         let one = &mut self.boxes[at];
+        // A line that was cut off by a kill has left its file in the container until somebody looks.
+        one.empty(doors)?;
         let call = Call { tool: "sandbox_checkpoint", arguments: json!({"sandbox": one.id}) };
         let answer = doors.ask(door, &call, LIMIT)?;
         one.checkpointed(&answer, doors);
+        Ok(())
+    }
+
+    /// Removes checkpoints of a sandbox that has many, so that its owner keeps within what may be saved.
+    fn make_room(&mut self, at: usize, doors: &mut Doors<'_>) -> Result<(), Gone> {
+        while self.boxes[at].checkpoints.len() >= CHECKPOINTS {
+            let door = self.door();
+            let pick = self.dice.roll(CHECKPOINTS as u64) as usize;
+            let one = &mut self.boxes[at];
+            let Some(id) = one.checkpoints.keys().nth(pick).cloned() else { return Ok(()) };
+            one.checkpoints.remove(&id);
+            let arguments = json!({"sandbox": one.id, "checkpoint_id": id});
+            let answer = doors.ask(door, &Call { tool: "sandbox_remove_checkpoint", arguments }, LIMIT)?;
+            if answer.code().is_some() {
+                doors.refused(&answer, "sandbox_remove_checkpoint");
+            }
+        }
         Ok(())
     }
 
@@ -121,7 +145,8 @@ impl Owner {
                 } else {
                     one.history = History::of(state);
                 }
-                Ok(())
+                // The checkpoint may be of a moment at which a line that was cut off had left its file.
+                one.empty(doors)
             }
             Ok(answer) => {
                 doors.refused(&answer, "sandbox_restore");

@@ -156,6 +156,10 @@ impl Connection {
             "sandbox_list" => ("GET", "/api/sandboxes?limit=200".to_owned()),
             "sandbox_destroy" => ("DELETE", own),
             "sandbox_checkpoint" => ("POST", format!("{own}/checkpoints")),
+            "sandbox_remove_checkpoint" => {
+                let id = call.arguments["checkpoint_id"].as_str().unwrap_or_default();
+                ("DELETE", format!("{own}/checkpoints/{id}"))
+            }
             "sandbox_write" => ("POST", format!("{own}/files/write")),
             tool => ("POST", format!("{own}/{}", tool.trim_start_matches("sandbox_"))),
         };

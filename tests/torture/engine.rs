@@ -61,16 +61,23 @@ impl Engine {
         }
     }
 
-    /// The containers and volumes of a state folder's servers that are left when those that are being removed have had their time.
-    pub(crate) fn left(&self, state: &Path) -> Vec<String> {
+    /// The containers and volumes of a state folder's servers that are left when those that are being removed have had their time;
+    /// none of those that were there `before`.
+    pub(crate) fn left(&self, state: &Path, before: &[String]) -> Vec<String> {
         let begun = Instant::now();
         loop {
-            let left = self.all(state).unwrap_or_else(|error| vec![format!("{error:#}")]);
+            let mut left = self.there(state);
+            left.retain(|one| !before.contains(one));
             if left.is_empty() || begun.elapsed() > REMOVED {
                 return left;
             }
             std::thread::sleep(Duration::from_millis(200));
         }
+    }
+
+    /// Those that are there; or else why that is not known.
+    pub(crate) fn there(&self, state: &Path) -> Vec<String> {
+        self.all(state).unwrap_or_else(|error| vec![format!("{error:#}")])
     }
 
     fn all(&self, state: &Path) -> Result<Vec<String>> {

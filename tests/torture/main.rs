@@ -205,6 +205,9 @@ fn one_life(dice: &mut Dice, world: &World, owners: &mut [Owner], report: &Arc<R
     if world.has_disk() && dice.roll(25) == 0 {
         read_only(world, owners, report)?;
     }
+    let in_peace = dice.roll(5) == 0;
+    // What a killed server has left is removed when the next one comes to use containers, which a short life does not.
+    let before = if in_peace { world.in_engine() } else { Vec::new() };
     let server = world.serve()?;
     report.started(server.started);
     let round = Round::new(server.authority.clone(), None).with_images(world.images());
@@ -216,7 +219,6 @@ fn one_life(dice: &mut Dice, world: &World, owners: &mut [Owner], report: &Arc<R
     };
     let (is_full, is_clock) = (world.has_disk() && dice.roll(15) == 0, dice.roll(4) == 0);
     let is_upset = world.engine.is_some() && dice.roll(4) == 0;
-    let in_peace = dice.roll(5) == 0;
     let (ended, at) = std::thread::scope(|scope| {
         for owner in owners.iter_mut() {
             scope.spawn(|| owner.work(&round, report));
@@ -273,7 +275,7 @@ fn one_life(dice: &mut Dice, world: &World, owners: &mut [Owner], report: &Arc<R
     owners.iter_mut().for_each(|owner| owner.ended(&round, is_saved, at));
     world.clear_disk();
     if is_saved && round.upsets().0 == 0 {
-        nothing_in_engine(world, report, "an end in peace");
+        nothing_in_engine(world, report, &before, "an end in peace");
     }
     Ok(())
 }
@@ -302,9 +304,9 @@ fn upset(what: u64, round: &Round, world: &World, report: &Report) {
     round.upset();
 }
 
-/// Nothing of a server's is left in its engine.
-fn nothing_in_engine(world: &World, report: &Report, after: &str) {
-    let left = world.left_in_engine();
+/// Nothing of a server's is left in its engine, but for what was there before.
+fn nothing_in_engine(world: &World, report: &Report, before: &[String], after: &str) {
+    let left = world.left_in_engine(before);
     if !left.is_empty() {
         report.broken(Broken::Leaked, &format!("in the engine, after {after}: {}", left.join(", ")));
     }
@@ -411,9 +413,9 @@ fn leave_nothing(world: &World, owners: &mut [Owner], report: &Arc<Report>) -> R
         owner.clear(&server.authority).map_err(|_| anyhow!("the server has gone"))?;
     }
     // What servers that were killed have left is removed by the first that has to do with the engine.
-    nothing_in_engine(world, report, "the last server had all removed");
+    nothing_in_engine(world, report, &[], "the last server had all removed");
     server.end();
-    nothing_in_engine(world, report, "its end");
+    nothing_in_engine(world, report, &[], "its end");
     let swept = world.command(&["sandbox", "sweep"]);
     ensure!(swept.status == Some(0), "a sweep: {}", swept.complaint());
     let (bytes, locks) = world.left();

@@ -87,9 +87,14 @@ impl World {
         self.engine.as_ref().map_or(&[], |engine| &engine.images)
     }
 
-    /// What is left of the server's in the engine.
-    pub(crate) fn left_in_engine(&self) -> Vec<String> {
-        self.engine.as_ref().map(|engine| engine.left(&self.state())).unwrap_or_default()
+    /// What is left of the servers' in the engine, but for what was there before.
+    pub(crate) fn left_in_engine(&self, before: &[String]) -> Vec<String> {
+        self.engine.as_ref().map(|engine| engine.left(&self.state(), before)).unwrap_or_default()
+    }
+
+    /// What is there of the servers' in the engine now.
+    pub(crate) fn in_engine(&self) -> Vec<String> {
+        self.engine.as_ref().map(|engine| engine.there(&self.state())).unwrap_or_default()
     }
 
     /// The state folder.

@@ -34,7 +34,7 @@ pub(crate) use self::sandbox::{ExecArgs, GivenArgs, SandboxCommand, SkillArgs, S
 pub(crate) use self::scenario::{
     CheckArgs, SandboxArgs, ScenarioArgs, ScenarioCommand, ScenarioFile, SourceArgs, scenario_tools,
 };
-pub(crate) use self::state::StateCommand;
+pub(crate) use self::state::{FolderArgs, StateCommand};
 
 /// `0.1.0 (engine, contract)`.
 fn version() -> &'static str {
@@ -147,6 +147,8 @@ pub(crate) enum Command {
     },
     /// Look after the folder in which sandboxes are kept
     State {
+        #[command(flatten)]
+        folder: FolderArgs,
         #[command(subcommand)]
         command: StateCommand,
     },
@@ -271,7 +273,7 @@ pub(crate) struct GrantArgs {
     /// Allow the network (not part of this build)
     #[arg(long)]
     pub(crate) network: bool,
-    /// Set an environment variable; the host's own are never seen; can be repeated
+    /// Set an environment variable; the host's own are never seen; can be repeated, and of one name the last counts
     #[arg(short, long = "env", value_name = "NAME=VALUE")]
     pub(crate) environment: Vec<String>,
     /// Working directory inside the sandbox [default: /project, else /tmp for snippets and / for programs]

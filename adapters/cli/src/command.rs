@@ -26,7 +26,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
     let done = match command {
         Command::Eval(arguments) => eval::run(&place, arguments),
         Command::Sandbox { state, command } => sandbox::run(&place, &state, command),
-        Command::State { command } => state::run(&place, command),
+        Command::State { folder, command } => state::run(&place, &folder, &command),
         Command::Repl(arguments) => repl::run(&place, arguments),
         Command::Run(arguments) => run::run(&place, arguments),
         Command::Mcp(arguments) => mcp::run(&place, &arguments),

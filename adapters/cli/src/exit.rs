@@ -65,7 +65,14 @@ pub(crate) fn report(failure: &Failure) -> u8 {
 
 /// Prints clap's answer: help and version on standard output, else what is wrong on standard error.
 pub(crate) fn usage(error: &clap::Error) -> u8 {
-    match error.print() {
+    // What was given stands in the answer as it was given; without its own colours, where that could steer a terminal.
+    let steers = |word: std::ffi::OsString| word.to_str().is_none_or(|word| print::visible(word) != word);
+    let printed = if std::env::args_os().any(steers) {
+        print::err(&print::visible(&error.render().to_string()))
+    } else {
+        error.print()
+    };
+    match printed {
         Err(broken) if broken.kind() == io::ErrorKind::BrokenPipe => PIPE,
         _ => u8::try_from(error.exit_code()).unwrap_or(2),
     }

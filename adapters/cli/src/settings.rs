@@ -242,7 +242,7 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
 /// The same for another command, with what it needs besides.
 pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     let policy = given::policy(arguments)?;
-    let capacity = arguments.capacity;
+    let capacity = &arguments.capacity;
     let writes = arguments.allow_writes;
     let grants = Grants {
         mounts: mounts(&arguments.mounts, writes)?,

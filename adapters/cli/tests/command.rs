@@ -142,6 +142,16 @@ fn wrong_usage_ends_with_2_and_help_with_0() {
 }
 
 #[test]
+fn what_steers_a_terminal_is_not_told_as_it_was_given() {
+    for word in ["\u{202e}x", "\u{9b}31mx", "a\u{1b}[31m\u{1b}]0;t\u{7}"] {
+        let output = dormouse(&[word], b"");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(!told.contains(['\u{202e}', '\u{9b}', '\u{1b}', '\u{7}']), "{told:?}");
+    }
+}
+
+#[test]
 fn the_version_names_the_engine_that_is_locked() {
     let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
     let engine = lock.split("name = \"wasmtime\"\nversion = \"").nth(1).unwrap().split('"').next().unwrap();

@@ -43,11 +43,16 @@ pub(crate) async fn with_container(room: &Room) -> Option<Error> {
 pub(crate) async fn with_engine(room: &Room, error: Error) -> Error {
     match with_container(room).await {
         Some(ended) => ended.with_source(error),
-        None => Error::new(
-            ErrorCode::ProviderUnavailable,
-            format!("the container engine was lost while this ran: {}", error.message()),
-        )
-        .with_hint(HINT)
-        .with_source(error),
+        None => of_engine(error),
     }
+}
+
+/// The same where the container has not ended, as far as is known.
+pub(crate) fn of_engine(error: Error) -> Error {
+    Error::new(
+        ErrorCode::ProviderUnavailable,
+        format!("the container engine was lost while this ran: {}", error.message()),
+    )
+    .with_hint(HINT)
+    .with_source(error)
 }

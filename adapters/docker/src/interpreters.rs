@@ -124,10 +124,15 @@ impl DockerMachine {
         bound
     }
 
-    /// The globals of an interpreter that runs.
+    /// The globals of an interpreter that runs, or that begins with kept variables.
     pub(crate) async fn globals(&mut self, language: &Language, limits: &Limits) -> Result<Vec<Variable>> {
-        let Some(interpreter) = self.interpreters.0.remove(language) else { return Ok(Vec::new()) };
-        let mut busy = self.busy(interpreter);
+        let mut busy = match self.interpreters.0.remove(language) {
+            Some(interpreter) => self.busy(interpreter),
+            None if *language == Language::python() && self.variables.are_kept() => {
+                self.start_interpreter(language).await?
+            }
+            None => return Ok(Vec::new()),
+        };
         let listed = busy.kernel.variables(limits, &Bounds::MAX).await;
         self.give_back(language, busy);
         listed
@@ -153,6 +158,15 @@ impl DockerMachine {
         let argv = kernel::argv(language)
             .filter(|argv| argv.first().is_some_and(|program| self.room.tools.contains(program.as_str())));
         let argv = argv.ok_or_else(|| missing(language, &self.room.image.reference))?;
+        let mut busy = self.begin_interpreter(language, argv.clone()).await;
+        if busy.as_ref().is_err_and(|error| error.code() == ErrorCode::GuestMissing) {
+            // The image has the program: an engine that was away for a moment has ended it. Or it does not run here at all.
+            busy = self.begin_interpreter(language, argv).await;
+        }
+        if *language == Language::python() { self.with_variables(busy?).await } else { busy }
+    }
+
+    async fn begin_interpreter(&mut self, language: &Language, argv: Vec<String>) -> Result<Busy> {
         let mark = random()?;
         let session = self.sessions.enter();
         let variables = self.spec.environment.iter();
@@ -171,13 +185,11 @@ impl DockerMachine {
             Err(error) => Err(error),
         };
         match started {
-            Ok(kernel) if *language == Language::python() => {
-                self.with_variables(Busy { kernel, running }).await
-            }
             Ok(kernel) => Ok(Busy { kernel, running }),
             Err(_) if self.room.is_full().await => Err(self.out_of_memory()),
             Err(error) => match ended::with_container(&self.room).await {
                 Some(ended) => Err(ended.with_source(error)),
+                None if self.room.inner.engine.ready().await.is_err() => Err(ended::of_engine(error)),
                 None => Err(error),
             },
         }

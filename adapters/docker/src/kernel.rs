@@ -383,9 +383,13 @@ impl Missing {
     }
 }
 
-/// A text of the interpreter's, as it is shown.
+/// A text of the interpreter's, as it is shown. What cannot be seen is written out: a name of nothing else would be none.
 fn shortened(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control()).take(160).collect()
+    let shown = text.chars().take(160).map(|letter| match letter {
+        control if control.is_control() => control.escape_debug().to_string(),
+        other => other.to_string(),
+    });
+    shown.collect()
 }
 
 fn unkept(why: &str) -> Error {

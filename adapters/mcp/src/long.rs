@@ -25,6 +25,7 @@ use serde_json::Value as Json;
 
 use crate::MAX_LINE;
 use crate::handler::refusal;
+use crate::parse;
 
 /// Takes the arguments out of a call of a tool. A call that wants no answer is none.
 pub(crate) fn take(message: &mut Json) -> Option<JsonObject> {
@@ -117,8 +118,7 @@ fn split(text: &[u8], places: &Places) -> Result<(Vec<u8>, Option<JsonObject>), 
         Box::new((status, unread(text, &error)))
     })?;
     let mut message: Json = serde_json::from_slice(text).map_err(|error| {
-        let told = format!("the body cannot be read as JSON: {error}");
-        let told = ErrorData::new(RpcCode::PARSE_ERROR, told, None);
+        let told = ErrorData::new(RpcCode::PARSE_ERROR, parse::unreadable(text, "body", &error), None);
         Box::new((StatusCode::BAD_REQUEST, ServerJsonRpcMessage::error(told, None)))
     })?;
     let arguments = take(&mut message);

@@ -1,6 +1,7 @@
 //! One line of input as a message, as an error to answer, or as nothing.
 
 use dormouse_tools::incoming::{self, AT_ONCE};
+use dormouse_tools::unread;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use serde::Deserialize as _;
 use serde::de::IgnoredAny;
@@ -79,8 +80,14 @@ pub(crate) fn parse_long(line: &[u8]) -> Parsed {
 fn value(line: &[u8]) -> Result<Json, Parsed> {
     serde_json::from_slice(line).map_err(|error| {
         let id = serde_json::from_slice(line).ok().and_then(|WithId { id }| id);
-        refused(ErrorCode::PARSE_ERROR, format!("the line cannot be read as JSON: {error}"), id)
+        refused(ErrorCode::PARSE_ERROR, unreadable(line, "line", &error), id)
     })
+}
+
+/// Why a text that is named `name` cannot be read, and what to do about it.
+pub(crate) fn unreadable(text: &[u8], name: &str, error: &serde_json::Error) -> String {
+    let refusal = unread::refusal(name, text, error);
+    format!("{}: {}", refusal.message(), refusal.hint().unwrap_or_default())
 }
 
 /// What is read of a message whose other members need not be right, as a text with half a surrogate pair is not.

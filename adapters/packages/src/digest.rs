@@ -27,6 +27,20 @@ impl Digest {
         (bytes.len() == 64).then_some(Self::Sha512(bytes))
     }
 
+    /// Whether an `integrity` field holds hashes, whole and at least one. Those that npm wrote before SHA-512 are read too.
+    pub(crate) fn is_integrity(text: &str) -> bool {
+        const KINDS: [(&str, usize); 4] = [("sha1-", 20), ("sha256-", 32), ("sha384-", 48), ("sha512-", 64)];
+        let whole = |part: &str| {
+            KINDS.iter().any(|(kind, bytes)| {
+                let digest = part.strip_prefix(kind).and_then(|rest| rest.split('?').next());
+                digest
+                    .and_then(|digest| STANDARD.decode(digest).ok())
+                    .is_some_and(|hash| hash.len() == *bytes)
+            })
+        };
+        !text.trim().is_empty() && text.split_whitespace().all(whole)
+    }
+
     /// A file's name in the cache.
     pub(crate) fn key(&self) -> String {
         match self {

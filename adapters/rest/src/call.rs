@@ -11,14 +11,14 @@ use axum::response::Response;
 use data_encoding::BASE64;
 use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode, Result};
-use dormouse_tools::{CallContext, MAX_CONTENT, Reply, incoming};
+use dormouse_tools::{CallContext, MAX_CONTENT, Reply, incoming, unread};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::door::MAX_BODY;
 use crate::route::{Form, Route, Source};
 use crate::router::Shared;
-use crate::{status, unread};
+use crate::status;
 
 /// Fields of a query.
 const MAX_FIELDS: usize = 64;
@@ -207,7 +207,8 @@ async fn object(shared: &Shared, parts: &Parts, bytes: Bytes) -> Result<Map<Stri
 
 /// The fields of a body, each of which may be there once.
 pub(crate) fn fields(text: &[u8]) -> Result<Map<String, Json>> {
-    let fields: Fields = serde_json::from_slice(text).map_err(|error| unread::refusal(text, &error))?;
+    let fields: Fields =
+        serde_json::from_slice(text).map_err(|error| unread::refusal("body", text, &error))?;
     match fields.twice {
         false => Ok(fields.all),
         true => Err(Error::args_invalid("the body has a field twice").with_hint("give each field once")),

@@ -10,7 +10,6 @@
 //! | host, origin, token, body: who calls, and may they | [`Door`] |
 //! | which route, which tool | [`route`], `router` |
 //! | path, query and body to arguments; the answer back | `call`, `raw` |
-//! | why a body cannot be read, and where | `unread` |
 //! | the status of an answer, and its hints in the words of this door | [`status`], `words` |
 //! | the routes as a document | `openapi` |
 
@@ -23,7 +22,6 @@ mod raw;
 pub mod route;
 mod router;
 pub mod status;
-mod unread;
 mod words;
 
 pub use door::{Door, Tokens, serve};

@@ -165,7 +165,8 @@ fn check(field: &Field, value: Json) -> Result<Json> {
         }
         (Kind::Object { .. }, value @ Json::Object(_)) => Ok(value),
         (kind, Json::Null) => Err(Error::args_invalid(format!("the field `{}` is null", field.name))
-            .with_hint(format!("leave `{}` out, or give {}", field.name, expected(kind)))),
+            // One that can be left out has been, by then.
+            .with_hint(format!("give `{}` {}", field.name, expected(kind)))),
         (kind, other) => Err(Error::args_invalid(format!(
             "the field `{}` is {}, not {}: {}",
             field.name,

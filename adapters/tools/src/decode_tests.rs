@@ -52,6 +52,12 @@ fn what_does_not_fit_is_refused_by_name() {
         assert_eq!((error.code(), error.message()), (ErrorCode::ArgsInvalid, message), "{arguments}");
         assert!(error.hint().is_some(), "{arguments}");
     }
+    let error = refused(r#"{"code":null}"#);
+    assert_eq!(
+        error.hint(),
+        Some("give `code` a string of 1 to 10 bytes"),
+        "nothing that must be there can be left out"
+    );
 }
 
 /// A schema that says `number` takes fractions.

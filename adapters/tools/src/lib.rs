@@ -20,7 +20,7 @@
 //! | what one owner may have in progress | [`places`] |
 //! | that a call could not be saved | [`unsaved`] |
 //! | that another provider has answered | [`fallback`] |
-//! | the JSON that callers send, measured before it is read | [`incoming`] |
+//! | the JSON that callers send, measured before it is read; why it cannot be read | [`incoming`], [`unread`] |
 //! | each tool | `tool/<verb>.rs` |
 //! | a tool over sandboxes that last: what all of them share | `tool/verb.rs` |
 //! | the words of seeds over the same work | `tool/framework_eval.rs`, `tool/sprites.rs`, `tool/rlm.rs`, `tool/codegen.rs` |
@@ -49,6 +49,7 @@ pub mod surface;
 pub mod time;
 mod tool;
 pub mod toolset;
+pub mod unread;
 pub mod unsaved;
 mod words;
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use dormouse_core::fair::Fair;
 use dormouse_core::sandbox::{Owner, SessionKey};
 use dormouse_core::{Error, ErrorCode, Grants, Manager, Model, ModelBudget, OutputSink, Result, Sandboxes};
 use futures::FutureExt;
@@ -21,6 +22,9 @@ use crate::tool::{self, Kept, Tool};
 use crate::toolset::{Toolset, WITH_STATE};
 use crate::unsaved;
 use crate::words;
+
+/// Archives that may wait to be unpacked.
+const ARCHIVES_WAITING: usize = 128;
 
 /// What a client may assume about a tool, decided once at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +167,8 @@ impl Surface {
         let (granted, models) = (Grants::default(), self.models.clone());
         let skills = Skills::default();
         let (session, started_in) = (None, None);
-        self.kept = Some(Kept { sandboxes, granted, host, session, started_in, skills, models });
+        let archives = Fair::new(1, true, ARCHIVES_WAITING);
+        self.kept = Some(Kept { sandboxes, granted, host, session, started_in, skills, models, archives });
         self.remade()
     }
 

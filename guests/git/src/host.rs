@@ -23,6 +23,20 @@ struct Command {
     directory: Text,
     input: Text,
     milliseconds: Milliseconds,
+    output: Destination,
+    errors: Destination,
+}
+
+/// Where an output stream goes: a number for the case, and the file where it is one.
+#[repr(C)]
+struct Destination {
+    case: u8,
+    file: Text,
+}
+
+impl Destination {
+    /// Into the answer.
+    const ANSWER: Self = Self { case: 0, file: Text { first: std::ptr::null_mut(), count: 0 } };
 }
 
 /// An optional number.
@@ -61,6 +75,8 @@ pub(crate) fn run(arguments: &[&str], input: &[u8]) -> Option<Answer> {
         directory: lend(b"/"),
         input: lend(input),
         milliseconds: Milliseconds { is_some: false, value: 0 },
+        output: Destination::ANSWER,
+        errors: Destination::ANSWER,
     };
     let none = || List { first: std::ptr::null_mut(), count: 0 };
     let mut ended = Ended { status: 0, output: none(), errors: none() };

@@ -1,7 +1,7 @@
 // The module `fs`: the synchronous functions of Node's that agents use, and the same as promises.
 (function (native, shared) {
   'use strict';
-  const { list, makeFolder, readFile, removeFile, removeFolder, rename, stat, writeFile } = native;
+  const { list, makeFolder, makeLink, readFile, readLink, removeFile, removeFolder, rename, stat, writeFile } = native;
   const { path: paths } = shared.modules;
   const encoder = new TextEncoder();
 
@@ -113,8 +113,48 @@
     removeFolder(path);
   }
 
-  const fs = {
-    constants: { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 },
+  function refuse(code, message) {
+    const error = new Error(message);
+    error.code = code;
+    throw error;
+  }
+
+  // What stands at a path, or undefined.
+  function kindAt(path, follow) {
+    try {
+      return stat(path, follow)[0];
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  function copyTree(from, to, options) {
+    if (options.filter && !options.filter(from, to)) return;
+    const [kind] = stat(from, options.dereference === true);
+    const there = kindAt(to, options.dereference === true);
+    if (kind === 'directory') {
+      if (!options.recursive) refuse('ERR_FS_EISDIR', `Recursive option not enabled, cannot copy a directory: ${from}`);
+      if (there && there !== 'directory') refuse('ERR_FS_CP_DIR_TO_NON_DIR', `Cannot overwrite non-directory ${to} with directory ${from}`);
+      // Listed before the folder is made.
+      const names = list(from);
+      if (!there) makeFolder(to);
+      for (const [name] of names) copyTree(paths.join(from, name), paths.join(to, name), options);
+      return;
+    }
+    if (there === 'directory') refuse('ERR_FS_CP_NON_DIR_TO_DIR', `Cannot overwrite directory ${to} with non-directory ${from}`);
+    if (there && options.force === false) {
+      if (options.errorOnExist) refuse('ERR_FS_CP_EEXIST', `Target already exists: ${to}`);
+      return;
+    }
+    if (kind !== 'link') return writeFile(to, readFile(from), false, false);
+    const target = readLink(from);
+    if (there) removeFile(to);
+    makeLink(target, to);
+  }
+
+  const constants = { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 };
+  const synchronous = {
     readFileSync(path, options) {
       return decode(new Uint8Array(readFile(nameOf(path))), encodingOf(options));
     },
@@ -172,7 +212,7 @@
     rmSync(path, options) {
       const name = nameOf(path);
       if (options?.recursive) removeTree(name, options.force);
-      else if (fs.existsSync(name) || !options?.force) {
+      else if (synchronous.existsSync(name) || !options?.force) {
         if (stat(name, false)[0] === 'directory') {
           const error = new Error(`EISDIR: illegal operation on a directory, rm '${name}'`);
           error.code = 'EISDIR';
@@ -190,21 +230,50 @@
     copyFileSync(from, to) {
       writeFile(nameOf(to), readFile(nameOf(from)), false, false);
     },
+    cpSync(from, to, options) {
+      const [source, target] = [paths.resolve(nameOf(from)), paths.resolve(nameOf(to))];
+      if (target === source || target.startsWith(`${source}/`)) {
+        refuse('ERR_FS_CP_EINVAL', `Cannot copy ${source} to itself or to a folder in it: ${target}`);
+      }
+      synchronous.mkdirSync(paths.dirname(target), { recursive: true });
+      copyTree(source, target, options ?? {});
+    },
+    truncateSync(path, length = 0) {
+      const bytes = new Uint8Array(Math.max(0, length));
+      bytes.set(new Uint8Array(readFile(nameOf(path))).subarray(0, bytes.length));
+      writeFile(nameOf(path), bytes, false, false);
+    },
+    symlinkSync(target, path) {
+      makeLink(nameOf(target), nameOf(path));
+    },
+    readlinkSync(path) {
+      return readLink(nameOf(path));
+    },
   };
 
-  // `readFile` and so on: as promises, and with a callback.
-  const promises = { constants: fs.constants };
-  for (const [name, work] of Object.entries(fs)) {
-    if (!name.endsWith('Sync')) continue;
-    const short = name.slice(0, -4);
-    promises[short] = async (...values) => work(...values);
-    fs[short] = (...values) => {
+  // A function with a callback, which gets what `answers` makes of the result.
+  const withCallback =
+    (name, work, answers = (value) => [value]) =>
+    (...values) => {
       const callback = values.pop();
-      if (typeof callback !== 'function') throw new TypeError(`fs.${short} needs a callback; fs.${name} does not`);
-      promises[short](...values).then((value) => callback(null, value), callback);
+      if (typeof callback !== 'function') throw new TypeError(`fs.${name} needs a callback; fs.${name}Sync does not`);
+      (async () => work(...values))().then((value) => callback(null, ...answers(value, values)), callback);
     };
+
+  const fs = { constants };
+  const promises = { constants };
+  // `readFileSync` and so on; `readFile` as a promise, and with a callback.
+  function offer(functions) {
+    for (const [name, work] of Object.entries(functions)) {
+      const short = name.slice(0, -4);
+      fs[name] = work;
+      fs[short] = withCallback(short, work);
+      promises[short] = async (...values) => work(...values);
+    }
   }
+  offer(synchronous);
   fs.promises = promises;
   shared.modules.fs = fs;
   shared.modules['fs/promises'] = promises;
+  shared.files = { Stats, decode, encode, encodingOf, offer, withCallback };
 })

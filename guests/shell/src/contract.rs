@@ -2,6 +2,8 @@
 
 use std::mem::ManuallyDrop;
 
+use bashkit::Route;
+
 /// A list or a string: its first element and how many there are.
 #[repr(C)]
 struct List<T> {
@@ -26,6 +28,27 @@ struct Command {
     directory: Text,
     input: Text,
     milliseconds: Milliseconds,
+    output: Destination,
+    errors: Destination,
+}
+
+/// Where an output stream goes: a number for the case, and the file where it is one.
+#[repr(C)]
+struct Destination {
+    case: u8,
+    file: Text,
+}
+
+impl Destination {
+    fn of(route: &Route) -> Self {
+        let (case, file) = match route {
+            Route::Result => (0, ""),
+            Route::Stdout => (1, ""),
+            Route::Stderr => (2, ""),
+            Route::File(path) => path.to_str().map_or((0, ""), |path| (3, path)),
+        };
+        Self { case, file: lend(file.as_bytes()) }
+    }
 }
 
 /// An optional number.
@@ -62,6 +85,8 @@ pub(crate) struct Call<'a> {
     pub(crate) directory: &'a str,
     pub(crate) input: &'a [u8],
     pub(crate) milliseconds: Option<u32>,
+    /// Where standard output and standard error go.
+    pub(crate) routes: [Route; 2],
 }
 
 impl Call<'_> {
@@ -86,7 +111,7 @@ impl Call<'_> {
     }
 }
 
-/// What came of it.
+/// What came of it; of its streams what went nowhere else.
 pub(crate) struct Answer {
     pub(crate) status: u8,
     pub(crate) output: Vec<u8>,
@@ -108,6 +133,8 @@ pub(crate) fn run(call: &Call<'_>) -> Option<Answer> {
             is_some: call.milliseconds.is_some(),
             value: call.milliseconds.unwrap_or_default(),
         },
+        output: Destination::of(&call.routes[0]),
+        errors: Destination::of(&call.routes[1]),
     };
     let none = || List { first: std::ptr::null_mut(), count: 0 };
     let mut ended = Ended { status: 0, output: none(), errors: none() };

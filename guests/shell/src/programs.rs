@@ -19,6 +19,10 @@ pub(crate) struct Program(pub(crate) String);
 
 #[async_trait]
 impl Builtin for Program {
+    fn writes_to_routes(&self) -> bool {
+        true
+    }
+
     async fn execute(&self, context: BuiltinContext<'_>) -> Result<ExecResult> {
         let directory = context.cwd.to_string_lossy().into_owned();
         let call = Call {
@@ -28,6 +32,7 @@ impl Builtin for Program {
             directory: &directory,
             input: context.stdin.map(|input| input.as_bytes()).unwrap_or_default(),
             milliseconds: timeout::left(context.env),
+            routes: context.routes(),
         };
         if let Some(refusal) = call.refusal() {
             return Ok(ExecResult::err(format!("{}: {refusal}\n", self.0), TOO_LARGE));

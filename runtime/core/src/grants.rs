@@ -132,6 +132,12 @@ pub enum WallClock {
     Fixed(SystemTime),
 }
 
+/// Sets a variable; one of that name that was there is gone, so that the last counts, as in a shell.
+pub fn set_variable(environment: &mut Vec<(String, String)>, (name, value): (String, String)) {
+    environment.retain(|(other, _)| *other != name);
+    environment.push((name, value));
+}
+
 /// What a run may touch beyond its own memory and `/tmp`. The default grants nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {

@@ -10,7 +10,7 @@
 //! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`], [`program`] |
 //! | may it run | [`policy`], [`manager`] |
 //! | in which order calls came | [`arrival`] |
-//! | whose turn it is: places, and time at the processor | [`fair`], [`places`], [`turns`] |
+//! | whose turn it is: places, time at the processor, memory | [`fair`], [`places`], [`turns`], [`memory`] |
 //! | what of the host is never given: keys | [`keys`] |
 //! | memory that was let go of, to be given back to the system | [`released`] |
 //! | a language model, and what it may cost | [`model`] |
@@ -36,6 +36,7 @@ pub mod keys;
 pub mod language;
 pub mod limits;
 pub mod manager;
+pub mod memory;
 pub mod mistaken;
 pub mod model;
 pub mod outcome;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::memory::Memory;
 use crate::mistaken::Read;
 use crate::places::{Place, Places};
 use crate::sandbox::Owner;
@@ -22,13 +23,14 @@ struct Inner {
     provider: Arc<dyn Provider>,
     places: Places,
     turns: Turns,
+    memory: Memory,
 }
 
 impl Manager {
     /// A manager over one provider.
     pub fn new(policy: Policy, provider: Arc<dyn Provider>) -> Self {
-        let (places, turns) = (Places::new(&policy), Turns::default());
-        Self { inner: Arc::new(Inner { policy, provider, places, turns }) }
+        let (places, turns, memory) = (Places::new(&policy), Turns::default(), Memory::new(&policy));
+        Self { inner: Arc::new(Inner { policy, provider, places, turns, memory }) }
     }
 
     /// Who runs things.
@@ -133,8 +135,8 @@ impl Manager {
         self.inner.places.job(owner)
     }
 
-    /// Does what computes for an owner, in turns with what others compute.
+    /// Does what computes for an owner, in turns with what others compute, and on account of the owner's memory.
     pub(crate) async fn share<T>(&self, owner: &Owner, work: impl Future<Output = T>) -> T {
-        self.inner.turns.share(owner, work).await
+        self.inner.turns.share(owner, self.inner.memory.share(owner, work)).await
     }
 }

@@ -33,14 +33,59 @@ impl Read {
     /// Adds the hint to an exception that says that the source cannot be read, where another language can be meant.
     pub(crate) fn hint(&self, outcome: &mut Outcome) {
         let Status::Raised(exception) = &mut outcome.status else { return };
-        if !is_unreadable(exception) {
-            return;
-        }
-        exception.hint = looks_like(&self.beginning, &self.language).map(|other| {
-            let (read, title) = (self.language.title(), other.title());
-            format!("it was read as {read} and looks like {title}{}{other}{}", NAMED.0, NAMED.1)
-        });
+        let (read, title) = (&self.language, self.language.title());
+        let other = if is_unreadable(exception) { looks_like(&self.beginning, read) } else { None };
+        let hint = match other {
+            Some(other) => {
+                let looks = other.title();
+                Some(format!("it was read as {title} and looks like {looks}{}{other}{}", NAMED.0, NAMED.1))
+            }
+            None if is_return(exception) => Some(format!(
+                "{title} has no `return` outside of a function: the value is that of the last expression"
+            )),
+            None => foreign(&self.beginning, read, exception)
+                .map(|(word, own)| format!("{title} has no `{word}`: write `{own}`")),
+        };
+        exception.hint = hint.or(exception.hint.take());
     }
+}
+
+/// Words of other languages, and what a language has in their place.
+const WORDS: [(&str, &[(&str, &str)]); 3] = [
+    ("python", &[("null", "None"), ("undefined", "None"), ("true", "True"), ("false", "False")]),
+    ("javascript", &[("None", "null"), ("True", "true"), ("False", "false"), ("print", "console.log")]),
+    ("php", &[("None", "null"), ("undefined", "null")]),
+];
+
+/// The word of another language that an exception says is not there and that the source has outside of quotes, and what is
+/// written in its place.
+fn foreign(source: &str, read: &Language, exception: &Exception) -> Option<(&'static str, &'static str)> {
+    if !matches!(exception.class.as_str(), "NameError" | "ReferenceError" | "Error") {
+        return None;
+    }
+    let runs_as = read.runs_as();
+    let (_, words) = WORDS.iter().find(|(language, _)| runs_as.as_str() == *language)?;
+    let message = exception.message.as_str();
+    let is_named = |word: &str| {
+        [
+            format!("name '{word}' is not defined"),
+            format!("{word} is not defined"),
+            format!("'{word}' is not defined"),
+        ]
+        .iter()
+        .any(|beginning| message.starts_with(beginning))
+            || message == format!("Undefined constant \"{word}\"")
+    };
+    let (word, own) = words.iter().find(|(word, _)| is_named(word))?;
+    let names =
+        |line: &str| line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|name| name == *word);
+    source.lines().any(|line| names(&bare(line))).then_some((*word, *own))
+}
+
+/// Whether it says that a `return` stands where none can.
+fn is_return(exception: &Exception) -> bool {
+    let says = ["'return' outside function", "return not in a function"];
+    exception.class == "SyntaxError" && says.iter().any(|says| exception.message.starts_with(says))
 }
 
 /// Whether the language's grammar is what the source broke. JavaScript's `console` is a name that others do not have.
@@ -174,7 +219,17 @@ fn is_python(line: &str) -> bool {
     let opens = start.ends_with(':');
     let begins = |word: &str| start.starts_with(word);
     let plain = !start.contains([';', '\'', '"', '{', '*', '\\']);
-    (opens && (begins("def ") || begins("async def ") || begins("elif ")))
+    // PHP has these with parentheses, and JavaScript without a colon.
+    let asks = ["if ", "while "].iter().any(|word| {
+        start
+            .strip_prefix(word)
+            .is_some_and(|rest| !rest.trim_start().starts_with('(') && !rest.contains('$'))
+    });
+    let bound = ["let ", "const ", "var "].into_iter().any(begins);
+    let sets = [" = None", " = True", " = False", " is None", " is not None"];
+    (opens && asks)
+        || (plain && !bound && sets.iter().any(|end| start.ends_with(end)))
+        || (opens && (begins("def ") || begins("async def ") || begins("elif ")))
         || (opens && begins("class ") && !start.contains('{'))
         || (opens && begins("for ") && start.contains(" in "))
         || (plain && begins("import "))
@@ -214,6 +269,9 @@ mod tests {
             ("typescript", "from os import path", "python"),
             ("php", "def f(x):\n    return x", "python"),
             ("javascript", "for x in range(3):\n    print(x)", "python"),
+            ("javascript", "x = 1\nwhile x < 3:\n    x += 1", "python"),
+            ("typescript", "if x is not None:\n    y = 1", "python"),
+            ("php", "x = None", "python"),
         ] {
             assert_eq!(seen(read, source).as_deref(), Some(other), "{read}: {source}");
         }
@@ -239,6 +297,9 @@ mod tests {
             ("php", "const X = ;"),
             ("php", "function f($x) { return $x === 1 ? : 2; }"),
             ("php", "if ($x): echo 1; else: endif"),
+            ("php", "if ($x):\n  while ($y > 1):\n"),
+            ("javascript", "if (a) {\n  x = {a: None, b:\n"),
+            ("typescript", "enum A { None = 0, True = 1, }\nlet x = A.None +"),
             ("php", "use A\\B; import"),
         ] {
             assert_eq!(seen(read, source), None, "{read}: {source}");
@@ -251,6 +312,39 @@ mod tests {
         let told = |hint| in_other_words(hint, |language| format!("add `-l {language}`"));
         assert_eq!(told(hint), "it looks like PHP: add `-l php`");
         assert_eq!(told("raise the time-out"), "raise the time-out");
+    }
+
+    fn hinted(read: &str, source: &str, class: &str, message: &str) -> Option<String> {
+        let exception =
+            serde_json::from_value(serde_json::json!({"class": class, "message": message})).unwrap();
+        foreign(source, &Language::parse(read).unwrap(), &exception)
+            .map(|(word, own)| format!("{word} {own}"))
+    }
+
+    #[test]
+    fn a_word_of_another_language_is_told_where_it_is_what_is_missing() {
+        for (read, source, class, message, told) in [
+            ("python", "x = null", "NameError", "name 'null' is not defined", Some("null None")),
+            (
+                "python",
+                "f(true)",
+                "NameError",
+                "name 'true' is not defined. Did you mean: 'True'?",
+                Some("true True"),
+            ),
+            ("js", "let x = None", "ReferenceError", "None is not defined", Some("None null")),
+            ("ts", "let x = True", "ReferenceError", "'True' is not defined", Some("True true")),
+            ("js", "print(1)", "ReferenceError", "print is not defined", Some("print console.log")),
+            ("php", "return None;", "Error", "Undefined constant \"None\"", Some("None null")),
+            // What stands in quotes is no word of the source.
+            ("python", "eval('{\"a\": true}')", "NameError", "name 'true' is not defined", None),
+            ("python", "nullable", "NameError", "name 'nullable' is not defined", None),
+            ("python", "x = null\ny", "NameError", "name 'y' is not defined", None),
+            ("python", "raise ValueError(\"null\") # null", "ValueError", "name 'null' is not defined", None),
+            ("js", "f(Nothing)", "ReferenceError", "Nothing is not defined", None),
+        ] {
+            assert_eq!(hinted(read, source, class, message).as_deref(), told, "{read}: {source}");
+        }
     }
 
     #[test]

@@ -23,6 +23,10 @@ pub struct Policy {
     pub max_wait: Duration,
     /// Jobs at one time, of all sandboxes; more are refused with `busy`. Default 32, from 1.
     pub max_jobs: usize,
+    /// Bytes that all runs together may add to the memory that their interpreters begin with; what an interpreter of a sandbox
+    /// has from before counts while it is called. More is refused, which a language tells as being out of memory; a run that
+    /// ends with that is `busy`. Default none: a quarter of the machine's memory, where somebody looks at it; else no bound.
+    pub max_memory: Option<u64>,
     /// Whether several owners share what there is: nobody then gets a place, an interpreter in memory or a container while
     /// he has as many of them as are free, so that some are free for whoever comes next. Default false: whoever calls is
     /// one owner, who may have all.
@@ -40,6 +44,7 @@ impl Default for Policy {
             max_waiting: 1_024,
             max_wait: Duration::from_secs(30),
             max_jobs: 32,
+            max_memory: None,
             owners_share: false,
         }
     }

@@ -152,6 +152,7 @@ impl Builder {
         let capacity = Capacity::of(&self.policy, rules, manifests, ready);
         self.settings.allocation = capacity.allocation(self.allocation)?;
         let provider = WasmProvider::new(self.settings)?;
+        self.policy.max_memory.get_or_insert_with(fit::runs_memory);
         let manager = Manager::new(self.policy, Arc::new(provider));
         let sandboxes = match self.state {
             Some(folder) => {

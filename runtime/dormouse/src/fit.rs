@@ -8,6 +8,8 @@ use dormouse_store::Room;
 
 /// All sandboxes that are awake may take this part of the memory: a half.
 const OF_MEMORY: u64 = 2;
+/// All that runs may add this part of the memory: a quarter.
+const OF_RUNS: u64 = 4;
 /// The state folder may take what it has and this many tenths of what is free.
 const TENTHS_OF_DISK: u64 = 9;
 /// But not less than this part of the disk: a quarter.
@@ -32,6 +34,13 @@ pub fn fitted(quota: Quota, state: &Path, shared: bool) -> Quota {
         }
     });
     Quota { saved, awake, ..quota }
+}
+
+/// Bytes that all runs together may add to the memory that they begin with, where the operator says nothing: a
+/// quarter of this machine's memory, or of the control group's limit.
+#[must_use]
+pub fn runs_memory() -> u64 {
+    memory() / OF_RUNS
 }
 
 /// A disk that is full just now will not be for ever: what it takes then is seen when it is written to.

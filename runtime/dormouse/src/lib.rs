@@ -148,6 +148,6 @@ pub use dormouse_core::{
 };
 pub use dormouse_store as store;
 pub use dormouse_wasm as wasm;
-pub use fit::fitted;
+pub use fit::{fitted, runs_memory};
 pub use kept::KeptSandbox;
 pub use snippet::Snippet;

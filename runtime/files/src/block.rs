@@ -4,12 +4,26 @@
 //! them, and let go of when a store has them. Does not own: which blocks make a file; `content` does that.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::{ChunkId, ChunkSource, Errno};
 
 /// Largest block, in bytes: 64 KiB.
 pub(crate) const BLOCK: usize = 64 << 10;
+
+/// Bytes of all blocks of the process that have come into memory, and that were let go of. What grows within a block is not
+/// among them.
+static MOVED: AtomicU64 = AtomicU64::new(0);
+
+/// How many bytes have come and gone since the process began.
+pub(crate) fn moved() -> u64 {
+    MOVED.load(Ordering::Relaxed)
+}
+
+fn moves(bytes: usize) {
+    MOVED.fetch_add(bytes as u64, Ordering::Relaxed);
+}
 
 /// Up to [`BLOCK`] bytes; what is missing up to the next block is zeroes.
 pub(crate) struct Block {
@@ -33,6 +47,7 @@ impl fmt::Debug for Block {
 impl Block {
     /// A block with these bytes, at most [`BLOCK`].
     pub(crate) fn new(bytes: Vec<u8>) -> Arc<Self> {
+        moves(bytes.len());
         let held = Held { bytes: Some(Arc::new(bytes)), source: None };
         Arc::new(Self { saved: OnceLock::new(), held: Mutex::new(held) })
     }
@@ -77,6 +92,7 @@ impl Block {
         if bytes.len() > BLOCK || ChunkId::of(&bytes) != *id {
             return Err(Errno::Io);
         }
+        moves(bytes.len());
         let bytes = Arc::new(bytes);
         held.bytes = Some(bytes.clone());
         Ok(bytes)
@@ -90,6 +106,7 @@ impl Block {
         let mut held = self.held();
         let Some(bytes) = held.bytes.take() else { return 0 };
         held.source = Some(source.clone());
+        moves(bytes.len());
         bytes.len()
     }
 

@@ -10,12 +10,13 @@ use std::time::SystemTime;
 
 use dormouse_core::{Access, GuestPath, Result};
 
+use crate::block;
 use crate::handle::Handle;
 use crate::node::{Ino, Kind, ROOT};
 use crate::tree::Tree;
 use crate::{Errno, Held, Quota, Usage};
 
-/// Bytes that count as in memory without a look (8 MiB).
+/// Bytes that count as in memory without a look, and that may come or go without another one (8 MiB).
 const FEW: u64 = 8 << 20;
 
 /// The files of a sandbox, shared by its interpreters and its tools. Clones are the same files.
@@ -37,6 +38,24 @@ pub(crate) struct Live {
     open: HashMap<Ino, usize>,
     /// How often the tree was replaced: handles of an earlier one are dead.
     era: u64,
+    looked: Option<Looked>,
+}
+
+/// What was found of the tree in memory, and what there was then.
+#[derive(Clone, Copy)]
+struct Looked {
+    era: u64,
+    used: u64,
+    /// Bytes that had come and gone, of all files of the process.
+    moved: u64,
+    in_memory: u64,
+}
+
+impl Looked {
+    /// Whether little can have changed since.
+    fn holds(&self, era: u64, used: u64, moved: u64) -> bool {
+        self.era == era && self.used.abs_diff(used) <= FEW && moved.wrapping_sub(self.moved) <= FEW
+    }
 }
 
 impl fmt::Debug for Files {
@@ -56,7 +75,7 @@ impl Files {
 
     /// Opens a tree whose times are read from `clock`, in nanoseconds since 1970: for reproducible runs.
     pub fn with_clock(tree: Tree, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
-        let live = Mutex::new(Live { tree, open: HashMap::new(), era: 0 });
+        let live = Mutex::new(Live { tree, open: HashMap::new(), era: 0, looked: None });
         Self(Arc::new(Shared { live, clock: Box::new(clock) }))
     }
 
@@ -118,11 +137,26 @@ impl Files {
         self.with(|live, _| live.tree.usage())
     }
 
-    /// Bytes of the tree's files that are in memory, at most 8 MiB more than there are. Takes no lock while it looks.
+    /// Bytes of the tree's files that are in memory, to within 16 MiB. Takes no lock while it looks through the tree, which it does
+    /// only where more than 8 MiB have come or gone since it did.
     pub fn in_memory(&self) -> u64 {
-        // What little there is need not be looked through.
-        let tree = self.with(|live, _| (live.tree.used.bytes > FEW).then(|| live.tree.clone()));
-        tree.map_or_else(|| self.usage().bytes, |tree| tree.in_memory())
+        let moved = block::moved();
+        let (tree, era) = self.with(|live, _| {
+            let used = live.tree.used.bytes;
+            match live.looked.filter(|looked| looked.holds(live.era, used, moved)) {
+                Some(looked) => (Err(looked.in_memory), live.era),
+                // What little there is need not be looked through.
+                None if used <= FEW => (Err(used), live.era),
+                None => (Ok(live.tree.clone()), live.era),
+            }
+        });
+        let tree = match tree {
+            Ok(tree) => tree,
+            Err(known) => return known,
+        };
+        let (used, in_memory) = (tree.used.bytes, tree.in_memory());
+        self.with(|live, _| live.looked = Some(Looked { era, used, moved, in_memory }));
+        in_memory
     }
 
     /// Number of open handles.

@@ -13,9 +13,9 @@ use dormouse_core::{Error, ErrorCode, Result};
 use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::chunks;
-use crate::database::Reader;
 use crate::fault::Answer;
 use crate::pack::Unpacker;
+use crate::readers::Reader;
 use crate::schema;
 
 /// Chunks between two words of progress.

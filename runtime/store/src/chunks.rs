@@ -7,9 +7,10 @@ use dormouse_core::sandbox::{ChunkId, ChunkSource};
 use dormouse_core::{Error, Result};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use crate::database::{Database, Reader};
+use crate::database::Database;
 use crate::fault::Answer;
 use crate::pack::Packed;
+use crate::readers::Reader;
 use crate::{damaged, doomed};
 
 /// Gives chunks out of the database.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use dormouse_core::sandbox::ChunkId;
@@ -14,21 +14,23 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use crate::damaged::{self, Seen};
 use crate::fault::{self, Answer};
 use crate::folder::Folder;
-use crate::pack::Unpacker;
+use crate::log::{self, Log};
+use crate::readers::{Reader, Readers};
 use crate::reserve::{GivenUp, Reserve};
 use crate::schema;
 use crate::still::{self, Why};
 
-/// Readers that are kept when nobody uses them.
-const KEPT: usize = 8;
 /// Bytes of a page. A chunk takes whole pages.
 const PAGE: u64 = 4096;
 /// Most bytes of a row; more is damage.
 const LONGEST_ROW: i32 = 8 << 20;
-/// Bytes of the write-ahead log that are kept when it has been worked off.
-const KEPT_LOG: i64 = 4 << 20;
-/// Pages of the log (16 MiB) after which a commit brings them into the database: rarely in the middle of one state.
-const LOG_PAGES: i64 = 4_096;
+/// Bytes of the write-ahead log that are kept when it has been worked off: writing over them is quicker than making the file longer.
+const KEPT_LOG: i64 = 16 << 20;
+/// Pages of the log (64 MiB) after which a commit brings them into the database itself.
+const LOG_PAGES: i64 = 16_384;
+/// Pages (32 MiB) of one transaction that are in memory before they go into the log. A page that goes there early goes there again
+/// when it is changed again, which half of them were.
+const UNWRITTEN: i64 = 8_192;
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 64;
 /// Waits for another process's transaction, about 8 ms each: half a minute.
@@ -43,8 +45,10 @@ pub(crate) struct Database {
     folder: Folder,
     most_bytes: Option<u64>,
     path: PathBuf,
+    /// Comes before the connections: who drops the last one removes it.
+    log: Log,
     writer: Mutex<Connection>,
-    readers: Mutex<Vec<Reader>>,
+    readers: Readers,
     reserve: Reserve,
     /// Since when each save of this process that has written ahead is under way.
     ahead: Mutex<Vec<Instant>>,
@@ -83,12 +87,6 @@ impl Drop for Ahead<'_> {
 fn file_of(path: &Path) -> Option<(u64, u64)> {
     let about = fs::metadata(path).ok()?;
     Some((about.dev(), about.ino()))
-}
-
-/// What a reader needs: a connection, and the room in which chunks are unpacked.
-pub(crate) struct Reader {
-    pub(crate) connection: Connection,
-    pub(crate) unpacker: Unpacker,
 }
 
 impl Database {
@@ -152,7 +150,7 @@ impl Database {
         let Ok(mut opened) = self.opened.try_write() else { return Err(fault::was_still().into()) };
         let Some(why) = opened.still else { return Ok(()) };
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        self.readers().clear();
+        self.readers.clear();
         *writer = Connection::open_in_memory()?;
         match Self::open_now(&self.folder, self.most_bytes) {
             Ok(connection) => *writer = connection,
@@ -222,9 +220,10 @@ impl Database {
             opened: RwLock::new(Opened { still, file: file_of(&path).unwrap_or_default() }),
             folder: folder.clone(),
             most_bytes,
+            log: Log::of(&path),
             path,
             writer: Mutex::new(connection),
-            readers: Mutex::default(),
+            readers: Readers::default(),
             reserve: folder.reserve(),
             ahead: Mutex::default(),
             damaged: Seen::default(),
@@ -240,6 +239,9 @@ impl Database {
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let answer = work(&transaction)?;
         transaction.commit()?;
+        drop(writer);
+        let path = self.path.clone();
+        self.log.shorten(move || connect(&path));
         Ok(answer)
     }
 
@@ -278,7 +280,7 @@ impl Database {
 
     /// Brings what is in the log into the database, as far as no reader needs it there.
     pub(crate) fn work_off(&self) -> Answer<()> {
-        self.plain(|connection| Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?))
+        self.plain(log::work_off)
     }
 
     /// The same, and gives what the log takes of the disk back, unless somebody uses it just now.
@@ -290,20 +292,26 @@ impl Database {
         Ok(cut?)
     }
 
-    /// Whether so many packed bytes can be added, and brought from the log into the database after that. The log takes them
+    /// Looks whether so many packed bytes can be added, and brought from the log into the database after that. The log takes them
     /// first, and is no shorter before all of it is in the database: without room for both nothing could be removed any more.
-    pub(crate) fn leaves_room(&self, bytes: usize) -> bool {
-        self.reserve.leaves_room((bytes as u64).saturating_mul(2).saturating_add(self.log()))
+    ///
+    /// # Errors
+    /// `state_unavailable`, with how much is needed and how much is free.
+    pub(crate) fn check_room(&self, bytes: usize) -> Answer<()> {
+        let look =
+            || self.reserve.check_room((bytes as u64).saturating_mul(2).saturating_add(self.log.bytes()));
+        if look().is_ok() {
+            return Ok(());
+        }
+        // What the log has may be there twice by now.
+        let _ = self.cut_log();
+        look().map_err(|(needed, free)| fault::too_full(needed, free).into())
     }
 
     /// Bytes that must be free beside what is added, so that a state can be saved at all: what the log has, and what is set aside
     /// for removing.
     pub(crate) fn needs(&self) -> u64 {
-        self.reserve.needs().saturating_add(self.log())
-    }
-
-    fn log(&self) -> u64 {
-        std::fs::metadata(self.path.with_extension("db-wal")).map_or(0, |log| log.len())
+        self.reserve.needs().saturating_add(self.log.bytes())
     }
 
     /// After an addition: where little is free, the log is worked off at once, so that it stays short.
@@ -355,28 +363,11 @@ impl Database {
     /// A reader. Each statement sees all that was acknowledged before it.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&mut Reader) -> Answer<T>) -> Answer<T> {
         let opened = self.opened();
-        let kept = self.readers().pop();
-        let mut reader = match kept {
-            Some(reader) => reader,
-            None => {
-                let connection = match opened.still {
-                    Some(_) => still::connect(&self.path)?,
-                    None => connect(&self.path)?,
-                };
-                connection.pragma_update(None, "query_only", true)?;
-                Reader { connection, unpacker: Unpacker::new()? }
-            }
+        let connect = || match opened.still {
+            Some(_) => Ok(still::connect(&self.path)?),
+            None => connect(&self.path),
         };
-        let answer = work(&mut reader);
-        let mut readers = self.readers();
-        if readers.len() < KEPT {
-            readers.push(reader);
-        }
-        answer
-    }
-
-    fn readers(&self) -> MutexGuard<'_, Vec<Reader>> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.readers.read(connect, work)
     }
 }
 
@@ -405,6 +396,7 @@ pub(crate) fn prepared(mut connection: Connection) -> Answer<Connection> {
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update_and_check(None, "journal_size_limit", KEPT_LOG, |_| Ok(()))?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(()))?;
+    connection.pragma_update(None, "cache_spill", UNWRITTEN)?;
     Ok(connection)
 }
 

@@ -1,5 +1,6 @@
 //! What a failure of SQLite means to a caller.
 
+use bytesize::ByteSize;
 use dormouse_core::{Error, ErrorCode};
 use rusqlite::ffi::{self, ErrorCode as Sql};
 
@@ -35,16 +36,11 @@ impl From<Fault> for Error {
 }
 
 impl Fault {
-    /// There is no room on the disk.
-    pub(crate) fn full() -> Self {
-        Self::Sql(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None))
-    }
-
     /// Whether there was no room on the disk.
     pub(crate) fn is_full(&self) -> bool {
         match self {
             Self::Sql(error) => error.sqlite_error().is_some_and(full),
-            Self::Told(error) => error.message() == full_disk().message(),
+            Self::Told(error) => says(error, &full_disk()),
         }
     }
 
@@ -68,6 +64,11 @@ impl Fault {
             }),
             Self::Told(error) => error.code() == ErrorCode::StateUnavailable,
         }
+    }
+
+    /// Whether a file could not be opened: most often because the process has no descriptor left.
+    pub(crate) fn is_not_opened(&self) -> bool {
+        matches!(self, Self::Sql(error) if error.sqlite_error().is_some_and(|cause| cause.code == Sql::CannotOpen))
     }
 
     /// Whether it may not be written.
@@ -101,6 +102,16 @@ pub(crate) fn full_disk() -> Error {
     )
 }
 
+/// The same, where it is known how many bytes are needed and how many are free.
+pub(crate) fn too_full(needed: u64, free: u64) -> Error {
+    let shown = |bytes| ByteSize::b(bytes).display().iec();
+    let (full, needed, free) = (full_disk(), shown(needed), shown(free));
+    unavailable(
+        &format!("{}: {needed} are needed at least, and {free} are free", full.message()),
+        full.hint().unwrap_or_default(),
+    )
+}
+
 /// The error for a disk that takes no more files.
 pub(crate) fn no_inodes() -> Error {
     unavailable(
@@ -111,7 +122,12 @@ pub(crate) fn no_inodes() -> Error {
 
 /// Whether an error says that the disk takes no more bytes, or no more files.
 pub(crate) fn is_no_room(error: &Error) -> bool {
-    [full_disk(), no_inodes()].iter().any(|other| other.message() == error.message())
+    [full_disk(), no_inodes()].iter().any(|other| says(error, other))
+}
+
+/// Whether an error says what another one says, and perhaps more.
+fn says(error: &Error, other: &Error) -> bool {
+    error.message().starts_with(other.message())
 }
 
 /// The error for a disk on which nothing is left of what is kept for removing.

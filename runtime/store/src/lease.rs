@@ -41,9 +41,11 @@ impl Held {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(fails(error)),
             }
-            if named(path, &file).map_err(fails)? {
+            if let Some(wishes) = named(path, &file).map_err(fails)? {
                 // What somebody wanted of a process that has died is no wish of this one.
-                file.set_len(0).map_err(fails)?;
+                if wishes > 0 {
+                    file.set_len(0).map_err(fails)?;
+                }
                 return Ok(Some(Self { path: path.to_path_buf(), file }));
             }
         }
@@ -81,12 +83,12 @@ impl Drop for Held {
     }
 }
 
-/// Whether the name still belongs to the file.
-fn named(path: &Path, file: &File) -> io::Result<bool> {
+/// The length of the file, if the name still belongs to it.
+fn named(path: &Path, file: &File) -> io::Result<Option<u64>> {
     let ours = file.metadata()?;
     match fs::symlink_metadata(path) {
-        Ok(there) => Ok(there.ino() == ours.ino() && there.dev() == ours.dev()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Ok(there) => Ok((there.ino() == ours.ino() && there.dev() == ours.dev()).then_some(ours.len())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -7,7 +7,8 @@
 //! | --- | --- |
 //! | where is it, and who may write there | [`folder`] |
 //! | what form does the database have | [`schema`] |
-//! | who reads, who writes | [`database`] |
+//! | who reads, who writes | [`database`], [`readers`] |
+//! | who brings the log into the database | [`log`] |
 //! | what do its failures mean | [`fault`] |
 //! | how is a record laid down, and known to be what it was | [`row`], [`records`], [`checkpoints`] |
 //! | how is a chunk laid down and read | [`pack`], [`chunks`] |
@@ -34,8 +35,10 @@ mod folder;
 pub mod fuzz;
 mod lease;
 mod ledger;
+mod log;
 mod notes;
 mod pack;
+mod readers;
 mod records;
 mod reserve;
 mod row;

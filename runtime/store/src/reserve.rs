@@ -65,12 +65,15 @@ impl Reserve {
         done.inspect_err(|_| drop(fs::remove_file(&self.0)))
     }
 
-    /// Whether so many bytes may be added to the folder: they are free, and what is set aside is left, or twice as much is free.
-    /// Once it was given up, it is for those who remove.
-    pub(crate) fn leaves_room(&self, bytes: u64) -> bool {
+    /// Looks whether so many bytes may be added to the folder: they are free, and what is set aside is left, or twice as much is
+    /// free. Once it was given up, it is for those who remove. What keeps them from it: the bytes needed and those free.
+    pub(crate) fn check_room(&self, bytes: u64) -> Result<(), (u64, u64)> {
         let needed = bytes.max(self.needs());
         // A disk that does not say what is free says so when it is written to.
-        self.free().is_none_or(|free| free >= needed)
+        match self.free() {
+            Some(free) if free < needed => Err((needed, free)),
+            _ => Ok(()),
+        }
     }
 
     /// Bytes that are to stay free where nothing is set aside.
@@ -159,7 +162,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let reserve = Reserve(place.path().join("reserve"));
         assert!(!reserve.give_up());
-        assert!(reserve.leaves_room(0) && !reserve.leaves_room(u64::MAX), "there is much room here");
+        assert!(
+            reserve.check_room(0).is_ok() && reserve.check_room(u64::MAX).is_err(),
+            "there is much room here"
+        );
         reserve.fill();
         let found = fs::metadata(&reserve.0).unwrap();
         assert!(found.len() >= LEAST && found.len() <= MOST);

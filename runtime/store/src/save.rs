@@ -17,7 +17,7 @@ use dormouse_core::{Error, ErrorCode, Result};
 use rusqlite::Transaction;
 
 use crate::database::{Ahead, Database};
-use crate::fault::{Answer, Fault};
+use crate::fault::Answer;
 use crate::pack::{Packed, Packer};
 use crate::{chunks, damaged};
 
@@ -50,9 +50,7 @@ pub(crate) fn all<T>(
     let mut draft = Draft::new(database)?;
     for _ in 0..ROUNDS {
         let saved = states.iter().map(|state| state.save(&mut draft)).collect::<Result<Vec<_>>>()?;
-        if !database.leaves_room(draft.bytes) {
-            return Err(Fault::full());
-        }
+        database.check_room(draft.bytes)?;
         let done = database.write(|transaction| {
             let missing = draft.missing(transaction)?;
             if !missing.is_empty() {
@@ -168,9 +166,7 @@ impl<'a> Draft<'a> {
     /// Writes ahead what waits, unless a sweep has taken what it may name.
     fn spill(&mut self) -> Answer<()> {
         let database = self.database;
-        if !database.leaves_room(self.bytes) {
-            return Err(Fault::full());
-        }
+        database.check_room(self.bytes)?;
         self.ahead.get_or_insert_with(|| database.begin_ahead());
         let whole = self.database.write(|transaction| {
             let whole = self.missing(transaction)?.is_empty();

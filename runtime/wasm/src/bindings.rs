@@ -10,4 +10,4 @@ wasmtime::component::bindgen!({
 });
 
 /// Version of the contract that this host speaks.
-pub const CONTRACT: &str = "dormouse:sandbox@0.2.0";
+pub const CONTRACT: &str = "dormouse:sandbox@0.3.0";

@@ -17,7 +17,7 @@ use crate::disk::{DiskLimits, LeftFiles, OwnFiles, Trace};
 use crate::doors::{DoorIndices, Doors};
 use crate::entry::{Allowance, Entry, Left, STATE_TIME};
 use crate::programs::Programs;
-use crate::stdio::{Input, Output};
+use crate::stdio::{Input, Outlet, Output};
 use crate::typescript::Spent;
 use crate::{grants, project, trap};
 
@@ -130,7 +130,13 @@ impl Instance {
     /// What the next run, and only that, can start; it shares the count of its callbacks with those programs.
     pub(crate) fn offer(&mut self, programs: Programs) {
         self.share(programs.used());
-        self.programs = Some(programs);
+        self.programs = Some(programs.of([self.stdout.clone(), self.stderr.clone()]));
+    }
+
+    /// Lets what the next run, and only that, writes to its two output streams go elsewhere.
+    pub(crate) fn lead(&self, [output, errors]: &[Outlet; 2]) {
+        self.stdout.lead(output.clone());
+        self.stderr.lead(errors.clone());
     }
 
     /// Lets the next run, and only that, share the count of its callbacks with others.
@@ -197,8 +203,10 @@ impl Instance {
                         exception.relative_to(Project::TARGET);
                         exception.leave_out(project::NAME);
                     }
-                    if self.entry.host().limiter.refused() && trap::is_of_memory(&exception) {
-                        exception.hint = Some(trap::raise_memory(&request.limits));
+                    if let Some(refused) = self.entry.host().limiter.refused()
+                        && trap::is_of_memory(&exception)
+                    {
+                        exception.hint = Some(trap::raise_memory(refused, &request.limits));
                     }
                     Status::Raised(exception)
                 })

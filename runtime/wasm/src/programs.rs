@@ -2,10 +2,11 @@
 //! operator's (`pip`, `npm`).
 //!
 //! Owns: which names there are, what each of them may use, what its end means to a shell. Does not own: how an interpreter
-//! reads its command line ([`launch`]), what is told of the room for files ([`disk_free`]).
+//! reads its command line ([`launch`]), where its output goes ([`outlets`]), what is told of the room for files ([`disk_free`]).
 
 mod disk_free;
 mod launch;
+mod outlets;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU32;
@@ -28,6 +29,7 @@ use crate::machine::TreeFiles;
 use crate::provider::WasmProvider;
 use crate::share::Share;
 use crate::state::Host;
+use crate::stdio::{Outlet, Output};
 
 /// Names of commands that nobody has, kept of one command line.
 const MAX_MISSING: usize = 16;
@@ -44,6 +46,8 @@ pub(crate) struct Programs {
     inner: Arc<Inner>,
     /// The only program there is for the one that has this; none: all.
     only: Option<&'static str>,
+    /// Standard output and standard error of the one that has this.
+    streams: Option<[Output; 2]>,
 }
 
 struct Inner {
@@ -83,7 +87,12 @@ impl Programs {
             missing: Mutex::default(),
             elsewhere: Mutex::default(),
         };
-        Self { inner: Arc::new(inner), only: None }
+        Self { inner: Arc::new(inner), only: None, streams: None }
+    }
+
+    /// The same for an instance with these two output streams.
+    pub(crate) fn of(self, streams: [Output; 2]) -> Self {
+        Self { streams: Some(streams), ..self }
     }
 
     /// The count of the callbacks that the command line and its programs have called.
@@ -103,8 +112,9 @@ impl Programs {
         Executed { outcome, missing, elsewhere }
     }
 
-    /// Runs a program to its end, at most until `deadline`. None: there is none of that name.
-    async fn run(&self, call: ProgramCall, deadline: Instant) -> Option<ProgramEnd> {
+    /// Runs a program to its end, at most until `deadline`; an interpreter's output goes to `outlets` while it runs. None: there
+    /// is none of that name.
+    async fn run(&self, call: ProgramCall, deadline: Instant, outlets: &[Outlet; 2]) -> Option<ProgramEnd> {
         if self.only.is_some_and(|only| only != call.name) {
             return None;
         }
@@ -114,7 +124,7 @@ impl Programs {
         };
         if let Some(launch) = launch::of(&call) {
             return Some(match launch {
-                Ok(launch) => self.interpret(&call, launch, deadline).await,
+                Ok(launch) => self.interpret(&call, launch, deadline, outlets).await,
                 Err(refused) => refused,
             });
         }
@@ -159,13 +169,19 @@ impl Programs {
         }
     }
 
-    async fn interpret(&self, call: &ProgramCall, launch: Launch, deadline: Instant) -> ProgramEnd {
+    async fn interpret(
+        &self,
+        call: &ProgramCall,
+        launch: Launch,
+        deadline: Instant,
+        outlets: &[Outlet; 2],
+    ) -> ProgramEnd {
         let (name, language) = (call.name.as_str(), launch.language.clone());
         let _process = match self.inner.share.process() {
             Ok(process) => process,
             Err(error) => return ProgramEnd::failed(126, format!("{name}: {error}\n")),
         };
-        match self.evaluate(call, launch, deadline).await {
+        match self.evaluate(call, launch, deadline, outlets).await {
             Ok((outcome, [output, errors])) => ended(name, &language, &outcome, output, errors),
             Err(error) => ProgramEnd::failed(126, format!("{name}: {error}\n")),
         }
@@ -177,6 +193,7 @@ impl Programs {
         call: &ProgramCall,
         launch: Launch,
         deadline: Instant,
+        outlets: &[Outlet; 2],
     ) -> Result<(Outcome, [Vec<u8>; 2]), Error> {
         let inner = &self.inner;
         let begin = Instant::now();
@@ -197,8 +214,9 @@ impl Programs {
         let ready = inner.provider.ready(&request.language, Metering::Epoch).await?;
         let mut instance = ready.take().await?;
         instance.keep_time(&inner.clock);
+        instance.lead(outlets);
         if request.language == Language::git() {
-            instance.offer(Self { inner: inner.clone(), only: Some(TRANSPORT) });
+            instance.offer(Self { inner: inner.clone(), only: Some(TRANSPORT), streams: None });
         } else {
             instance.share(self.used());
         }
@@ -258,12 +276,17 @@ fn uncaught(language: &Language, exception: &Exception) -> String {
 impl contract::Host for Host {
     async fn run(&mut self, command: contract::Command) -> wasmtime::Result<Option<contract::Ended>> {
         let Some(programs) = self.programs.clone() else { return Ok(None) };
-        let contract::Command { program, arguments, environment, directory, input, milliseconds } = command;
+        let contract::Command { program, arguments, environment, directory, input, milliseconds, .. } =
+            command;
+        let outlets = [command.output, command.errors].map(|to| programs.outlet(to));
         let call = ProgramCall { name: program, arguments, environment, directory, input };
         let asked = milliseconds.map(|most| Instant::now() + Duration::from_millis(most.into()));
         let deadline = asked.map_or(self.deadline, |asked| asked.min(self.deadline));
         // The future of a run within a run has the size of itself.
-        let ended = Box::pin(programs.run(call, deadline)).await;
-        Ok(ended.map(|ProgramEnd { status, output, errors, .. }| contract::Ended { status, output, errors }))
+        let ended = Box::pin(programs.run(call, deadline, &outlets)).await;
+        Ok(ended.map(|ProgramEnd { status, output, errors, .. }| {
+            let [output, errors] = outlets::rest(&outlets, [output, errors]);
+            contract::Ended { status, output, errors }
+        }))
     }
 }

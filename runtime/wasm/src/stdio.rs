@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use dormouse_core::{Captured, OutputSink, Stream};
+use dormouse_files::{Errno, Handle};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use wasmtime_wasi::cli::{IsTerminal, StdinStream, StdoutStream};
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
@@ -82,11 +83,44 @@ pub(crate) struct Output {
     written: Arc<Mutex<Written>>,
 }
 
+/// Where the output of a program goes while it runs.
+#[derive(Clone, Default)]
+pub(crate) enum Outlet {
+    /// It is kept until the run has ended.
+    #[default]
+    Kept,
+    /// It is output of another instance's: the limit and the sink are that one's.
+    Of(Output),
+    /// To the end of a file.
+    File(Arc<Handle>),
+}
+
+impl Outlet {
+    /// Writes bytes to it. One that keeps leaves them to the caller.
+    ///
+    /// # Errors
+    /// What the file says.
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Errno> {
+        match self {
+            Self::Kept => {}
+            Self::Of(output) => output.append(bytes)?,
+            Self::File(handle) => drop(handle.append(bytes)?),
+        }
+        Ok(())
+    }
+
+    /// Whether it keeps what is written.
+    pub(crate) fn keeps(&self) -> bool {
+        matches!(self, Self::Kept)
+    }
+}
+
 /// What the current run has written.
 #[derive(Default)]
 struct Written {
     limit: usize,
     sink: Option<Arc<dyn OutputSink>>,
+    outlet: Outlet,
     kept: Vec<u8>,
     total: u64,
 }
@@ -100,7 +134,14 @@ impl Output {
     /// Begins a run: forgets what the last one wrote, and keeps `limit` bytes of this one.
     pub(crate) fn begin(&self, limit: u64, sink: Option<Arc<dyn OutputSink>>) {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        *self.lock() = Written { limit, sink, ..Written::default() };
+        let mut written = self.lock();
+        let outlet = std::mem::take(&mut written.outlet);
+        *written = Written { limit, sink, outlet, ..Written::default() };
+    }
+
+    /// Lets what the next run writes go elsewhere; it is neither limited nor counted here then.
+    pub(crate) fn lead(&self, outlet: Outlet) {
+        self.lock().outlet = outlet;
     }
 
     /// What the run has written.
@@ -114,9 +155,14 @@ impl Output {
         std::mem::take(&mut self.lock().kept)
     }
 
-    fn append(&self, bytes: &[u8]) {
+    fn append(&self, bytes: &[u8]) -> Result<(), Errno> {
         let (fresh, sink) = {
             let mut written = self.lock();
+            if !written.outlet.keeps() {
+                let outlet = written.outlet.clone();
+                drop(written);
+                return outlet.write(bytes);
+            }
             let room = (written.limit as u64).saturating_sub(written.total);
             let room = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
             written.total = written.total.saturating_add(bytes.len() as u64);
@@ -130,6 +176,7 @@ impl Output {
         {
             sink.write(self.stream, fresh);
         }
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Written> {
@@ -160,8 +207,8 @@ impl Pollable for Output {
 
 impl OutputStream for Output {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.append(&bytes);
-        Ok(())
+        // `filesystem-error-code` finds the reason in it.
+        self.append(&bytes).map_err(|errno| StreamError::LastOperationFailed(errno.into()))
     }
 
     fn flush(&mut self) -> StreamResult<()> {
@@ -175,8 +222,7 @@ impl OutputStream for Output {
 
 impl AsyncWrite for Output {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
-        self.append(bytes);
-        Poll::Ready(Ok(bytes.len()))
+        Poll::Ready(self.append(bytes).map(|()| bytes.len()).map_err(std::io::Error::other))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
@@ -197,7 +243,7 @@ mod tests {
         let output = Output::new(Stream::Stdout);
         output.begin(5, None);
         for _ in 0..1000 {
-            output.append(b"abc");
+            output.append(b"abc").unwrap();
         }
         let captured = output.captured();
         assert_eq!((captured.text.as_str(), captured.total_bytes), ("abcab", 3000));

@@ -5,7 +5,11 @@ use wasmtime::Trap;
 use wasmtime_wasi::I32Exit;
 
 use crate::entry::Left;
+use crate::limiter::Refused;
 use crate::state::Host;
+
+/// What is said where it is not a run's own limit that was reached.
+const IN_ALL: &str = "all runs together have the memory that they may have";
 
 /// The status of a run whose call ended without an answer.
 pub(crate) fn left(left: Left, host: &Host, limits: &Limits) -> Status {
@@ -41,9 +45,11 @@ fn status(error: wasmtime::Error, host: &Host, limits: &Limits) -> Status {
     Status::Stopped(match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => fuel(limits),
         Some(Trap::StackOverflow) => stack(),
-        _ if host.limiter.refused() => memory(limits),
-        Some(Trap::AllocationTooLarge) => memory(limits),
-        trap => other(trap.copied(), error),
+        trap => match (host.limiter.refused(), trap) {
+            (Some(Refused::Limit), _) | (None, Some(Trap::AllocationTooLarge)) => memory(limits),
+            (Some(Refused::InAll), _) => memory_in_all(),
+            (None, trap) => other(trap.copied(), error),
+        },
     })
 }
 
@@ -62,6 +68,13 @@ pub(crate) fn memory(limits: &Limits) -> Error {
         .with_hint("raise the memory limit, or work on less data at a time")
 }
 
+/// All runs together have the memory that they may have.
+fn memory_in_all() -> Error {
+    Error::new(ErrorCode::Busy, IN_ALL).with_hint(
+        "try again when other runs have ended, work on less data at a time, or have the operator allow more (`--runs-memory SIZE`)",
+    )
+}
+
 /// Whether an exception is a language's own way to say that there is no more memory.
 pub(crate) fn is_of_memory(exception: &Exception) -> bool {
     match exception.class.as_str() {
@@ -72,11 +85,16 @@ pub(crate) fn is_of_memory(exception: &Exception) -> bool {
 }
 
 /// What can be done about such an exception.
-pub(crate) fn raise_memory(limits: &Limits) -> String {
-    format!(
-        "the memory limit of {} MiB was reached: raise it, or work on less data at a time",
-        limits.memory.div_ceil(MIB)
-    )
+pub(crate) fn raise_memory(refused: Refused, limits: &Limits) -> String {
+    match refused {
+        Refused::Limit => format!(
+            "the memory limit of {} MiB was reached: raise it, or work on less data at a time",
+            limits.memory.div_ceil(MIB)
+        ),
+        Refused::InAll => {
+            format!("{IN_ALL}: try again when other runs have ended, or work on less data at a time")
+        }
+    }
 }
 
 /// The memory limit is less than a fresh interpreter takes that has `image` bytes, or leaves it nothing; none: it is enough.

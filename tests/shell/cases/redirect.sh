@@ -86,3 +86,6 @@ yes | head -1; seq 1000000 | head -2 | tail -1; (while true; do echo x; done) | 
 
 ## stdout-of-function-and-commands
 log() { echo "[log] $*" >&2; }; v=$(log note; echo value) 2> l; echo "$v"; { log one; } 2> l; cat l
+
+## descriptor-of-a-folder-that-is-gone
+mkdir d; exec 6> d/out; echo one >&6; rm -r d; echo two >&6; echo "after $?"

@@ -267,7 +267,7 @@ pub(crate) struct AskedArgs {
     /// Stopped for this time it is destroyed, where a server runs
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     pub(crate) retention: Option<u64>,
-    /// An environment variable of all its runs; can be repeated
+    /// An environment variable of all its runs; can be repeated, and of one name the last counts
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
     /// What lasts: `session`, variables and files (of a container Python's, as far as they can be pickled), or `files`

@@ -122,7 +122,7 @@ pub(crate) fn scenario_tools(sources: &SourceArgs, sandboxes: &SandboxArgs) -> M
         ceilings: sandboxes.ceilings.clone(),
         state_dir: sandboxes.state_dir.clone(),
         confine: sandboxes.confine,
-        capacity: sandboxes.capacity,
+        capacity: sandboxes.capacity.clone(),
         quota: sandboxes.quota.clone(),
         packages: sandboxes.packages.clone(),
         git: sources.git.clone(),

@@ -255,7 +255,12 @@ pub(super) fn call(
         Json::Object(all) => all.into_iter().filter(|(_, value)| !value.is_null()).collect(),
         _ => Map::new(),
     };
-    let reply = ask(&surface, tool, arguments)?;
+    let mut reply = ask(&surface, tool, arguments)?;
+    for text in ["message", "hint"] {
+        if let Some(Json::String(text)) = reply.structured.pointer_mut(&format!("/error/{text}")) {
+            *text = words::in_options(tool, text);
+        }
+    }
     if as_json {
         return Ok(Answer::Json(reply.structured, u8::from(reply.is_error)));
     }
@@ -287,7 +292,7 @@ fn notes(answer: &Json) -> String {
         answer["ignored"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     if !ignored.is_empty() {
         let options: Vec<&str> =
-            ignored.into_iter().map(|name| words::option(name).unwrap_or(name)).collect();
+            ignored.into_iter().map(|name| words::option("sandbox_create", name).unwrap_or(name)).collect();
         let options = options.join("`, `");
         notes += &format!(
             "note: the session key has a sandbox already, which stays as it is; not taken: `{options}`\n"

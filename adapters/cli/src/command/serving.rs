@@ -43,6 +43,7 @@ impl Serving {
     pub(super) fn new(place: &PlaceArgs, mut meant: Mcp) -> Result<Self> {
         // Before the wall: it reads this machine's own settings and certificates, and what its disk and its limits are.
         let packages = settings::packages::indexes(&meant.packages, place, meant.confined.resolver())?;
+        meant.policy.max_memory.get_or_insert_with(dormouse::runs_memory);
         if let Some(folder) = &meant.state {
             meant.rules.quota = dormouse::fitted(meant.rules.quota, folder, meant.policy.owners_share);
         }

@@ -10,16 +10,19 @@ use dormouse::{Provider as _, Result};
 use dormouse_docker::{STATE_MARK, reach_state};
 use serde_json::json;
 
-use crate::args::{PlaceArgs, StateCommand};
+use crate::args::{FolderArgs, PlaceArgs, StateCommand};
 use crate::exit::Failure;
 use crate::{print, settings};
 
 /// Does it; the exit status.
-pub(crate) fn run(place: &PlaceArgs, command: StateCommand) -> std::result::Result<u8, Failure> {
-    let StateCommand::Check { state_dir, json } = command;
-    let folder = settings::state_folder(state_dir.as_deref())?;
-    let checked = look(place, &folder)?;
-    let text = if json { as_json(&checked) } else { as_text(&checked) };
+pub(crate) fn run(
+    place: &PlaceArgs,
+    folder: &FolderArgs,
+    command: &StateCommand,
+) -> std::result::Result<u8, Failure> {
+    let StateCommand::Check = command;
+    let checked = look(place, &settings::state_folder(folder.state_dir.as_deref())?)?;
+    let text = if folder.json { as_json(&checked) } else { as_text(&checked) };
     print::out(&print::visible(&text))?;
     Ok(u8::from(!checked.is_whole()))
 }

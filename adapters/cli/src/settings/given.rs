@@ -56,9 +56,11 @@ pub(super) fn policy(arguments: &McpArgs) -> Result<Policy> {
         allow_eval: !arguments.ceilings.no_eval,
         ..Policy::default()
     };
-    let capacity = arguments.capacity;
+    let capacity = &arguments.capacity;
     policy.max_running = capacity.runs_max.map_or(policy.max_running, usize::from);
     policy.max_jobs = capacity.jobs_max.map_or(policy.max_jobs, usize::from);
+    let memory = capacity.runs_memory.as_deref().map(|text| units::size("--runs-memory", text));
+    policy.max_memory = memory.transpose()?;
     if let Some(text) = &arguments.ceilings.timeout_max {
         policy.ceiling.wall = units::duration("--timeout-max", text)?;
         if policy.ceiling.wall < Limits::MIN_WALL {

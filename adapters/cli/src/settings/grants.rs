@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dormouse::grants::WallClock;
+use dormouse::grants::{WallClock, set_variable};
 use dormouse::{Access, Error, ErrorCode, Grants, GuestPath, Mount, Policy, Project, Result, keys};
 
 use super::{source, units};
@@ -21,7 +21,10 @@ pub(super) fn grants(arguments: &GrantArgs) -> Result<(Grants, Policy)> {
         Some(text) => WallClock::Fixed(units::instant("--clock", text)?),
         None => WallClock::System,
     };
-    let environment = arguments.environment.iter().map(|text| variable(text)).collect::<Result<_>>()?;
+    let mut environment = Vec::new();
+    for text in &arguments.environment {
+        set_variable(&mut environment, variable(text)?);
+    }
     let stdin = arguments.stdin.as_deref().map(source::input).transpose()?.unwrap_or_default();
     let grants = Grants {
         mounts,

@@ -179,7 +179,10 @@ impl Document {
             scripts: about["hasInstallScript"] == true
                 || scripts.iter().any(|script| about["scripts"][script].is_string()),
             deprecated: about["deprecated"].as_str().map(str::to_owned),
-            integrity: dist["integrity"].as_str().map(str::to_owned),
+            integrity: dist["integrity"]
+                .as_str()
+                .filter(|text| Digest::is_integrity(text))
+                .map(str::to_owned),
             about: about.clone(),
             version,
             dependencies,

@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::document::texts;
 use super::spec::{Spec, Versions};
+use crate::digest::Digest;
 
 /// Deepest `node_modules` in another's.
 const MAX_DEPTH: usize = 32;
@@ -138,6 +139,11 @@ impl Found {
         if !is_name(package) {
             return Err(bad(&format!("has no name of a package for `{shown}`")));
         }
+        let integrity = &about["integrity"];
+        if !integrity.is_null() && !integrity.as_str().is_some_and(Digest::is_integrity) {
+            return Err(bad(&format!("has an integrity of `{shown}` that is no hash"))
+                .with_hint("make the lock file anew where it is kept"));
+        }
         let locked = Locked {
             path: path.to_owned(),
             package: package.to_owned(),
@@ -230,6 +236,30 @@ mod tests {
                 "`package-lock.json` and `package.json` are not in sync: its `app` 1.0.0 does not satisfy `2`; `gone@1` is \
                  missing in it"
             );
+        }
+    }
+
+    #[test]
+    fn an_integrity_that_is_no_hash_is_refused() {
+        let found = |integrity: &Json| {
+            let about = json!({"version": "1.0.0", "integrity": integrity});
+            places(&json!({"packages": {"node_modules/a": about}}), &[], false)
+        };
+        let (old, new) = (format!("sha1-{}=", "A".repeat(27)), format!("sha512-{}==", "A".repeat(86)));
+        for integrity in [json!(null), json!(new), json!(old), json!(format!("{old} {new}?x"))] {
+            assert!(found(&integrity).is_ok(), "{integrity}");
+        }
+        let broken = [
+            String::new(),
+            " ".into(),
+            "x".into(),
+            "sha512-AAAA".into(),
+            format!("{old} sha512-AAAA"),
+            new.replace('A', "!"),
+            new.trim_end_matches('=').into(),
+        ];
+        for integrity in broken.map(Json::from).into_iter().chain([json!(1), json!([new])]) {
+            assert_eq!(found(&integrity).unwrap_err().code(), ErrorCode::ArgsInvalid, "{integrity}");
         }
     }
 

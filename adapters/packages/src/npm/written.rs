@@ -368,11 +368,19 @@ fn collated(a: &str, b: &str) -> Ordering {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use sha2::{Digest as _, Sha512};
+
     use super::*;
+
+    fn hash(path: &str) -> String {
+        format!("sha512-{}", STANDARD.encode(Sha512::digest(path)))
+    }
 
     fn placed(path: &str, mut about: Json) -> Placed {
         about["version"] = "1.0.0".into();
-        Placed::new(path.into(), about, Some(format!("sha512-{path}")), None)
+        Placed::new(path.into(), about, Some(hash(path)), None)
     }
 
     fn lock(manifest: &Json, before: Option<&str>, placed: Vec<Placed>) -> LockText {
@@ -425,10 +433,8 @@ mod tests {
             (&json!("here"), &json!(3), &json!(true))
         );
         // What was left out stays named, and the rest of an entry as it was.
-        let before = text.replace(
-            "\"sha512-node_modules/o\"",
-            "\"sha512-node_modules/o\", \"resolved\": \"https://h/o.tgz\"",
-        );
+        let own = format!("\"{}\"", hash("node_modules/o"));
+        let before = text.replace(&own, &format!("{own}, \"resolved\": \"https://h/o.tgz\""));
         let rest = vec![placed("node_modules/a", json!({})), placed("node_modules/p", json!({}))];
         let again: Json = serde_json::from_str(&lock(&manifest, Some(&before), rest).text.unwrap()).unwrap();
         assert_eq!(again["packages"]["node_modules/o"]["resolved"], "https://h/o.tgz");

@@ -233,40 +233,67 @@ async fn remove(
     let saves = !has(&["--no-save", "--save=false"]);
     let locks = saves && !has(&["--no-package-lock", "--package-lock=false", "--no-shrinkwrap"]);
     let all = present(files, MANAGER, folder, &programs.python).await?;
-    let named = |one: &&Present| {
-        names.iter().any(|name| one.path.strip_prefix("node_modules/") == Some(name.as_str()))
-    };
-    let gone: Vec<Present> = all.iter().filter(named).cloned().collect();
-    uninstall(files, MANAGER, folder, &gone).await?;
     let path = beside(folder, MANIFEST)?;
     let listed = text(files, &path).await.ok().and_then(|text| serde_json::from_str::<Json>(&text).ok());
-    let mut count = gone.len();
+    let listed = listed.map(|listed| without(listed, &names)).map(|listed| pretty(&listed)).transpose()?;
+    // What is needed is worked out before anything goes.
+    let lock =
+        if locks { LockFile::of(files, folder).await? } else { LockFile::unread(files, folder).await? };
+    let next = listed.as_ref().map(|listed| {
+        let placed = all.iter().map(Placed::there).collect();
+        lock.next_of(programs.packages.as_ref(), listed.clone(), placed)
+    });
+    let mut next = next.transpose()?.unwrap_or_default();
+    let gone: Vec<Present> = match next.text.is_none() && next.extraneous.is_empty() {
+        // Who needs what is not known in all: what is named goes, unless something that stays asks for it.
+        true => all
+            .iter()
+            .filter(|one| is_named(one, &names) && !is_asked_for(one, &all, &names))
+            .cloned()
+            .collect(),
+        // What only the named ones needed goes with them.
+        false => all.iter().filter(|one| next.extraneous.contains(&one.path)).cloned().collect(),
+    };
+    uninstall(files, MANAGER, folder, &gone).await?;
+    if let Some(listed) = listed.filter(|_| saves) {
+        files.write(&path, listed.as_bytes()).await?;
+    }
     let mut notes = String::new();
-    if let Some(mut listed) = listed.filter(|_| saves) {
-        for group in Group::ALL {
-            if let Some(Json::Object(list)) = listed.get_mut(group.field()) {
-                list.retain(|name, _| !names.contains(name));
-            }
-        }
-        files.write(&path, pretty(&listed)?.as_bytes()).await?;
-        if locks {
-            let below =
-                |one: &Present| gone.iter().any(|gone| one.path.starts_with(&format!("{}/", gone.path)));
-            let stay: Vec<&Present> = all.iter().filter(|one| !gone.contains(one) && !below(one)).collect();
-            let lock = LockFile::of(files, folder).await?;
-            let placed = stay.iter().map(|one| Placed::there(one)).collect();
-            let mut next = lock.next(files, programs.packages.as_ref(), placed).await?;
-            // What only the removed ones needed goes with them.
-            let orphans: Vec<Present> =
-                stay.into_iter().filter(|one| next.extraneous.contains(&one.path)).cloned().collect();
-            uninstall(files, MANAGER, folder, &orphans).await?;
-            lock.write(files, &mut next).await?;
-            count += orphans.len();
-            notes = next.notes.iter().map(|note| format!("npm warn {note}\n")).collect();
+    if locks {
+        lock.write(files, &mut next).await?;
+        notes = next.notes.iter().map(|note| format!("npm warn {note}\n")).collect();
+    }
+    let said = match gone.len() {
+        0 => "\nup to date\n".to_owned(),
+        1 => "\nremoved 1 package\n".to_owned(),
+        count => format!("\nremoved {count} packages\n"),
+    };
+    Ok(ProgramEnd { errors: notes.into_bytes(), ..ProgramEnd::said(said) })
+}
+
+/// A `package.json` that does not name these packages.
+fn without(mut listed: Json, names: &[String]) -> Json {
+    for group in Group::ALL {
+        if let Some(Json::Object(list)) = listed.get_mut(group.field()) {
+            list.retain(|name, _| !names.contains(name));
         }
     }
-    let said = format!("\nremoved {count} package{}\n", if count == 1 { "" } else { "s" });
-    Ok(ProgramEnd { errors: notes.into_bytes(), ..ProgramEnd::said(said) })
+    listed
+}
+
+fn is_named(one: &Present, names: &[String]) -> bool {
+    one.path.strip_prefix("node_modules/").is_some_and(|name| names.iter().any(|named| named == name))
+}
+
+/// Whether a package that is not named itself asks for this one.
+fn is_asked_for(one: &Present, all: &[Present], names: &[String]) -> bool {
+    let begins = format!("{}@", one.name);
+    let within = format!("{}/", one.path);
+    all.iter().any(|other| {
+        !is_named(other, names)
+            && !other.path.starts_with(&within)
+            && other.requires.iter().any(|required| required.starts_with(&begins))
+    })
 }
 
 async fn list(programs: &PackagePrograms, files: &mut dyn Files, folder: &GuestPath) -> Result<ProgramEnd> {

@@ -13,7 +13,7 @@ const HELP: &str = "\
 Usage: pip <command> [options]
 
 Commands:
-  install [-r FILE] [-U] REQUIREMENT...   Install pure-Python wheels below ~/.local
+  install [-r FILE] [-U] REQUIREMENT...   Install pure-Python wheels below ~/.local; -t DIR, --target=DIR: in DIR itself
   uninstall [-y] NAME...                  Remove packages
   list [--format=columns|freeze|json]     List what is installed
   freeze                                  List it as requirements
@@ -66,18 +66,24 @@ async fn install(
     words: &[&str],
 ) -> Result<ProgramEnd> {
     let mut requirements = Vec::new();
-    let (mut upgrade, mut quiet) = (false, false);
+    let (mut upgrade, mut quiet, mut target) = (false, false, None);
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
-        match *word {
+        let (option, joined) = option(word);
+        match option {
             "-r" | "--requirement" => {
-                let file = rest.next().ok_or_else(|| usage("-r needs a file"))?;
+                let file = joined.or_else(|| rest.next().copied()).ok_or_else(|| usage("-r needs a file"))?;
                 requirements.extend(requirements_txt(&text(files, &seen_from(call, file)?).await?)?);
+            }
+            "-t" | "--target" => {
+                let folder = joined.or_else(|| rest.next().copied()).filter(|folder| !folder.is_empty());
+                let folder = folder.ok_or_else(|| usage(format!("{option} needs a folder")))?;
+                target = Some(seen_from(call, folder)?);
             }
             "-U" | "--upgrade" => upgrade = true,
             "-q" | "--quiet" => quiet = true,
-            "-e" | "--editable" | "-t" | "--target" | "-i" | "--index-url" | "--extra-index-url" => {
-                return Err(usage(format!("the option {word} is not offered here")));
+            "-e" | "--editable" | "-i" | "--index-url" | "--extra-index-url" | "--prefix" | "--root" => {
+                return Err(usage(format!("the option {option} is not offered here")));
             }
             option if option.starts_with('-') => {}
             path if path.starts_with('.') || path.contains('/') => {
@@ -99,7 +105,7 @@ async fn install(
         locked: Vec::new(),
         locking: None,
         upgrade,
-        folder: None,
+        folder: target,
         saves: None,
         python: programs.python.clone(),
     };
@@ -122,6 +128,19 @@ async fn install(
         errors: notes.into_bytes(),
         ..ProgramEnd::default()
     })
+}
+
+/// An option, and the value that is joined to it.
+fn option(word: &str) -> (&str, Option<&str>) {
+    match word.split_once('=') {
+        Some((name, value)) if name.starts_with("--") => return (name, Some(value)),
+        _ => {}
+    }
+    let short = ["-r", "-t", "-e", "-i"].into_iter().find_map(|name| Some((name, word.strip_prefix(name)?)));
+    match short {
+        Some((name, value)) if !value.is_empty() => (name, Some(value)),
+        _ => (word, None),
+    }
 }
 
 async fn remove(programs: &PackagePrograms, files: &mut dyn Files, words: &[&str]) -> Result<ProgramEnd> {

@@ -1,4 +1,4 @@
-//! `npm` as a command line starts it, over a real tree and a real registry.
+//! `npm` and `pip` as a command line starts them, over a real tree and a real registry.
 
 use std::sync::Arc;
 
@@ -7,22 +7,27 @@ use dormouse_core::{OfferedPrograms as _, ProgramCall};
 use dormouse_packages::{Indexes, PackagePrograms};
 use serde_json::{Value as Json, json};
 
-use crate::build::{Tarball, integrity, package};
+use crate::build::{Form, Tarball, Wheel, integrity, package, project};
 use crate::install::{Sandbox, path};
 use crate::server::Server;
 use crate::settings;
 
 /// A command line in `/workspace/app`: its exit status, and what it said on both streams.
 async fn npm(server: &Server, sandbox: &mut Sandbox, line: &str) -> (u8, String) {
+    run(server, sandbox, "npm", line).await
+}
+
+/// The same of any program.
+async fn run(server: &Server, sandbox: &mut Sandbox, program: &str, line: &str) -> (u8, String) {
     let packages = Arc::new(Indexes::new(settings(server)).unwrap());
     let call = ProgramCall {
-        name: "npm".into(),
+        name: program.into(),
         arguments: line.split_whitespace().map(str::to_owned).collect(),
         directory: "/workspace/app".into(),
         ..ProgramCall::default()
     };
     let programs = PackagePrograms::new(packages, "3.14.0");
-    let ended = programs.run(&Owner::local(), &call, sandbox, None).await.expect("npm is one of them");
+    let ended = programs.run(&Owner::local(), &call, sandbox, None).await.expect("it is one of them");
     let said = [ended.output, ended.errors].concat();
     (ended.status, String::from_utf8(said).unwrap())
 }
@@ -218,6 +223,119 @@ async fn npm_install_takes_the_versions_of_a_lock_file_where_they_fit() {
     let (_, said) = npm(&server, &mut sandbox, "uninstall app").await;
     assert!(said.contains("removed 2 packages"), "what only it needed goes with it: {said}");
     assert!(text(&sandbox, "node_modules/ms/package.json").is_none());
+}
+
+/// Whether it is saved or not, and with a lock file or without one.
+#[tokio::test]
+async fn npm_uninstall_leaves_what_others_need() {
+    let server = registry().await;
+    for (with, listed, lock) in [
+        ("", json!({"app": "^1.0.0"}), true),
+        ("--no-save", json!({"app": "^1.0.0", "ms": "^2.1.3"}), true),
+        ("--no-package-lock", json!({"app": "^1.0.0"}), false),
+    ] {
+        let mut sandbox = Sandbox::new(1 << 20);
+        let install = if lock { "install app ms" } else { "install --no-package-lock app ms" };
+        assert_eq!(npm(&server, &mut sandbox, install).await, (0, "\nadded 2 packages\n".into()));
+        let before = text(&sandbox, "package-lock.json");
+        assert_eq!(before.is_some(), lock);
+        let line = format!("uninstall ms {with}");
+        assert_eq!(npm(&server, &mut sandbox, &line).await, (0, "\nup to date\n".into()), "{with}");
+        assert!(text(&sandbox, "node_modules/ms/package.json").is_some(), "`app` needs it: {with}");
+        assert_eq!(manifest(&sandbox)["dependencies"], listed, "{with}");
+        if lock {
+            assert_eq!(versions(&locked(&sandbox)), ["node_modules/app 1.0.0", "node_modules/ms 2.1.3"]);
+        }
+        let line = format!("uninstall app ms {with}");
+        assert_eq!(npm(&server, &mut sandbox, &line).await, (0, "\nremoved 2 packages\n".into()), "{with}");
+        assert!(text(&sandbox, "node_modules/ms/package.json").is_none(), "{with}");
+    }
+    // Where who needs what is not worked out, what another asks for stays as well.
+    let mut sandbox = Sandbox::new(1 << 20);
+    assert_eq!(npm(&server, &mut sandbox, "install app only-dev").await.0, 0);
+    sandbox.0.remove(&path("/workspace/app/package.json"), false).unwrap();
+    assert_eq!(
+        npm(&server, &mut sandbox, "uninstall ms only-dev").await,
+        (0, "\nremoved 1 package\n".into())
+    );
+    assert!(text(&sandbox, "node_modules/ms/package.json").is_some());
+    // What cannot be read is told before anything goes.
+    put(&sandbox, "package.json", &json!({"dependencies": {"app": "^1.0.0"}}));
+    put(&sandbox, "package-lock.json", &json!("<<<<<<<"));
+    let before = sandbox.all();
+    assert_eq!(npm(&server, &mut sandbox, "uninstall app").await.0, 1);
+    assert_eq!(sandbox.all(), before);
+}
+
+/// npm refuses to compare with what is no hash, and so does this.
+#[tokio::test]
+async fn npm_ci_refuses_an_integrity_that_is_no_hash() {
+    let server = registry().await;
+    let mut sandbox = Sandbox::new(1 << 20);
+    put(&sandbox, "package.json", &json!({"dependencies": {"ms": "^2.0.0"}}));
+    let hash = integrity(&Tarball::new("ms", "2.0.0").build());
+    let lock = |integrity: &str| {
+        json!({"lockfileVersion": 3, "packages": {
+            "": {"dependencies": {"ms": "^2.0.0"}},
+            "node_modules/ms": {"version": "2.0.0", "integrity": integrity},
+        }})
+    };
+    put(&sandbox, "package-lock.json", &lock("sha512-abc"));
+    let before = sandbox.all();
+    let (status, said) = npm(&server, &mut sandbox, "ci").await;
+    let told = "`package-lock.json` has an integrity of `node_modules/ms` that is no hash";
+    assert!(status == 1 && said.contains(told), "{said}");
+    assert_eq!(sandbox.all(), before, "nothing was installed");
+    put(&sandbox, "package-lock.json", &lock(&hash));
+    assert_eq!(npm(&server, &mut sandbox, "ci").await, (0, "\nadded 1 package\n".into()));
+}
+
+/// A folder beside the program that is run, as bundles have it.
+#[tokio::test]
+async fn pip_installs_into_a_folder_of_ones_own() {
+    let server = Server::start().await;
+    let points = b"[console_scripts]\ntool = tool.cli:main\n";
+    project(
+        &server,
+        Form::Json,
+        &[
+            Wheel::new("tool", "1.0").requires("lib").file("tool-1.0.dist-info/entry_points.txt", points),
+            Wheel::new("tool", "2.0").requires("lib"),
+        ],
+    );
+    project(&server, Form::Json, &[Wheel::new("lib", "1.0")]);
+    for line in
+        ["install --target=vendor tool==1.0", "install -t vendor tool==1.0", "install -tvendor tool==1.0"]
+    {
+        let mut sandbox = Sandbox::new(1 << 20);
+        let (status, said) = run(&server, &mut sandbox, "pip", line).await;
+        assert_eq!((status, said.as_str()), (0, "Successfully installed lib-1.0 tool-1.0\n"), "{line}");
+        let has = |sandbox: &Sandbox, name: &str| text(sandbox, name).is_some();
+        for name in
+            ["vendor/tool-1.0.dist-info/METADATA", "vendor/lib-1.0.dist-info/METADATA", "vendor/bin/tool"]
+        {
+            assert!(has(&sandbox, name), "{name}");
+        }
+        assert!(!sandbox.all().keys().any(|name| name.contains(".local")), "{line}");
+        let (_, said) = run(&server, &mut sandbox, "pip", line).await;
+        assert!(said.contains("Requirement already satisfied: tool (1.0)"), "{said}");
+        let (status, said) = run(&server, &mut sandbox, "pip", "install -U --target vendor tool").await;
+        let told = "Requirement already satisfied: lib (1.0)\nSuccessfully installed tool-2.0\n";
+        assert_eq!((status, said.as_str()), (0, told), "{line}");
+        assert!(has(&sandbox, "vendor/tool-2.0.dist-info/METADATA"));
+        for name in ["vendor/tool-1.0.dist-info/METADATA", "vendor/bin/tool"] {
+            assert!(!has(&sandbox, name), "{name} is of the version before");
+        }
+    }
+    let mut sandbox = Sandbox::new(1 << 20);
+    for (line, wanted) in [
+        ("install tool --target", "--target needs a folder"),
+        ("install --prefix=/workspace/x tool", "the option --prefix is not offered here"),
+        ("install -ehere tool", "the option -e is not offered here"),
+    ] {
+        let (status, said) = run(&server, &mut sandbox, "pip", line).await;
+        assert!(status != 0 && said.contains(wanted), "{line}: {said}");
+    }
 }
 
 #[tokio::test]

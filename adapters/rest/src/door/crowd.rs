@@ -22,10 +22,11 @@ const MAX_IDLE: usize = 256;
 pub const MAX_REQUESTS: usize = 256;
 /// Those of them that are one owner's; further ones are told `busy`.
 pub const MAX_OF_OWNER: usize = 128;
-/// A connection may be idle for this long before it is closed for another: long enough for its first request to come.
-const GRACE: Duration = Duration::from_millis(500);
+/// A connection may be idle for this long before it is closed for another: long enough for a first request that is sent at once.
+/// While nobody has been here for longer nobody is let in, so it bounds how many come in a second (5 000).
+const GRACE: Duration = Duration::from_millis(50);
 /// How soon it is looked again for one that may be closed.
-const AGAIN: Duration = Duration::from_millis(50);
+const AGAIN: Duration = Duration::from_millis(10);
 
 /// Everybody who is connected. Clones are the same crowd.
 #[derive(Clone)]

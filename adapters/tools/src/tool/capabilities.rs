@@ -114,7 +114,7 @@ impl Capabilities {
             "packages": offered::packages(self.sandboxes.as_ref()),
             "git": offered::git(self.sandboxes.as_ref()),
             "models": offered::models(&self.models, brings),
-            "quotas": self.sandboxes.as_ref().map(|sandboxes| quotas(&sandboxes.rules().quota)),
+            "quotas": self.sandboxes.as_ref().map(|sandboxes| quotas(&sandboxes.rules().quota, self.manager.policy().max_memory)),
             "times": self.sandboxes.as_ref().map(|sandboxes| times(sandboxes.rules())),
             "confinement": self.confinement,
             "callbacks": [],
@@ -147,7 +147,7 @@ fn limits(limits: &Limits) -> Json {
 }
 
 /// How much there may be of what is kept, with the words of `--quota`; of bytes without a bound there is no field.
-fn quotas(quota: &Quota) -> Json {
+fn quotas(quota: &Quota, runs: Option<u64>) -> Json {
     let mut shown = json!({
         "sandboxes": quota.per_owner,
         "sandboxes_in_all": quota.in_all,
@@ -158,6 +158,7 @@ fn quotas(quota: &Quota) -> Json {
         ("saved_bytes_in_all", quota.saved.in_all),
         ("awake_bytes", quota.awake.of_owner),
         ("awake_bytes_in_all", quota.awake.in_all),
+        ("runs_memory_bytes", runs),
     ] {
         if let Some(bytes) = bytes {
             shown[field] = bytes.into();
@@ -317,6 +318,7 @@ fn quotas_schema() -> Json {
         .optional("saved_bytes_in_all", schema::integer(0, "What all saved states may take of the disk."))
         .optional("awake_bytes", schema::integer(0, "Memory of one owner's sandboxes that are awake."))
         .optional("awake_bytes_in_all", schema::integer(0, "Memory of all sandboxes that are awake."))
+        .optional("runs_memory_bytes", schema::integer(0, "Memory that all runs together may add to what they begin with."))
         .or_null()
 }
 

@@ -4,6 +4,7 @@ mod ignored;
 
 use std::time::Duration;
 
+use dormouse_core::grants::set_variable;
 use dormouse_core::sandbox::{Durability, Name, ProviderName, SandboxSpec, SessionKey, SpecMount, WarmPool};
 use dormouse_core::sandboxes::{Asked, Rules};
 use dormouse_core::{Access, Error, ErrorCode, Grants, Limits, Result, Sandboxes};
@@ -18,6 +19,8 @@ use crate::skills;
 
 /// Bytes of a name or key that are read before it is judged.
 const MAX_WORD: usize = 4 << 10;
+/// Thousandths of the one core that a sandbox without a container computes on at most.
+const ONE_CORE: u32 = 1_000;
 
 pub(crate) fn create(sandboxes: &Sandboxes) -> Verb {
     Verb {
@@ -154,7 +157,7 @@ fn fields(rules: &Rules, containers: bool) -> Vec<Field> {
         Field::new(
             "env",
             Kind::Texts { most: 256, bytes: 64 << 10 },
-            "Environment variables as `NAME=value`. Default none.",
+            "Environment variables as `NAME=value`; of one name the last counts. Default none.",
         ),
         Field::text(
             "repo",
@@ -203,6 +206,9 @@ async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<A
     }
     let mut spec = spec(kept, writes);
     let wants_provider = place(&mut spec, &mut arguments, kept.sandboxes.rules());
+    if spec.provider == ProviderName::Wasm && arguments.is_given("cpu_millis") && spec.cpu_millis > ONE_CORE {
+        return Err(more_than_a_core(spec.cpu_millis, kept.sandboxes.has_provider(ProviderName::Docker)));
+    }
     let time = |name: &str, default| arguments.integer(name).map_or(default, Duration::from_millis);
     spec.disk = arguments.integer("disk_bytes").unwrap_or(spec.disk);
     spec.idle = time("idle_timeout_ms", spec.idle);
@@ -213,7 +219,7 @@ async fn run(kept: &Kept, mut arguments: Arguments, caller: &Caller) -> Result<A
     let durability = arguments.take_text("durability");
     spec.durability = durability.as_deref().and_then(Durability::parse).unwrap_or(spec.durability);
     for pair in arguments.take_texts("env") {
-        spec.environment.push(variable(&pair)?);
+        set_variable(&mut spec.environment, variable(&pair)?);
     }
     Grants { environment: spec.environment.clone(), ..Grants::default() }.check()?;
     let begins = repository.map(|repository| repository.beginning(kept, caller)).transpose()?;
@@ -271,6 +277,14 @@ fn repository(arguments: &mut Arguments) -> Result<Option<Repository>> {
             .with_hint("give the address of the repository, or leave `branch` out")),
         (None, None) => Ok(None),
     }
+}
+
+fn more_than_a_core(asked: u32, containers: bool) -> Error {
+    let container = if containers { ", or ask for a container: `provider`: `docker`" } else { "" };
+    Error::args_invalid(format!(
+        "the field `cpu_millis` is {asked}, outside 10 to {ONE_CORE}: without a container a sandbox computes on one core"
+    ))
+    .with_hint(format!("give `cpu_millis` a whole number from 10 to {ONE_CORE}{container}"))
 }
 
 fn variable(pair: &str) -> Result<(String, String)> {

@@ -1,7 +1,10 @@
 //! `sandbox_upload` and `sandbox_download`: whole files and archives, in and out.
 
+use std::sync::Arc;
+
 use data_encoding::{BASE64, HEXLOWER};
-use dormouse_core::sandbox::{Owner, Piece};
+use dormouse_core::fair::{Fair, Full};
+use dormouse_core::sandbox::{Batch, Owner, Piece};
 use dormouse_core::{Error, ErrorCode, GuestPath, Result};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -101,16 +104,16 @@ async fn take(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
         });
         return Ok(answer.into());
     }
-    let (folders, files) = if is_archive {
-        let read = tokio::task::spawn_blocking(move || unpack(&bytes, &target));
-        let unpacked = read.await.map_err(|error| Error::internal("the archive was not read", error))??;
-        (unpacked.folders, unpacked.files)
-    } else {
-        (Vec::new(), vec![(target, bytes)])
-    };
-    let (count, size) = (files.len(), files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>());
     let id = kept.there_or_new(&mut arguments, owner).await?;
-    kept.sandboxes.upload(owner, &by_id(&id), folders, files).await?;
+    let handle = by_id(&id);
+    let (count, size) = if is_archive {
+        let contents = unpacked(&kept.archives, owner, bytes, target);
+        kept.sandboxes.upload_at_its_turn(owner, &handle, contents).await?
+    } else {
+        let size = bytes.len() as u64;
+        kept.sandboxes.upload(owner, &handle, Vec::new(), vec![(target, bytes)]).await?;
+        (1, size)
+    };
     let answer = json!({
         "sandbox_id": id.as_str(),
         "path": path.as_str(),
@@ -119,6 +122,20 @@ async fn take(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
         "sha256": sha256,
     });
     Ok(answer.into())
+}
+
+/// What an archive holds, when its turn has come: one is unpacked at a time.
+async fn unpacked(archives: &Arc<Fair>, owner: &Owner, packed: Vec<u8>, target: GuestPath) -> Result<Batch> {
+    let _turn = archives.line(owner).map_err(|full| too_many(&full))?.await;
+    let read = tokio::task::spawn_blocking(move || unpack(&packed, &target));
+    let unpacked = read.await.map_err(|error| Error::internal("the archive was not read", error))??;
+    Ok(Batch { folders: unpacked.folders, files: unpacked.files })
+}
+
+/// More archives wait to be unpacked than may.
+fn too_many(Full(waiting): &Full) -> Error {
+    Error::new(ErrorCode::Busy, format!("{waiting} archives wait to be unpacked already"))
+        .with_hint("try again in a moment, or send one archive after the other")
 }
 
 /// A file of the host, piece by piece: it is gathered beside its place and renamed at its end.

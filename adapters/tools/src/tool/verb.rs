@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use data_encoding::HEXLOWER;
+use dormouse_core::fair::Fair;
 use dormouse_core::sandbox::{Handle, Owner, Phase, Sandbox, SandboxId, SessionKey};
 use dormouse_core::sandboxes::Asked;
 use dormouse_core::{Error, Grants, Language, MeteredModel, OutputSink, Result, Sandboxes};
@@ -43,6 +44,8 @@ pub(crate) struct Kept {
     /// What new sandboxes see of instructions and scripts.
     pub(crate) skills: Skills,
     pub(crate) models: Models,
+    /// The turn of an archive that is unpacked: one at a time, owners in turns. That computes beside the threads that serve everybody.
+    pub(crate) archives: Arc<Fair>,
 }
 
 /// One such tool.

@@ -21,6 +21,8 @@ _NO_PROPERTIES = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleTyp
 _LAZY = (set, frozenset, range, deque, GeneratorType,
          type({}.keys()), type({}.values()), type({}.items()))
 _NOT_ITERABLE = (CoroutineType, AsyncGeneratorType)
+# Names of a class whose instances are shown by what they are and not by what they give, though they can be iterated over.
+_SHOWN_WHOLE = {"__await__", "__debuginfo__", "__dataclass_fields__", "_member_map_"}
 
 
 class _Spent(Exception):
@@ -255,7 +257,7 @@ class Encoder:
         names = set()
         for base in type.__dict__["__mro__"].__get__(kind):
             names.update(type.__dict__["__dict__"].__get__(base))
-        if "__iter__" not in names or names & {"__await__", "__debuginfo__", "__dataclass_fields__"}:
+        if "__iter__" not in names or names & _SHOWN_WHOLE:
             return False
         return not instance_fields(value)
 

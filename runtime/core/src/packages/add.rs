@@ -4,8 +4,11 @@ use serde_json::{Map, Value as Json, json};
 
 use super::install::{Installed, install, install_and_remove, install_anew};
 use super::locking::{LockFile, Locking, after};
-use super::present::{present, whole};
-use super::{Fetched, Locked, PackageManager, PackageProgress, PackageRequest, Packages, Present};
+use super::present::{present, present_in, whole};
+use super::{
+    Fetched, Locked, Package, PackageManager, PackageProgress, PackageRequest, Packages, Present,
+    site_packages,
+};
 use crate::sandbox::{Files, Owner};
 use crate::{Error, ErrorCode, GuestPath, Result};
 
@@ -61,7 +64,8 @@ pub struct Adding {
     pub locking: Option<Locking>,
     /// Whether what is there gives way to newer versions.
     pub upgrade: bool,
-    /// The folder of `node_modules`, for npm. Default `/workspace`.
+    /// The folder of `node_modules`, for npm, by default `/workspace`; for pip one in which modules lie directly, as `--target`
+    /// asks, by default none: they lie below `/workspace/.local`.
     pub folder: Option<GuestPath>,
     /// How npm's `package.json` is to name what was asked for; none: not at all.
     pub saves: Option<Saving>,
@@ -91,11 +95,15 @@ pub async fn add(
     progress: PackageProgress<'_>,
 ) -> Result<Added> {
     let manager = adding.manager;
-    let root = match (&adding.folder, manager) {
-        (Some(folder), PackageManager::Npm) => folder.clone(),
-        _ => manager.root()?,
+    let root = match &adding.folder {
+        Some(folder) => folder.clone(),
+        None => manager.root()?,
     };
-    let present = present(files, manager, &root, &adding.python).await?;
+    let direct = manager == PackageManager::Pip && adding.folder.is_some();
+    let present = match direct {
+        true => present_in(files, &root).await?,
+        false => present(files, manager, &root, &adding.python).await?,
+    };
     let locking = adding.locking.filter(|_| manager == PackageManager::Npm && adding.locked.is_empty());
     let mut lock = match locking {
         Some(_) => Some(LockFile::of(files, &root).await?),
@@ -120,7 +128,11 @@ pub async fn add(
         request.requirements.clear();
     }
     let nothing = request.requirements.is_empty() && request.project.is_none() && locking.is_some();
-    let fetched = if nothing { Fetched::default() } else { packages.fetch(&request, progress).await? };
+    let mut fetched = if nothing { Fetched::default() } else { packages.fetch(&request, progress).await? };
+    if direct {
+        let site = site_packages(&adding.python);
+        fetched.packages.iter_mut().for_each(|package| lay_directly(package, &site));
+    }
     if let (Some(lock), Some(why)) = (&mut lock, &fetched.unlocked) {
         lock.leave_alone(why.clone());
     }
@@ -141,6 +153,27 @@ pub async fn add(
         notes.append(&mut next.notes);
     }
     Ok(Added { installed, satisfied, notes })
+}
+
+/// Has the modules of a wheel lie in the root itself; programs stay in its `bin`.
+fn lay_directly(package: &mut Package, site: &str) {
+    let within = format!("{site}/");
+    let to_root = "../".repeat(site.split('/').count());
+    let record = format!("{}/RECORD", package.path);
+    for file in &mut package.files {
+        if file.path == record {
+            let lines = String::from_utf8_lossy(&file.bytes);
+            let lines =
+                lines.lines().map(|line| format!("{}\n", line.strip_prefix(&to_root).unwrap_or(line)));
+            file.bytes = lines.collect::<String>().into_bytes();
+        }
+        if let Some(path) = file.path.strip_prefix(&within) {
+            file.path = path.to_owned();
+        }
+    }
+    if let Some(path) = package.path.strip_prefix(&within) {
+        package.path = path.to_owned();
+    }
 }
 
 /// Names what was asked for in `package.json`, with the versions that are there now.

@@ -310,7 +310,7 @@ async fn recorded(files: &mut dyn Files, root: &GuestPath, present: &Present) ->
             Some(rest) => rest.split("\",").next().unwrap_or_default().replace("\"\"", "\""),
             None => line.split(',').next().unwrap_or_default().to_owned(),
         };
-        let mut parts: Vec<&str> = site.split('/').collect();
+        let mut parts: Vec<&str> = site.split('/').filter(|part| !part.is_empty()).collect();
         let mut inside = !name.is_empty() && !name.starts_with('/');
         for part in name.split('/') {
             match part {

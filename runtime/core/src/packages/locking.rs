@@ -99,13 +99,22 @@ impl LockFile {
     /// # Errors
     /// `too_large` past 4 MiB; `args_invalid` when it is no text; what the files say.
     pub async fn of(files: &mut dyn Files, root: &GuestPath) -> Result<Self> {
-        let mut found = Self { path: beside(root, NAMES[1])?, text: None, root: root.clone(), alone: None };
+        let mut found = Self::unread(files, root).await?;
         for name in NAMES {
             let path = beside(root, name)?;
             let Some(text) = text(files, &path, MAX).await? else { continue };
             (found.path, found.text) = (path, Some(text));
             break;
         }
+        Ok(found)
+    }
+
+    /// As if there were none yet in this folder.
+    ///
+    /// # Errors
+    /// `too_large` for a `package.json` past 1 MiB; `args_invalid` when it is no text; what the files say.
+    pub async fn unread(files: &mut dyn Files, root: &GuestPath) -> Result<Self> {
+        let mut found = Self { path: beside(root, NAMES[1])?, text: None, root: root.clone(), alone: None };
         let manifest = found.manifest(files).await?;
         let parsed: Json = serde_json::from_str(manifest.trim_start_matches('\u{feff}')).unwrap_or_default();
         found.alone = OTHER.into_iter().find(|field| !parsed[*field].is_null()).map(|field| {
@@ -141,11 +150,24 @@ impl LockFile {
         packages: &dyn Packages,
         placed: Vec<Placed>,
     ) -> Result<LockText> {
+        let manifest = self.manifest(files).await?;
+        self.next_of(packages, manifest, placed)
+    }
+
+    /// What is to be written once the `package.json` has this text.
+    ///
+    /// # Errors
+    /// As [`Packages::lock`].
+    pub fn next_of(
+        &self,
+        packages: &dyn Packages,
+        manifest: String,
+        placed: Vec<Placed>,
+    ) -> Result<LockText> {
         if let Some(why) = &self.alone {
             return Ok(LockText { notes: vec![why.clone()], ..LockText::default() });
         }
         let folder = self.root.as_str().rsplit('/').next().unwrap_or_default().to_owned();
-        let manifest = self.manifest(files).await?;
         packages.lock(&LockRequest { folder, manifest, before: self.text.clone(), placed })
     }
 

@@ -37,13 +37,23 @@ pub async fn present(
     Ok(found)
 }
 
+/// The packages of pip in a folder that holds their modules directly, sorted by path.
+///
+/// # Errors
+/// As [`present`].
+pub(super) async fn present_in(files: &mut dyn Files, folder: &GuestPath) -> Result<Vec<Present>> {
+    let mut found = dists(files, folder, "").await?;
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
 async fn dists(files: &mut dyn Files, root: &GuestPath, site: &str) -> Result<Vec<Present>> {
     let mut found = Kept::default();
     for name in folders(files, root, site).await? {
         if !name.ends_with(".dist-info") {
             continue;
         }
-        let path = format!("{site}/{name}");
+        let path = if site.is_empty() { name } else { format!("{site}/{name}") };
         let Some(text) = text(files, root, &format!("{path}/METADATA")).await? else { continue };
         let (name, version, requires) = (String::new(), String::new(), Vec::new());
         let mut present = Present { name, version, path, requires, about: Json::Null };
@@ -163,7 +173,8 @@ impl Kept {
 
 /// The folders in a folder; none when there is no such folder.
 async fn folders(files: &mut dyn Files, root: &GuestPath, below: &str) -> Result<Vec<String>> {
-    let Ok(path) = GuestPath::parse(&format!("{root}/{below}")) else { return Ok(Vec::new()) };
+    let path = if below.is_empty() { Ok(root.clone()) } else { GuestPath::parse(&format!("{root}/{below}")) };
+    let Ok(path) = path else { return Ok(Vec::new()) };
     let listed = match files.list(&path, false, MAX_ENTRIES).await {
         Ok((listed, _)) => listed,
         Err(error) if missing(&error) => return Ok(Vec::new()),

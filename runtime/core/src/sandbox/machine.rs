@@ -79,6 +79,15 @@ pub struct Entry {
     pub target: Option<String>,
 }
 
+/// Folders and files that are put into a sandbox together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Folders, which may be there.
+    pub folders: Vec<GuestPath>,
+    /// Files with their bytes; their folders are made.
+    pub files: Vec<(GuestPath, Vec<u8>)>,
+}
+
 /// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {

@@ -33,7 +33,7 @@ pub use ledger::{Created, Disk, Handle, Lease, Leased, Ledger, Swept};
 pub use lifecycle::{Event, Phase, StopReason};
 pub use lost::{Lost, Notes, OlderMemory};
 pub use machine::{
-    Beside, Entry, EntryKind, Executed, Files, Include, Job, Machine, Piece, Reach, Snapshot, Variable,
+    Batch, Beside, Entry, EntryKind, Executed, Files, Include, Job, Machine, Piece, Reach, Snapshot, Variable,
 };
 pub use quota::{Quota, Share, Stored};
 pub use reached::Reached;

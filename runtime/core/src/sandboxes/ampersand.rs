@@ -6,24 +6,30 @@
 /// A command line in its parts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parts {
+    /// At least one; each starts something.
+    pub(super) steps: Vec<Step>,
+    /// What runs last; may be empty.
+    pub(super) after: String,
+}
+
+/// Something that `&` starts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Step {
     /// What runs first; may be empty.
     pub(super) before: String,
     /// What `&` starts.
     pub(super) beside: String,
-    /// What runs then; may be empty.
-    pub(super) after: String,
 }
 
-impl Parts {
-    /// What runs then, with the id of the job in the place of `$!`.
-    pub(super) fn after(&self, job: &str) -> String {
-        self.after.replace("${!}", job).replace("$!", job)
-    }
+/// A part of a line with the id of the job before it in the place of `$!`.
+pub(super) fn with_id(text: &str, job: &str) -> String {
+    text.replace("${!}", job).replace("$!", job)
 }
 
-/// Words that let what comes before differ from a line of its own: it may not come to its end, or sets what does not last.
+/// Words that let what comes before differ from a line of its own: it may not come to its end, or sets what does not last. So
+/// does `exec`, but where it only opens files.
 const OWN_LINE: &[&str] =
-    &["exit", "return", "exec", "set", "shopt", "trap", "logout", "ulimit", "umask", "source", "eval"];
+    &["exit", "return", "set", "shopt", "trap", "logout", "ulimit", "umask", "source", "eval"];
 /// Words that move to another folder.
 const MOVES: &[&str] = &["cd", "pushd", "popd"];
 /// Words that ask for what was started.
@@ -37,40 +43,98 @@ enum End {
     Ampersand,
 }
 
-/// Takes a line apart. `None` where nothing is started with `&`, where it is asked for again, and for what is not understood
-/// here, such as here-documents. With `placed` the line runs in a folder of its own, which a part must not leave.
-pub(super) fn parts(line: &str, placed: bool) -> Option<Parts> {
-    let items = kept(items(line)?);
-    let first = items.iter().position(|(_, end)| *end == End::Ampersand)?;
-    let (before, rest) = items.split_at(first);
-    let last = rest.iter().position(|(_, end)| *end != End::Ampersand).unwrap_or(rest.len());
-    let (beside, after) = rest.split_at(last);
-    if after.iter().any(|(text, end)| *end == End::Ampersand || has(text, ASKS) || is_unsure(text)) {
-        return None;
-    }
-    if before.iter().any(|(text, _)| has(text, OWN_LINE) || (placed && has(text, MOVES))) {
-        return None;
-    }
-    let join = |items: &[(&str, End)], with: &str| {
-        items.iter().map(|(text, _)| *text).collect::<Vec<_>>().join(with)
-    };
-    Some(Parts { before: join(before, "\n"), beside: join(beside, " &\n"), after: join(after, "\n") })
+/// A command of the outermost list.
+#[derive(Clone, Copy, Debug)]
+struct Item<'a> {
+    text: &'a str,
+    /// Here-documents, each with the line that ends it.
+    documents: &'a str,
+    end: End,
 }
 
-/// Whether a `$!` in the text may be none of the shell's: it is replaced without a look at quotes.
-fn is_unsure(text: &str) -> bool {
+impl Item<'_> {
+    /// It as a line, or more than one, with what ends the command.
+    fn line(&self, end: &str) -> String {
+        let Self { text, documents, .. } = self;
+        if documents.is_empty() { format!("{text}{end}") } else { format!("{text}{end}\n{documents}") }
+    }
+}
+
+/// Takes a line apart. `None` where nothing is started with `&`, where it is asked for again, and for what is not understood
+/// here, such as a here-document behind which its line goes on. With `placed` the line runs in a folder of its own, which a part
+/// must not leave.
+pub(super) fn parts(line: &str, placed: bool) -> Option<Parts> {
+    let items = kept(items(line)?);
+    let mut rest = items.as_slice();
+    let mut steps = Vec::new();
+    while let Some(first) = rest.iter().position(|item| item.end == End::Ampersand) {
+        let (before, from) = rest.split_at(first);
+        let last = from.iter().position(|item| item.end != End::Ampersand).unwrap_or(from.len());
+        let (beside, after) = from.split_at(last);
+        if before.iter().any(|item| differs(item.text) || (placed && has(item.text, MOVES))) {
+            return None;
+        }
+        // What was started before can be meant, but for the first.
+        let asks = |item: &Item<'_>| has(&item.line(""), ASKS) || is_unsure(item);
+        if !steps.is_empty() && before.iter().chain(beside).any(asks) {
+            return None;
+        }
+        steps.push(Step { before: joined(before, ""), beside: joined(beside, " &") });
+        rest = after;
+        if rest.iter().all(|item| item.end != End::Ampersand) && rest.iter().any(asks) {
+            return None;
+        }
+    }
+    (!steps.is_empty()).then(|| Parts { steps, after: joined(rest, "") })
+}
+
+/// Items as lines; what ends all but the last.
+fn joined(items: &[Item<'_>], end: &str) -> String {
+    let last = items.len().saturating_sub(1);
+    let lines = items.iter().enumerate().map(|(at, item)| item.line(if at < last { end } else { "" }));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a command does something else where it is a line of its own.
+fn differs(text: &str) -> bool {
+    has(text, OWN_LINE) || (has(text, &["exec"]) && !opens(text))
+}
+
+/// Whether it is an `exec` that opens files at descriptors from 3 on, which stay open, and nothing else.
+fn opens(text: &str) -> bool {
+    let Some(mut rest) = text.strip_prefix("exec ").map(str::trim_start) else { return false };
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let (number, redirection) = rest.split_at(digits);
+        let sign = [">>", "<>", ">|", ">", "<"].into_iter().find(|sign| redirection.starts_with(sign));
+        let (Some(sign), true) = (sign, number.parse::<u32>().is_ok_and(|number| number > 2)) else {
+            return false;
+        };
+        let name = redirection[sign.len()..].trim_start();
+        let end = name.find(char::is_whitespace).unwrap_or(name.len());
+        if end == 0 || !name[..end].chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) {
+            return false;
+        }
+        rest = name[end..].trim_start();
+    }
+    true
+}
+
+/// Whether a `$!` in it may be none of the shell's: it is replaced without a look at quotes.
+fn is_unsure(item: &Item<'_>) -> bool {
+    let text = item.line("");
     let names = text.contains("$!") || text.contains("${!}");
-    names && text.contains(['\'', '\\'])
+    names && (text.contains(['\'', '\\']) || !item.documents.is_empty() || text.contains("<<"))
 }
 
 /// The items without each `disown` that directly follows what `&` starts, which goes on in any case.
-fn kept(items: Vec<(&str, End)>) -> Vec<(&str, End)> {
-    let mut kept: Vec<(&str, End)> = Vec::with_capacity(items.len());
-    for (text, end) in items {
-        let disowns = words(text).next() == Some("disown") && !text.contains(['&', '|']);
-        let follows = kept.last().is_some_and(|(_, end)| *end == End::Ampersand);
-        if !(disowns && follows && end == End::Semicolon) {
-            kept.push((text, end));
+fn kept(items: Vec<Item<'_>>) -> Vec<Item<'_>> {
+    let mut kept: Vec<Item<'_>> = Vec::with_capacity(items.len());
+    for item in items {
+        let disowns = words(item.text).next() == Some("disown") && !item.text.contains(['&', '|']);
+        let follows = kept.last().is_some_and(|last| last.end == End::Ampersand);
+        if !(disowns && follows && item.end == End::Semicolon && item.documents.is_empty()) {
+            kept.push(item);
         }
     }
     kept
@@ -96,8 +160,8 @@ fn has(text: &str, any: &[&str]) -> bool {
 }
 
 /// The items of the outermost list that are not empty.
-fn items(line: &str) -> Option<Vec<(&str, End)>> {
-    let mut scan = Scan { text: line, at: 0, depth: 0 };
+fn items(line: &str) -> Option<Vec<Item<'_>>> {
+    let mut scan = Scan { text: line, at: 0, depth: 0, documents: Vec::new() };
     let mut items = Vec::new();
     // Where the item begins, how many compound commands are open in it, whether a command is still to come after `&&`, and
     // whether the next word is a command's name.
@@ -138,18 +202,25 @@ fn items(line: &str) -> Option<Vec<(&str, End)>> {
                 }
                 names = true;
                 if open == 0 {
+                    if next != Next::Newline && !scan.documents.is_empty() {
+                        // They begin on the next line: only what has nothing behind it on its own is told from the rest.
+                        scan.end_line()?;
+                    }
                     let text = line.get(start..at)?.trim();
+                    let after = line.get(at..scan.at)?;
+                    let documents =
+                        after.split_once('\n').map_or("", |(_, documents)| documents).trim_end_matches('\n');
                     let end = if next == Next::Ampersand { End::Ampersand } else { End::Semicolon };
                     let is_comment = text.lines().all(|line| line.trim_start().starts_with('#'));
                     if !text.is_empty() && !is_comment {
-                        items.push((text, end));
+                        items.push(Item { text, documents, end });
                     } else if end == End::Ampersand {
                         return None;
                     }
                     start = scan.at;
                 }
                 if next == Next::Over {
-                    return (open == 0).then_some(items);
+                    return (open == 0 && scan.documents.is_empty()).then_some(items);
                 }
             }
         }
@@ -177,6 +248,18 @@ struct Scan<'a> {
     at: usize,
     /// Quotes and brackets that are open.
     depth: usize,
+    /// Here-documents that begin on the next line.
+    documents: Vec<Document>,
+}
+
+/// A here-document.
+struct Document {
+    /// The line that ends it.
+    end: String,
+    /// Whether tabs before that do not count.
+    tabs: bool,
+    /// Whether its text is taken as it stands.
+    plain: bool,
 }
 
 /// Quotes and brackets that are followed into each other.
@@ -204,7 +287,11 @@ impl<'a> Scan<'a> {
             return self.take(2, Next::Blank);
         }
         match first {
-            '\n' => self.take(1, Next::Newline),
+            '\n' => {
+                self.at += 1;
+                self.bodies()?;
+                Some(Next::Newline)
+            }
             ' ' | '\t' | '\r' => self.take(1, Next::Blank),
             '#' => self.take(rest.find('\n').unwrap_or(rest.len()), Next::Blank),
             ';' if rest.starts_with(";;") || rest.starts_with(";&") => None,
@@ -216,7 +303,10 @@ impl<'a> Scan<'a> {
             '|' if rest.starts_with("||") || rest.starts_with("|&") => self.take(2, Next::Join),
             '|' => self.take(1, Next::Join),
             '<' if rest.starts_with("<<<") => self.take(3, Next::Redirect),
-            '<' if rest.starts_with("<<") => None,
+            '<' if rest.starts_with("<<") => {
+                self.document()?;
+                Some(Next::Redirect)
+            }
             '<' | '>' => {
                 let two = [">>", ">&", "<&", ">|", "<>"].iter().any(|two| rest.starts_with(two));
                 self.take(if two { 2 } else { 1 }, Next::Redirect)
@@ -238,6 +328,58 @@ impl<'a> Scan<'a> {
                 Some(Next::Word(self.text.get(start..self.at)?))
             }
         }
+    }
+
+    /// The head of a here-document: `<<END`, `<<-'END'`.
+    fn document(&mut self) -> Option<()> {
+        let tabs = self.starts("<<-");
+        self.at += if tabs { 3 } else { 2 };
+        self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t']).len();
+        let start = self.at;
+        while let Some(c) =
+            self.rest().chars().next().filter(|c| !c.is_whitespace() && !";&|<>()".contains(*c))
+        {
+            self.piece(c)?;
+        }
+        let word = self.text.get(start..self.at)?;
+        let end: String = word.chars().filter(|c| !"'\"\\".contains(*c)).collect();
+        if end.is_empty() || word.contains(['$', '`', '\n']) {
+            return None;
+        }
+        self.documents.push(Document { plain: end != word, end, tabs });
+        Some(())
+    }
+
+    /// The here-documents that begin here.
+    fn bodies(&mut self) -> Option<()> {
+        for document in std::mem::take(&mut self.documents) {
+            let mut goes_on = false;
+            loop {
+                let line = self.rest().lines().next()?;
+                let shown = if document.tabs { line.trim_start_matches('\t') } else { line };
+                // A line that goes on behind its end is not told from the next.
+                if shown == document.end && goes_on {
+                    return None;
+                }
+                self.at = (self.at + line.len() + 1).min(self.text.len());
+                if shown == document.end {
+                    break;
+                }
+                goes_on = !document.plain && line.ends_with('\\');
+            }
+        }
+        Some(())
+    }
+
+    /// The rest of the line, which is to be empty, and the here-documents behind it.
+    fn end_line(&mut self) -> Option<()> {
+        let blanks = self.rest().len() - self.rest().trim_start_matches([' ', '\t']).len();
+        self.at += blanks;
+        if !self.starts("\n") {
+            return None;
+        }
+        self.at += 1;
+        self.bodies()
     }
 
     /// A character of a word, or what is quoted or put in there.
@@ -315,112 +457,5 @@ impl<'a> Scan<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn apart(line: &str, wanted: [&str; 3]) {
-        let [before, beside, after] = wanted.map(str::to_owned);
-        assert_eq!(parts(line, false), Some(Parts { before, beside, after }), "{line}");
-    }
-
-    #[test]
-    fn what_is_started_with_an_ampersand_is_found() {
-        apart("sleep 5 &", ["", "sleep 5", ""]);
-        apart("sleep 5 & echo started", ["", "sleep 5", "echo started"]);
-        apart("cd app; npm start > log 2>&1 &", ["cd app", "npm start > log 2>&1", ""]);
-        apart("cd app && npm start &", ["", "cd app && npm start", ""]);
-        apart("mkdir -p a\nnohup python3 a.py &> log &\n", ["mkdir -p a", "nohup python3 a.py &> log", ""]);
-        apart("nohup a.py & disown\necho on", ["", "nohup a.py", "echo on"]);
-        apart("a & disown -a", ["", "a", ""]);
-        apart("a & disown; b & disown; echo c", ["", "a &\nb", "echo c"]);
-        apart("echo x\na & disown\nnohup b & disown %2\nc &", ["echo x", "a &\nnohup b &\nc", ""]);
-        apart("nohup a > log 2>&1 & echo $! > pid", ["", "nohup a > log 2>&1", "echo $! > pid"]);
-        assert_eq!(parts("a & echo \"${!}\" $!", false).unwrap().after("job-1"), "echo \"job-1\" job-1");
-        apart("a & b & echo c", ["", "a &\nb", "echo c"]);
-        apart(
-            "(while true; do date >> log; sleep 0.1; done) &",
-            ["", "(while true; do date >> log; sleep 0.1; done)", ""],
-        );
-        apart("while true; do date & sleep 1; done &", ["", "while true; do date & sleep 1; done", ""]);
-        apart("{ a; b; } & c", ["", "{ a; b; }", "c"]);
-        apart("f() { sleep 1; }; f &", ["f() { sleep 1; }", "f", ""]);
-        apart("echo \"a & b; c\" 'd & e' f\\& & g", ["", "echo \"a & b; c\" 'd & e' f\\&", "g"]);
-        apart("x=$(a & b) y=${z:-\")\"} w | v & u", ["", "x=$(a & b) y=${z:-\")\"} w | v", "u"]);
-        apart("if true; then a & fi; b &", ["if true; then a & fi", "b", ""]);
-        apart("a &&\n  b &\n# what follows\nc", ["", "a &&\n  b", "c"]);
-        apart("a | b |& c & d", ["", "a | b |& c", "d"]);
-        apart("a <<< 'x & y' & b >| f", ["", "a <<< 'x & y'", "b >| f"]);
-        apart("(a) && b & c", ["", "(a) && b", "c"]);
-    }
-
-    #[test]
-    fn a_line_that_its_parts_would_not_do_stays_whole() {
-        for line in [
-            "",
-            "echo a && b || c",
-            "echo a 2>&1 >&2 &> f",
-            "echo 'a & b'",
-            "echo a \\& b",
-            "echo a # & b",
-            "(a & b)",
-            "for i in 1 2; do a & done",
-            "for i in 1 2; do a & done; wait",
-            "a & wait",
-            "a & b & wait",
-            "a & p=$!; kill $p",
-            "a & echo '$!'",
-            "a & echo \\$!",
-            "a & kill %1",
-            "a & b; c &",
-            "a & disown && b",
-            "a & disown; b; c & disown",
-            "disown; a & b; disown",
-            "cd app || exit 1; a &",
-            "set -e; a &",
-            "cat << EOF\na & b\nEOF\nb &",
-            "case a in a) b & ;; esac",
-            "a & case b in b) c;; esac",
-            "echo \"a & b",
-            "a & )",
-            "a & (b",
-            "& a",
-            "a & & b",
-            "a && & b",
-            "a; } & b",
-            "if a; then b & c",
-            "((i = 1 & 2)) & b",
-        ] {
-            assert_eq!(parts(line, false), None, "{line}");
-        }
-        assert_eq!(parts("cd a; b &", true), None, "a folder for the line alone");
-        assert!(parts("cat a; b &", true).is_some());
-    }
-
-    #[test]
-    fn a_hint_is_given_where_something_is_started() {
-        for (line, wanted) in [
-            ("a & wait", true),
-            ("a &", true),
-            ("a && b", false),
-            ("a &> f", false),
-            ("a 2>&1", false),
-            ("&", true),
-            ("", false),
-        ] {
-            assert_eq!(starts_any(line), wanted, "{line}");
-        }
-    }
-
-    #[test]
-    fn no_text_is_too_much_for_it() {
-        for line in
-            ["(", "$(", "${", "\"$(", "`", "'", "\\", "a &(", "&&", "|", "é & \u{1f994}", "a &\u{0} b"]
-        {
-            for times in [1, 2, 10_000] {
-                let _ = parts(&line.repeat(times), false);
-                let _ = parts(&format!("a & {}", line.repeat(times)), false);
-            }
-        }
-    }
-}
+#[path = "ampersand_tests.rs"]
+mod tests;

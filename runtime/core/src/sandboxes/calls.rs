@@ -1,11 +1,16 @@
 //! What a sandbox does for a call: evaluate, show and bind variables, read and write files. Names of files are `folders`'.
 
+use std::time::{Duration, Instant};
+
 use super::Sandboxes;
 use super::history::Begun;
 use super::providers::noted;
 use crate::mistaken::Read;
-use crate::sandbox::{Files, Handle, Lost, Owner, Piece, SandboxId, Variable};
+use crate::sandbox::{Batch, Files, Handle, Lost, Owner, Piece, SandboxId, Variable};
 use crate::{Bounds, Error, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
+
+/// How long files are written without giving way.
+const AT_ONCE: Duration = Duration::from_millis(1);
 
 impl Sandboxes {
     /// Runs a snippet in a sandbox; its variables and files last. Dropping the future cancels the run: the interpreter is
@@ -187,12 +192,34 @@ impl Sandboxes {
         folders: Vec<GuestPath>,
         files: Vec<(GuestPath, Vec<u8>)>,
     ) -> Result<()> {
+        let contents = async move { Ok(Batch { folders, files }) };
+        self.upload_at_its_turn(owner, handle, contents).await.map(drop)
+    }
+
+    /// As [`Sandboxes::upload`]; `contents` is waited for when the call's turn in the sandbox has come, so that what it takes
+    /// memory for is not held while the sandbox is busy. Answers how many files there were, and their bytes.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::upload`], and those of `contents`.
+    pub async fn upload_at_its_turn(
+        &self,
+        owner: &Owner,
+        handle: &Handle<'_>,
+        contents: impl Future<Output = Result<Batch>>,
+    ) -> Result<(usize, u64)> {
         let visit = self.visit_to_grow(owner, handle).await?;
+        // Before anything is done to the sandbox: where there are no contents, nothing has to be put back.
+        let Batch { folders, files } = contents.await?;
+        let sizes = (files.len(), files.iter().map(|(_, bytes)| bytes.len() as u64).sum());
+        let (manager, by) = (self.inner.manager.clone(), owner.clone());
         let written = visit.all_or_none(|machine| {
-            Box::pin(async move { write_all(machine.files(), &folders, &files).await })
+            Box::pin(async move {
+                let writing = write_all(machine.files(), &folders, &files);
+                manager.share(&by, writing).await
+            })
         });
         let (visit, written) = written.await?;
-        visit.answer_saved(written).await
+        visit.answer_saved(written.map(|()| sizes)).await
     }
 
     /// Replaces text in a file; answers in how many places.
@@ -237,16 +264,27 @@ async fn read(files: &mut dyn Files, path: &GuestPath, offset: u64, most: u64) -
     }
 }
 
+/// Files in memory are written without ever waiting: gives the event loop back after a while.
+async fn give_way(since: &mut Instant) {
+    if since.elapsed() > AT_ONCE {
+        tokio::task::yield_now().await;
+        *since = Instant::now();
+    }
+}
+
 async fn write_all(
     into: &mut dyn Files,
     folders: &[GuestPath],
     files: &[(GuestPath, Vec<u8>)],
 ) -> Result<()> {
+    let mut since = Instant::now();
     for folder in folders {
         into.make_folder(folder).await?;
+        give_way(&mut since).await;
     }
     for (path, bytes) in files {
         into.write(path, bytes).await?;
+        give_way(&mut since).await;
     }
     Ok(())
 }

@@ -27,7 +27,8 @@ pub type GoingOn = (SandboxId, Executed, Outputs, Option<Arc<Job>>);
 
 impl Sandboxes {
     /// Runs a command line as [`Sandboxes::exec_keeping`] does. What it starts with `&` and does not ask for again (`wait`, `kill`)
-    /// goes on as a job, which is answered, unless it ends within 300 ms; `$!` is its id. A job may run for as long as the operator lets
+    /// goes on as a job, which is answered, unless it ends within 300 ms; `$!` is its id. Of several the last that goes on is
+    /// answered. A job may run for as long as the operator lets
     /// any command line run. One whose line is stopped by a limit is ended with it.
     ///
     /// # Errors
@@ -56,21 +57,22 @@ impl Sandboxes {
             let begun = Begun::new(&mut visit, &self.request(line.clone())?).await?;
             Ok::<_, Error>((begun, self.run_parts(owner, &mut visit, &line, &parts).await?))
         };
-        let (begun, (mut executed, job)) = self.inner.manager.share(owner, run).await?;
+        let (begun, (mut executed, jobs)) = self.inner.manager.share(owner, run).await?;
         executed.outcome = noted(executed.outcome, &visit.record.spec, &self.inner.rules);
         if let Some(begun) = begun {
             visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
         }
         executed.outcome.warning = visit.held.take();
         drop(place);
-        let (mut executed, job) = visit.answer((executed, job)).await;
-        let still = match job {
-            Some(job) => {
-                let _ = tokio::time::timeout(SOON, job.wait()).await;
-                take_in(&mut executed, &job).then_some(job)
+        let (mut executed, jobs) = visit.answer((executed, jobs)).await;
+        let soon = tokio::time::Instant::now() + SOON;
+        let mut still = None;
+        for job in jobs {
+            let _ = tokio::time::timeout_at(soon, job.wait()).await;
+            if take_in(&mut executed, &job) {
+                still = Some(job);
             }
-            None => None,
-        };
+        }
         let outputs = match longest(&executed) > past {
             true => Outputs::keep(&mut self.visit_to_look(owner, handle).await?, &executed, past).await,
             false => Outputs::default(),
@@ -85,7 +87,7 @@ impl Sandboxes {
         visit: &mut Visit,
         line: &CommandLine,
         parts: &Parts,
-    ) -> Result<(Executed, Option<Arc<Job>>)> {
+    ) -> Result<(Executed, Vec<Arc<Job>>)> {
         let begin = Instant::now();
         let part = |text: &str| {
             let text = if text.is_empty() { NOTHING } else { text };
@@ -93,33 +95,54 @@ impl Sandboxes {
             CommandLine { text: text.into(), wall, ..line.clone() }
         };
         if !self.can_be_read(owner, visit, line).await? {
-            return Ok((self.run_part(owner, visit, line.clone()).await?, None));
+            return Ok((self.run_part(owner, visit, line.clone()).await?, Vec::new()));
         }
-        let job_place = self.inner.manager.job_place(owner)?;
+        // Whether there is room for all that is to go on is known before anything runs.
         let now = self.inner.clock.now();
-        let of = &visit.record.id;
-        let admitted = self.inner.jobs.admit(owner, of, &parts.beside, now, &self.inner.rules)?;
-        let mut executed = self.run_part(owner, visit, part(&parts.before)).await?;
-        if executed.outcome.stopped().is_some() {
-            return Ok((executed, None));
+        let mut places = Vec::new();
+        for step in &parts.steps {
+            let place = self.inner.manager.job_place(owner)?;
+            let admitted =
+                self.inner.jobs.admit(owner, &visit.record.id, &step.beside, now, &self.inner.rules)?;
+            places.push((place, admitted));
         }
-        let beside = CommandLine {
-            stdin: Vec::new(),
-            wall: self.inner.rules.command,
-            sink: None,
-            ..part(&parts.beside)
+        let mut started: Vec<Cancels> = Vec::new();
+        let mut executed: Option<Executed> = None;
+        for (step, (job_place, admitted)) in parts.steps.iter().zip(places) {
+            let (before, beside) = (with_id_of(&step.before, &started), with_id_of(&step.beside, &started));
+            if started.is_empty() || !before.is_empty() {
+                let stdin = if started.is_empty() { line.stdin.clone() } else { Vec::new() };
+                let ran = self.run_part(owner, visit, CommandLine { stdin, ..part(&before) }).await?;
+                executed = Some(match executed {
+                    Some(earlier) => together(earlier, ran),
+                    None => ran,
+                });
+            }
+            if executed.as_ref().is_some_and(|executed| executed.outcome.stopped().is_some()) {
+                break;
+            }
+            let beside = CommandLine {
+                stdin: Vec::new(),
+                wall: self.inner.rules.command,
+                sink: None,
+                ..part(&beside)
+            };
+            let mut request = self.request(beside)?;
+            request.output = Some(admitted.sink());
+            let programs = self.programs(owner, None);
+            let running = visit.run(|machine| machine.job(request, programs)).await?;
+            let ends = admitted.begin(self.inner.clock.clone());
+            started.push(Cancels(Some(ends.job().clone())));
+            self.let_run(visit, ends, job_place, running);
+            if let Some(executed) = &mut executed {
+                executed.outcome.status = Status::Exited(0);
+            }
+        }
+        let Some(mut executed) = executed else {
+            return Err(Error::new(ErrorCode::Internal, "a line without parts was taken apart"));
         };
-        let mut request = self.request(beside)?;
-        request.output = Some(admitted.sink());
-        let programs = self.programs(owner, None);
-        let running = visit.run(|machine| machine.job(request, programs)).await?;
-        let ends = admitted.begin(self.inner.clock.clone());
-        let started = Cancels(Some(ends.job().clone()));
-        self.let_run(visit, ends, job_place, running);
-        executed.outcome.status = Status::Exited(0);
-        if !parts.after.is_empty() {
-            let id = started.0.as_ref().map_or_else(String::new, |job| job.id().to_string());
-            let after = CommandLine { stdin: Vec::new(), ..part(&parts.after(&id)) };
+        if !parts.after.is_empty() && executed.outcome.stopped().is_none() {
+            let after = CommandLine { stdin: Vec::new(), ..part(&with_id_of(&parts.after, &started)) };
             executed = together(executed, self.run_part(owner, visit, after).await?);
         }
         if let Status::Stopped(error) = &executed.outcome.status
@@ -133,8 +156,9 @@ impl Sandboxes {
                 None => told,
             });
         }
-        let job = if executed.outcome.stopped().is_some() { None } else { started.keep() };
-        Ok((executed, job))
+        let keeps = executed.outcome.stopped().is_none();
+        let jobs = if keeps { started.into_iter().filter_map(Cancels::keep).collect() } else { Vec::new() };
+        Ok((executed, jobs))
     }
 
     async fn run_part(&self, owner: &Owner, visit: &mut Visit, line: CommandLine) -> Result<Executed> {
@@ -151,6 +175,14 @@ impl Sandboxes {
             return Ok(false);
         }
         Ok(self.run_part(owner, visit, check).await?.outcome.exit_code() == 0)
+    }
+}
+
+/// A part with the id of the job that was started last, if there is one, in the place of `$!`.
+fn with_id_of(text: &str, started: &[Cancels]) -> String {
+    match started.last().and_then(|started| started.0.as_ref()) {
+        Some(job) => ampersand::with_id(text, &job.id().to_string()),
+        None => text.to_owned(),
     }
 }
 

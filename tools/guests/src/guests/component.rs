@@ -12,6 +12,7 @@ use wit_component::ComponentEncoder;
 use wit_parser::{Resolve, WorldId};
 
 use super::job::Job;
+use super::merge;
 
 /// The world of a guest, in the contract of all interpreters and in a guest's own.
 const WORLD: &str = "guest";
@@ -65,12 +66,16 @@ impl Job<'_> {
 /// Wraps an initialised core module into a validated component.
 pub(crate) fn encode(job: &Job<'_>, core: &Path) -> Result<Vec<u8>> {
     let _step = job.progress.step("make the component");
-    let module = fs::read(core).with_context(|| format!("cannot read `{}`", core.display()))?;
-    let mut encoder = ComponentEncoder::default()
-        .validate(true)
-        .module(&module)?
-        .adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)?;
-    encoder.encode().context("the module does not fit the contract")
+    let guest = fs::read(core).with_context(|| format!("cannot read `{}`", core.display()))?;
+    // The adapter without what the guest does not use is to be had only as a part of a component.
+    let beside = ComponentEncoder::default()
+        .module(&guest)?
+        .adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)?
+        .encode()
+        .context("the module does not fit the contract")?;
+    let merged = merge::merge(&guest, merge::adapter_of(&beside)?)?;
+    let mut encoder = ComponentEncoder::default().validate(true).module(&merged)?;
+    encoder.encode().context("the module does not fit the contract once it has the adapter in it")
 }
 
 #[cfg(test)]

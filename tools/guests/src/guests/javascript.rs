@@ -31,7 +31,7 @@ const STACK: u32 = 5 << 20;
 const ENGINE: [&str; 3] = ["dtoa", "libregexp", "libunicode"];
 
 /// Our own C files.
-const DRIVER: [&str; 14] = [
+const DRIVER: [&str; 16] = [
     "text",
     "start",
     "interpreter",
@@ -44,8 +44,10 @@ const DRIVER: [&str; 14] = [
     "raise",
     "vars",
     "modules",
+    "statements",
     "natives",
     "files",
+    "opened",
 ];
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {

@@ -8,6 +8,7 @@ mod javascript;
 mod job;
 mod key;
 mod libraries;
+mod merge;
 mod php;
 mod python;
 mod recipe;

@@ -9,10 +9,10 @@ use super::fakes::{SOON, World, code, rules};
 use crate::packages::{
     Fetched, Package, PackageFile, PackageManager, PackageProgress, PackageRequest, Packages,
 };
-use crate::sandbox::{Handle, Quota, Share};
+use crate::sandbox::{Batch, Handle, Quota, Share};
 use crate::sandboxes::{CommandLine, Rules};
 use crate::testing::wait_until_async;
-use crate::{ErrorCode, GuestPath, Result};
+use crate::{Error, ErrorCode, GuestPath, Result};
 
 const HANDLE: Handle<'_> = Handle::IdOrName("a");
 
@@ -83,6 +83,36 @@ async fn fs_09_an_upload_that_is_given_up_is_whole_or_not_there() {
                 .await;
         }
     }
+}
+
+/// Whoever unpacks an archive begins when the sandbox is there for it: nothing lies in memory meanwhile.
+#[tokio::test]
+async fn contents_that_have_to_be_made_are_made_when_the_turn_has_come() {
+    let world = World::new(rules());
+    world.create("a").await;
+    let mut running = Box::pin(world.eval("a", "wait"));
+    assert!(poll!(&mut running).is_pending());
+    let (made, are_made) = tokio::sync::oneshot::channel();
+    let contents = async move {
+        made.send(()).unwrap();
+        Ok(Batch { folders: Vec::new(), files: vec![(path("/workspace/f"), vec![1, 2])] })
+    };
+    let mut upload = Box::pin(world.sandboxes.upload_at_its_turn(&world.owner, &HANDLE, contents));
+    let mut are_made = Box::pin(are_made);
+    for _ in 0..20 {
+        assert!(poll!(&mut upload).is_pending() && poll!(&mut are_made).is_pending());
+        tokio::task::yield_now().await;
+    }
+    world.provider.let_go(1);
+    let (running, uploaded) = tokio::join!(running, upload);
+    running.unwrap();
+    assert_eq!(uploaded.unwrap(), (1, 2));
+
+    let refused = async { Err(Error::args_invalid("no archive")) };
+    let refused = world.sandboxes.upload_at_its_turn(&world.owner, &HANDLE, refused).await;
+    assert_eq!(code(refused), Some(ErrorCode::ArgsInvalid));
+    let listed = world.sandboxes.list_files(&world.owner, &HANDLE, path("/workspace"), false, 100).await;
+    assert_eq!(listed.unwrap().0.len(), 1);
 }
 
 /// Ten packages of one file each, that take a moment to come.

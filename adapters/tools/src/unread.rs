@@ -1,10 +1,11 @@
-//! Why a body cannot be read as a JSON object, and where: the reader's own words leave out which of several faults it is.
+//! Why a text of a caller's cannot be read as a JSON object, and where: the reader's own words leave out which of several faults
+//! it is.
 
 use dormouse_core::Error;
 use serde_json::error::Category;
 
-/// The refusal of a body that `error` has ended the reading of.
-pub(crate) fn refusal(text: &[u8], error: &serde_json::Error) -> Error {
+/// The refusal of a text, named `name`, that `error` has ended the reading of: `args_invalid` with the line and the column, from 1.
+pub fn refusal(name: &str, text: &[u8], error: &serde_json::Error) -> Error {
     let (what, hint, (line, column)) = match std::str::from_utf8(text) {
         Err(bad) => ("is not UTF-8".into(), "send it in UTF-8", place(text, bad.valid_up_to())),
         Ok(_) => {
@@ -12,10 +13,10 @@ pub(crate) fn refusal(text: &[u8], error: &serde_json::Error) -> Error {
             (what, hint, (error.line(), error.column()))
         }
     };
-    Error::args_invalid(format!("the body {what} (line {line}, column {column})")).with_hint(hint)
+    Error::args_invalid(format!("the {name} {what} (line {line}, column {column})")).with_hint(hint)
 }
 
-/// What is wrong with a body of UTF-8, and what to do about it.
+/// What is wrong with a text of UTF-8, and what to do about it.
 fn fault(error: &serde_json::Error) -> (String, &'static str) {
     const OBJECT: &str = "send the arguments as one JSON object";
     let words = error.to_string();
@@ -67,7 +68,7 @@ mod tests {
             (b"{\"a\" 1}", "the body is not JSON: expected `:` (line 1, column "),
         ] {
             let error = serde_json::from_slice::<Map<String, Json>>(text).unwrap_err();
-            let refusal = refusal(text, &error);
+            let refusal = refusal("body", text, &error);
             assert!(refusal.message().starts_with(told), "{refusal}");
             assert!(refusal.hint().is_some(), "{refusal}");
         }
