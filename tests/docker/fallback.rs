@@ -117,6 +117,12 @@ fn files_go_from_wasm_to_a_container_and_back() {
     desk.close();
 }
 
+/// A process on the same state folder that was started without the option that names images.
+fn without_images(desk: &Desk, rules: Rules) -> dormouse::Dormouse {
+    let builder = dormouse::Dormouse::builder().unwrap().allocation(dormouse::wasm::Allocation::OnDemand);
+    builder.state(desk.folder.path().join("state")).rules(rules).build().unwrap()
+}
+
 /// Started without the option that names images, a process has the files of a container, on wasm, and says so.
 #[test]
 fn con_06_a_forgotten_option_is_told_as_what_it_is() {
@@ -124,12 +130,7 @@ fn con_06_a_forgotten_option_is_told_as_what_it_is() {
     desk.container("box");
     desk.exec("box", "echo text > f; chmod 600 f; ln -s /usr/bin/env tool");
     desk.call("sandbox_stop", json!({"sandbox": "box"}));
-    let state = desk.folder.path().join("state");
-    let without = |fallback: bool| {
-        let rules = Rules { fallback, ..Rules::default() };
-        let builder = dormouse::Dormouse::builder().unwrap().allocation(dormouse::wasm::Allocation::OnDemand);
-        builder.state(&state).rules(rules).build().unwrap()
-    };
+    let without = |fallback: bool| without_images(&desk, Rules { fallback, ..Rules::default() });
     let (owner, handle) = (Owner::local(), Handle::IdOrName("box"));
     let line = |text: &str| dormouse::sandboxes::CommandLine::new(text);
     let strict = without(false);
@@ -152,5 +153,36 @@ fn con_06_a_forgotten_option_is_told_as_what_it_is() {
         (&json!("600\n/usr/bin/env\n"), &json!("docker")),
         "{there}"
     );
+    desk.close();
+}
+
+/// What fits a container, which has a `/tmp` of its own, and not a sandbox on wasm, is there, and each run says what it means.
+#[test]
+fn con_06_what_a_container_had_more_room_for_is_told_on_wasm() {
+    let Some(desk) = Desk::new("more room in a container") else { return };
+    desk.call("sandbox_create", json!({"name": "box", "image": FULL, "disk_bytes": 8 << 20}));
+    let filled = desk.exec(
+        "box",
+        "head -c 7000000 /dev/urandom > f; head -c 7000000 /dev/urandom > /tmp/g; wc -c f /tmp/g",
+    );
+    assert_eq!(filled["exit_code"], 0, "{filled}");
+    desk.call("sandbox_stop", json!({"sandbox": "box"}));
+    let open = without_images(&desk, Rules::default());
+    let (owner, handle) = (Owner::local(), Handle::IdOrName("box"));
+    let exec = |line: &str| {
+        let line = dormouse::sandboxes::CommandLine::new(line);
+        dormouse_tests::sandbox::wait(lasting::sandboxes(&open).exec(&owner, &handle, line))
+            .unwrap()
+            .1
+            .outcome
+    };
+    let told = exec("wc -c < f; echo x > h");
+    assert!(told.stdout.text.starts_with("7000000"), "{told:?}");
+    let warning = told.warning.expect("it is told");
+    assert_eq!(warning.code(), dormouse::ErrorCode::LimitDisk, "{warning}");
+    assert!(warning.hint().is_some_and(|hint| hint.contains("/tmp")));
+    let after = exec("rm /tmp/g; echo x > h; cat h");
+    assert_eq!((after.stdout.text.as_str(), after.warning.is_none()), ("x\n", true), "{after:?}");
+    dormouse_tests::sandbox::wait(lasting::sandboxes(&open).close()).unwrap();
     desk.close();
 }

@@ -291,7 +291,9 @@ fn own_01_large_memories_that_are_saved() {
         } else {
             format!("b[::4096] = bytes([{round} % 256]) * (len(b) // 4096)\nlen(b)")
         };
-        eval(&server, GREEDY, json!({"code": code, "session_key": format!("large-{number}")}));
+        let session = format!("large-{number}");
+        // How long gigabytes of changes take to be saved is the machine's matter.
+        eval(&server, GREEDY, json!({"code": code, "session_key": session, "timeout_ms": 60_000}));
         changed.fetch_add(1, Ordering::Relaxed);
     };
     std::thread::scope(|scope| {

@@ -155,6 +155,7 @@ fn run(plan: &Plan) -> Result<bool> {
     let seed = plan.seed.unwrap_or(now).max(1);
     eprintln!("torture: --seed {seed}");
     let (worlds, skipped) = plan.make_worlds()?;
+    server::clear_when_interrupted(&worlds)?;
     let mut worlds = std::thread::scope(|scope| {
         let live = |(world, at): (World, u64)| {
             let report = Arc::clone(&report);

@@ -10,11 +10,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use dormouse_tests::{binary, served};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::engine::Engine;
 
 /// The disk is this large.
 const DISK: &str = "size=256m";
+/// What the server's program is called in a world's folder.
+const PROGRAM: &str = "dormouse-torture-server";
 /// How long a process may stay after it was killed.
 const REAPED: Duration = Duration::from_secs(3);
 /// How long the server may take to end in peace: the 10 s of calls in progress, the 30 s of saving, and a moment.
@@ -49,7 +52,7 @@ impl World {
             engine: None,
         };
         let path = |name: &str| world.folder.join(name);
-        fs::copy(binary::path(), path("dormouse-torture-server"))?;
+        fs::copy(binary::path(), path(PROGRAM))?;
         let mut tokens =
             fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path("tokens"))?;
         for owner in owners {
@@ -137,7 +140,7 @@ impl World {
     /// Starts the server.
     pub(crate) fn serve(&self) -> Result<Server> {
         let mut command = binary::started(
-            &self.path("dormouse-torture-server"),
+            &self.path(PROGRAM),
             &["serve", "--listen", "127.0.0.1:0", "--tools", "all", "--state-dir"],
         );
         command.arg(self.state()).arg("--token-file").arg(self.path("tokens")).stdin(Stdio::null());
@@ -166,14 +169,14 @@ impl World {
 
     /// Runs a command of `dormouse` over the state folder; its exit status and what it wrote.
     pub(crate) fn command(&self, words: &[&str]) -> binary::Ran {
-        let mut command = binary::started(&self.path("dormouse-torture-server"), words);
+        let mut command = binary::started(&self.path(PROGRAM), words);
         command.arg("--state-dir").arg(self.state());
         binary::finish(command, b"")
     }
 
     /// Processes of the server's program, after those that are ending have had their time.
     pub(crate) fn processes(&self) -> Vec<u32> {
-        let (own, begun) = (self.path("dormouse-torture-server"), Instant::now());
+        let (own, begun) = (self.path(PROGRAM), Instant::now());
         loop {
             let left = running(&own);
             if left.is_empty() || begun.elapsed() > REAPED {
@@ -200,10 +203,43 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         if !self.is_kept {
-            let _ = ran("umount", &["-l"], &[&self.path("disk")]);
-            let _ = fs::remove_dir_all(&self.folder);
+            remove(&self.folder);
         }
     }
+}
+
+/// Removes a world's folder, and the disk in it.
+fn remove(folder: &Path) {
+    let _ = ran("umount", &["-l"], &[&folder.join("disk")]);
+    let _ = fs::remove_dir_all(folder);
+}
+
+/// Leaves nothing of these worlds, no server, no disk and no folder, when the program is interrupted or asked to end.
+///
+/// # Errors
+/// What keeps signals from being heard.
+pub(crate) fn clear_when_interrupted(worlds: &[World]) -> Result<()> {
+    let folders: Vec<PathBuf> = worlds.iter().map(|world| world.folder.clone()).collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let guard = runtime.enter();
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    drop(guard);
+    std::thread::spawn(move || {
+        let status = runtime.block_on(async {
+            tokio::select! {
+                _ = interrupt.recv() => 130,
+                _ = terminate.recv() => 143,
+            }
+        });
+        for folder in &folders {
+            for process in running(&folder.join(PROGRAM)) {
+                let _ = ran("kill", &["-KILL", &process.to_string()], &[]);
+            }
+            remove(folder);
+        }
+        std::process::exit(status);
+    });
+    Ok(())
 }
 
 /// The token of an owner.

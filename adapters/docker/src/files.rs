@@ -5,11 +5,10 @@
 //! follows a path that the sandbox made, and a full volume leaves a file as it was.
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{Entry, EntryKind, Files as Port, Piece};
+use dormouse_core::sandbox::{Entry, EntryKind, Files as Port, OWN_FOLDERS, Piece, must_be_seen};
 use dormouse_core::{Error, ErrorCode, GuestPath, Result};
 use dormouse_files::{Files, Quota, Tree};
 
-use crate::archive::MOVED;
 use crate::exec::Written;
 use crate::machine::DockerMachine;
 use crate::reap::random;
@@ -81,7 +80,7 @@ impl DockerMachine {
         rest: &[&str],
         (input, most): (Vec<u8>, u64),
     ) -> Result<Written> {
-        self.check_path(path)?;
+        must_be_seen(path, &self.spec.mounts)?;
         self.settle().await?;
         let words = ["sh", "-c", script, "dormouse", path.as_str()];
         let argv = words.iter().chain(rest).map(|word| (*word).to_owned()).collect();
@@ -95,20 +94,6 @@ impl DockerMachine {
             _ if written.was_kept_out() && self.room.is_full().await => Err(self.out_of_memory()),
             code => Err(refused(path, code.unwrap_or(-1), &written.stderr.text())),
         }
-    }
-
-    /// Only the sandbox's own folders and what is mounted.
-    fn check_path(&self, path: &GuestPath) -> Result<()> {
-        let is_in = |folder: &str| {
-            path.as_str().strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let mounted = self.spec.mounts.iter().any(|mount| is_in(mount.target.as_str()));
-        if mounted || MOVED.iter().any(|folder| is_in(folder)) {
-            return Ok(());
-        }
-        let shown = path.as_str().escape_debug();
-        Err(Error::new(ErrorCode::PathDenied, format!("`{shown}` is not among the sandbox's files"))
-            .with_hint("its files are in `/workspace` and `/tmp`"))
     }
 }
 
@@ -212,7 +197,7 @@ impl Port for DockerMachine {
     }
 
     async fn remove(&mut self, path: &GuestPath, all: bool) -> Result<()> {
-        if MOVED.contains(&path.as_str()) {
+        if OWN_FOLDERS.contains(&path.as_str()) {
             return Err(dormouse_files::Errno::Busy.at(path));
         }
         let all = if all { "all" } else { "" };
@@ -220,7 +205,7 @@ impl Port for DockerMachine {
     }
 
     async fn rename(&mut self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()> {
-        self.check_path(to)?;
+        must_be_seen(to, &self.spec.mounts)?;
         let replace = if replace { "replace" } else { "" };
         self.ask(RENAME, path, &[to.as_str(), replace], (Vec::new(), 4096)).await.map(|_| ())
     }

@@ -283,13 +283,13 @@ impl Database {
         self.plain(log::work_off)
     }
 
-    /// The same, and gives what the log takes of the disk back, unless somebody uses it just now.
-    pub(crate) fn cut_log(&self) -> Answer<()> {
+    /// The same, and gives what the log takes of the disk back. False: somebody uses it just now.
+    pub(crate) fn cut_log(&self) -> Answer<bool> {
         let mut connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         connection.busy_handler(Some(|tries| naps(tries, SHORT)))?;
-        let cut = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
+        let cut = log::cut(&connection);
         connection.busy_handler(Some(|tries| naps(tries, PATIENCE)))?;
-        Ok(cut?)
+        cut
     }
 
     /// Looks whether so many packed bytes can be added, and brought from the log into the database after that. The log takes them
@@ -314,12 +314,23 @@ impl Database {
         self.reserve.needs().saturating_add(self.log.bytes())
     }
 
-    /// After an addition: where little is free, the log is worked off at once, so that it stays short.
+    /// After an addition: where little is free, the log is worked off at once, so that it stays short; or as soon as nobody uses it.
+    /// On a disk that is full by then it could not be brought into the database, and what is removed made no room.
     pub(crate) fn keep_log_short(&self) {
-        if self.reserve.is_low()
-            && let Err(error) = self.cut_log()
-        {
-            tracing::debug!(?error, "the log stays as long as it is");
+        if !self.reserve.is_low() {
+            return;
+        }
+        match self.cut_log() {
+            Ok(true) => {}
+            Ok(false) => {
+                let path = self.path.clone();
+                self.log.cut_later(move || {
+                    let mut connection = connect(&path)?;
+                    connection.busy_handler(Some(|tries| naps(tries, SHORT)))?;
+                    Ok(connection)
+                });
+            }
+            Err(error) => tracing::debug!(?error, "the log stays as long as it is"),
         }
     }
 

@@ -269,9 +269,9 @@ fn shrink(database: &Database, until: Until) -> Answer<bool> {
     }
     // The file gets shorter when the log is worked off, as far as no reader needs it.
     if whole {
-        database.cut_log()?
+        database.cut_log()?;
     } else {
-        database.work_off()?
+        database.work_off()?;
     }
     Ok(whole)
 }

@@ -13,6 +13,7 @@ use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
 use dormouse_core::{Error, ErrorCode, Result};
+use rustix::fs::{Advice, fadvise};
 use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -127,6 +128,9 @@ impl Artifacts {
         let folder = Folder::make(&self.folder)?;
         let file = folder.write(&name, &code, Durability::Synced)?;
         sum::record(&folder, &name, &file, &code)?;
+        // The system keeps what was just written in larger pieces than what it has read. More pages of them come to be mapped, which
+        // each run's end looks through: 5 µs of 32 of a JavaScript's.
+        let _ = fadvise(&file, 0, None, Advice::DontNeed);
         folder.tidy(self.bound, &name);
         Ok((folder, file))
     }

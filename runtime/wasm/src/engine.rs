@@ -93,7 +93,7 @@ fn config(metering: Metering, allocation: Allocation) -> Config {
     config
 }
 
-/// A pool that serves our guests (one memory, few core modules) and moderate components of users.
+/// A pool that serves our guests (one memory, two tables, few core modules) and moderate components of users.
 fn pool(instances: u32) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(instances)
@@ -106,6 +106,7 @@ fn pool(instances: u32) -> PoolingAllocationConfig {
         .max_memories_per_component(4)
         .total_tables(instances.saturating_mul(4))
         .max_tables_per_component(8)
+        .max_tables_per_module(2)
         .table_elements(20_000)
         .max_memory_size(SLOT_MEMORY)
         .total_stacks(instances)

@@ -19,8 +19,8 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{
-    Beside, Executed, Files as FilesPort, Include, Job, Lost, Machine, OlderMemory, SandboxSpec, Snapshot,
-    Variable,
+    Beside, Excess, Executed, Files as FilesPort, Include, Job, Lost, Machine, OWN_FOLDERS, OlderMemory,
+    SandboxSpec, Snapshot, Variable,
 };
 use dormouse_core::{
     Bounds, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, Outcome, Programs, Recovery,
@@ -42,8 +42,6 @@ use crate::typescript::{Prepared, Spent};
 
 /// Where a snippet of a sandbox starts.
 const HOME: &str = "/workspace";
-/// The folders that every sandbox has.
-const FOLDERS: [&str; 2] = [HOME, "/tmp"];
 /// Where a new sandbox's artifacts go (S2-27); its callers may remove it.
 const OUTPUTS: &str = "/workspace/outputs";
 /// Memory that an interpreter may have in a sandbox that may only shrink, in bytes, unless it has more: enough for each language to run.
@@ -98,7 +96,7 @@ impl WasmMachine {
             let interpreters = Self::woken(&machine.provider, state).await?;
             machine.enter(state, interpreters).await?;
         }
-        for folder in FOLDERS.into_iter().chain(state.is_none().then_some(OUTPUTS)) {
+        for folder in OWN_FOLDERS.into_iter().chain(state.is_none().then_some(OUTPUTS)) {
             machine.files.0.make_folder(&GuestPath::parse(folder)?)?;
         }
         for mount in &machine.spec.mounts {
@@ -274,6 +272,11 @@ impl Machine for WasmMachine {
             None => {}
         }
         true
+    }
+
+    fn excess(&self) -> Excess {
+        let (used, own) = (self.files.0.usage(), quota(&self.spec));
+        Excess { bytes: used.bytes.saturating_sub(own.bytes), names: used.files.saturating_sub(own.files) }
     }
 
     async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>> {

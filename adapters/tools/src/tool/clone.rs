@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dormouse_core::sandbox::Executed;
+use dormouse_core::sandbox::{Executed, must_be_seen};
 use dormouse_core::sandboxes::{Beginning, CommandLine};
 use dormouse_core::{Error, ErrorCode, GuestPath, Result, Status};
 
@@ -29,6 +29,11 @@ impl Repository {
     /// # Errors
     /// What keeps the command line from being written. The beginning's own: `args_invalid` with what git said.
     pub(crate) fn beginning(self, kept: &Kept, caller: &Caller) -> Result<Beginning> {
+        if is_of_the_sandbox(&self.address) {
+            let shown: String = self.address.escape_debug().take(200).collect();
+            return Err(Error::args_invalid(format!("the field `repo` is `{shown}`, a folder of the new sandbox, which is empty"))
+                .with_hint("give the address of a repository, such as https://HOST/PATH, or the path of a mounted folder"));
+        }
         let branch =
             self.branch.as_deref().map(|name| format!("--branch={} ", quoted(name))).unwrap_or_default();
         // A clone goes into an empty folder, so that for artifacts makes way for it, and comes back where it can.
@@ -40,6 +45,15 @@ impl Repository {
         line.sink = caller.output.clone();
         line.wall = TIME.min(kept.sandboxes.rules().command);
         Ok(Beginning { line, judge })
+    }
+}
+
+/// Whether an address is the path of a folder that the sandbox has for its own files: a relative one, or one below these folders.
+fn is_of_the_sandbox(address: &str) -> bool {
+    let path = address.strip_prefix("file://").unwrap_or(address);
+    match GuestPath::parse(path) {
+        Ok(path) => must_be_seen(&path, &[]).is_ok(),
+        Err(_) => !address.contains(':') && !address.starts_with('/'),
     }
 }
 
@@ -76,6 +90,18 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_of_the_new_sandbox_is_no_repository() {
+        for own in [".", "a/b", "..", "/workspace", "/workspace/a", "/tmp/x", "file:///workspace", ""] {
+            assert!(is_of_the_sandbox(own), "{own}");
+        }
+        for other in
+            ["https://host/a.git", "host:a/b", "git@host:a", "/project", "file:///project/a", "/workspaces"]
+        {
+            assert!(!is_of_the_sandbox(other), "{other}");
+        }
+    }
 
     #[test]
     fn what_git_said_of_a_hostile_address_is_shown_without_what_a_terminal_obeys() {

@@ -173,8 +173,8 @@ fn others(rules: &Rules) -> impl Iterator<Item = verb::Verb> + use<> {
 /// The schema of the `warning` of a run.
 fn warning_schema() -> Json {
     error_schema(
-        "What to know besides; only when there is something: more is saved than may be, so that the run could change and remove \
-         files, and not add to them.",
+        "What to know besides; only when there is something: more is saved than may be, or the files are more than the disk \
+         may hold, so that the run could change and remove files, and not add to them.",
     )
 }
 

@@ -88,6 +88,15 @@ pub struct Batch {
     pub files: Vec<(GuestPath, Vec<u8>)>,
 }
 
+/// By how much files are more than they may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Excess {
+    /// In bytes.
+    pub bytes: u64,
+    /// In names.
+    pub names: u64,
+}
+
 /// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
@@ -251,6 +260,12 @@ pub trait Machine: Send {
     fn instances(&self, with: Option<&Language>) -> usize {
         let _ = with;
         0
+    }
+
+    /// By how much its files are more than they may be. While they are, they can only shrink. Default: by nothing. Quick: asked for
+    /// after each run.
+    fn excess(&self) -> Excess {
+        Excess::default()
     }
 
     /// Bytes of this process's memory that it holds: what its interpreters have, and what of its files is in memory. Default 0:

@@ -33,9 +33,10 @@ pub use ledger::{Created, Disk, Handle, Lease, Leased, Ledger, Swept};
 pub use lifecycle::{Event, Phase, StopReason};
 pub use lost::{Lost, Notes, OlderMemory};
 pub use machine::{
-    Batch, Beside, Entry, EntryKind, Executed, Files, Include, Job, Machine, Piece, Reach, Snapshot, Variable,
+    Batch, Beside, Entry, EntryKind, Excess, Executed, Files, Include, Job, Machine, Piece, Reach, Snapshot,
+    Variable,
 };
 pub use quota::{Quota, Share, Stored};
 pub use reached::Reached;
 pub use record::{Checkpoint, Description, NewCheckpoint, Note, Sandbox, SavedState, Timestamp};
-pub use spec::{Durability, ProviderName, SandboxSpec, SpecMount, WarmPool};
+pub use spec::{Durability, OWN_FOLDERS, ProviderName, SandboxSpec, SpecMount, WarmPool, must_be_seen};

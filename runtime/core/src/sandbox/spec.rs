@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::grants::{Access, GuestPath};
 use crate::limits::MIB;
-use crate::{Grants, Mount, Result};
+use crate::{Error, ErrorCode, Grants, Mount, Result};
 
 /// A folder of the host that a sandbox sees for its whole life. Not part of its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +18,26 @@ pub struct SpecMount {
     pub target: GuestPath,
     /// What may be done there.
     pub access: Access,
+}
+
+/// The folders that every sandbox has for its own files.
+pub const OWN_FOLDERS: [&str; 2] = ["/workspace", "/tmp"];
+
+/// Refuses a path that is neither in the sandbox's own folders nor in a mount: its programs see nothing there.
+///
+/// # Errors
+/// `path_denied`.
+pub fn must_be_seen(path: &GuestPath, mounts: &[SpecMount]) -> Result<()> {
+    let is_in = |folder: &str| {
+        path.as_str().strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let mut folders = OWN_FOLDERS.into_iter().chain(mounts.iter().map(|mount| mount.target.as_str()));
+    if folders.any(is_in) {
+        return Ok(());
+    }
+    let shown = path.as_str().escape_debug();
+    Err(Error::new(ErrorCode::PathDenied, format!("`{shown}` is not among the sandbox's files"))
+        .with_hint("its files are in `/workspace` and `/tmp`"))
 }
 
 /// Who is to run a sandbox.

@@ -37,7 +37,7 @@ impl Sandboxes {
         let (begun, outcome) = self.inner.manager.share(owner, run).await?;
         let mut outcome = noted(outcome, &visit.record.spec, &self.inner.rules);
         read.hint(&mut outcome);
-        outcome.warning = visit.held.take();
+        outcome.warning = visit.warning();
         if let Some(begun) = begun {
             visit.live.history.add(begun, &outcome, &self.inner.rules);
         }

@@ -119,7 +119,7 @@ impl Sandboxes {
             Some(past) => Outputs::keep(&mut visit, &executed, past).await,
             None => Outputs::default(),
         };
-        executed.outcome.warning = visit.held.take();
+        executed.outcome.warning = visit.warning();
         let id = visit.record.id.clone();
         Ok(visit.answer((id, executed, outputs)).await)
     }

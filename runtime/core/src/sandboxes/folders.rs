@@ -3,13 +3,11 @@
 //! Owns: what a page is, and which folders stay. Does not own: how a provider lists or renames.
 
 use super::Sandboxes;
-use crate::sandbox::{Entry, Handle, Owner};
+use crate::sandbox::{Entry, Handle, OWN_FOLDERS, Owner};
 use crate::{Error, GuestPath, Result};
 
 /// Entries that a page gives at most.
 const MAX_ENTRIES: usize = 10_000;
-/// Folders that every sandbox has, and that neither go nor get other names.
-const STAY: [&str; 2] = ["/workspace", "/tmp"];
 
 /// A page of what lies in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,7 +129,7 @@ fn comes_after(path: &str, other: &str) -> bool {
 /// # Errors
 /// `args_invalid` for a folder that every sandbox has.
 fn may_go(path: &GuestPath) -> Result<()> {
-    if STAY.contains(&path.as_str()) {
+    if OWN_FOLDERS.contains(&path.as_str()) {
         return Err(Error::args_invalid(format!("`{path}` is a folder that every sandbox has"))
             .with_hint("name something below it"));
     }

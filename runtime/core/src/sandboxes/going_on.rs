@@ -62,7 +62,7 @@ impl Sandboxes {
         if let Some(begun) = begun {
             visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
         }
-        executed.outcome.warning = visit.held.take();
+        executed.outcome.warning = visit.warning();
         drop(place);
         let (mut executed, jobs) = visit.answer((executed, jobs)).await;
         let soon = tokio::time::Instant::now() + SOON;

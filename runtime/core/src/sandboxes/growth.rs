@@ -11,7 +11,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Sandboxes;
-use crate::sandbox::{Owner, Share, Timestamp};
+use super::seat::Visit;
+use crate::sandbox::quota::shown;
+use crate::sandbox::{Excess, Owner, Share, Timestamp};
 use crate::{Error, ErrorCode, Result};
 
 /// For how long it is known that an owner may keep more.
@@ -88,4 +90,29 @@ impl Sandboxes {
         });
         looked.await.map_err(|error| Error::internal("what is saved was not counted", error))?
     }
+}
+
+impl Visit {
+    /// Why what was run could only make the sandbox's files smaller, if that is so.
+    pub(super) fn warning(&mut self) -> Option<Error> {
+        self.held.take().or_else(|| too_full(self.live.machine.as_ref()?.excess()))
+    }
+}
+
+/// The files are more than the sandbox was made for: they come from where there was more room.
+fn too_full(excess: Excess) -> Option<Error> {
+    let Excess { bytes, names } = excess;
+    let over = match (bytes, names) {
+        (0, 0) => return None,
+        (bytes, 0) => shown(bytes),
+        (0, names) => format!("{names} names"),
+        (bytes, names) => format!("{} and {names} names", shown(bytes)),
+    };
+    let full = Error::new(
+        ErrorCode::LimitDisk,
+        format!("the sandbox's files are {over} more than its disk may hold"),
+    );
+    Some(full.with_hint(
+        "remove some: until then nothing can be added. A container has room of its own for /tmp, and the sandbox does not run in one now",
+    ))
 }

@@ -4,7 +4,7 @@
 //! own: what of the output is shown.
 
 use super::seat::Visit;
-use crate::sandbox::{EntryKind, Executed, Machine};
+use crate::sandbox::{EntryKind, Excess, Executed, Machine};
 use crate::{Error, ErrorCode, GuestPath, Result, Stream};
 
 /// Where they lie.
@@ -83,22 +83,14 @@ async fn write(machine: &mut dyn Machine, stream: Stream, at: u64, bytes: Vec<u8
     }
 }
 
-/// Drops the oldest until all files together fit `room` bytes, or none is left. A container has room of its own for `/tmp`; on wasm
-/// these files would leave none for the sandbox's own.
-pub(super) async fn fit(machine: &mut dyn Machine, room: u64) -> Result<()> {
-    let mut others = Others::of(machine).await?;
-    if others.0.is_empty() {
+/// Drops the oldest until the files are no more than they may be, or none of these is left. A container has room of its own for
+/// `/tmp`; on wasm these files would leave none for the sandbox's own.
+pub(super) async fn fit(machine: &mut dyn Machine) -> Result<()> {
+    if machine.excess() == Excess::default() {
         return Ok(());
     }
-    let (entries, _) = machine.files().list(&GuestPath::parse("/")?, true, LOOKED_AT).await?;
-    let mut held: u64 = entries.iter().map(|entry| entry.bytes).sum();
-    while held > room {
-        let oldest = others.0.first().map_or(0, |(_, _, bytes)| *bytes);
-        if !others.drop_oldest(machine).await? {
-            break;
-        }
-        held = held.saturating_sub(oldest);
-    }
+    let mut others = Others::of(machine).await?;
+    while machine.excess() != Excess::default() && others.drop_oldest(machine).await? {}
     Ok(())
 }
 

@@ -163,8 +163,8 @@ impl Inner {
             woken => (woken?, false),
         };
         now.tidy(machine.as_mut()).await;
-        if stands_in && let Err(error) = outputs::fit(machine.as_mut(), spec.disk).await {
-            tracing::warn!(%error, "outputs that were kept in files take the room of a sandbox");
+        if stands_in {
+            make_room(machine.as_mut()).await;
         }
         Ok((machine, stands_in))
     }
@@ -211,6 +211,13 @@ impl Inner {
             !mark.is_empty() && root.starts_with(mark)
         };
         Ok(others.iter().find(marked).unwrap_or(&self.provider).clone())
+    }
+}
+
+/// Outputs that are kept in files leave a sandbox its room where another provider has less of it.
+pub(super) async fn make_room(machine: &mut dyn Machine) {
+    if let Err(error) = outputs::fit(machine).await {
+        tracing::warn!(%error, "outputs that were kept in files take the room of a sandbox");
     }
 }
 

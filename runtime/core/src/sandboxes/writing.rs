@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::providers::make_room;
 use super::seat::Visit;
 use super::unsaved::Saves;
 use crate::sandbox::{Include, Phase, ProviderName, Sandbox, Snapshot};
@@ -80,6 +81,9 @@ impl Visit {
             };
             let (mut machine, stands_in) = self.inner.wake(&self.record.spec, rest).await?;
             machine.restore(state.as_ref()).await?;
+            if stands_in {
+                make_room(machine.as_mut()).await;
+            }
             machine.reach_time(shown);
             self.live.lose();
             machine.lose(&std::mem::take(&mut self.live.lost));

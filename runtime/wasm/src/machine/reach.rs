@@ -8,7 +8,7 @@ use std::io;
 
 use async_trait::async_trait;
 use cap_std::fs::Dir;
-use dormouse_core::sandbox::{Entry, Files as Port, Piece, SpecMount};
+use dormouse_core::sandbox::{Entry, Files as Port, Piece, SpecMount, must_be_seen};
 use dormouse_core::{Error, GuestPath, Result};
 use dormouse_files::Files;
 
@@ -27,6 +27,12 @@ pub(crate) struct Reach {
 impl Reach {
     pub(crate) fn new(tree: Files, mounts: &[SpecMount]) -> Self {
         Self { tree: TreeFiles(tree), mounts: mounts.to_vec() }
+    }
+
+    /// The tree, for what puts a path there.
+    fn to_grow(&mut self, path: &GuestPath) -> Result<&mut TreeFiles> {
+        must_be_seen(path, &self.mounts)?;
+        Ok(&mut self.tree)
     }
 
     /// Where a path lies, if that is below a mount: the one with the longest target.
@@ -54,7 +60,7 @@ impl Port for Reach {
 
     async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {
         match self.mounted(path) {
-            None => self.tree.write(path, bytes).await,
+            None => self.to_grow(path)?.write(path, bytes).await,
             Some(below) => {
                 let bytes = bytes.to_vec();
                 below.writable()?.blocking(move |below, folder| below.put(folder, &bytes)).await
@@ -64,7 +70,7 @@ impl Port for Reach {
 
     async fn append(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<u64> {
         match self.mounted(path) {
-            None => self.tree.append(path, bytes).await,
+            None => self.to_grow(path)?.append(path, bytes).await,
             Some(below) => {
                 let bytes = bytes.to_vec();
                 below.writable()?.blocking(move |below, folder| below.add(folder, &bytes)).await
@@ -118,7 +124,7 @@ impl Port for Reach {
 
     async fn rename(&mut self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()> {
         match (self.mounted(path), self.mounted(to)) {
-            (None, None) => self.tree.rename(path, to, replace).await,
+            (None, None) => self.to_grow(to)?.rename(path, to, replace).await,
             (Some(from), Some(onto)) if from.mount == onto.mount => {
                 let onto = onto.inner()?;
                 let work = move |from: &Below, folder: &Dir| from.rename(folder, &onto, replace);
@@ -131,7 +137,7 @@ impl Port for Reach {
 
     async fn make_folder(&mut self, path: &GuestPath) -> Result<()> {
         match self.mounted(path) {
-            None => self.tree.make_folder(path).await,
+            None => self.to_grow(path)?.make_folder(path).await,
             Some(below) => {
                 below.writable()?.blocking(|below, folder| folder.create_dir_all(&below.rest)).await
             }
@@ -205,7 +211,20 @@ mod tests {
             assert_eq!(refused.code(), ErrorCode::WriteDenied, "{refused}");
         }
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 4);
-        files.write(&path("/skills/ab"), b"the tree's own").await.unwrap();
+        // Beside a mount there is nothing that the sandbox's programs would see.
+        let own = path("/workspace/own");
+        files.write(&own, b"the tree's own").await.unwrap();
+        for unseen in ["/skills/ab", "/workspaces", "/", "/etc/x"].map(path) {
+            for refused in [
+                files.write(&unseen, b"x").await.unwrap_err(),
+                files.append(&unseen, b"x").await.unwrap_err(),
+                files.make_folder(&unseen).await.unwrap_err(),
+                files.rename(&own, &unseen, true).await.unwrap_err(),
+            ] {
+                assert_eq!(refused.code(), ErrorCode::PathDenied, "{refused}");
+            }
+        }
+        assert_eq!(files.stat(&own).await.unwrap().bytes, 14);
     }
 
     #[tokio::test]

@@ -7,12 +7,13 @@ use anyhow::{Context, Result};
 use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
 };
+use wasmparser::{Validator, WasmFeatures};
 use wit_bindgen_core::Files;
 use wit_component::ComponentEncoder;
 use wit_parser::{Resolve, WorldId};
 
 use super::job::Job;
-use super::merge;
+use super::{direct, merge};
 
 /// The world of a guest, in the contract of all interpreters and in a guest's own.
 const WORLD: &str = "guest";
@@ -74,8 +75,13 @@ pub(crate) fn encode(job: &Job<'_>, core: &Path) -> Result<Vec<u8>> {
         .encode()
         .context("the module does not fit the contract")?;
     let merged = merge::merge(&guest, merge::adapter_of(&beside)?)?;
-    let mut encoder = ComponentEncoder::default().validate(true).module(&merged)?;
-    encoder.encode().context("the module does not fit the contract once it has the adapter in it")
+    let mut encoder = ComponentEncoder::default().module(&merged)?;
+    let component =
+        encoder.encode().context("the module does not fit the contract once it has the adapter in it")?;
+    let component = direct::direct(&component)?;
+    let mut validator = Validator::new_with_features(WasmFeatures::all());
+    validator.validate_all(&component).context("the component is not valid without the module between")?;
+    Ok(component)
 }
 
 #[cfg(test)]

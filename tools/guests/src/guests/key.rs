@@ -13,7 +13,7 @@ use super::toolchain::Toolchain;
 use super::tree;
 
 /// Raised when the steps that all recipes share change what they produce.
-const STEPS_VERSION: u32 = 3;
+const STEPS_VERSION: u32 = 4;
 
 /// The key under which the guest of this recipe, these files and these tools is cached.
 pub(crate) fn of(recipe: &Recipe, workspace: &Path, toolchain: &Toolchain) -> Result<String> {

@@ -12,17 +12,10 @@ use anyhow::{Context, Result, bail, ensure};
 use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME as PREVIEW1, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER as ADAPTER,
 };
-use wasm_encoder::reencode::{self, Reencode};
-use wasm_encoder::{
-    BlockType, CodeSection, ConstExpr, CustomSection, DataCountSection, DataSection, ElementSection,
-    EntityType, ExportKind, ExportSection, Function, FunctionSection, GlobalSection, GlobalType,
-    ImportSection, MemorySection, StartSection, TableSection, TagSection, TypeSection, ValType,
-};
-use wasmparser::{
-    DataSectionReader, ElementSectionReader, Export, ExternalKind, FuncType, FunctionBody,
-    FunctionSectionReader, GlobalSectionReader, Import, MemorySectionReader, Parser, Payload,
-    TableSectionReader, TagSectionReader, TypeRef, TypeSectionReader,
-};
+use wasm_encoder::{BlockType, ConstExpr, ExportKind, Function, GlobalType, MemArg, ValType};
+use wasmparser::{ExternalKind, FuncType, Parser, Payload};
+
+use super::core_module::{Added, Module, Numbers, write};
 
 /// What the adapter imports functions of the guest from; only it exports [`IMPORT_REALLOC`].
 const GUEST: &str = "__main_module__";
@@ -30,6 +23,8 @@ const GUEST: &str = "__main_module__";
 const REALLOC: &str = "cabi_realloc";
 /// Makes room for what imports return.
 const IMPORT_REALLOC: &str = "cabi_import_realloc";
+/// What the adapter asks about terminals. A guest has none.
+const TERMINAL: &str = "wasi:cli/terminal-";
 /// Sections that say which world a module is of.
 const KIND: &str = "component-type";
 
@@ -38,7 +33,7 @@ pub(crate) fn adapter_of(component: &[u8]) -> Result<&[u8]> {
     for payload in Parser::new(0).parse_all(component) {
         let Payload::ModuleSection { unchecked_range, .. } = payload? else { continue };
         let module = &component[unchecked_range];
-        if Module::parse(module)?.exported(IMPORT_REALLOC).is_some() {
+        if Module::parse(module)?.exported(IMPORT_REALLOC, ExternalKind::Func).is_some() {
             return Ok(module);
         }
     }
@@ -49,144 +44,42 @@ pub(crate) fn adapter_of(component: &[u8]) -> Result<&[u8]> {
 pub(crate) fn merge(guest: &[u8], adapter: &[u8]) -> Result<Vec<u8>> {
     let (guest, adapter) = (Module::parse(guest)?, Module::parse(adapter)?);
     ensure!(!adapter.has_state(), "the adapter has more than functions and globals");
-    let mut plan = Plan::new(&guest, &adapter)?;
-    let mut merged = wasm_encoder::Module::new();
-    plan.declare(&guest, &adapter, &mut merged)?;
-    plan.define(&guest, &adapter, &mut merged)?;
-    for (name, bytes) in guest.customs.iter().filter(|(name, _)| *name != "name") {
-        merged.section(&CustomSection { name: (*name).into(), data: (*bytes).into() });
-    }
-    for (name, bytes) in Module::parse(ADAPTER)?.customs.iter().filter(|(name, _)| name.starts_with(KIND)) {
-        merged.section(&CustomSection { name: (*name).into(), data: (*bytes).into() });
-    }
-    Ok(merged.finish())
-}
-
-/// The sections of a module.
-#[derive(Default)]
-struct Module<'a> {
-    types: Option<TypeSectionReader<'a>>,
-    imports: Vec<Import<'a>>,
-    functions: Option<FunctionSectionReader<'a>>,
-    tables: Option<TableSectionReader<'a>>,
-    memories: Option<MemorySectionReader<'a>>,
-    tags: Option<TagSectionReader<'a>>,
-    globals: Option<GlobalSectionReader<'a>>,
-    exports: Vec<Export<'a>>,
-    start: Option<u32>,
-    elements: Option<ElementSectionReader<'a>>,
-    data_count: Option<u32>,
-    bodies: Vec<FunctionBody<'a>>,
-    data: Option<DataSectionReader<'a>>,
-    customs: Vec<(&'a str, &'a [u8])>,
-}
-
-impl<'a> Module<'a> {
-    fn parse(bytes: &'a [u8]) -> Result<Self> {
-        let mut module = Self::default();
-        for payload in Parser::new(0).parse_all(bytes) {
-            match payload? {
-                Payload::TypeSection(section) => module.types = Some(section),
-                Payload::ImportSection(section) => {
-                    module.imports = section.into_imports().collect::<Result<_, _>>()?;
-                }
-                Payload::FunctionSection(section) => module.functions = Some(section),
-                Payload::TableSection(section) => module.tables = Some(section),
-                Payload::MemorySection(section) => module.memories = Some(section),
-                Payload::TagSection(section) => module.tags = Some(section),
-                Payload::GlobalSection(section) => module.globals = Some(section),
-                Payload::ExportSection(section) => {
-                    module.exports = section.into_iter().collect::<Result<_, _>>()?
-                }
-                Payload::StartSection { func, .. } => module.start = Some(func),
-                Payload::ElementSection(section) => module.elements = Some(section),
-                Payload::DataCountSection { count, .. } => module.data_count = Some(count),
-                Payload::CodeSectionEntry(body) => module.bodies.push(body),
-                Payload::DataSection(section) => module.data = Some(section),
-                Payload::CustomSection(section) => module.customs.push((section.name(), section.data())),
-                Payload::Version { .. } | Payload::CodeSectionStart { .. } | Payload::End(_) => {}
-                other => bail!("a module with {other:?}"),
-            }
-        }
-        Ok(module)
-    }
-
-    /// The number of the exported function of that name.
-    fn exported(&self, name: &str) -> Option<u32> {
-        let is_it = |export: &&Export<'_>| export.name == name && export.kind == ExternalKind::Func;
-        self.exports.iter().find(is_it).map(|export| export.index)
-    }
-
-    /// The place of an exported function among the module's own, which are counted from behind its imports.
-    fn place_of(&self, name: &str) -> Option<u32> {
-        self.exported(name)?.checked_sub(u32::try_from(self.imported_functions().len()).ok()?)
-    }
-
-    /// The types of functions; a guest has no others.
-    fn function_types(&self) -> Result<Vec<FuncType>> {
-        let mut types = Vec::new();
-        for group in self.types.clone().into_iter().flatten() {
-            for kind in group?.into_types() {
-                types.push(kind.composite_type.inner.clone());
-            }
-        }
-        let is_function = |kind| match kind {
-            wasmparser::CompositeInnerType::Func(function) => Ok(function),
-            other => bail!("a type that is no function's: {other:?}"),
-        };
-        types.into_iter().map(is_function).collect()
-    }
-
-    /// Imported functions in their order: module, name, type.
-    fn imported_functions(&self) -> Vec<(&'a str, &'a str, u32)> {
-        let function = |import: &Import<'a>| match import.ty {
-            TypeRef::Func(kind) => Some((import.module, import.name, kind)),
-            _ => None,
-        };
-        self.imports.iter().filter_map(function).collect()
-    }
-
-    /// Whether it has a memory, tables, data or a start function, which only the guest may have.
-    fn has_state(&self) -> bool {
-        self.tables.is_some()
-            || self.memories.is_some()
-            || self.tags.is_some()
-            || self.start.is_some()
-            || self.elements.is_some()
-            || self.data.is_some()
-    }
-}
-
-/// The numbers that a module's own become in the merged one.
-struct Numbers {
-    functions: Vec<u32>,
-    first_type: u32,
-    first_global: u32,
-}
-
-impl Reencode for Numbers {
-    type Error = std::convert::Infallible;
-
-    fn function_index(&mut self, function: u32) -> Result<u32, reencode::Error> {
-        Ok(self.functions[function as usize])
-    }
-
-    fn type_index(&mut self, kind: u32) -> Result<u32, reencode::Error> {
-        Ok(self.first_type + kind)
-    }
-
-    fn global_index(&mut self, global: u32) -> Result<u32, reencode::Error> {
-        Ok(self.first_global + global)
-    }
+    let plan = Plan::new(&guest, &adapter)?;
+    let type_of_adapter = plan.adapter.first_type;
+    let mut imports = plan.own_imports.clone();
+    imports.extend(
+        plan.adapter_imports.iter().map(|(module, name, kind)| (*module, *name, type_of_adapter + kind)),
+    );
+    let callers =
+        (0..).zip(&plan.own_imports).map(|(import, (_, _, kind))| (*kind, plan.caller(import, *kind)));
+    let without = plan.terminals.iter().map(|(name, kind)| (type_of_adapter + kind, no_terminal(name)));
+    let functions = callers.chain([(plan.realloc_type, plan.dispatch())]).chain(without).collect();
+    let flag = GlobalType { val_type: ValType::I32, mutable: true, shared: false };
+    let whole = Module::parse(ADAPTER)?;
+    let own = guest.customs.iter().filter(|(name, _)| *name != "name");
+    let worlds = whole.customs.iter().filter(|(name, _)| name.starts_with(KIND));
+    let added = Added {
+        types: vec![(vec![ValType::I32; 4], vec![ValType::I32])],
+        imports,
+        functions,
+        globals: vec![(flag, ConstExpr::i32_const(0))],
+        exports: vec![(IMPORT_REALLOC, ExportKind::Func, plan.dispatcher)],
+        customs: own.chain(worlds).copied().collect(),
+        ..Added::default()
+    };
+    write(&mut [(&guest, plan.guest), (&adapter, plan.adapter)], &added)
 }
 
 /// Who has which number. Functions stand in this order: what the guest imports of others than the adapter, what the adapter
-/// imports of others than the guest, the guest's, the adapter's, a caller for each of the first, and who makes room.
+/// imports of others than the guest, the guest's, the adapter's, a caller for each of the first, who makes room, and who answers about
+/// terminals.
 struct Plan<'a> {
     /// What the guest imports of others: module, name, type.
     own_imports: Vec<(&'a str, &'a str, u32)>,
     /// What the adapter imports of others.
     adapter_imports: Vec<(&'a str, &'a str, u32)>,
+    /// What it would import about terminals: name, type.
+    terminals: Vec<(&'a str, u32)>,
     /// The types of the guest's functions.
     types: Vec<FuncType>,
     /// The type of those who make room; behind the types of both.
@@ -206,7 +99,9 @@ impl<'a> Plan<'a> {
         let (of_guest, of_adapter) = (guest.imported_functions(), adapter.imported_functions());
         ensure!(of_guest.len() == guest.imports.len(), "the guest imports more than functions");
         let own_imports: Vec<_> = of_guest.iter().copied().filter(|import| import.0 != PREVIEW1).collect();
-        let adapter_imports: Vec<_> = of_adapter.iter().copied().filter(|import| import.0 != GUEST).collect();
+        let of_others = of_adapter.iter().copied().filter(|import| import.0 != GUEST);
+        let (terminals, adapter_imports): (Vec<_>, Vec<_>) =
+            of_others.partition(|import| import.0.starts_with(TERMINAL));
 
         let count = |length: usize| u32::try_from(length).context("more functions than a module may have");
         let first_of_guest = count(own_imports.len() + adapter_imports.len())?;
@@ -225,6 +120,7 @@ impl<'a> Plan<'a> {
             anyhow::Ok(first_of_adapter + place)
         };
         let (mut callers, mut others) = (first_caller.., count(own_imports.len())?..);
+        let mut answers = dispatcher + 1..;
         let mut functions = Vec::new();
         for (module, name, _) in &of_guest {
             functions.push(if *module == PREVIEW1 {
@@ -243,6 +139,8 @@ impl<'a> Plan<'a> {
         for (module, name, _) in &of_adapter {
             functions.push(if *module == GUEST {
                 in_guest(name)?
+            } else if module.starts_with(TERMINAL) {
+                answers.next().context("answers")?
             } else {
                 others.next().context("imports")?
             });
@@ -251,6 +149,7 @@ impl<'a> Plan<'a> {
         Ok(Self {
             own_imports,
             adapter_imports,
+            terminals: terminals.into_iter().map(|(_, name, kind)| (name, kind)).collect(),
             types: guest.function_types()?,
             realloc_type: first_type + count(adapter.function_types()?.len())?,
             reallocs: [in_guest(REALLOC)?, in_adapter(IMPORT_REALLOC)?],
@@ -261,118 +160,12 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The sections up to the globals.
-    fn declare(
-        &mut self,
-        guest: &Module<'_>,
-        adapter: &Module<'_>,
-        merged: &mut wasm_encoder::Module,
-    ) -> Result<()> {
-        let mut types = TypeSection::new();
-        for (module, numbers) in [(guest, &mut self.guest), (adapter, &mut self.adapter)] {
-            numbers
-                .parse_type_section(&mut types, module.types.clone().context("a module without types")?)?;
-        }
-        types.ty().function([ValType::I32; 4], [ValType::I32]);
-        merged.section(&types);
-
-        let mut imports = ImportSection::new();
-        for (module, name, kind) in &self.own_imports {
-            imports.import(module, name, EntityType::Function(*kind));
-        }
-        for (module, name, kind) in &self.adapter_imports {
-            imports.import(module, name, EntityType::Function(self.adapter.first_type + kind));
-        }
-        merged.section(&imports);
-
-        let mut functions = FunctionSection::new();
-        for (module, numbers) in [(guest, &mut self.guest), (adapter, &mut self.adapter)] {
-            let section = module.functions.clone().context("a module without functions")?;
-            numbers.parse_function_section(&mut functions, section)?;
-        }
-        for (_, _, kind) in &self.own_imports {
-            functions.function(*kind);
-        }
-        functions.function(self.realloc_type);
-        merged.section(&functions);
-
-        if let Some(section) = guest.tables.clone() {
-            let mut tables = TableSection::new();
-            self.guest.parse_table_section(&mut tables, section)?;
-            merged.section(&tables);
-        }
-        let mut memories = MemorySection::new();
-        let section = guest.memories.clone().context("the guest has no memory")?;
-        self.guest.parse_memory_section(&mut memories, section)?;
-        merged.section(&memories);
-        if let Some(section) = guest.tags.clone() {
-            let mut tags = TagSection::new();
-            self.guest.parse_tag_section(&mut tags, section)?;
-            merged.section(&tags);
-        }
-
-        let mut globals = GlobalSection::new();
-        for (module, numbers) in [(guest, &mut self.guest), (adapter, &mut self.adapter)] {
-            if let Some(section) = module.globals.clone() {
-                numbers.parse_global_section(&mut globals, section)?;
-            }
-        }
-        let flag = GlobalType { val_type: ValType::I32, mutable: true, shared: false };
-        globals.global(flag, &ConstExpr::i32_const(0));
-        merged.section(&globals);
-        Ok(())
-    }
-
-    /// The sections from the exports on.
-    fn define(
-        &mut self,
-        guest: &Module<'_>,
-        adapter: &Module<'_>,
-        merged: &mut wasm_encoder::Module,
-    ) -> Result<()> {
-        let mut exports = ExportSection::new();
-        for export in &guest.exports {
-            self.guest.parse_export(&mut exports, *export)?;
-        }
-        exports.export(IMPORT_REALLOC, ExportKind::Func, self.dispatcher);
-        merged.section(&exports);
-        if let Some(function) = guest.start {
-            merged.section(&StartSection { function_index: self.guest.function_index(function)? });
-        }
-        if let Some(section) = guest.elements.clone() {
-            let mut elements = ElementSection::new();
-            self.guest.parse_element_section(&mut elements, section)?;
-            merged.section(&elements);
-        }
-        if let Some(count) = guest.data_count {
-            merged.section(&DataCountSection { count });
-        }
-
-        let mut code = CodeSection::new();
-        for (module, numbers) in [(guest, &mut self.guest), (adapter, &mut self.adapter)] {
-            for body in &module.bodies {
-                numbers.parse_function_body(&mut code, body.clone())?;
-            }
-        }
-        for (function, (_, _, kind)) in (0..).zip(&self.own_imports) {
-            code.function(&self.caller(function, &self.types[*kind as usize]));
-        }
-        code.function(&self.dispatch());
-        merged.section(&code);
-        if let Some(section) = guest.data.clone() {
-            let mut data = DataSection::new();
-            self.guest.parse_data_section(&mut data, section)?;
-            merged.section(&data);
-        }
-        Ok(())
-    }
-
     /// Calls an import of the guest's own, and says meanwhile that it is one. After a trap nobody enters the instance again.
-    fn caller(&self, import: u32, kind: &FuncType) -> Function {
+    fn caller(&self, import: u32, kind: u32) -> Function {
         let mut function = Function::new([]);
         let mut code = function.instructions();
         code.i32_const(1).global_set(self.is_own);
-        for argument in (0..).take(kind.params().len()) {
+        for argument in (0..).take(self.types[kind as usize].params().len()) {
             code.local_get(argument);
         }
         code.call(import).i32_const(0).global_set(self.is_own).end();
@@ -395,6 +188,17 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// Says that there is no terminal, where one is asked for; who would give one back has none.
+fn no_terminal(name: &str) -> Function {
+    let mut function = Function::new([]);
+    let mut code = function.instructions();
+    if name.starts_with("get-") {
+        code.local_get(0).i32_const(0).i32_store8(MemArg { offset: 0, align: 0, memory_index: 0 });
+    }
+    code.end();
+    function
+}
+
 #[cfg(test)]
 mod tests {
     use wasmparser::{Validator, WasmFeatures};
@@ -415,9 +219,12 @@ mod tests {
             (import "env" "memory" (memory 0))
             (import "__main_module__" "cabi_realloc" (func $heap (param i32 i32 i32 i32) (result i32)))
             (import "clocks" "now" (func $now (param i32)))
+            (import "wasi:cli/terminal-stdin@0.2.0" "get-terminal-stdin" (func $terminal (param i32)))
+            (import "wasi:cli/terminal-input@0.2.0" "[resource-drop]terminal-input" (func $drop (param i32)))
             (global $state (mut i32) (i32.const 0))
             (func (export "clock") (result i32)
                 (global.set $state (call $heap (i32.const 0) (i32.const 0) (i32.const 8) (i32.const 16)))
+                (call $terminal (global.get $state)) (call $drop (i32.const 0))
                 (call $now (global.get $state)) (i32.load (global.get $state)))
             (func (export "cabi_import_realloc") (param i32 i32 i32 i32) (result i32) global.get $state))"#,
     ];

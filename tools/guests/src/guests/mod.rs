@@ -3,6 +3,8 @@
 mod bridge;
 mod build;
 mod component;
+mod core_module;
+mod direct;
 mod git;
 mod javascript;
 mod job;

@@ -288,3 +288,40 @@ async fn con_33_variables_that_went_with_a_machine_are_told_once() {
     let young = two.world.eval("young", "get x").await.unwrap();
     assert_eq!((young.provider, young.recovery), ("fake", Some(crate::Recovery::Fresh)));
 }
+
+/// CON-06: a container has room of its own for `/tmp`, and what takes its place has not.
+#[tokio::test]
+async fn con_06_what_a_container_had_more_room_for_is_told_where_it_leaves_none() {
+    let two = Two::new(rules());
+    let spec = SandboxSpec { provider: ProviderName::Docker, disk: 100, ..SandboxSpec::default() };
+    let name = Some(Name::parse("box").unwrap());
+    let (owner, handle, sandboxes) = (&two.world.owner, Handle::IdOrName("box"), &two.world.sandboxes);
+    sandboxes.create(owner, Asked { name, spec: Some(spec), ..Asked::default() }).await.unwrap();
+    let warned = async |code: &str| two.eval(code).await.map(|outcome| outcome.warning);
+    // Kept output makes room, at a wake and at a restore.
+    let ninety = "x".repeat(90);
+    two.eval(&format!("write /tmp/output-1.stdout {ninety}")).await.unwrap();
+    two.eval(&format!("write /workspace/a {}", &ninety[..60])).await.unwrap();
+    let checkpoint =
+        async || sandboxes.checkpoint(owner, &handle, None, Include::Both).await.unwrap().0.label.id;
+    let kept = checkpoint().await;
+    two.containers.set_down(true);
+    assert!(warned("write /workspace/b 1").await.unwrap().is_none());
+    sandboxes.restore(owner, &handle, kept.as_str()).await.unwrap();
+    assert!(warned("write /workspace/b 1").await.unwrap().is_none());
+    assert_eq!(two.file().await.len(), 60);
+    // The user's own files do not.
+    two.containers.set_down(false);
+    sandboxes.stop(owner, &handle, StopReason::User).await.unwrap();
+    two.eval(&format!("write /tmp/own {ninety}")).await.unwrap();
+    let full = checkpoint().await;
+    two.containers.set_down(true);
+    sandboxes.restore(owner, &handle, full.as_str()).await.unwrap();
+    assert_eq!(code(warned("write /workspace/c 1").await), Some(ErrorCode::LimitDisk));
+    let warning = warned("hi").await.unwrap().unwrap();
+    assert_eq!(warning.code(), ErrorCode::LimitDisk, "{warning}");
+    assert!(warning.message().contains("51 B more"), "{warning}");
+    let path = crate::GuestPath::parse("/tmp/own").unwrap();
+    sandboxes.remove_file(owner, &handle, path, false).await.unwrap();
+    assert!(warned("write /workspace/c 1").await.unwrap().is_none());
+}
