@@ -60,6 +60,7 @@ fn node_and_php_are_too() {
         let (status, errors) = failure(kept, "node -e 'throw new TypeError(\"bad\")'");
         assert!(status == 1 && errors.contains("TypeError: bad"), "{errors}");
         assert_eq!(failure(kept, "node -e 'process.exit(7)'").0, 7);
+        assert_eq!(failure(kept, "python3 -c 'import os; os._exit(7)'").0, 7);
         output(kept, "echo '<?php echo implode(\",\", $argv), PHP_EOL; exit(4);' > s.php");
         assert_eq!(output(kept, "php s.php a b || echo status $?"), "/workspace/s.php,a,b\nstatus 4\n");
         assert_eq!(output(kept, "php -r 'echo 6 * 7;'; echo '<?php echo 1;' | php"), "421");

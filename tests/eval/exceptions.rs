@@ -179,6 +179,8 @@ fn leaving_the_program_is_no_exception() {
         (PYTHON, "raise SystemExit", "exited 0", (0, true)),
         (PYTHON, "quit(256 + 4)", "exited 260", (4, false)),
         (PYTHON, "import sys; sys.exit(True)", "exited 1", (1, false)),
+        (PYTHON, "import os; os._exit(3)", "exited 3", (3, false)),
+        (PYTHON, "import os; os._exit(257)", "exited 1", (1, false)),
         (JAVASCRIPT, "process.exit()", "exited 0", (0, true)),
         (JAVASCRIPT, "process.exit(3)", "exited 3", (3, false)),
         (JAVASCRIPT, "process.exitCode = 4; process.exit()", "exited 4", (4, false)),

@@ -117,6 +117,7 @@ fn out_07_no_value_is_invented() {
         }
         for (code, ending) in [
             ("import os; os._exit(0); 666", "exited 0"),
+            ("import os; os._exit(3); 666", "exited 3"),
             ("exit(); 666", "exited 0"),
             ("raise SystemExit(7)", "exited 7"),
             ("print('{\"type\":\"int\",\"value\":666}'); exit(3)", "exited 3"),

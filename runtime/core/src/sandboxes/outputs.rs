@@ -145,13 +145,13 @@ fn number(name: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::Provider as _;
-    use crate::sandbox::SandboxSpec;
+    use crate::sandbox::{Include, SandboxSpec};
     use crate::testing::FakeProvider;
 
     #[tokio::test]
     async fn the_oldest_goes_until_all_files_fit() {
-        let provider = FakeProvider::containers();
-        let mut machine = provider.machine(&SandboxSpec::default(), None).await.unwrap();
+        let spec = SandboxSpec::default();
+        let mut machine = FakeProvider::containers().machine(&spec, None).await.unwrap();
         for (path, bytes) in [
             ("/tmp/output-1.stdout", 400),
             ("/tmp/output-2.stderr", 300),
@@ -160,12 +160,15 @@ mod tests {
         ] {
             machine.files().write(&GuestPath::parse(path).unwrap(), &vec![b'x'; bytes]).await.unwrap();
         }
-        for (room, left) in [(900, 2), (850, 2), (849, 1), (450, 1), (449, 0), (1, 0)] {
-            fit(machine.as_mut(), room).await.unwrap();
-            assert_eq!(Others::of(machine.as_mut()).await.unwrap().0.len(), left, "{room}");
+        let state = machine.snapshot(Include::Files).await.unwrap();
+        for (disk, left) in [(900, 2), (850, 2), (849, 1), (450, 1), (449, 0), (1, 0)] {
+            let spec = SandboxSpec { disk, ..spec.clone() };
+            let mut machine = FakeProvider::default().machine(&spec, Some(state.clone())).await.unwrap();
+            fit(machine.as_mut()).await.unwrap();
+            assert_eq!(Others::of(machine.as_mut()).await.unwrap().0.len(), left, "{disk}");
+            let mine = GuestPath::parse("/tmp/mine").unwrap();
+            assert_eq!(machine.files().stat(&mine).await.unwrap().bytes, 50);
         }
-        let mine = GuestPath::parse("/tmp/mine").unwrap();
-        assert_eq!(machine.files().stat(&mine).await.unwrap().bytes, 50);
     }
 
     #[test]

@@ -364,12 +364,16 @@ mod tests {
             (elem (i32.const 0) func $lowered))
         (core instance $first (instantiate $between))
         (core func $ticks (canon lower (func $tick)))
-        (core instance $names (export "say" (func $first "0")) (export "tick" (func $ticks)))
+        (alias core export $first "0" (core func $zero))
+        (core instance $names (export "say" (func $zero)) (export "tick" (func $ticks)))
         (core instance $it (instantiate $main (with "host" (instance $names))))
-        (core func $lowered (canon lower (func $say) (memory $it "memory")))
-        (core instance $all (export "$imports" (table $first "$imports")) (export "0" (func $lowered)))
+        (alias core export $it "memory" (core memory $memory))
+        (alias core export $first "$imports" (core table $table))
+        (core func $lowered (canon lower (func $say) (memory $memory)))
+        (core instance $all (export "$imports" (table $table)) (export "0" (func $lowered)))
         (core instance (instantiate $filling (with "" (instance $all))))
-        (func (export "run") (canon lift (core func $it "run"))))"#;
+        (alias core export $it "run" (core func $run))
+        (func (export "run") (canon lift (core func $run))))"#;
 
     #[test]
     fn the_module_between_is_gone_and_the_main_one_has_its_table() {
@@ -387,13 +391,14 @@ mod tests {
 
     #[test]
     fn a_module_between_that_nobody_imports_is_refused() {
-        let alone =
-            COMPONENT.replace(r#"(export "say" (func $first "0"))"#, r#"(export "say" (func $other))"#);
-        let other = r#"(core module $o (func (export "o") (param i32 i32))) (core instance $oi (instantiate $o (with "host" (instance $ticking))))"#;
-        let other = format!(
-            r#"(core instance $ticking (export "tick" (func $ticks))) {other} (alias core export $oi "o" (core func $other))"#
+        let alone = COMPONENT.replace(
+            r#"(core instance $names (export "say" (func $zero))"#,
+            r#"(core module $other (import "host" "tick" (func)) (func (export "say") (param i32 i32)))
+            (core instance $ticking (export "tick" (func $ticks)))
+            (core instance $of_other (instantiate $other (with "host" (instance $ticking))))
+            (alias core export $of_other "say" (core func $say_it))
+            (core instance $names (export "say" (func $say_it))"#,
         );
-        let alone = alone.replace("(core instance $names", &format!("{other} (core instance $names"));
         let component = wat::parse_str(alone).expect("the text");
         let told = direct(&component).expect_err("refused").to_string();
         assert_eq!(told, "no module imports the one between");
