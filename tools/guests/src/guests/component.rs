@@ -80,7 +80,7 @@ pub(crate) fn encode(job: &Job<'_>, core: &Path) -> Result<Vec<u8>> {
         encoder.encode().context("the module does not fit the contract once it has the adapter in it")?;
     let component = direct::direct(&component)?;
     let mut validator = Validator::new_with_features(WasmFeatures::all());
-    validator.validate_all(&component).context("the component is not valid without the module between")?;
+    validator.validate_all(&component).context("the component is not valid without its shim")?;
     Ok(component)
 }
 

@@ -1,9 +1,9 @@
 //! Has the main module of a component call its imports through a table of its own.
 //!
-//! What a component imports wants the memory of the module that calls it, and that module wants its imports before it has one.
-//! So `wit-component` puts a module between them: its functions call through a table that a third module fills when all others
+//! What a component imports needs the memory of the module that calls it, and that module needs its imports before it has one.
+//! So `wit-component` puts a shim between them: its functions call through a table that a third module fills when all others
 //! are there. Each new instance then has one module more, and each such import is wired twice. Here the table and its
-//! functions are the main module's, and the one between is gone.
+//! functions are the main module's, and the shim is gone.
 
 use std::collections::BTreeMap;
 
@@ -26,18 +26,18 @@ const TABLE: &str = "$imports";
 /// The imports that are called through the table, by module and name, and their places in it.
 type Places<'a> = BTreeMap<(&'a str, &'a str), u32>;
 
-/// The same component without the module between.
+/// The same component without the shim.
 pub(crate) fn direct(component: &[u8]) -> Result<Vec<u8>> {
     let found = Found::look(component)?;
-    let Some(between) = found.between()? else { return Ok(component.to_vec()) };
-    let main = found.main(&between)?;
+    let Some(shim) = found.shim()? else { return Ok(component.to_vec()) };
+    let main = found.main(&shim)?;
     let mut kept = 0..;
     let functions =
         found.functions.iter().map(|place| if place.is_some() { None } else { kept.next() }).collect();
     let mut rewriting = Rewriting {
-        main_module: through_table(found.modules[main.module as usize], &main.places, between.table)?,
+        main_module: through_table(found.modules[main.module as usize], &main.places, shim.table)?,
         main,
-        between,
+        shim,
         functions,
         modules: 0,
         instances: 0,
@@ -58,14 +58,14 @@ enum Instance<'a> {
 struct Found<'a> {
     modules: Vec<&'a [u8]>,
     instances: Vec<Instance<'a>>,
-    /// For each function of the module between, its place in the table.
+    /// For each function of the shim, its place in the table.
     functions: Vec<Option<u32>>,
     /// The instance that has the table: the first that needs no other.
     first: Option<u32>,
 }
 
-/// The module between, its instance, and its table.
-struct Between {
+/// The shim, its instance, and its table.
+struct Shim {
     module: u32,
     instance: u32,
     table: TableType,
@@ -136,20 +136,20 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    fn between(&self) -> Result<Option<Between>> {
+    fn shim(&self) -> Result<Option<Shim>> {
         let Some(instance) = self.first else { return Ok(None) };
         let Some(Instance::Of { module, .. }) = self.instances.get(instance as usize) else {
             return Ok(None);
         };
-        let between = Module::parse(self.modules.get(*module as usize).context("an instance of no module")?)?;
-        if between.exported(TABLE, ExternalKind::Table).is_none() {
+        let shim = Module::parse(self.modules.get(*module as usize).context("an instance of no module")?)?;
+        if shim.exported(TABLE, ExternalKind::Table).is_none() {
             return Ok(None);
         }
-        let table = between.tables.into_iter().flatten().next().context("no table")??;
-        Ok(Some(Between { module: *module, instance, table: RoundtripReencoder.table_type(table.ty)? }))
+        let table = shim.tables.into_iter().flatten().next().context("no table")??;
+        Ok(Some(Shim { module: *module, instance, table: RoundtripReencoder.table_type(table.ty)? }))
     }
 
-    fn main(&self, between: &Between) -> Result<Main<'a>> {
+    fn main(&self, shim: &Shim) -> Result<Main<'a>> {
         for (instance, of) in (0..).zip(&self.instances) {
             let Instance::Of { module, imports } = of else { continue };
             let mut places = Places::new();
@@ -163,12 +163,12 @@ impl<'a> Found<'a> {
             }
             if !places.is_empty() {
                 let count = self.functions.iter().flatten().count();
-                ensure!(places.len() == count, "the module between has more than one that imports it");
-                ensure!(instance > between.instance, "an instance that comes before its imports");
+                ensure!(places.len() == count, "more than one module imports the shim");
+                ensure!(instance > shim.instance, "an instance that comes before its imports");
                 return Ok(Main { module: *module, instance, places });
             }
         }
-        bail!("no module imports the one between")
+        bail!("no module imports the shim")
     }
 }
 
@@ -218,12 +218,12 @@ fn caller(kind: &FuncType, (place, type_index, table_index): (u32, u32, u32)) ->
     function
 }
 
-/// Writes a component anew without the module between.
+/// Writes a component anew without the shim.
 struct Rewriting<'a> {
-    between: Between,
+    shim: Shim,
     main: Main<'a>,
     main_module: Vec<u8>,
-    /// What the number of each core function becomes; none for those of the module between.
+    /// What the number of each core function becomes; none for those of the shim.
     functions: Vec<Option<u32>>,
     /// Modules and instances so far.
     modules: u32,
@@ -237,21 +237,19 @@ impl Reencode for Rewriting<'_> {
 
     fn function_index(&mut self, function: u32) -> Answer<u32> {
         let number = self.functions.get(function as usize).copied().flatten();
-        number.ok_or_else(|| {
-            reencode::Error::UserError(anyhow!("a function of the module between is used elsewhere"))
-        })
+        number.ok_or_else(|| reencode::Error::UserError(anyhow!("a function of the shim is used elsewhere")))
     }
 }
 
 impl ReencodeComponent for Rewriting<'_> {
     fn module_index(&mut self, module: u32) -> u32 {
-        module - u32::from(module > self.between.module)
+        module - u32::from(module > self.shim.module)
     }
 
     /// The table that was the other's is the main one's.
     fn instance_index(&mut self, instance: u32) -> u32 {
-        let instance = if instance == self.between.instance { self.main.instance } else { instance };
-        instance - u32::from(instance > self.between.instance)
+        let instance = if instance == self.shim.instance { self.main.instance } else { instance };
+        instance - u32::from(instance > self.shim.instance)
     }
 
     fn parse_component_submodule(
@@ -265,7 +263,7 @@ impl ReencodeComponent for Rewriting<'_> {
         let id = ComponentSectionId::CoreModule.into();
         if number == self.main.module {
             component.section(&RawSection { id, data: &self.main_module });
-        } else if number != self.between.module {
+        } else if number != self.shim.module {
             component.section(&RawSection { id, data: module });
         }
         Ok(())
@@ -293,7 +291,7 @@ impl ReencodeComponent for Rewriting<'_> {
             let is_dropped = matches!(
                 alias,
                 ComponentAlias::CoreInstanceExport { kind: ExternalKind::Func, instance_index, .. }
-                    if instance_index == self.between.instance
+                    if instance_index == self.shim.instance
             );
             if !is_dropped {
                 aliases.alias(self.component_alias(alias)?);
@@ -310,7 +308,7 @@ impl ReencodeComponent for Rewriting<'_> {
         for instance in section {
             let number = self.instances;
             self.instances += 1;
-            if number == self.between.instance {
+            if number == self.shim.instance {
                 continue;
             }
             match instance? {
@@ -346,7 +344,7 @@ mod tests {
 
     use super::*;
 
-    /// As `wit-component` writes it: a main module, one between, and one that fills the table.
+    /// As `wit-component` writes it: a main module, a shim, and a module that fills the table.
     const COMPONENT: &str = r#"(component
         (import "say" (func $say (param "text" string)))
         (import "tick" (func $tick))
@@ -355,14 +353,14 @@ mod tests {
             (import "host" "say" (func $say (param i32 i32)))
             (memory (export "memory") 1) (table 1 funcref) (elem (i32.const 0) func $say)
             (func (export "run") call $tick i32.const 0 i32.const 1 call $say))
-        (core module $between
+        (core module $shim
             (table (export "$imports") 1 1 funcref)
             (func (export "0") (param i32 i32)
                 local.get 0 local.get 1 i32.const 0 call_indirect (param i32 i32)))
         (core module $filling
             (import "" "$imports" (table 1 1 funcref)) (import "" "0" (func $lowered (param i32 i32)))
             (elem (i32.const 0) func $lowered))
-        (core instance $first (instantiate $between))
+        (core instance $first (instantiate $shim))
         (core func $ticks (canon lower (func $tick)))
         (alias core export $first "0" (core func $zero))
         (core instance $names (export "say" (func $zero)) (export "tick" (func $ticks)))
@@ -376,7 +374,7 @@ mod tests {
         (func (export "run") (canon lift (core func $run))))"#;
 
     #[test]
-    fn the_module_between_is_gone_and_the_main_one_has_its_table() {
+    fn the_shim_is_gone_and_the_main_one_has_its_table() {
         let written = direct(&wat::parse_str(COMPONENT).expect("the text")).expect("rewritten");
         Validator::new_with_features(WasmFeatures::all()).validate_all(&written).expect("valid");
         let found = Found::look(&written).expect("a component");
@@ -390,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_between_that_nobody_imports_is_refused() {
+    fn a_shim_that_nobody_imports_is_refused() {
         let alone = COMPONENT.replace(
             r#"(core instance $names (export "say" (func $zero))"#,
             r#"(core module $other (import "host" "tick" (func)) (func (export "say") (param i32 i32)))
@@ -401,6 +399,6 @@ mod tests {
         );
         let component = wat::parse_str(alone).expect("the text");
         let told = direct(&component).expect_err("refused").to_string();
-        assert_eq!(told, "no module imports the one between");
+        assert_eq!(told, "no module imports the shim");
     }
 }
