@@ -1,5 +1,6 @@
 //! Commands that the host runs: interpreters and tools that are guests of their own, and whatever the shell does not know.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bashkit::{Builtin, BuiltinContext, CommandResolver, ExecResult, Result, async_trait};
@@ -25,9 +26,10 @@ impl Builtin for Program {
 
     async fn execute(&self, context: BuiltinContext<'_>) -> Result<ExecResult> {
         let directory = context.cwd.to_string_lossy().into_owned();
+        let arguments = named(&self.0, context.args);
         let call = Call {
             program: &self.0,
-            arguments: context.args,
+            arguments: &arguments,
             environment: timeout::exported(context.env),
             directory: &directory,
             input: context.stdin.map(|input| input.as_bytes()).unwrap_or_default(),
@@ -46,6 +48,23 @@ impl Builtin for Program {
             },
             None => ExecResult::err(format!("bash: {}: command not found\n", self.0), 127),
         })
+    }
+}
+
+/// An interpreter's arguments, with `-` for a script that is standard input by its name as a file, which no program has.
+fn named<'a>(program: &str, arguments: &'a [String]) -> Cow<'a, [String]> {
+    let interpreter = matches!(program, "python" | "python3" | "node" | "js" | "php");
+    // Behind `-c`, `-m`, `-e`, `-p` and `-r` there is no script.
+    let before = arguments.iter().take_while(|word| !matches!(word.as_str(), "-c" | "-m" | "-e" | "-p" | "-r"));
+    let script = before.enumerate().find(|(_, word)| !word.starts_with('-'));
+    let input = script.filter(|(_, word)| matches!(word.as_str(), "/dev/stdin" | "/dev/fd/0"));
+    match input.filter(|_| interpreter) {
+        None => Cow::Borrowed(arguments),
+        Some((at, _)) => {
+            let mut arguments = arguments.to_vec();
+            arguments[at] = "-".to_owned();
+            Cow::Owned(arguments)
+        }
     }
 }
 

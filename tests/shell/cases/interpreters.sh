@@ -178,3 +178,6 @@ bash -c 'python3 -c "print(\"nested \$0\")"'; sh -c "python3 -c 'print(\"deep\")
 python3 -c "
 import sys
 print(max(sys.stdin, key=len).strip())" < words.txt; cat words.txt | python3 -c "import sys; print(''.join(sorted(l[0] for l in sys.stdin)))"
+
+## scripts-from-stdin-by-name
+echo 'import sys; print(len(sys.argv), sys.argv[1:])' | python3 /dev/stdin a b; echo '<?php echo $argc, "\n";' | php /dev/stdin a

@@ -48,3 +48,6 @@ printf '1\n2\n3\n' | { head -n 1 > /dev/null; cat; } | wc -l > /dev/null; printf
 
 ## ifs-whitespace-and-mixed
 IFS=' ,' read -r a b c <<< 'x , y,z'; echo "$a|$b|$c"; IFS= read -r l <<< '  keep  '; echo "[$l]"; x='a:b'; IFS=: ; set -- $x; echo $1 $2
+
+## descriptor-with-records
+printf 'a\0b\0' > f; while IFS= read -r -d '' x <&3; do echo "<$x>"; done 3< f; printf 'a\nb' > g; exec 4< g; read -r -u4 a; read -r -u4 b; echo "$? $a $b"; { head -n2 <&3; echo -; } 3< <(seq 10)

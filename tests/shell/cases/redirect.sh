@@ -89,3 +89,27 @@ log() { echo "[log] $*" >&2; }; v=$(log note; echo value) 2> l; echo "$v"; { log
 
 ## descriptor-of-a-folder-that-is-gone
 mkdir d; exec 6> d/out; echo one >&6; rm -r d; echo two >&6; echo "after $?"
+
+## swap-streams-captured
+out=$( { echo out; echo err >&2; } 3>&1 1>&2 2>&3 ) 2>/dev/null; echo "[$out]"; f() { echo o; echo e >&2; }; x=$(f 3>&1 1>&2 2>&3) 2>/dev/null; echo "[$x]"; ls none 3>&1 1>&2 2>&3 3>&- | sed 's/.*none/E: none/'
+
+## errors-alone-through-pipe
+{ { echo out; echo err >&2; } 2>&1 1>&3 | sed 's/^/E: /'; } 3>f; cat f; { err=$( { echo out; echo err >&2; } 2>&1 1>&3 ); } 3>g; echo "$err"; cat g; s=$( { { { { false; echo $? >&3; } | cat >&4; } 3>&1; } 4>&1; } ); echo "$s"
+
+## descriptors-at-several-levels
+{ { echo a >&3; echo b >&4; echo c; } 4>g; echo d >&3; } 3>f; cat f g; { echo y >&3; { echo x >&3; } 3>g; echo z >&3; } 3>f; cat f g; { echo shown; echo three >&3; } 3>&1 >/dev/null
+
+## descriptors-that-bodies-read
+printf '1\n2\n3\n' > f; while read -r x <&3; do echo "$x"; done 3< f; f() { read -r a <&3; read -r b <&3; echo "$a-$b"; }; f 3< f; f 3<<< $'p\nq'; { read -r a <&3; cat <&3; } 3< f; echo in | while read -r x <&3; do echo "$x"; cat; done 3< f
+
+## descriptors-of-process-substitutions
+while read -r x <&3; do echo "g $x"; done 3< <(seq 3); exec 3< <(seq 4 9); read -r a <&3; (read -r b <&3; echo "$a $b"); cat <&3; exec 3<&-
+
+## copies-of-descriptors
+seq 5 > f; exec 5< f; { read -r x <&4; echo "$x"; } 4<&5; read -r y <&5; echo "$y"; exec 5<&-; echo in | { while read -r x <&3; do echo "$x"; done 3<&0; }; while read -r x <&3; do :; done 3< none; echo $?
+
+## descriptors-as-files
+seq 3 > f; cat /dev/fd/3 3< f; echo x | tee /dev/fd/3 3> g; cat g; exec 4> h; echo y | tee /dev/fd/4 | tr y z; exec 4>&-; cat h; cat /dev/fd/9 2>/dev/null; echo $?
+
+## scripts-of-descriptors
+echo 'echo "hi $1"' | bash /dev/stdin a; echo 'x=5' > s; source /dev/stdin < s; echo $x; bash /dev/fd/3 3< s; . /dev/stdin <<< 'y=6'; echo $y
