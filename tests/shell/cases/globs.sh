@@ -48,3 +48,6 @@ d=sub; mkdir $d; touch $d/{1,2}.txt; p=txt; ls "$d"/*.$p; echo "$d"/*.$p; echo "
 
 ## case-patterns-with-variables
 p='a*'; case abc in $p) echo pattern;; esac; case abc in "$p") echo literal;; *) echo no;; esac; [[ abc == $p ]] && echo m; [[ abc == "$p" ]] || echo q
+
+## names-with-control-characters
+touch "$(printf 'a\tb')" "$(printf 'a\nc')" "$(printf 'x\001y')" d; ls | cat; find . -type f | wc -l; for f in *; do printf '%q\n' "$f"; done; rm a*; ls | cat; mv x* z; du -a . | wc -l; echo ok > "$(printf 'e\tf')"; cat e*; ls
