@@ -127,3 +127,9 @@ pids=(); for i in 0 1 2; do (exit $i) & pids+=($!); done; for p in "${pids[@]}";
 
 ## check-command-exists
 for c in cat no_such_tool; do if command -v "$c" > /dev/null 2>&1; then echo "$c yes"; else echo "$c no"; fi; done; hash no_such_tool 2>/dev/null || echo "not hashed"
+
+## trap-err-that-exits
+(set -E; trap 'echo trapped; exit 3' ERR; f() { false; echo in; }; f; echo after); echo $?; (trap 'exit 4' ERR; true; false; echo never); echo $?; f() { trap 'echo E; return 7' ERR; false; echo no; }; f; echo $?
+
+## trap-err-that-exits-not-in-conditions
+set -E; trap 'exit 9' ERR; f() { false; true; }; if f; then echo yes; fi; f || echo no; ! f; echo end
