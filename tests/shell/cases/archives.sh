@@ -61,3 +61,15 @@ printf '\x00\x01\xfe\xff' | xxd -p; printf '%s' 00ff10 | xxd -r -p | od -An -tx1
 
 ## tar-keeps-modes-and-links
 mkdir d; echo '#!/bin/sh' > d/run; chmod 755 d/run; ln -s run d/l; tar cf t.tar d; rm -r d; tar xpf t.tar; stat -c %a d/run; readlink d/l; rm t.tar
+
+## tar-lists-modes-and-links
+mkdir d; echo 1 > d/a; chmod 600 d/a; ln -s a d/l; ln -s nowhere d/m; tar czf t.tgz d; tar tvzf t.tgz | awk 'NR > 1 {print $1, $3, $6, $7, $8}' | sort; rm -r d; tar xvf t.tgz | sort; stat -c '%a %n' d/a; readlink d/l d/m; rm t.tgz
+
+## tar-long-names-and-times
+p=$(printf 'long%.0s' $(seq 40)); mkdir -p $p/$p; echo hi > $p/$p/f; touch -d '2020-01-02 03:04:05' $p/$p/f; tar cf t.tar $p; rm -r $p; tar xf t.tar; cat $p/$p/f; stat -c %Y $p/$p/f; rm t.tar
+
+## tar-what-leads-out
+mkdir a b; echo 1 > a/f; cd a; tar cf ../t.tar ../b f 2>/dev/null; tar tf ../t.tar; cd ..; echo 1 > g; tar cf u.tar g; echo 2 > g; tar xkf u.tar 2>/dev/null; echo $?; cat g; ln -s b g2; rm g; ln -s b/kept g; echo keep > b/kept; tar xf u.tar; cat g b/kept; rm t.tar u.tar
+
+## tar-errors
+tar cf t.tar none 2>/dev/null; echo $?; tar cf x.tar 2>/dev/null; echo $?; echo junk > j; tar tf j 2>/dev/null; echo $?; echo 1 > a; tar czf a.tgz a; tar tf a.tgz nope 2>/dev/null; echo $?; tar rf a.tgz a 2>/dev/null; echo $?; rm -f t.tar a.tgz

@@ -208,3 +208,9 @@ yes | head -n 3; yes no | head -2 | tr '\n' ' '; echo
 
 ## factor-numbers
 factor 12 97 360
+
+## split-joined-options
+seq 10 > f; split -l3 f; wc -l x* | head -4; rm x*; split -b4 f q; cat q* | wc -c; rm q*; split -n3 -a3 f; ls x*; rm x*; split -d -l4 f y; ls y*; split -4 f; ls x*; split -C5 f c; head -3 ca?
+
+## split-many-and-in-turn
+seq 700 | split -l1 - q; ls q* | sed -n '648,656p'; rm q*; seq 200 | split -d -l1 - q; ls q* | sed -n '88,93p;199,200p'; seq 10 > g; split -n l/3 -d -a3 g; head x*; rm x*; split -n r/3 g; head x*; split -n l/2/3 g; split none 2>/dev/null; echo $?; split -a1 -l1 <(seq 30) 2>/dev/null; echo $?

@@ -10,8 +10,11 @@ mod ls;
 mod mode;
 mod moves;
 mod options;
+mod patch;
 mod paths;
+mod split;
 mod stat;
+mod tar;
 mod times;
 mod zip;
 
@@ -28,10 +31,13 @@ pub(crate) fn register(builder: BashBuilder) -> BashBuilder {
         ("ls", Box::new(ls::Ls)),
         ("mkdir", Box::new(folders::Mkdir)),
         ("mv", Box::new(moves::Mv)),
+        ("patch", Box::new(patch::Patch)),
         ("readlink", Box::new(paths::Readlink)),
         ("realpath", Box::new(paths::Realpath)),
         ("rm", Box::new(folders::Rm)),
+        ("split", Box::new(split::Split)),
         ("stat", Box::new(stat::Stat)),
+        ("tar", Box::new(tar::Tar)),
         ("unzip", Box::new(zip::Unzip)),
         ("zcat", Box::new(compressed::Zcat)),
         ("zip", Box::new(zip::Zip)),
