@@ -100,19 +100,25 @@ fn differs(text: &str) -> bool {
     has(text, OWN_LINE) || (has(text, &["exec"]) && !opens(text))
 }
 
-/// Whether it is an `exec` that opens files at descriptors from 3 on, which stay open, and nothing else.
+/// Whether it is an `exec` that opens files at descriptors from 3 on, or copies others there, and nothing else: they stay open.
 fn opens(text: &str) -> bool {
     let Some(mut rest) = text.strip_prefix("exec ").map(str::trim_start) else { return false };
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let (number, redirection) = rest.split_at(digits);
-        let sign = [">>", "<>", ">|", ">", "<"].into_iter().find(|sign| redirection.starts_with(sign));
+        let sign =
+            [">>", "<>", ">|", ">&", "<&", ">", "<"].into_iter().find(|sign| redirection.starts_with(sign));
         let (Some(sign), true) = (sign, number.parse::<u32>().is_ok_and(|number| number > 2)) else {
             return false;
         };
         let name = redirection[sign.len()..].trim_start();
         let end = name.find(char::is_whitespace).unwrap_or(name.len());
-        if end == 0 || !name[..end].chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) {
+        // Standard input is each line's own.
+        let fits = match sign {
+            ">&" | "<&" => &name[..end] == "-" || name[..end].parse().is_ok_and(|number: u32| number > 0),
+            _ => end > 0 && name[..end].chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)),
+        };
+        if !fits {
             return false;
         }
         rest = name[end..].trim_start();

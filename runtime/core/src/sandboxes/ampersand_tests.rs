@@ -57,6 +57,7 @@ fn several_that_are_started_with_others_between_them_are_found() {
 #[test]
 fn files_that_are_opened_before_stay_open() {
     apart("exec 3> log; a >&3 &", ["exec 3> log", "a >&3", ""]);
+    apart("exec 3>&1 4>&2 5>&-; a >&3 &", ["exec 3>&1 4>&2 5>&-", "a >&3", ""]);
     apart("exec 3>>log 4< /tmp/in.txt 5<>x\na & b", ["exec 3>>log 4< /tmp/in.txt 5<>x", "a", "b"]);
 }
 
@@ -100,7 +101,9 @@ fn a_line_that_its_parts_would_not_do_stays_whole() {
         "a & b; exit 1; c &",
         "a & b; c $! '$!' &",
         "exec > log; a &",
-        "exec 3>&1; a &",
+        "exec 3<&0; a &",
+        "exec 3>&file; a &",
+        "exec 1>&3; a &",
         "exec 3> log b; a &",
         "exec 1> log; a &",
         "exec 3> $(b); a &",
