@@ -69,16 +69,16 @@ echo x > f; echo x | diff - f && echo same; echo y | diff f -; echo $?
 seq 5 > x; { seq 2 5; echo 6; } > y; diff x y | grep -c '^>'; diff x y | grep -c '^<'; diff --unchanged-line-format= --old-line-format='-%L' --new-line-format='+%L' x y
 
 ## patch-with-offset
-seq 20 > a; sed 's/^10$/ten/' a > b; diff -u a b > p; (echo x; echo y; seq 20) > a; patch a p; sed -n 12p a; seq 3 20 > a; patch -p0 < p; sed -n 8p a; ls
+seq 20 > a; sed 's/^10$/ten/' a > b; diff -u --label a --label a a b > p; (echo x; echo y; seq 20) > a; patch a p; sed -n 12p a; seq 3 20 > a; patch -p0 < p; sed -n 8p a; ls
 
 ## patch-with-fuzz
-seq 20 > a; sed 's/^10$/ten/' a > b; diff -u a b > p; seq 20 | sed 's/^7$/seven/' > a; patch a < p; sed -n 7,10p a; patch -R a p; patch -N a p; patch -N a p; echo $?
+seq 20 > a; sed 's/^10$/ten/' a > b; diff -u --label a --label a a b > p; seq 20 | sed 's/^7$/seven/' > a; patch a < p; sed -n 7,10p a; patch -R a p; patch -N a p; patch -N a p; echo $?
 
 ## patch-that-fails
-seq 20 > a; sed 's/^10$/ten/;s/^18/eighteen/' a > b; diff -u a b > p; seq 20 | sed 's/^10$/TEN/' > a; patch a p; echo $?; grep -v '^[-+][-+]' a.rej; sed -n 18p a; patch --dry-run a p > /dev/null; echo $?; echo junk | patch 2>/dev/null; echo $?
+seq 20 > a; sed 's/^10$/ten/;s/^18/eighteen/' a > b; diff -u --label a --label a a b > p; seq 20 | sed 's/^10$/TEN/' > a; patch a p; echo $?; grep -v '^[-+][-+]' a.rej; sed -n 18p a; patch --dry-run a p > /dev/null; echo $?; echo junk | patch 2>/dev/null; echo $?
 
 ## patch-makes-and-removes
 printf -- '--- /dev/null\n+++ b/n/new\n@@ -0,0 +1 @@\n+x\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-g\n' > q; echo g > gone; patch -p1 < q; ls; cat n/new; patch -p1 -R < q; ls; cat gone; printf -- '--- a/none\n+++ b/none\n@@ -1 +1 @@\n-a\n+b\n' | patch -p1; echo $?
 
 ## patch-begin-and-end
-seq 5 > a; (echo 0; seq 5) > b; diff -u a b > p; (echo q; seq 5) > c; patch c p; cat c; (seq 5; echo 6) > b; diff -u a b > p; (seq 5; echo z) > c; patch c p; cat c; printf 'a\nb' > f; printf 'a\nc' > g; diff -u f g > p; patch f p; cat f
+seq 5 > a; (echo 0; seq 5) > b; diff -u --label a --label a a b > p; (echo q; seq 5) > c; patch c p; cat c; (seq 5; echo 6) > b; diff -u --label a --label a a b > p; (seq 5; echo z) > c; patch c p; cat c; printf 'a\nb' > f; printf 'a\nc' > g; diff -u --label f --label f f g > p; patch f p; cat f
