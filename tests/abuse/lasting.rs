@@ -142,6 +142,8 @@ fn fs_02_no_file_tool_leads_out_of_the_tree() {
             "/workspace//x",
             "/workspace/./x",
             "/workspace/../x",
+            "/etc/passwd",
+            "/workspaces/x",
             "%2e%2e",
             "..\\",
             "C:\\x",
@@ -183,7 +185,7 @@ fn fs_02_no_file_tool_leads_out_of_the_tree() {
         }
         assert_eq!(tree(&dormouse, "box"), before, "a refused call has left something");
         // What a name means on other systems means nothing here.
-        for path in ["/workspace/CON", "/workspace/%2e%2e", "/workspace/inner/f", "/etc/passwd"] {
+        for path in ["/workspace/CON", "/workspace/%2e%2e", "/workspace/inner/f", "/tmp/etc/passwd"] {
             let call = |tool, more: Json| {
                 let mut arguments = more;
                 (arguments["sandbox"], arguments["path"]) = ("box".into(), path.into());

@@ -20,6 +20,8 @@ pub struct SpecMount {
     pub access: Access,
 }
 
+/// Characters shown of a path.
+const SHOWN: usize = 200;
 /// The folders that every sandbox has for its own files.
 pub const OWN_FOLDERS: [&str; 2] = ["/workspace", "/tmp"];
 
@@ -35,7 +37,7 @@ pub fn must_be_seen(path: &GuestPath, mounts: &[SpecMount]) -> Result<()> {
     if folders.any(is_in) {
         return Ok(());
     }
-    let shown = path.as_str().escape_debug();
+    let shown: String = path.as_str().escape_debug().take(SHOWN).collect();
     Err(Error::new(ErrorCode::PathDenied, format!("`{shown}` is not among the sandbox's files"))
         .with_hint("its files are in `/workspace` and `/tmp`"))
 }
