@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -121,6 +122,23 @@ fn lif_05_asked_to_end_the_server_cancels_its_runs_and_ends_well() {
         let ran = wire.wait(Duration::from_secs(30));
         assert!(begin.elapsed() < 2 * PROMISE + NOISE, "{code}: {:?}", begin.elapsed());
         assert_eq!(ran.status, Some(0), "{code}: {}", ran.complaint());
+    }
+}
+
+/// LIF-05: who passes a signal on, as `timeout` does, may send it to a process and to its group a moment later.
+#[test]
+fn lif_05_two_signals_at_once_ask_once_and_nothing_answered_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--state-dir", folder.path().to_str().unwrap(), "--tools", "all"];
+    for round in 1..4 {
+        let mut wire = Wire::greeted(&arguments);
+        let code = "try:\n    n += 1\nexcept NameError:\n    n = 1\nn";
+        let done = wire.call(1, "sandbox_eval", json!({"code": code, "session_key": "kept"}));
+        assert_eq!(done["structuredContent"]["result"]["value"], round, "{done}");
+        let twice = format!("kill -TERM {0}; sleep 0.001; kill -TERM {0}; true", wire.process());
+        binary::finish(binary::started(Path::new("/bin/sh"), &["-c", &twice]), b"");
+        let ran = wire.wait(Duration::from_secs(30));
+        assert_eq!(ran.status, Some(0), "{}", ran.complaint());
     }
 }
 

@@ -258,6 +258,19 @@ fn a_checkpoint_can_be_given_a_note_alone() {
 }
 
 #[test]
+fn options_behind_a_quoted_command_line_are_no_arguments_of_it() {
+    let place = Place::new();
+    place.of(&["create", "box"]);
+    for option in [&["--json"][..], &["--state-dir", "/tmp"]] {
+        let words = [&["exec", "box", "echo hi"], option].concat();
+        let ran = place.try_of(&words);
+        assert_eq!(ran.status, Some(2), "{}", ran.complaint());
+        assert!(ran.complaint().contains("sandbox exec OPTIONS NAME COMMAND"), "{}", ran.complaint());
+    }
+    assert_eq!(place.of(&["exec", "box", "echo", "--json"]).trim_end(), "--json");
+}
+
+#[test]
 fn of_a_variable_that_is_set_twice_the_last_counts() {
     let twice = ["-e", "A=1", "-e", "B=2", "--env", "A=3"];
     let ran =

@@ -19,7 +19,9 @@ use tokio_util::sync::CancellationToken;
 use crate::exit;
 
 /// What a shell adds to the number of the signal that ended a process.
-const BY_SIGNAL: u8 = 128;
+pub(crate) const BY_SIGNAL: u8 = 128;
+/// Signals that come within this time are one request to end.
+const TOGETHER: Duration = Duration::from_secs(1);
 
 /// The first signal that came, or 0.
 static CAME: AtomicU8 = AtomicU8::new(0);
@@ -45,7 +47,7 @@ pub(crate) fn watch(on: &Handle, kinds: &[SignalKind]) {
         on.spawn(async move {
             CAME.store(next(&mut signals).await, Ordering::Release);
             told.cancel();
-            exit::end(BY_SIGNAL + next(&mut signals).await);
+            exit::end(BY_SIGNAL + next_later(&mut signals).await);
         });
         asked
     });
@@ -121,6 +123,18 @@ fn cancelled() -> Error {
         _ => "a signal",
     };
     Error::new(ErrorCode::Cancelled, format!("the call was given up: {name} came"))
+}
+
+/// As [`next`], for those that come later than a second from now. Who passes a signal on may send it to a process and to the group
+/// that it is in, as `timeout` does: that asks once.
+pub(crate) async fn next_later(signals: &mut [(u8, Signal)]) -> u8 {
+    let later = tokio::time::Instant::now() + TOGETHER;
+    loop {
+        let number = next(signals).await;
+        if tokio::time::Instant::now() >= later {
+            return number;
+        }
+    }
 }
 
 /// The number of the next one that comes.

@@ -16,6 +16,8 @@ pub(crate) const MAX_PACKED: u64 = 64 << 20;
 pub(crate) const MAX_BYTES: u64 = 256 << 20;
 /// Most times that an archive may grow; the first mebibyte is free.
 const MAX_RATIO: u64 = 200;
+/// How the end of a zip's table of contents begins (APPNOTE 4.3.16); the number of entries follows 10 bytes from there.
+const ZIP_END: &[u8] = b"PK\x05\x06";
 /// How each entry begins in a zip's table of contents.
 const ZIP_ENTRY: &[u8] = b"PK\x01\x02";
 
@@ -60,6 +62,11 @@ fn zip(packed: &[u8], target: &GuestPath, most: u64) -> Result<Unpacked> {
         return Err(too_many());
     }
     let mut archive = zip::ZipArchive::new(Cursor::new(packed)).map_err(damaged)?;
+    if entries_of(packed).is_some_and(|entries| entries > archive.len()) {
+        // The reader keeps the last of them.
+        return Err(Error::args_invalid("the archive holds a name more than once")
+            .with_hint("nothing was unpacked; name each file once"));
+    }
     let mut unpacked = Unpacked::default();
     for index in 0..archive.len() {
         let mut entry = archive.by_index(index).map_err(damaged)?;
@@ -82,6 +89,14 @@ fn zip(packed: &[u8], target: &GuestPath, most: u64) -> Result<Unpacked> {
         }
     }
     unpacked.checked()
+}
+
+/// How many entries the end of a zip's table of contents tells, where that is no number of its larger form.
+fn entries_of(packed: &[u8]) -> Option<usize> {
+    let at = packed.windows(ZIP_END.len()).rposition(|window| window == ZIP_END)?;
+    let count = packed.get(at + 10..at + 12)?;
+    let count = u16::from_le_bytes([count[0], count[1]]);
+    (count < u16::MAX).then_some(count.into())
 }
 
 fn tar(plain: &[u8], target: &GuestPath, most: u64) -> Result<Unpacked> {

@@ -12,6 +12,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::damaged::{self, Seen};
+use crate::disk;
 use crate::fault::{self, Answer};
 use crate::folder::Folder;
 use crate::log::{self, Log};
@@ -236,9 +237,19 @@ impl Database {
         self.check_writable()?;
         // A panic inside a transaction rolled it back, so the connection is as good as before.
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let answer = work(&transaction)?;
-        transaction.commit()?;
+        let done = || -> Answer<T> {
+            let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let answer = work(&transaction)?;
+            transaction.commit()?;
+            Ok(answer)
+        };
+        let answer = done().map_err(|fault| match fault {
+            // The disk has become read-only, which it may tell nobody but who writes.
+            fault if fault.is_of_the_disk() && disk::takes_nothing(self.folder.root()) => {
+                fault::read_only().into()
+            }
+            fault => fault,
+        })?;
         drop(writer);
         let path = self.path.clone();
         self.log.shorten(move || connect(&path));

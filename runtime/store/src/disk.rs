@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use dormouse_core::Result;
-use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::fs::{Mode, OFlags, StatVfsMountFlags, statvfs};
+use rustix::io::Errno;
 
 use crate::fault;
 
@@ -58,6 +59,12 @@ pub(crate) fn free(folder: &Path, needs: u64) -> Result<Option<u64>> {
         Some(left) if left >= LEAST => Ok(Some(left)),
         _ => Err(fault::full_disk()),
     }
+}
+
+/// Whether nothing can be written because the disk is read-only, found by trying: one that has become so by a fault need not say it.
+pub(crate) fn takes_nothing(folder: &Path) -> bool {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR).err() == Some(Errno::ROFS)
 }
 
 /// Whether a disk takes so many more files, as far as it says.

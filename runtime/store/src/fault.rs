@@ -66,6 +66,11 @@ impl Fault {
         }
     }
 
+    /// Whether the disk could not be read or written.
+    pub(crate) fn is_of_the_disk(&self) -> bool {
+        matches!(self, Self::Sql(error) if error.sqlite_error().is_some_and(|cause| cause.code == Sql::SystemIoFailure))
+    }
+
     /// Whether a file could not be opened: most often because the process has no descriptor left.
     pub(crate) fn is_not_opened(&self) -> bool {
         matches!(self, Self::Sql(error) if error.sqlite_error().is_some_and(|cause| cause.code == Sql::CannotOpen))
@@ -123,6 +128,11 @@ pub(crate) fn no_inodes() -> Error {
 /// Whether an error says that the disk takes no more bytes, or no more files.
 pub(crate) fn is_no_room(error: &Error) -> bool {
     [full_disk(), no_inodes()].iter().any(|other| says(error, other))
+}
+
+/// Whether an error says that nothing can be written.
+pub(crate) fn is_read_only(error: &Error) -> bool {
+    says(error, &read_only())
 }
 
 /// Whether an error says what another one says, and perhaps more.

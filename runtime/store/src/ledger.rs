@@ -201,7 +201,8 @@ impl Ledger for Store {
 
     fn lease_to_look(&self, id: &SandboxId) -> Result<Option<Lease>> {
         match self.lease(id) {
-            Err(error) if fault::is_no_room(&error) => Ok(Some(self.looks())),
+            // On a disk that has become read-only nobody changes anything either.
+            Err(error) if fault::is_no_room(&error) || fault::is_read_only(&error) => Ok(Some(self.looks())),
             leased => leased,
         }
     }

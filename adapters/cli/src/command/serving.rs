@@ -20,7 +20,7 @@ use crate::exit;
 use crate::log;
 use crate::settings::wall::Confined;
 use crate::settings::{self, Mcp};
-use crate::signals;
+use crate::signals::{self, BY_SIGNAL};
 use crate::wall::{self, Confine, Wall};
 
 /// How long the end waits for what cannot be cancelled.
@@ -196,6 +196,10 @@ fn confine(place: &PlaceArgs, confined: &Confined, state: Option<&Path>) -> Resu
     let mut reach = confined.reach.clone();
     let provider = settings::provider(place)?;
     for folder in state.into_iter().chain([provider.cache.as_path()]) {
+        if folder.is_dir() {
+            // On a disk that can only be read, too.
+            continue;
+        }
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         // What is kept in it is to be found after a loss of power; later the folder around it is out of reach.
         let made = made.and_then(|()| File::open(folder.join(".."))?.sync_all());
@@ -210,15 +214,12 @@ fn confine(place: &PlaceArgs, confined: &Confined, state: Option<&Path>) -> Resu
     wall::raise(confined.confine, &reach)
 }
 
-/// From now on SIGTERM, SIGINT and SIGHUP do not end the process; the future is over when one came. When one more comes the
-/// process ends at once. Is to be called within the event loop.
+/// From now on SIGTERM, SIGINT and SIGHUP do not end the process; the future is over when one came. When one more comes, more
+/// than a second later, the process ends at once. Is to be called within the event loop.
 pub(super) fn asked_to_end() -> impl Future<Output = ()> {
     let mut signals = signals::of_a_server();
     async move {
         signals::next(&mut signals).await;
-        tokio::spawn(async move {
-            signals::next(&mut signals).await;
-            exit::end(1)
-        });
+        tokio::spawn(async move { exit::end(BY_SIGNAL + signals::next_later(&mut signals).await) });
     }
 }

@@ -83,7 +83,11 @@ async fn take(kept: &Kept, mut arguments: Arguments, owner: &Owner) -> Result<An
     let bytes = match (arguments.take_text("content_base64"), arguments.take_text("host_path")) {
         (Some(text), None) => base64("content_base64", &text)?,
         (None, Some(host)) => kept.host.read(host, MAX_PACKED).await?.bytes,
-        _ => {
+        (Some(_), Some(_)) => {
+            return Err(Error::args_invalid("both `content_base64` and `host_path` are given")
+                .with_hint("give the bytes, or name a file of the host, and leave the other out"));
+        }
+        (None, None) => {
             return Err(Error::args_invalid("one of `content_base64` and `host_path` is needed")
                 .with_hint("give `content_base64`, or name a file of the host with `host_path`"));
         }

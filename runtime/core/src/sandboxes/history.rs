@@ -143,7 +143,7 @@ impl Sandboxes {
             let shown: String = step.escape_debug().take(64).collect();
             Error::new(ErrorCode::UnknownCheckpoint, format!("there is no step `{shown}` to go back to"))
                 .with_hint(
-                    "steps last while the sandbox is awake; sandbox_history names those that there are",
+                    "sandbox_list_checkpoints names the checkpoints; steps (sandbox_history) last while the sandbox is awake",
                 )
         })?;
         // A block that was never read since an earlier save may have been swept since then.

@@ -4,7 +4,7 @@
 //! one call, and other calls come between.
 
 use super::Sandboxes;
-use crate::sandbox::{Files, Handle, Owner, Piece, SandboxId};
+use crate::sandbox::{Files, Handle, Owner, Piece, SandboxId, must_be_seen};
 use crate::{Error, ErrorCode, GuestPath, Result};
 
 /// What a file is called while its pieces come, with random digits, in the folder where it will be.
@@ -27,15 +27,15 @@ impl Sandboxes {
     /// Begins a file that comes in pieces. Nothing is written before the first.
     ///
     /// # Errors
-    /// `unknown_sandbox`; `args_invalid` for `/` and for a path that is too long.
+    /// `unknown_sandbox`; `path_denied` for a path that is not among the sandbox's files; `args_invalid` for one that is too long.
     pub fn upload_in_pieces(&self, owner: &Owner, handle: &Handle<'_>, path: GuestPath) -> Result<Upload> {
-        let sandbox = self.find(owner, handle)?.id;
+        let record = self.find(owner, handle)?;
+        // The error names the file that is meant, and not its pieces.
+        must_be_seen(&path, &record.spec.mounts)?;
+        let sandbox = record.id;
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(|error| Error::internal("no random numbers", error))?;
-        let (folder, name) = path.as_str().rsplit_once('/').unwrap_or_default();
-        if name.is_empty() {
-            return Err(Error::args_invalid("`/` is no file"));
-        }
+        let (folder, _) = path.as_str().rsplit_once('/').unwrap_or_default();
         let part = GuestPath::parse(&format!("{folder}/{PART}{:016x}", u64::from_le_bytes(random)))?;
         let (sandboxes, owner) = (self.clone(), owner.clone());
         Ok(Upload { sandboxes, owner, sandbox, path, part, bytes: 0, begun: false })

@@ -21,6 +21,9 @@ use crate::words::in_commands;
 /// Largest standard input that is passed on, in bytes (8 MiB).
 const MAX_STDIN: u64 = 8 << 20;
 
+/// Options that follow a quoted command line by mistake; a program whose name has a space takes any others.
+const OURS: [&str; 2] = ["--state-dir", "--json"];
+
 /// Runs it; what is to be told. As JSON that is what the tool `sandbox_exec` answers, also when it is refused.
 pub(super) fn run(
     dormouse: &Dormouse,
@@ -102,6 +105,14 @@ fn waited_for(error: Error) -> Error {
 fn line(arguments: &ExecArgs) -> Result<CommandLine, Error> {
     let text = match arguments.command.as_slice() {
         [line] => line.clone(),
+        [line, option, ..] if line.contains(' ') && OURS.contains(&option.as_str()) => {
+            return Err(Error::args_invalid(format!(
+                "`{option}` stands behind the command line, as if it were an argument of it"
+            ))
+            .with_hint(
+                "put options before the sandbox's name: `dormouse sandbox exec OPTIONS NAME COMMAND`",
+            ));
+        }
         // Several words are a program and its arguments, as a shell of the caller's has split them.
         words => shlex::try_join(words.iter().map(String::as_str))
             .map_err(|_| Error::args_invalid("an argument of the command holds a NUL byte"))?,
