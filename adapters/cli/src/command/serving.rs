@@ -2,6 +2,7 @@
 
 use std::fs::{DirBuilder, File};
 use std::future::Future;
+use std::io;
 use std::num::NonZero;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
@@ -196,18 +197,18 @@ fn confine(place: &PlaceArgs, confined: &Confined, state: Option<&Path>) -> Resu
     let mut reach = confined.reach.clone();
     let provider = settings::provider(place)?;
     for folder in state.into_iter().chain([provider.cache.as_path()]) {
-        if folder.is_dir() {
-            // On a disk that can only be read, too.
-            continue;
-        }
+        let is_there = folder.is_dir();
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         // What is kept in it is to be found after a loss of power; later the folder around it is out of reach.
-        let made = made.and_then(|()| File::open(folder.join(".."))?.sync_all());
-        made.map_err(|error| {
-            Error::new(ErrorCode::StateUnavailable, format!("`{}` cannot be made", folder.display()))
-                .with_hint("name a folder that you can make and write: --state-dir, --cache-dir")
-                .with_source(error)
-        })?;
+        match made.and_then(|()| File::open(folder.join(".."))?.sync_all()) {
+            // Then it is looked at.
+            Err(error) if is_there && error.kind() == io::ErrorKind::ReadOnlyFilesystem => {}
+            made => made.map_err(|error| {
+                Error::new(ErrorCode::StateUnavailable, format!("`{}` cannot be made", folder.display()))
+                    .with_hint("name a folder that you can make and write: --state-dir, --cache-dir")
+                    .with_source(error)
+            })?,
+        }
         reach.write.push(folder.to_owned());
     }
     reach.read.extend(provider.guest_folders());
