@@ -369,7 +369,16 @@ fn own_01_and_mem_04_memory_that_was_let_go_of_goes_back() {
 fn own_01_the_memory_of_runs_is_shared_and_more_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let server = server_with(&folder, &["--runs-memory", "180MiB"]);
-    let hold = json!({"code": "import time\nx = bytearray(60 << 20)\ntime.sleep(4)", "timeout_ms": 20_000});
+    // The other's runs may have it for a moment, and this one is refused then.
+    let code = "import time
+x = None
+while x is None:
+    try:
+        x = bytearray(60 << 20)
+    except MemoryError:
+        time.sleep(0.01)
+time.sleep(4)";
+    let hold = json!({"code": code, "timeout_ms": 20_000});
     let _held = begin(&server, "/api/eval", &hold);
     let more = json!({"code": "x = bytearray(60 << 20)"});
     let refused = wait_for("the memory is held", PATIENCE, || {

@@ -218,6 +218,7 @@ fn remove(folder: &Path) {
 ///
 /// # Errors
 /// What keeps signals from being heard.
+#[expect(clippy::exit, reason = "the worlds are in the middle of their lives, which nobody waits for then")]
 pub(crate) fn clear_when_interrupted(worlds: &[World]) -> Result<()> {
     let folders: Vec<PathBuf> = worlds.iter().map(|world| world.folder.clone()).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

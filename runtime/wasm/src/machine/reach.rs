@@ -30,7 +30,7 @@ impl Reach {
     }
 
     /// The tree, for what puts a path there.
-    fn to_grow(&mut self, path: &GuestPath) -> Result<&mut TreeFiles> {
+    fn growing(&mut self, path: &GuestPath) -> Result<&mut TreeFiles> {
         must_be_seen(path, &self.mounts)?;
         Ok(&mut self.tree)
     }
@@ -60,7 +60,7 @@ impl Port for Reach {
 
     async fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {
         match self.mounted(path) {
-            None => self.to_grow(path)?.write(path, bytes).await,
+            None => self.growing(path)?.write(path, bytes).await,
             Some(below) => {
                 let bytes = bytes.to_vec();
                 below.writable()?.blocking(move |below, folder| below.put(folder, &bytes)).await
@@ -70,7 +70,7 @@ impl Port for Reach {
 
     async fn append(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<u64> {
         match self.mounted(path) {
-            None => self.to_grow(path)?.append(path, bytes).await,
+            None => self.growing(path)?.append(path, bytes).await,
             Some(below) => {
                 let bytes = bytes.to_vec();
                 below.writable()?.blocking(move |below, folder| below.add(folder, &bytes)).await
@@ -124,7 +124,7 @@ impl Port for Reach {
 
     async fn rename(&mut self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()> {
         match (self.mounted(path), self.mounted(to)) {
-            (None, None) => self.to_grow(to)?.rename(path, to, replace).await,
+            (None, None) => self.growing(to)?.rename(path, to, replace).await,
             (Some(from), Some(onto)) if from.mount == onto.mount => {
                 let onto = onto.inner()?;
                 let work = move |from: &Below, folder: &Dir| from.rename(folder, &onto, replace);
@@ -137,7 +137,7 @@ impl Port for Reach {
 
     async fn make_folder(&mut self, path: &GuestPath) -> Result<()> {
         match self.mounted(path) {
-            None => self.to_grow(path)?.make_folder(path).await,
+            None => self.growing(path)?.make_folder(path).await,
             Some(below) => {
                 below.writable()?.blocking(|below, folder| folder.create_dir_all(&below.rest)).await
             }
