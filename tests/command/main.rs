@@ -105,7 +105,10 @@ fn a_stopped_command_line_leaves_the_shell_as_it_was_and_keeps_its_output() {
 fn who_has_all_the_memory_that_there_is_is_not_told_to_raise_the_limit() {
     in_a_sandbox(|kept| {
         let bomb = "a=(); while :; do a+=(\"${a[@]}\" x x x x); done";
-        let executed = sandbox::wait(kept.exec(bomb)).unwrap();
+        let mut line = CommandLine::new(bomb);
+        // To fill it takes a busy machine its time.
+        line.wall = Duration::from_secs(600);
+        let executed = sandbox::wait(kept.exec_line(line)).unwrap();
         let error = executed.outcome.stopped().expect("memory ends it");
         assert_eq!(error.code(), ErrorCode::LimitMemory);
         let hint = "work on less data at a time: the limit is as high as the operator allows";
