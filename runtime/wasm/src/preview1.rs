@@ -24,15 +24,7 @@ const EXIT_ADAPTER: &str = "dormouse_exit";
 /// The interface that the second adapter imports, in the version that the first one uses.
 const EXIT: &str = "wasi:cli/exit@0.2.12";
 /// That interface's text.
-const EXIT_WIT: &str = "package wasi:cli@0.2.12;
-    @since(version = 0.2.0)
-    interface exit {
-        @since(version = 0.2.0)
-        exit: func(status: result);
-        @since(version = 0.2.12)
-        exit-with-code: func(status-code: u8);
-    }
-    world program-exit { import exit; }";
+const EXIT_WIT: &str = include_str!("exit.wit");
 
 static ADAPTER: LazyLock<Result<Vec<u8>, String>> = LazyLock::new(exit_adapter);
 

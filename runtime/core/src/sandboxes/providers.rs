@@ -164,7 +164,7 @@ impl Inner {
         };
         now.tidy(machine.as_mut()).await;
         if stands_in {
-            make_room(machine.as_mut()).await;
+            outputs::fit(machine.as_mut()).await;
         }
         Ok((machine, stands_in))
     }
@@ -211,13 +211,6 @@ impl Inner {
             !mark.is_empty() && root.starts_with(mark)
         };
         Ok(others.iter().find(marked).unwrap_or(&self.provider).clone())
-    }
-}
-
-/// Outputs that are kept in files leave a sandbox its room where another provider has less of it.
-pub(super) async fn make_room(machine: &mut dyn Machine) {
-    if let Err(error) = outputs::fit(machine).await {
-        tracing::warn!(%error, "outputs that were kept in files take the room of a sandbox");
     }
 }
 

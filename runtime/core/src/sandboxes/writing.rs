@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::providers::make_room;
+use super::outputs;
 use super::seat::Visit;
 use super::unsaved::Saves;
 use crate::sandbox::{Include, Phase, ProviderName, Sandbox, Snapshot};
@@ -82,7 +82,7 @@ impl Visit {
             let (mut machine, stands_in) = self.inner.wake(&self.record.spec, rest).await?;
             machine.restore(state.as_ref()).await?;
             if stands_in {
-                make_room(machine.as_mut()).await;
+                outputs::fit(machine.as_mut()).await;
             }
             machine.reach_time(shown);
             self.live.lose();

@@ -36,15 +36,7 @@ const PROC_EXIT: &str = "proc_exit";
 const EXIT: (&str, &str) = ("wasi:cli/exit@0.2.12", "exit");
 const EXIT_WITH_CODE: &str = "exit-with-code";
 /// The world of that function, which the adapter's does not have.
-const EXIT_WIT: &str = "package wasi:cli@0.2.12;
-    @since(version = 0.2.0)
-    interface exit {
-        @since(version = 0.2.0)
-        exit: func(status: result);
-        @since(version = 0.2.12)
-        exit-with-code: func(status-code: u8);
-    }
-    world program-exit { import exit; }";
+const EXIT_WIT: &str = include_str!("../../../../runtime/wasm/src/exit.wit");
 /// Sections that say which world a module is of.
 const KIND: &str = "component-type";
 
