@@ -18,6 +18,8 @@ mod checks;
 mod evals;
 #[path = "exec_tests.rs"]
 mod exec;
+#[path = "golden_tests.rs"]
+mod golden;
 #[path = "kept_tests.rs"]
 mod kept;
 #[path = "profile_tests.rs"]
