@@ -52,7 +52,8 @@ fn refusals(desk: &Desk) -> Json {
         note("nothing".into(), json!({}));
         note("a stray field".into(), json!({"nowhere_to_be_found": 1}));
         let fields = spec.input_schema["properties"].as_object().cloned().unwrap_or_default();
-        let required: Vec<String> = serde_json::from_value(spec.input_schema["required"].clone()).unwrap_or_default();
+        let required: Vec<String> =
+            serde_json::from_value(spec.input_schema["required"].clone()).unwrap_or_default();
         for name in fields.keys() {
             for (case, value) in [
                 ("null", Json::Null),
@@ -69,7 +70,10 @@ fn refusals(desk: &Desk) -> Json {
                 let reply = desk.call(spec.name, arguments.into());
                 let error = &reply.structured["error"];
                 if matches!(error["code"].as_str(), Some("args_invalid" | "too_large")) {
-                    told.insert(format!("{name}: {case}"), json!([error["code"], error["message"], error["hint"]]));
+                    told.insert(
+                        format!("{name}: {case}"),
+                        json!([error["code"], error["message"], error["hint"]]),
+                    );
                 }
             }
         }
