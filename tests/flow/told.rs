@@ -152,7 +152,7 @@ fn names_that_are_refused_taken_or_unknown_are_told_as_they_are() {
     for words in [&["show", "nope", "--json"][..], &["eval", "nope", "1", "--json"]] {
         let told: Json = serde_json::from_slice(&place.try_of(words).stdout).unwrap();
         let hint = told["error"]["hint"].as_str().unwrap();
-        assert!(hint.starts_with("`dormouse sandbox list` names those"), "{words:?}: {told}");
+        assert!(hint.starts_with("`dormouse sandbox list` lists the existing ones"), "{words:?}: {told}");
     }
     let made_up = format!("ckpt-{}", "a".repeat(26));
     let hints = ["nope", &made_up].map(|checkpoint| {
@@ -160,7 +160,7 @@ fn names_that_are_refused_taken_or_unknown_are_told_as_they_are() {
         assert!(said.contains("error[unknown_checkpoint]: there is no checkpoint"), "{said}");
         said.split_once("hint: ").unwrap().1.to_owned()
     });
-    assert_eq!(hints, ["`dormouse sandbox checkpoints` names those that there are\n"; 2]);
+    assert_eq!(hints, ["`dormouse sandbox checkpoints` lists the existing ones\n"; 2]);
     // The same key gives the same sandbox, and what is asked besides is not taken.
     let same = place.try_of(&["create", "--session-key", "key", "--memory", "64MiB", "--disk", "9MiB"]);
     let said = same.complaint();

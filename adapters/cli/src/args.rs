@@ -47,11 +47,11 @@ fn version() -> &'static str {
 
 const AFTER: &str = "\
 Exit status: 0 value, 1 exception or failure, 2 wrong usage, 124 time limit, 137 another limit,
-else the status that the run chose.
+otherwise the status that the program itself chose.
 
 Environment:
   DORMOUSE_LOG         what to log to standard error, such as `info` or `dormouse_wasm=debug`
-  DORMOUSE_AUDIT_FILE  where each exception to the rules is recorded (--unsafe, --writes, --allow-git, ...)
+  DORMOUSE_AUDIT_FILE  where each option that lifts a restriction is recorded (--unsafe, --writes, --allow-git, ...)
                        [default: dormouse/audit.jsonl in $XDG_STATE_HOME, else in ~/.local/state]
   NO_COLOR             no colours";
 
@@ -64,7 +64,7 @@ Examples:
   dormouse sandbox fork work --count 3
   dormouse sandbox rm work
 
-A sandbox keeps its variables and files from one command to the next; nothing runs in between.";
+A sandbox keeps its variables and files from one command to the next; no process runs in between.";
 
 const REPL_EXAMPLES: &str = "\
 Examples:
@@ -72,19 +72,19 @@ Examples:
   dormouse repl -l js
   dormouse repl work
 
-Lines that begin with a dot are commands; `.help` lists them. Ctrl-C ends a run, Ctrl-D leaves.
-An empty line ends a block of Python. Without a name the sandbox vanishes at the end.";
+Lines that begin with a dot are commands; `.help` lists them. Ctrl-C ends a run, Ctrl-D exits.
+An empty line ends a block of Python. Without a name the sandbox is discarded at the end.";
 const SERVE_EXAMPLES: &str = "\
 Examples:
   dormouse serve
   dormouse serve --listen 127.0.0.1:0 --state-dir ./state --tools all
   dormouse serve --listen 0.0.0.0:3008 --token-file tokens --allowed-host box.example
 
-The address is printed to standard output once it listens. SIGTERM, SIGINT and SIGHUP end it (SIGHUP
-not where it was started to be ignored, as by nohup): calls in progress get 10 s, then every sandbox
-is saved.
+The server prints its address to standard output once it listens. SIGTERM, SIGINT and SIGHUP shut it
+down (SIGHUP not if the server was started with it ignored, as by nohup): calls in progress get 10 s,
+then every sandbox is saved.
 
-A token file has one `OWNER TOKEN` or `OWNER sha256:HEX` a line, and only its owner may read it.";
+Each line of a token file is `OWNER TOKEN` or `OWNER sha256:HEX`; nobody but its owner may read it.";
 
 const SCENARIO_EXAMPLES: &str = "\
 Examples:
@@ -137,7 +137,7 @@ pub(crate) enum Command {
     /// Evaluate a snippet of Python, JavaScript, TypeScript or PHP
     #[command(after_help = eval::EXAMPLES)]
     Eval(EvalArgs),
-    /// Make, use, save, fork and end sandboxes that last
+    /// Create, use, save, fork and destroy persistent sandboxes
     #[command(after_help = SANDBOX_EXAMPLES)]
     Sandbox {
         #[command(flatten)]
@@ -145,14 +145,14 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: SandboxCommand,
     },
-    /// Look after the folder in which sandboxes are kept
+    /// Inspect the state folder
     State {
         #[command(flatten)]
         folder: FolderArgs,
         #[command(subcommand)]
         command: StateCommand,
     },
-    /// Type code line by line; variables stay
+    /// Evaluate code line by line; variables are kept
     #[command(after_help = REPL_EXAMPLES)]
     Repl(ReplArgs),
     /// Run a WebAssembly program: a wasi:cli command component or a preview1 module
@@ -173,7 +173,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: GuestsCommand,
     },
-    /// Check what works on this machine, and why not
+    /// Check what works on this machine, and say why the rest does not
     Doctor {
         /// Print one line of JSON
         #[arg(long)]
@@ -181,7 +181,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         docker: DockerArgs,
     },
-    /// A helper of a server that confines itself; started by it, and by nobody else
+    /// A helper of a confined server, started only by that server
     #[command(hide = true)]
     Broker {
         #[command(subcommand)]
@@ -196,7 +196,7 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct ReplArgs {
-    /// Name of the sandbox to work in, made if it is not there [default: one that vanishes at the end]
+    /// Name of the sandbox to work in, created if it does not exist [default: a temporary one]
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Language
@@ -205,7 +205,7 @@ pub(crate) struct ReplArgs {
     /// Wall-clock time of each run, such as 500ms or 10s, at most 60s [default: 5s]
     #[arg(short, long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,
-    /// Folder in which sandboxes are kept [default: ~/.local/share/dormouse]
+    /// State folder, which holds the persistent sandboxes [default: ~/.local/share/dormouse]
     #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -227,7 +227,7 @@ pub(crate) struct RunArgs {
     /// Print the whole outcome as one line of JSON
     #[arg(long, conflicts_with = "verbose", help_heading = "Output")]
     pub(crate) json: bool,
-    /// Print time and memory even when the output is no terminal
+    /// Print time and memory even if the output is not a terminal
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
 }
@@ -239,13 +239,13 @@ pub(crate) struct LimitArgs {
     /// Wall-clock time, such as 500ms or 10s, at most 60s [default: 5s]
     #[arg(short, long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,
-    /// Memory, 16MiB to 512MiB, and not less than the language's interpreter takes [default: 128MiB]
+    /// Memory, 16MiB to 512MiB, and at least what the language's interpreter needs [default: 128MiB]
     #[arg(short, long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
-    /// Budget of executed operations: deterministic, slower [default: not counted]
+    /// Limit on executed operations: deterministic, but slower [default: off]
     #[arg(long, value_name = "N")]
     pub(crate) fuel: Option<u64>,
-    /// Kept bytes of each output stream, at most 8MiB [default: 16KiB]
+    /// Bytes kept of each output stream, at most 8MiB [default: 16KiB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) output: Option<String>,
     /// Bytes written to files, at most 1GiB [default: 64MiB]
@@ -257,14 +257,14 @@ pub(crate) struct LimitArgs {
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Grants")]
 pub(crate) struct GrantArgs {
-    /// Show a folder of the host inside the sandbox; at `/` it is the root; can be repeated
+    /// Mount a host folder into the sandbox; at `/` it is the root; can be repeated
     #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
     pub(crate) mounts: Vec<String>,
-    /// Run inside a project: shown as /project, its packages importable, container() from its bootstrap file; what is
-    /// changed there is the run's own and gone with it, without --writes
+    /// Run inside a project: visible as /project, its packages importable, container() from its bootstrap file; without --writes,
+    /// changes are visible to this run only and then discarded
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// The project's bootstrap file, relative to it [default: .dormouse/bootstrap.*, or a framework's]
+    /// The project's bootstrap file, relative to the project [default: .dormouse/bootstrap.*, or a framework's]
     #[arg(long, value_name = "FILE")]
     pub(crate) bootstrap: Option<String>,
     /// Allow writes to the project and to mounts that end in `:rw`
@@ -273,19 +273,19 @@ pub(crate) struct GrantArgs {
     /// Allow the network (not part of this build)
     #[arg(long)]
     pub(crate) network: bool,
-    /// Set an environment variable; the host's own are never seen; can be repeated, and of one name the last counts
+    /// Set an environment variable; the host's own are never passed on; can be repeated, and the last value of a name counts
     #[arg(short, long = "env", value_name = "NAME=VALUE")]
     pub(crate) environment: Vec<String>,
     /// Working directory inside the sandbox [default: /project, else /tmp for snippets and / for programs]
     #[arg(long, value_name = "PATH")]
     pub(crate) cwd: Option<String>,
-    /// What the program reads as standard input: a file, or `-` for ours [default: nothing]
+    /// Standard input of the program: a file, or `-` to pass on this command's own [default: empty]
     #[arg(long, value_name = "FILE")]
     pub(crate) stdin: Option<PathBuf>,
     /// Fix all randomness, so that the same code gives the same answer
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Stop the clock at a time, such as 2026-01-31T12:00:00Z
+    /// Freeze the clock at a time, such as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     pub(crate) clock: Option<String>,
 }
@@ -293,69 +293,70 @@ pub(crate) struct GrantArgs {
 /// What no call can go beyond.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct CeilingArgs {
-    /// Refuse code that snippets make from text: eval, and exec, compile, new Function and the like
+    /// Forbid snippets to evaluate text as code: eval, exec, compile, new Function and the like
     #[arg(long)]
     pub(crate) no_eval: bool,
-    /// The longest time that a call can ask for [default: 60s]
+    /// The longest time limit that a call can request [default: 60s]
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout_max: Option<String>,
-    /// The most memory of a run, and of each interpreter of a sandbox, also of one that was made with more [default: 512MiB]
+    /// The most memory of a run, and of each interpreter of a sandbox, even of one that was created with more [default: 512MiB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory_max: Option<String>,
 }
 
 #[derive(Args, Debug, Default)]
 pub(crate) struct McpArgs {
-    /// Whose tools are offered: `sandbox` (sandbox_eval and its siblings), `eval` (framework__eval: PHP in the project),
-    /// `sprites` (sprite_create and its siblings), `rlm` (rlm_exec and its siblings), `codegen` (Read, Edit, Bash, run_tests);
-    /// or several with commas between them, such as `sprites,rlm`
+    /// The set of tools to offer: `sandbox` (sandbox_eval and its siblings), `eval` (framework__eval: PHP in the project),
+    /// `sprites` (sprite_create and its siblings), `rlm` (rlm_exec and its siblings), `codegen` (Read, Edit, Bash, run_tests); or
+    /// several, separated by commas, such as `sprites,rlm`
     #[arg(long, value_name = "LIST", default_value = "sandbox")]
     pub(crate) profile: String,
-    /// Show a folder of the host in every run; can be repeated
+    /// Mount a host folder into every run; can be repeated
     #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
     pub(crate) mounts: Vec<String>,
     #[command(flatten)]
     pub(crate) skills: SkillArgs,
-    /// Run every call that names no sandbox inside a project: shown as /project, its packages importable, container() from its bootstrap file
+    /// Run every call that names no sandbox inside a project: visible as /project, its packages importable, container() from its
+    /// bootstrap file
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// The project's bootstrap file, relative to it [default: .dormouse/bootstrap.*, or a framework's]
+    /// The project's bootstrap file, relative to the project [default: .dormouse/bootstrap.*, or a framework's]
     #[arg(long, value_name = "FILE")]
     pub(crate) bootstrap: Option<String>,
-    /// Working directory of runs in a fresh sandbox [default: the project's /project, else /tmp]
+    /// Working directory of runs in a fresh sandbox [default: /project if there is a project, else /tmp]
     #[arg(long, value_name = "PATH")]
     pub(crate) cwd: Option<String>,
-    /// Let calls ask for writes to the project and to mounts that end in `:rw`
+    /// Let calls request writes to the project and to mounts that end in `:rw`
     #[arg(long)]
     pub(crate) allow_writes: bool,
     #[command(flatten)]
     pub(crate) ceilings: CeilingArgs,
-    /// Unused instances kept ready for each language that has run
+    /// Warm instances to keep ready for each language that has been used
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) ready: u16,
-    /// Keep sandboxes that last, in this folder; without it `mcp` keeps none in its usual profile, and the other
-    /// profiles and `serve` take ~/.local/share/dormouse
+    /// State folder, which turns persistent sandboxes on; without it, `mcp` has none in the profile `sandbox`, while the other
+    /// profiles and `serve` use ~/.local/share/dormouse
     #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
-    /// The key of the one sandbox of the profiles `rlm` and `codegen` [default: the profile's name; for `mcp` with a mark of the
-    /// folder that it was started in]
+    /// Session key of the sandbox that the profiles `rlm` and `codegen` work in [default: the profile's name; for `mcp` followed
+    /// by a hash of the folder that it was started in]
     #[arg(long, value_name = "KEY")]
     pub(crate) session_key: Option<String>,
-    /// Which tools are offered: `usual`, `all`, or their names with commas between
+    /// Tools to offer: `usual`, `all`, or names separated by commas
     #[arg(long, value_name = "LIST", default_value = "usual")]
     pub(crate) tools: String,
-    /// Let tools read files of the host below this folder (load, upload); can be repeated. `mcp` lets them read below the folder
-    /// that it was started in when its client names that as a root
+    /// Let tools read host files below this folder (load, upload); can be repeated. `mcp` also lets them read below the folder
+    /// that it was started in if its client lists that folder as a root
     #[arg(long = "root", value_name = "DIR")]
     pub(crate) roots: Vec<PathBuf>,
-    /// Let tools write downloads of sandboxes below this folder
+    /// Let tools write downloads from sandboxes below this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) downloads: Option<PathBuf>,
-    /// Do not start unless the kernel can refuse this process all that it does not need: files that were not named,
-    /// connections, other programs [default: what the kernel has of it]
+    /// Refuse to start unless the kernel can deny this process everything that it does not need: files that were not named,
+    /// connections, other programs [default: confine it as far as the kernel can]
     #[arg(long)]
     pub(crate) confine: bool,
-    /// Leave this process what this user can do: whatever gets out of a sandbox can do it too
+    /// Do not confine this process: code that escapes from a sandbox can then do whatever this user can
     #[arg(long, conflicts_with = "confine")]
     pub(crate) no_confine: bool,
     #[command(flatten)]
@@ -376,16 +377,16 @@ pub(crate) struct McpArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
-    /// Where to listen: an address and a port, 0 for a free one
+    /// Address and port to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3008")]
     pub(crate) listen: String,
-    /// File of tokens: each names the owner whose sandboxes a caller sees; needed to listen beyond this machine
+    /// Token file: the token of a caller decides which owner's sandboxes it sees; required to listen beyond this machine
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// A further name by which the server may be called, with or without a port; can be repeated
+    /// Another host name by which the server may be called, with or without a port; can be repeated
     #[arg(long = "allowed-host", value_name = "NAME")]
     pub(crate) allowed_hosts: Vec<String>,
-    /// A site whose pages may call, such as `https://app.example`; can be repeated
+    /// A site whose pages may call the server, such as `https://app.example`; can be repeated
     #[arg(long = "allowed-origin", value_name = "ORIGIN")]
     pub(crate) allowed_origins: Vec<String>,
     #[command(flatten)]

@@ -108,7 +108,7 @@ fn open() -> Result<File> {
     let path = path()?;
     let failed = |error| {
         Error::internal(format!("the audit file `{}` cannot be written", path.display()), error)
-            .with_hint(format!("what goes beyond the rules is not done without a record; set {VARIABLE}"))
+            .with_hint(format!("options that lift restrictions are refused without a record; set {VARIABLE}"))
     };
     if let Some(folder) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;

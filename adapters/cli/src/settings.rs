@@ -176,7 +176,7 @@ fn cache(place: &PlaceArgs) -> Result<Option<PathBuf>> {
 fn folder(option: &str, told: &Path) -> Result<PathBuf> {
     let refuse = || {
         Error::args_invalid(format!("`{option}`: `{}` is not a folder", told.display()))
-            .with_hint("name a folder; it is made if it is not there")
+            .with_hint("name a folder; it is created if it does not exist")
     };
     let folder = std::path::absolute(told).map_err(|_| refuse())?;
     if folder.exists() && !folder.is_dir() { Err(refuse()) } else { Ok(folder) }

@@ -95,7 +95,7 @@ pub(crate) async fn unless_asked_before<T>(
     tokio::select! {
         biased;
         done = work => done,
-        () = too_late => Err(cancelled().with_hint("it may have been done all the same; look before you repeat it")),
+        () = too_late => Err(cancelled().with_hint("it may have been done nevertheless; check before you repeat it")),
     }
 }
 
@@ -122,7 +122,7 @@ fn cancelled() -> Error {
         libc::SIGHUP => "SIGHUP",
         _ => "a signal",
     };
-    Error::new(ErrorCode::Cancelled, format!("the call was given up: {name} came"))
+    Error::new(ErrorCode::Cancelled, format!("the call was cancelled by {name}"))
 }
 
 /// As [`next`], for those that come later than a second from now. Who passes a signal on may send it to a process and to the group

@@ -109,7 +109,7 @@ fn restrict(confine: Confine, reach: &Reach) -> Result<Wall> {
         [] => Ok(Wall::Whole),
         missing if confine == Confine::Must => Err(Error::new(
             ErrorCode::CapabilityUnavailable,
-            format!("`--confine` cannot be had: {}", missing.join("; ")),
+            format!("`--confine` is not possible: {}", missing.join("; ")),
         )
         .with_hint("leave the option out: what the kernel has of it is set up in any case")),
         _ => Ok(Wall::Part(missing)),

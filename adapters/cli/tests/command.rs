@@ -50,7 +50,7 @@ fn failures_have_a_status_a_code_and_a_hint() {
         ),
         (&["eval", "-l", "cobol", "1"], 2, "error[unknown_language]: no guest speaks `cobol`"),
         (&["eval", "--network", "1"], 1, "error[network_denied]: "),
-        (&["eval", "--mount", ".:/a:rw", "1"], 1, "error[write_denied]: `--mount .:/a:rw` asks for writes"),
+        (&["eval", "--mount", ".:/a:rw", "1"], 1, "error[write_denied]: `--mount .:/a:rw` requests writes"),
         (
             &["eval", "--mount", "./none:/a", "1"],
             1,

@@ -25,7 +25,7 @@ impl Allowed {
     pub fn new(prefix: &str) -> Result<Self> {
         let bad = |why: &str| {
             Error::args_invalid(format!("an allowed address of git repositories {why}"))
-                .with_hint("write it as `https://HOST/FOLDER/`; the credential is named apart")
+                .with_hint("write it as `https://HOST/FOLDER/`; the credential is given separately")
         };
         let mut prefix = Url::parse(prefix).map_err(|_| bad("is no URL"))?;
         if !matches!(prefix.scheme(), "http" | "https") || !prefix.has_host() {

@@ -182,8 +182,8 @@ impl Model for HttpModel {
                 Err(Error::new(ErrorCode::ModelUnavailable, "the model answered without a text")
                     .with_hint("ask in other words"))
             }
-            None => Err(unavailable("the model's endpoint answered in another form than expected")
-                .with_hint("look at the address of the endpoint and at the form that is set for it")),
+            None => Err(unavailable("the model's endpoint answered in an unexpected format")
+                .with_hint("check the address of the endpoint and the API that is set for it")),
         }
     }
 }
@@ -236,18 +236,18 @@ async fn refused(response: Response, wash: &Wash) -> Failed {
             Some(after) => format!("try again in {} s", after.as_secs().max(1)),
             None => "try again later, or ask less often".into(),
         };
-        let message = format!("the model's endpoint takes no more calls for now: {told}");
+        let message = format!("the model's endpoint accepts no more requests at the moment: {told}");
         let error = Error::new(ErrorCode::ModelRateLimited, message).with_hint(hint);
         return Failed { error, retry: Some(after) };
     }
     let error = unavailable(format!("the model's endpoint answered {told}"));
     let again = status.is_server_error() || status == StatusCode::REQUEST_TIMEOUT;
     let hint = match status.as_u16() {
-        401 | 403 => "have the operator look at the key of the endpoint",
-        404 => "have the operator look at the address of the endpoint and the name of the model",
+        401 | 403 => "have the operator check the key of the endpoint",
+        404 => "have the operator check the address of the endpoint and the name of the model",
         300..=399 => "redirects are not followed: have the operator name the endpoint's own address",
         _ if again => "try again later",
-        _ => "the endpoint takes no such request; a shorter prompt may help",
+        _ => "the endpoint does not accept this request; a shorter prompt may help",
     };
     Failed { error: error.with_hint(hint), retry: again.then_some(after) }
 }
@@ -284,7 +284,7 @@ fn word(bytes: &[u8]) -> Option<String> {
 
 fn unavailable(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::ModelUnavailable, message)
-        .with_hint("try again; if it lasts, have the operator look at the endpoint")
+        .with_hint("try again; if it persists, have the operator check the endpoint")
 }
 
 fn too_long(most: usize) -> Error {

@@ -27,8 +27,8 @@ impl Api {
     pub fn parse(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, api)| api).ok_or_else(|| {
             let shown: String = name.escape_debug().take(64).collect();
-            Error::args_invalid(format!("`{shown}` is no form of a model's interface"))
-                .with_hint("the forms are `openai` and `anthropic`")
+            Error::args_invalid(format!("`{shown}` is not a known API of a model"))
+                .with_hint("choose `openai` or `anthropic`")
         })
     }
 }
@@ -59,7 +59,7 @@ impl Endpoint {
     pub fn new(url: &str, api: Api, model: &str) -> Result<Self> {
         let bad = |why: &str| {
             Error::args_invalid(format!("the address of the model's endpoint {why}"))
-                .with_hint("write it as `https://HOST/v1`; the key is named apart")
+                .with_hint("write it as `https://HOST/v1`; the key is given separately")
         };
         let mut url = Url::parse(url).map_err(|_| bad("is no URL"))?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {

@@ -28,7 +28,7 @@ impl AllowList {
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.*@/~".contains(&byte);
             if name.is_empty() || name.len() > 256 || !name.bytes().all(plain) {
                 let shown: String = entry.escape_debug().take(64).collect();
-                return Err(Error::args_invalid(format!("`{shown}` is no name of a package"))
+                return Err(Error::args_invalid(format!("`{shown}` is not the name of a package"))
                     .with_hint("write names, with `*` for any characters"));
             }
             list.push((manager, name.to_owned()));

@@ -173,12 +173,12 @@ impl<'a> Collector<'a> {
     fn refused(&self, path: &str, why: &str) -> Error {
         let shown: String = path.escape_debug().take(128).collect();
         Error::new(ErrorCode::PackageRefused, format!("`{shown}` in `{}` {why}", self.archive))
-            .with_hint("nothing was installed; ask for another version")
+            .with_hint("nothing was installed; request another version")
     }
 
     fn damaged(&self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
         Error::new(ErrorCode::PackageRefused, format!("`{}` is damaged, or no archive", self.archive))
-            .with_hint("nothing was installed; ask for another version")
+            .with_hint("nothing was installed; request another version")
             .with_source(error)
     }
 

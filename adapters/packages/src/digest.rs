@@ -58,8 +58,8 @@ impl Digest {
 
     /// The error for a file that has another.
     pub(crate) fn mismatch(name: &str) -> Error {
-        Error::new(ErrorCode::PackageRefused, format!("`{name}` has another hash than the index says"))
-            .with_hint("nothing was installed; have the operator look at the index and what lies before it")
+        Error::new(ErrorCode::PackageRefused, format!("`{name}` does not have the hash that the index states"))
+            .with_hint("nothing was installed; have the operator check the index and the proxy in front of it, if there is one")
     }
 
     pub(crate) fn check(&self, name: &str, bytes: &[u8]) -> Result<()> {

@@ -100,7 +100,7 @@ impl Indexes {
         };
         let time = self.settings.time;
         tokio::time::timeout(time, placed).await.unwrap_or_else(|_| {
-            let message = format!("the packages were not there within {:.1} s", time.as_secs_f64());
+            let message = format!("the packages were not available within {:.1} s", time.as_secs_f64());
             Err(Error::new(ErrorCode::IndexUnavailable, message)
                 .with_hint("try again, or install fewer packages at a time"))
         })

@@ -313,7 +313,7 @@ fn refused(index: &Index, status: StatusCode) -> Failed {
     let error = unavailable(format!("the package index at {} answered {}", index.host(), status.as_u16()));
     match status.as_u16() {
         401 | 403 => {
-            Failed::Final(error.with_hint("have the operator look at the index's user, password or token"))
+            Failed::Final(error.with_hint("have the operator check the index's user, password or token"))
         }
         408 | 429 | 500.. => Failed::Passing(error),
         _ => Failed::Final(error),
@@ -328,7 +328,7 @@ fn too_large(ask: &Ask<'_>) -> Error {
 
 pub(crate) fn unavailable(message: String) -> Error {
     Error::new(ErrorCode::IndexUnavailable, message)
-        .with_hint("try again; if it lasts, have the operator look at the index")
+        .with_hint("try again; if it persists, have the operator check the index")
 }
 
 fn on_this_machine(url: &Url) -> bool {

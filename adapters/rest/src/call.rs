@@ -82,7 +82,8 @@ fn is_of_form(route: &Route, parts: &Parts) -> std::result::Result<(), Box<Respo
     };
     let is_plain = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
     if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|coding| !is_plain(coding)) {
-        let error = Error::args_invalid("the body is packed").with_hint("send it without `Content-Encoding`");
+        let error =
+            Error::args_invalid("the body is compressed").with_hint("send it without `Content-Encoding`");
         return Err(Box::new(status::refusal_as(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error)));
     }
     let Some(given) = parts.headers.get(header::CONTENT_TYPE) else { return Ok(()) };
@@ -90,7 +91,7 @@ fn is_of_form(route: &Route, parts: &Parts) -> std::result::Result<(), Box<Respo
     if essence.eq_ignore_ascii_case(wanted) {
         return Ok(());
     }
-    let error = Error::args_invalid("the body is of another type than this address takes")
+    let error = Error::args_invalid("the body has a content type that this address does not accept")
         .with_hint(format!("send `Content-Type: {wanted}`"));
     Err(Box::new(status::refusal_as(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error)))
 }
@@ -187,7 +188,7 @@ async fn as_base64(bytes: Bytes) -> Result<String> {
     if bytes.len() > MAX_CONTENT {
         let message = format!("the body has {} bytes, at most {MAX_CONTENT} are taken", bytes.len());
         return Err(Error::new(ErrorCode::TooLarge, message)
-            .with_hint("send it in pieces, each with the `offset` where it begins in the query"));
+            .with_hint("send it in pieces, with the `offset` where each starts in the query"));
     }
     if bytes.len() <= incoming::AT_ONCE {
         return Ok(BASE64.encode(&bytes));
@@ -198,7 +199,7 @@ async fn as_base64(bytes: Bytes) -> Result<String> {
 
 async fn object(shared: &Shared, parts: &Parts, bytes: Bytes) -> Result<Map<String, Json>> {
     if !parts.headers.contains_key(header::CONTENT_TYPE) {
-        return Err(Error::args_invalid("the body does not say what it is")
+        return Err(Error::args_invalid("the body has no content type")
             .with_hint("send `Content-Type: application/json`"));
     }
     let places = shared.owners.of(owner(parts).as_str());

@@ -109,16 +109,13 @@ impl Conversation {
         let bytes = body.to_string().into_bytes();
         if bytes.len() > MAX_PROMPT {
             let message = format!("the conversation has more than {MAX_PROMPT} bytes");
-            return Err(Error::new(ErrorCode::TooLarge, message).with_hint("let the tools put out less"));
+            return Err(Error::new(ErrorCode::TooLarge, message).with_hint("let the tools print less"));
         }
         self.calls += 1;
         let answered = self.model.exchange(&bytes, MAX_ANSWER).await?;
         let answer = form::answer(&answered).ok_or_else(|| {
-            Error::new(
-                ErrorCode::ModelUnavailable,
-                "the model's endpoint answered in another form than expected",
-            )
-            .with_hint("look at the address of the endpoint; it must serve chat/completions with tools")
+            Error::new(ErrorCode::ModelUnavailable, "the model's endpoint answered in an unexpected format")
+                .with_hint("check the address of the endpoint; it must serve chat/completions with tools")
         })?;
         let guess = |bytes: usize| (bytes / BYTES_PER_TOKEN) as u64;
         let (asked, said) = answer.tokens.unwrap_or((guess(bytes.len()), guess(answered.len())));

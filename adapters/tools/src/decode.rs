@@ -307,17 +307,7 @@ pub fn by_likeness<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Vec<
 
 /// Levenshtein's distance, in bytes.
 fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let above = row[j + 1];
-            row[j + 1] = (diagonal + usize::from(x != y)).min(above + 1).min(row[j] + 1);
-            diagonal = above;
-        }
-    }
-    row[b.len()]
+    strsim::generic_levenshtein(&a.as_bytes().to_vec(), &b.as_bytes().to_vec())
 }
 
 #[cfg(test)]

@@ -1,29 +1,23 @@
 //! Moments as text: ISO 8601 in UTC with milliseconds (S4-03).
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use dormouse_core::sandbox::Timestamp;
 
-const DAY_MS: u64 = 24 * 3600 * 1000;
+/// Years after which the calendar repeats itself, to the day.
+const CYCLE_YEARS: u64 = 400;
+/// Milliseconds of those years, in 146,097 days.
+const CYCLE_MS: u64 = 146_097 * 24 * 3600 * 1000;
 
-/// The moment as `2026-01-25T02:00:00.000Z`.
+/// The moment as `2026-01-25T02:00:00.000Z`. Years after 9999 have more digits: the time of a file is any number.
 pub fn iso8601(at: Timestamp) -> String {
-    let (days, rest) = (at.0 / DAY_MS, at.0 % DAY_MS);
-    let (year, month, day) = civil(days);
-    let (hours, minutes) = (rest / 3_600_000, rest / 60_000 % 60);
-    let (seconds, ms) = (rest / 1000 % 60, rest % 1000);
-    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{ms:03}Z")
-}
-
-/// The date that many days after 1970-01-01. Counts in eras of 400 years that begin in March, so that the leap day is
-/// the last of its year.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let date = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, date)
+    // `humantime` ends at the year 9999, so it formats the same moment of the first cycle.
+    let (cycles, within) = (at.0 / CYCLE_MS, at.0 % CYCLE_MS);
+    let text = humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(within)).to_string();
+    match text.split_once('-').and_then(|(year, rest)| Some((year.parse::<u64>().ok()?, rest))) {
+        Some((year, rest)) if cycles > 0 => format!("{:04}-{rest}", year + cycles * CYCLE_YEARS),
+        _ => text,
+    }
 }
 
 #[cfg(test)]
@@ -39,6 +33,12 @@ mod tests {
             (1_709_251_200_000, "2024-03-01T00:00:00.000Z"),
             (1_769_306_400_000, "2026-01-25T02:00:00.000Z"),
             (4_107_542_399_001, "2100-02-28T23:59:59.001Z"),
+            (12_622_780_799_999, "2369-12-31T23:59:59.999Z"),
+            (12_622_780_800_000, "2370-01-01T00:00:00.000Z"),
+            (13_574_649_600_000, "2400-02-29T00:00:00.000Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+            (253_402_300_800_000, "10000-01-01T00:00:00.000Z"),
+            (u64::MAX, "584556019-04-03T14:25:51.615Z"),
         ] {
             assert_eq!(iso8601(Timestamp(ms)), text);
         }

@@ -8,52 +8,52 @@ impl ErrorCode {
         match self {
             Self::ArgsInvalid => "change what the message names, and call again",
             Self::TooLarge => "send less at a time, or put it into files",
-            Self::UnknownLanguage => "choose one of the languages that there are",
-            Self::GuestMissing | Self::GuestMismatch => "have the operator build the guests anew",
-            Self::BadComponent => "look at the component: the message says what is wrong with it",
+            Self::UnknownLanguage => "choose one of the installed languages",
+            Self::GuestMissing | Self::GuestMismatch => "have the operator rebuild the guests",
+            Self::BadComponent => "fix the component: the message says what is wrong with it",
             Self::LimitTime => "raise the time-out, or split the work into smaller parts",
             Self::LimitFuel => "raise the fuel, or leave it out and rely on the time-out",
             Self::LimitMemory => "raise the memory limit, or work on less data at a time",
             Self::LimitStack => "use a loop or an explicit stack instead of recursion",
             Self::LimitHost => "move less data in one call, and close files that are no longer needed",
             Self::GuestTrap => "call again: the next call gets a fresh interpreter",
-            Self::ProjectFailed => "mend the project's bootstrap file, or name another",
+            Self::ProjectFailed => "fix the project's bootstrap file, or name another",
             Self::NetworkDenied => "pass the data in the code, in standard input or in files",
             Self::WriteDenied => "write to `/tmp` or `/workspace`, or have the operator allow writes",
-            Self::PathDenied => "name a path that lies within what is shown here",
+            Self::PathDenied => "name a path below a folder that the operator allows",
             Self::CapabilityUnavailable => "have the operator allow it, or do without it",
             Self::ProviderUnavailable => {
-                "try again; if it lasts, have the operator look at the provider and the log"
+                "try again; if it persists, have the operator check the provider and the log"
             }
             Self::UnknownSource => "name a source that is registered",
-            Self::TemplateMissingKey => "add the variable, or name one that there is",
-            Self::HealthTimeout => "try again; if it lasts, look at what was started and what it prints",
+            Self::TemplateMissingKey => "define the variable, or use one that exists",
+            Self::HealthTimeout => "try again; if it persists, check what was started and what it prints",
             Self::Busy => "try again later",
             Self::Cancelled => "call again if the work is still wanted",
-            Self::NotFound => "look at what there is, and name that",
-            Self::UnknownSandbox => "look at the list of sandboxes, or make a new one",
-            Self::UnknownCheckpoint => "look at the list of the sandbox's checkpoints",
+            Self::NotFound => "list what exists, and name that",
+            Self::UnknownSandbox => "list the sandboxes, or create a new one",
+            Self::UnknownCheckpoint => "list the sandbox's checkpoints",
             Self::CheckpointOfOtherSandbox => "fork from the checkpoint instead of restoring it",
-            Self::NameTaken => "use what has the name, or choose another name",
-            Self::InvalidState => "look at the state that it is in; the message names it",
+            Self::NameTaken => "use the existing one, or choose another name",
+            Self::InvalidState => "check its state, which the message names",
             Self::QuotaExceeded => "remove what is not needed, or have the operator raise the quota",
-            Self::LimitDisk => "remove files, or make a sandbox with more room",
-            Self::Conflict => "look at it again, and repeat the call",
+            Self::LimitDisk => "remove files, or create a sandbox with a larger quota",
+            Self::Conflict => "read it again, and repeat the call",
             Self::StateDamaged => "restore an earlier checkpoint",
             Self::StateUnavailable => {
-                "have the operator look at the state folder and its disk; the log names the cause"
+                "have the operator check the state folder and its disk; the log names the cause"
             }
             Self::ModelUnavailable => {
-                "have the operator look at the endpoint, the model and the key; the log names the cause"
+                "have the operator check the endpoint, the model and the key; the log names the cause"
             }
             Self::ModelRateLimited => "try again later, or ask less often",
             Self::BudgetExhausted => "ask less, or have the operator raise the budget",
-            Self::IndexUnavailable => "try again; if it lasts, have the operator look at the package index",
+            Self::IndexUnavailable => "try again; if it persists, have the operator check the package index",
             Self::Unsatisfiable => "loosen one of the requirements that the message names",
-            Self::PackageRefused => "ask for another version; nothing was installed",
+            Self::PackageRefused => "request another version; nothing was installed",
             Self::Unauthorized => "send `Authorization: Bearer TOKEN`",
             Self::Forbidden => "call the server by a name that it knows, or have the operator add it",
-            Self::Internal => "try again; if it lasts, look at the log and report it",
+            Self::Internal => "try again; if it persists, check the log and report it",
         }
     }
 }

@@ -112,7 +112,7 @@ codes! {
     IndexUnavailable = "index_unavailable", 1;
     /// No versions of the packages satisfy all requirements.
     Unsatisfiable = "unsatisfiable", 1;
-    /// A package has another hash than the index says, or its archive holds what is not taken.
+    /// A package does not have the hash that the index states, or its archive holds what is not taken.
     PackageRefused = "package_refused", 1;
     /// The caller did not say who they are, or cannot be who they say.
     Unauthorized = "unauthorized", 1;

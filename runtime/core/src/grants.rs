@@ -176,13 +176,16 @@ impl Grants {
         if let Some(project) = &self.project {
             project.check()?;
             if self.mounts.iter().any(|mount| mount.target.as_str() == Project::TARGET) {
-                return Err(Error::args_invalid(format!("`{}` is the project's place", Project::TARGET)));
+                return Err(Error::args_invalid(format!(
+                    "`{}` is reserved for the project",
+                    Project::TARGET
+                )));
             }
         }
         for (index, mount) in self.mounts.iter().enumerate() {
             keys::check_mount(&mount.source)?;
             if mount.target.as_str() == "/tmp" {
-                return Err(Error::args_invalid("nothing can be mounted at `/tmp`: it is the run's own"));
+                return Err(Error::args_invalid("nothing can be mounted at `/tmp`: it belongs to the run"));
             }
             if self.mounts[..index].iter().any(|other| other.target == mount.target) {
                 return Err(Error::args_invalid(format!("two mounts have the target `{}`", mount.target)));

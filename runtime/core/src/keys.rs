@@ -95,7 +95,8 @@ pub fn check_mount(source: &Path) -> Result<()> {
         return Ok(());
     }
     let shown = source.display().to_string();
-    let message = format!("`{}` cannot be mounted: it is or lies in a folder of keys", shown.escape_debug());
+    let message =
+        format!("`{}` cannot be mounted: it is a folder of keys or inside one", shown.escape_debug());
     Err(Error::new(ErrorCode::PathDenied, message)
         .with_hint("copy what is needed into a folder of its own, and mount that"))
 }

@@ -69,7 +69,7 @@ impl Limits {
     pub fn within(self, ceiling: &Limits) -> Result<Self> {
         let refuse = |name: &str, asked: String, low: String, high: String| {
             Error::args_invalid(format!("the {name} limit of {asked} is outside {low} to {high}"))
-                .with_hint(format!("ask for {low} to {high}; the ceiling is the operator's"))
+                .with_hint(format!("request {low} to {high}; the operator sets the ceiling"))
         };
         if self.wall < Self::MIN_WALL || self.wall > ceiling.wall {
             let ms = |d: Duration| format!("{} ms", d.as_millis());

@@ -152,7 +152,7 @@ impl PackageRequest {
         for text in &self.requirements {
             if text.trim().is_empty() || text.len() > Self::MAX_BYTES || text.chars().any(char::is_control) {
                 let shown: String = text.escape_debug().take(64).collect();
-                return Err(Error::args_invalid(format!("`{shown}` is no requirement")));
+                return Err(Error::args_invalid(format!("`{shown}` is not a requirement")));
             }
         }
         Ok(())
@@ -286,7 +286,7 @@ pub trait Packages: Send + Sync {
     /// # Errors
     /// As [`Packages::fetch`].
     async fn describe(&self, _owner: &Owner, _requirement: &str, _detail: Detail) -> Result<Described> {
-        let message = "no index can be asked about packages here";
+        let message = "no package index is available here";
         Err(Error::new(crate::ErrorCode::CapabilityUnavailable, message)
             .with_hint("have the operator allow packages"))
     }

@@ -34,15 +34,15 @@ impl Places {
             return Ok(Place(held));
         }
         let line = self.runs.line(owner).map_err(|Full(waiting)| {
-            Error::new(ErrorCode::Busy, format!("{waiting} runs are waiting already"))
+            Error::new(ErrorCode::Busy, format!("{waiting} runs are already waiting"))
                 .with_hint("try again later, or raise max_waiting")
         })?;
         match tokio::time::timeout(self.wait, line).await {
             Ok(held) => Ok(Place(held)),
             Err(_) => {
                 let seconds = self.wait.as_secs_f32();
-                Err(Error::new(ErrorCode::Busy, format!("no place for a run came free within {seconds} s"))
-                    .with_hint("let earlier runs end, or try again later"))
+                Err(Error::new(ErrorCode::Busy, format!("no run slot became free within {seconds} s"))
+                    .with_hint("wait for earlier runs to end, or try again later"))
             }
         }
     }
@@ -56,7 +56,7 @@ impl Places {
             let (_, running) = self.jobs.free(owner);
             Error::new(
                 ErrorCode::Busy,
-                format!("{running} of your jobs run, and there is no place for one more"),
+                format!("{running} of your jobs are running, and there is no slot for another"),
             )
             .with_hint("wait for one of them to end, cancel one, or try again later")
         })

@@ -129,7 +129,7 @@ pub trait Provider: Send + Sync {
     fn keeps_nothing(&self) -> Error {
         Error::new(
             ErrorCode::CapabilityUnavailable,
-            format!("the {} provider keeps no sandboxes", self.name()),
+            format!("the {} provider has no persistent sandboxes", self.name()),
         )
         .with_hint("the wasm provider does")
     }

@@ -68,10 +68,10 @@ impl Errno {
         match self {
             Self::NoEntry => error(ErrorCode::NotFound, "list the folder to see what there is"),
             Self::NoSpace => {
-                error(ErrorCode::LimitDisk, "remove files, or make a sandbox with more room for them")
+                error(ErrorCode::LimitDisk, "remove files, or create a sandbox with a larger quota for them")
             }
             Self::FileTooLarge => error(ErrorCode::LimitDisk, "keep it in several files"),
-            Self::NotPermitted => error(ErrorCode::PathDenied, "links of a sandbox lead nowhere outside it"),
+            Self::NotPermitted => error(ErrorCode::PathDenied, "links in a sandbox cannot lead outside it"),
             Self::Busy => error(ErrorCode::Busy, "name something below it"),
             Self::Io => error(ErrorCode::StateDamaged, "restore an earlier checkpoint"),
             Self::NotEmpty => {
@@ -87,9 +87,9 @@ impl Errno {
             Self::NameTooLong => {
                 error(ErrorCode::ArgsInvalid, "choose a shorter name, or a folder further up")
             }
-            Self::Loop => error(ErrorCode::ArgsInvalid, "name what the links are to lead to"),
+            Self::Loop => error(ErrorCode::ArgsInvalid, "name the target of the links"),
             Self::BadDescriptor | Self::CrossDevice | Self::Invalid | Self::TooManyLinks => {
-                error(ErrorCode::ArgsInvalid, "look at what it is: list the folder that it lies in")
+                error(ErrorCode::ArgsInvalid, "list the folder that contains it to see what it is")
             }
         }
     }

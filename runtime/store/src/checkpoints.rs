@@ -119,5 +119,5 @@ pub(crate) fn remove(connection: &Connection, id: &CheckpointId) -> Answer<()> {
 
 fn unknown(id: &CheckpointId) -> Error {
     Error::new(ErrorCode::UnknownCheckpoint, format!("there is no checkpoint `{id}`"))
-        .with_hint("sandbox_list_checkpoints names those that there are")
+        .with_hint("sandbox_list_checkpoints lists the existing ones")
 }

@@ -95,15 +95,14 @@ fn full(cause: &ffi::Error) -> bool {
 /// The error for a database that does not hold together.
 pub(crate) fn broken(what: &str) -> Error {
     Error::new(ErrorCode::StateDamaged, format!("the database of the state folder is damaged: {what}"))
-        .with_hint("keep a copy of the folder for `sqlite3 state.db .recover`, and begin with another folder")
+        .with_hint("keep a copy of the folder for `sqlite3 state.db .recover`, and start with another folder")
 }
 
 /// The error for a disk without room.
 pub(crate) fn full_disk() -> Error {
     unavailable(
         "the disk is full",
-        "remove checkpoints (sandbox_remove_checkpoint) and sandboxes (sandbox_destroy), which works on a full disk too; or \
-         make room on the disk of the state folder, or raise its bound (`--quota saved-in-all=SIZE`)",
+        "remove checkpoints (sandbox_remove_checkpoint) and sandboxes (sandbox_destroy), which works on a full disk too; or free space on the disk of the state folder, or raise its limit (`--quota saved-in-all=SIZE`)",
     )
 }
 
@@ -112,7 +111,7 @@ pub(crate) fn too_full(needed: u64, free: u64) -> Error {
     let shown = |bytes| ByteSize::b(bytes).display().iec();
     let (full, needed, free) = (full_disk(), shown(needed), shown(free));
     unavailable(
-        &format!("{}: {needed} are needed at least, and {free} are free", full.message()),
+        &format!("{}: at least {needed} is needed, and {free} is free", full.message()),
         full.hint().unwrap_or_default(),
     )
 }
@@ -144,7 +143,7 @@ fn says(error: &Error, other: &Error) -> bool {
 pub(crate) fn nothing_kept() -> Error {
     unavailable(
         full_disk().message(),
-        "make room on the disk of the state folder: even removing takes a little, and what is kept for it is used up",
+        "free space on the disk of the state folder: even removing needs a little, and the reserve for it is used up",
     )
 }
 
@@ -160,7 +159,7 @@ pub(crate) fn read_only() -> Error {
 pub(crate) fn gone() -> Error {
     unavailable(
         "the state folder was removed or replaced while it was in use",
-        "start the server again: it makes the folder anew, or uses what has been put there; what was saved before is gone",
+        "start the server again: it creates the folder, or uses what has been put there; what was saved before is gone",
     )
 }
 
@@ -187,10 +186,10 @@ fn told(error: rusqlite::Error) -> Error {
         Sql::ReadOnly | Sql::PermissionDenied => read_only(),
         Sql::CannotOpen => unavailable(
             "the state folder cannot be opened",
-            "choose a state folder that you can write, on a local disk; look whether the disk has inodes and the process descriptors left",
+            "choose a state folder that you can write, on a local disk; check that the disk has free inodes and the process free descriptors",
         ),
         Sql::SystemIoFailure | Sql::NoLargeFileSupport | Sql::FileLockingProtocolFailed => {
-            unavailable("the state folder cannot be read or written", "look at its disk: room, quotas, faults")
+            unavailable("the state folder cannot be read or written", "check its disk: free space, quotas, faults")
         }
         Sql::DatabaseBusy | Sql::DatabaseLocked => unavailable(
             "the state folder is held by another process",

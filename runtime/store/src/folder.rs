@@ -191,7 +191,7 @@ fn private(path: &Path) -> Result<()> {
     let metadata =
         fs::symlink_metadata(path).map_err(|error| refuse("it cannot be examined").with_source(error))?;
     if !metadata.is_dir() {
-        return Err(refuse("it is no folder of its own"));
+        return Err(refuse("it is not a folder, or it is a link"));
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(refuse("another user owns it"));

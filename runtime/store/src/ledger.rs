@@ -356,7 +356,7 @@ fn free_name(connection: &Connection, sandbox: &Sandbox) -> Answer<()> {
 
 fn conflict() -> Error {
     Error::new(ErrorCode::Conflict, "the sandbox was changed at the same time")
-        .with_hint("look at it again, then try again")
+        .with_hint("read it again, then repeat the call")
 }
 
 /// Adds a record, if its name is free and the quotas have room.

@@ -235,5 +235,5 @@ pub(crate) fn states(connection: &Connection) -> Answer<Vec<SavedState>> {
 pub(crate) fn unknown(what: &str) -> Error {
     let shown: String = what.escape_debug().take(64).collect();
     Error::new(ErrorCode::UnknownSandbox, format!("there is no sandbox `{shown}`"))
-        .with_hint("sandbox_list names those that there are; one that was destroyed does not come back")
+        .with_hint("sandbox_list lists the existing ones; a destroyed sandbox does not come back")
 }

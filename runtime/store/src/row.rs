@@ -140,8 +140,8 @@ impl<'a> Fields<'a> {
         let id = self.row.get_ref(0).ok().and_then(|value| value.as_str().ok()).unwrap_or_default();
         let id: String = id.escape_debug().take(64).collect();
         broken(&format!("`{id}` of its {} is not what was written", self.table)).with_hint(match self.table {
-            "checkpoints" => "the others are whole; sandbox_remove_checkpoint removes this one",
-            _ => "the others are whole; sandbox_destroy removes this one with its checkpoints",
+            "checkpoints" => "the others are intact; sandbox_remove_checkpoint removes this one",
+            _ => "the others are intact; sandbox_destroy removes this one with its checkpoints",
         })
     }
 }

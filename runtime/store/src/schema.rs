@@ -87,8 +87,8 @@ fn left(connection: &Connection) -> Answer<&'static [&'static str]> {
     let version = pragma(connection, "user_version")?;
     let at = usize::try_from(version).ok().filter(|at| *at > 0).unwrap_or(usize::MAX);
     STEPS.get(at..).ok_or_else(|| {
-        let what = format!("the state folder is of version {version}, this Dormouse knows up to {VERSION}");
-        refuse(&what, "use the Dormouse that made it or a later one, or another folder").into()
+        let what = format!("the state folder has version {version}, this Dormouse supports up to {VERSION}");
+        refuse(&what, "use the Dormouse that wrote it or a later one, or another folder").into()
     })
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn is_current(connection: &Connection) -> Answer<()> {
         return Ok(());
     }
     let what = format!(
-        "the state folder is of version {version} and cannot be written, this Dormouse reads {VERSION}"
+        "the state folder has version {version} and cannot be written, this Dormouse reads {VERSION}"
     );
     Err(refuse(&what, "open it once where it can be written, with the Dormouse that is to use it").into())
 }

@@ -85,7 +85,7 @@ pub(crate) fn connect(path: &Path) -> Answer<Connection> {
         _ if path.with_extension("db-shm").exists() => "mode=ro&readonly_shm=1",
         _ => {
             let told = fault::unavailable(
-                "the state folder cannot be read before its log is worked off",
+                "the state folder cannot be read before its log is merged",
                 "open it once where it can be written",
             );
             return Err(told.into());

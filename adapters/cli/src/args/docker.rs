@@ -6,8 +6,8 @@ use clap::Args;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Containers")]
 pub(crate) struct DockerArgs {
-    /// Let sandboxes be containers of this image, with Docker or what speaks its API; the first is the default; can be
-    /// repeated. `NAME@sha256:…` takes no other
+    /// Let sandboxes be containers of this image, on Docker or an engine with the same API; the first is the default; can be
+    /// repeated. `NAME@sha256:…` allows exactly that version
     #[arg(
         long = "docker-image",
         global = true,
@@ -20,25 +20,25 @@ pub(crate) struct DockerArgs {
     /// The engine's address [default: DOCKER_HOST, else unix:///var/run/docker.sock]
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) docker_host: Option<String>,
-    /// The engine's runtime for them, such as `runsc` [default: the engine's own]
+    /// The engine's runtime for containers, such as `runsc` [default: the engine's own]
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) docker_runtime: Option<String>,
-    /// Fetch images that the engine does not have
+    /// Pull images that the engine does not have
     #[arg(long, global = true)]
     pub(crate) docker_pull: bool,
-    /// Containers that wait, started, for each image
+    /// Warm containers, started in advance, for each image
     #[arg(long, global = true, value_name = "N", default_value_t = 0)]
     pub(crate) docker_warm: u16,
-    /// Let a command that the shell does not have run in a container of the first image, on a copy of the files
+    /// Run commands that the shell does not have in a container of the first image, on a copy of the files
     #[arg(long, global = true)]
     pub(crate) docker_commands: bool,
-    /// Use no containers, whatever else is said
+    /// Use no containers, whatever the other options say
     #[arg(long, global = true)]
     pub(crate) no_docker: bool,
-    /// Refuse instead of going on with wasm when containers cannot be had
+    /// Refuse instead of falling back to wasm when containers are unavailable
     #[arg(long, global = true)]
     pub(crate) no_fallback: bool,
-    /// Who runs new sandboxes: `auto` (docker when an image is asked for), `wasm` or `docker`
+    /// Provider of new sandboxes: `auto` (docker if an image is requested), `wasm` or `docker`
     #[arg(long, global = true, value_name = "NAME", default_value = "auto", value_parser = ["auto", "wasm", "docker"])]
     pub(crate) provider: String,
 }

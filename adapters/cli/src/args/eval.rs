@@ -19,45 +19,45 @@ Examples:
   dormouse eval '-5 % 3'
   dormouse eval -- '--x if (x := 3) else 0'
 
-The first word that is not an option is the code, the others are the program's arguments;
-after `--` nothing is an option. With --file every word is an argument.
+The first word that is not an option is the code; the others are the program's arguments. Words after
+`--` are not options. With --file every word is an argument.
 
-Without --language it is that of the extension of --file, else of --bootstrap; else, with --project,
-by the first of these in its folder: composer.json (PHP), pyproject.toml, setup.py,
-requirements.txt (Python), package.json (JavaScript); else Python.
+Without --language, the extension of --file decides, or else that of --bootstrap, or else, with
+--project, the first of these files in its folder: composer.json (PHP), pyproject.toml, setup.py,
+requirements.txt (Python), package.json (JavaScript). Otherwise the language is Python.
 
-On a terminal the value is shown with its type. Else it stands alone on a line: text as it is,
-everything else in JSON notation, and a null value only with --show-null.";
+On a terminal the value is shown with its type. Otherwise it is printed alone on a line: text as it
+is, everything else in JSON notation, and a null value only with --show-null.";
 
 #[derive(Args, Debug)]
 pub(crate) struct EvalArgs {
-    /// The code; `-`, or nothing when standard input is not a terminal: read it from there
+    /// The code; if it is `-`, or missing while standard input is not a terminal, it is read from standard input
     #[arg(value_name = "CODE")]
     pub(crate) code: Option<String>,
     /// Arguments of the program
     #[arg(value_name = "ARGS")]
     pub(crate) arguments: Vec<String>,
-    /// Language: python, javascript, typescript, php, ... [default: by the file or the project, else python; see below]
+    /// Language: python, javascript, typescript, php, ... [default: that of the file or the project, else python; see below]
     #[arg(short, long, value_name = "LANG")]
     pub(crate) language: Option<String>,
     /// Read the code from a file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Name of the snippet in traces; the file's name by default, else `<snippet>`
+    /// Name of the snippet in tracebacks [default: the file's name, else `<snippet>`]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
-    /// Refuse code made from text: eval, and exec, compile, new Function and the like
+    /// Forbid evaluating text as code: eval, exec, compile, new Function and the like
     #[arg(long, help_heading = "Grants")]
     pub(crate) no_eval: bool,
-    /// Lift every guard at once: writes, and the limits that are not given at their ceilings; asks first, and is recorded
-    /// in the audit file
+    /// Lift all restrictions at once: allows writes, and sets limits that are not given to their ceilings; asks for confirmation,
+    /// and is recorded in the audit file
     #[arg(long = "unsafe", conflicts_with = "no_eval", help_heading = "Grants")]
     pub(crate) lift_guards: bool,
-    /// Answer yes to the question of --unsafe
+    /// Confirm --unsafe without being asked
     #[arg(long, requires = "lift_guards", help_heading = "Grants")]
     pub(crate) yes: bool,
     #[command(flatten)]
@@ -65,10 +65,10 @@ pub(crate) struct EvalArgs {
     /// Print the whole outcome as one line of JSON
     #[arg(long, conflicts_with = "verbose", help_heading = "Output")]
     pub(crate) json: bool,
-    /// Print time and memory even when the output is no terminal
+    /// Print time and memory even if the output is not a terminal
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
-    /// Print a null value, too, when the output is no terminal: None, null or NULL
+    /// Print a null value (None, null or NULL) even if the output is not a terminal
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub(crate) show_null: bool,
 }
@@ -77,13 +77,13 @@ pub(crate) struct EvalArgs {
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct BoundArgs {
-    /// Levels of containers that are opened, at most 16 [default: 3]
+    /// Levels of nested containers to show, at most 16 [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(Bounds::MAX.depth)))]
     pub(crate) depth: Option<u32>,
-    /// Items shown of a container, at most 10000 [default: 50]
+    /// Items to show of each container, at most 10000 [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(Bounds::MAX.items)))]
     pub(crate) items: Option<u32>,
-    /// Items skipped of the outermost container [default: 0]
+    /// Items of the outermost container to skip [default: 0]
     #[arg(long, value_name = "N")]
     pub(crate) offset: Option<u32>,
 }

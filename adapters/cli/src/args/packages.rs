@@ -16,8 +16,8 @@ pub(crate) struct PackageArgs {
         hide_env_values = true
     )]
     pub(crate) packages: String,
-    /// Allow a name, a pattern such as `pytest-*`, or `*` for all, dependencies included; `pip:` or `npm:` before it for one
-    /// kind; can be repeated
+    /// Allow a package: a name, a pattern such as `pytest-*`, or `*` for all; dependencies must be allowed too; the prefix `pip:`
+    /// or `npm:` limits it to one manager; can be repeated
     #[arg(
         long,
         value_name = "NAME",
@@ -26,10 +26,10 @@ pub(crate) struct PackageArgs {
         hide_env_values = true
     )]
     pub(crate) package_allow: Vec<String>,
-    /// Address of the index of Python packages
+    /// Address of the Python package index
     #[arg(long, value_name = "URL", env = "DORMOUSE_PIP_INDEX", hide_env_values = true)]
     pub(crate) pip_index: Option<String>,
-    /// Address of the registry of JavaScript packages
+    /// Address of the npm registry
     #[arg(long, value_name = "URL", env = "DORMOUSE_NPM_REGISTRY", hide_env_values = true)]
     pub(crate) npm_registry: Option<String>,
 }

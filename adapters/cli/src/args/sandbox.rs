@@ -10,7 +10,7 @@ use crate::settings::units;
 /// Where sandboxes are kept.
 #[derive(Args, Debug, Default)]
 pub(crate) struct StateArgs {
-    /// Folder in which sandboxes are kept [default: ~/.local/share/dormouse]
+    /// State folder, which holds the persistent sandboxes [default: ~/.local/share/dormouse]
     #[arg(long, global = true, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
     /// Print the whole answer as one line of JSON
@@ -31,7 +31,7 @@ pub(crate) struct StateArgs {
 /// What sandboxes are given of the host, by this command: nothing is remembered from the one before.
 #[derive(Args, Debug, Default)]
 pub(crate) struct GivenArgs {
-    /// Show a folder of the host, in a sandbox that is made or was made with a mount there; can be repeated
+    /// Mount a host folder, in a sandbox that is being created or was created with a mount at that path; can be repeated
     #[arg(long = "mount", global = true, value_name = "HOST:GUEST[:rw]")]
     pub(crate) mounts: Vec<String>,
     /// Allow writes to mounts that end in `:rw`
@@ -47,19 +47,19 @@ pub(crate) struct GivenArgs {
 /// Skills that sandboxes see which are made with them.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SkillArgs {
-    /// Show a skill, a folder with a SKILL.md, read-only at /skills/NAME and /workspace/skills/NAME; can be repeated
+    /// Mount a skill, a folder with a SKILL.md, read-only at /skills/NAME and /workspace/skills/NAME; can be repeated
     #[arg(long = "skill", global = true, value_name = "DIR")]
     pub(crate) skill: Vec<PathBuf>,
-    /// Show every skill in a folder; can be repeated
+    /// Mount every skill in a folder; can be repeated
     #[arg(long = "skills", global = true, value_name = "DIR")]
     pub(crate) skills: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SandboxCommand {
-    /// Make a sandbox
+    /// Create a sandbox
     Create {
-        /// Its name [default: one is made up]
+        /// Its name [default: a generated one]
         #[arg(value_name = "NAME")]
         name: Option<String>,
         /// A key of your own: the same key gives the same sandbox
@@ -71,31 +71,31 @@ pub(crate) enum SandboxCommand {
         /// The branch to clone [default: the repository's own]
         #[arg(long, value_name = "NAME", requires = "repo")]
         branch: Option<String>,
-        /// Make it from this image: a container of one that --docker-image allows, or with the files and variables of one that
-        /// --wasm-image names
+        /// Create it from this image: a container image that --docker-image allows, or one that --wasm-image names, with its
+        /// files and variables
         #[arg(long, value_name = "IMAGE")]
         image: Option<String>,
-        /// Make it on wasm when the container cannot be had
+        /// Fall back to wasm if the container is unavailable
         #[arg(long)]
         fallback: bool,
-        /// When servers save what its calls do: `delayed`, a moment after the answer, or `call`, before it
+        /// When servers save the effects of its calls: `delayed`, a moment after the answer, or `call`, before it
         #[arg(long, value_name = "WHEN", value_parser = ["delayed", "call"])]
         durability: Option<String>,
         #[command(flatten)]
         asked: Box<AskedArgs>,
     },
-    /// List the sandboxes, stopped ones as well
+    /// List the sandboxes, stopped ones included
     List,
-    /// Show one
+    /// Show a sandbox
     Show {
         /// Its name or id
         name: String,
     },
-    /// Run a snippet in a sandbox; it is woken, and saved afterwards
+    /// Run a snippet in a sandbox, which is woken before and saved afterwards
     Eval {
         /// Its name or id
         name: String,
-        /// The code; `-`: read it from standard input
+        /// The code; `-` reads it from standard input
         code: String,
         /// Language
         #[arg(short, long, value_name = "LANG", default_value = "python")]
@@ -103,38 +103,38 @@ pub(crate) enum SandboxCommand {
         /// Wall-clock time, such as 500ms or 10s, at most 60s [default: 5s]
         #[arg(short, long, value_name = "TIME")]
         timeout: Option<String>,
-        /// Print a null value, too, when the output is no terminal: None, null or NULL
+        /// Print a null value (None, null or NULL) even if the output is not a terminal
         #[arg(long)]
         show_null: bool,
     },
-    /// Run a shell command in a sandbox, with these streams and its exit status
+    /// Run a shell command in a sandbox, and exit with its status
     Exec(ExecArgs),
-    /// List its files
+    /// List the files of a sandbox
     Files {
         /// Its name or id
         name: String,
         /// The folder
         #[arg(default_value = "/workspace")]
         path: String,
-        /// What lies below as well
+        /// Include everything below
         #[arg(short, long)]
         recursive: bool,
     },
-    /// Copy a file or a folder out of or into a sandbox: one of the two is NAME:/PATH
+    /// Copy a file or a folder into or out of a sandbox: one of the two paths is NAME:/PATH
     Cp {
-        /// From where
+        /// The source
         from: String,
-        /// To where; into a folder it goes by its own name
+        /// The destination; in an existing folder the copy keeps its name
         to: String,
     },
-    /// Make a folder in it, and those above
+    /// Create a folder in a sandbox, and its parents
     Mkdir {
         /// Its name or id
         name: String,
         /// The folder
         path: String,
     },
-    /// Rename or move a file or folder in it
+    /// Rename or move a file or folder in a sandbox
     Mv {
         /// Its name or id
         name: String,
@@ -142,75 +142,75 @@ pub(crate) enum SandboxCommand {
         path: String,
         /// Its new path
         to: String,
-        /// Take the place of a file or an empty folder that has that path
+        /// Replace a file or an empty folder that has that path
         #[arg(long)]
         replace: bool,
     },
-    /// Remove a file or an empty folder in it
+    /// Remove a file or an empty folder from a sandbox
     RmFile {
         /// Its name or id
         name: String,
         /// The file or folder
         path: String,
-        /// A folder with all that is in it
+        /// Remove a folder with everything in it
         #[arg(short, long)]
         recursive: bool,
     },
-    /// Save its state
+    /// Save the state of a sandbox as a checkpoint
     Checkpoint {
         /// Its name or id
         name: String,
-        /// What to call the checkpoint
+        /// Label of the checkpoint
         #[arg(long, value_name = "LABEL")]
         label: Option<String>,
-        /// What to say of it
+        /// A note about the checkpoint
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// List its checkpoints: id, time, bytes, label, note
+    /// List the checkpoints of a sandbox: id, time, bytes, label, note
     Checkpoints {
         /// Its name or id
         name: String,
     },
-    /// Give one of its checkpoints another label or note; an empty one removes it
+    /// Change the label or note of a checkpoint; an empty text removes it
     DescribeCheckpoint {
         /// Its name or id
         name: String,
-        /// The checkpoint's id or label; of one label the latest
+        /// The checkpoint's id or label; a label means the latest checkpoint that has it
         checkpoint: String,
-        /// What to call it
+        /// The new label
         #[arg(long, value_name = "LABEL", required_unless_present = "note")]
         label: Option<String>,
-        /// What to say of it
+        /// A note about the checkpoint
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// Remove one of its checkpoints for good
+    /// Remove a checkpoint permanently
     RmCheckpoint {
         /// Its name or id
         name: String,
-        /// The checkpoint's id or label; of one label the latest
+        /// The checkpoint's id or label; a label means the latest checkpoint that has it
         checkpoint: String,
     },
-    /// Put it back to a checkpoint; later changes are gone
+    /// Restore a checkpoint; later changes are lost
     Restore {
         /// Its name or id
         name: String,
         /// The checkpoint's id or label
         checkpoint: String,
     },
-    /// Make sandboxes that begin where it is
+    /// Create sandboxes that start from the state of this one
     Fork {
         /// Its name or id
         name: String,
         /// How many
         #[arg(short = 'n', long, default_value_t = 1)]
         count: u32,
-        /// Begin at this checkpoint instead, by its id or label
+        /// Start from this checkpoint instead: its id or label
         #[arg(long, value_name = "ID")]
         checkpoint: Option<String>,
     },
-    /// List the variables of a language
+    /// List the variables of one language
     Vars {
         /// Its name or id
         name: String,
@@ -218,60 +218,60 @@ pub(crate) enum SandboxCommand {
         #[arg(short, long, value_name = "LANG", default_value = "python")]
         language: String,
     },
-    /// Fresh interpreters; the files stay
+    /// Replace the interpreters by fresh ones; the files are kept
     Reset {
         /// Its name or id
         name: String,
     },
-    /// Put it away; any call wakes it
+    /// Stop a sandbox; any call wakes it
     Stop {
         /// Its name or id
         name: String,
     },
-    /// Let it take calls again
+    /// Set a stopped sandbox back to running
     Resume {
         /// Its name or id
         name: String,
     },
-    /// End it for good, with its files and checkpoints
+    /// Destroy a sandbox permanently, with its files and checkpoints
     #[command(visible_aliases = ["delete", "destroy"])]
     Rm {
         /// Its name or id
         name: String,
     },
-    /// Give back to the disk what was removed: other commands do it when there is much, for two seconds at most
+    /// Free the disk space of removed data; other commands do this by themselves if there is much, for at most two seconds
     Sweep,
 }
 
 /// What a sandbox is to be, where that is not the operator's default.
 #[derive(Args, Debug)]
 pub(crate) struct AskedArgs {
-    /// Memory of each interpreter, such as 128MiB; of a container, all of it
+    /// Memory of each interpreter, such as 128MiB; for a container, its total memory
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
-    /// Room for its files, such as 100MiB
+    /// Disk space for its files, such as 100MiB
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) disk: Option<u64>,
-    /// Files, folders and links that it may have
+    /// Number of files, folders and links that it may have
     #[arg(long, value_name = "N")]
     pub(crate) files: Option<u64>,
-    /// Processor time in cores, such as 0.5; without a container one core is the most that there is
+    /// Processor time in cores, such as 0.5; without a container at most 1
     #[arg(long, value_name = "CORES", value_parser = thousandths)]
     pub(crate) cpu: Option<u64>,
-    /// Processes and threads of a container; without one, command lines and programs at one time
+    /// Number of processes and threads in a container; without one, of concurrent command lines and programs
     #[arg(long, value_name = "N")]
     pub(crate) processes: Option<u64>,
-    /// Without calls for this time it is stopped, where a server runs; a call wakes it
+    /// Time without calls after which a running server stops it; a call wakes it
     #[arg(long, value_name = "TIME", value_parser = milliseconds, visible_alias = "idle-timeout")]
     pub(crate) idle: Option<u64>,
-    /// Stopped for this time it is destroyed, where a server runs
+    /// Time after its stop when a running server destroys it
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     pub(crate) retention: Option<u64>,
-    /// An environment variable of all its runs; can be repeated, and of one name the last counts
+    /// An environment variable of all its runs; can be repeated, and the last value of a name counts
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
-    /// What lasts: `session`, variables and files (of a container Python's, as far as they can be pickled), or `files`
-    /// [default: session; of a container files]
+    /// What is kept: `session`, variables and files (in a container only Python's variables, as far as they can be pickled), or
+    /// `files` [default: session; for a container files]
     #[arg(long, value_name = "WHAT", value_parser = ["session", "files"])]
     pub(crate) persistence: Option<String>,
 }
@@ -301,15 +301,15 @@ pub(crate) struct ExecArgs {
     /// The command line; several words are a program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<String>,
-    /// Stop it after this time, such as 500ms, 2m; default 30s, at most 10m
+    /// Wall-clock time, such as 500ms or 2m, at most 10m [default: 30s]
     #[arg(short, long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,
-    /// The folder to run it in, for this call alone
+    /// Working directory, for this call only
     #[arg(long, value_name = "FOLDER")]
     pub(crate) cwd: Option<String>,
     #[command(flatten)]
     pub(crate) packages: super::PackageArgs,
-    /// Pass standard input on, to its end; without this it is not read
+    /// Read standard input to its end and pass it on; without this option it is not read
     #[arg(short = 'i', long)]
     pub(crate) stdin: bool,
 }

@@ -10,13 +10,13 @@ use super::{
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScenarioCommand {
-    /// Open the sources, play the turns, hold the gates, write a report
+    /// Open the sources, play the turns, check the gates, write a report
     Run(Box<ScenarioArgs>),
-    /// Say what is wrong with the files, as a run with the same options would before it opens anything; open nothing
+    /// Report what a run with the same options would refuse before it opens anything; opens nothing
     Check(Box<CheckArgs>),
     /// Print the JSON Schema of a file
     Schema {
-        /// Of which
+        /// Which file
         #[arg(value_enum)]
         of: ScenarioFile,
     },
@@ -35,16 +35,16 @@ pub(crate) enum ScenarioFile {
 #[command(next_help_heading = "Sources")]
 pub(crate) struct SourceArgs {
     /// Register a source of your own: a program that speaks MCP on its standard streams, started for each endpoint, with the
-    /// entry's source_args as JSON in DORMOUSE_SOURCE_ARGS; quotes group words, no shell reads them; can be repeated
+    /// entry's source_args as JSON in DORMOUSE_SOURCE_ARGS; quotes group words, and no shell is involved; can be repeated
     #[arg(long = "source", value_name = "NAME=COMMAND")]
     pub(crate) sources: Vec<String>,
-    /// Show a folder of the host in every sandbox of the source `wasm`, and let `mounts` of any source name it; can be repeated
+    /// Mount a host folder into every sandbox of the source `wasm`, and let `mounts` of any source name it; can be repeated
     #[arg(long = "mount", value_name = "HOST:GUEST[:rw]")]
     pub(crate) mounts: Vec<String>,
-    /// Let `mounts` be written that name folders beside the files, or those of --mount that end in `:rw`
+    /// Allow writes to `mounts` that name folders beside the files, or folders of --mount that end in `:rw`
     #[arg(long)]
     pub(crate) allow_writes: bool,
-    /// Let an entry of the source `docker` ask for a network with `network: true`
+    /// Let entries of the source `docker` request a network with `network: true`
     #[arg(long)]
     pub(crate) docker_network: bool,
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub(crate) struct SourceArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// An arena's file and scenarios' files
+    /// The arena file and scenario files
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -66,10 +66,10 @@ pub(crate) struct CheckArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ScenarioArgs {
-    /// An arena's file and scenarios' files
+    /// The arena file and scenario files
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Folder for report.html, report.json and junit.xml; those of an earlier run are removed at once
+    /// Folder for report.html, report.json and junit.xml; those of an earlier run are removed first
     #[arg(short, long, value_name = "DIR", default_value = "dormouse-report")]
     pub(crate) out: PathBuf,
     /// Print the JSON report to standard output as well
@@ -78,7 +78,7 @@ pub(crate) struct ScenarioArgs {
     /// Stop at the first repetition that fails
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// Repetitions of a scenario at one time
+    /// Concurrent repetitions of a scenario
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) jobs: u8,
     #[command(flatten)]
@@ -95,11 +95,11 @@ pub(crate) struct SandboxArgs {
     pub(crate) skills: SkillArgs,
     #[command(flatten)]
     pub(crate) ceilings: CeilingArgs,
-    /// Keep what the sandboxes hold in this folder [default: one that is removed at the end]
+    /// State folder of the sandboxes [default: a temporary one]
     #[arg(long, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Do not start unless the kernel can refuse this process all that it does not need: files that were not named,
-    /// connections, other programs than those of `command` and --source
+    /// Refuse to start unless the kernel can deny this process everything that it does not need: files that were not named,
+    /// connections, programs other than those of `command` and --source
     #[arg(long)]
     pub(crate) confine: bool,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 /// Which folder, and how it is told: before the subcommand or behind it.
 #[derive(Args, Debug)]
 pub(crate) struct FolderArgs {
-    /// Folder in which sandboxes are kept [default: ~/.local/share/dormouse]
+    /// State folder, which holds the persistent sandboxes [default: ~/.local/share/dormouse]
     #[arg(long, global = true, value_name = "DIR", env = "DORMOUSE_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
     /// Print one line of JSON
@@ -17,6 +17,6 @@ pub(crate) struct FolderArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StateCommand {
-    /// Read everything, and tell what is damaged; changes nothing. Exit status 1 when something is
+    /// Read everything and report what is damaged, without changing anything; the exit status is 1 if something is
     Check,
 }

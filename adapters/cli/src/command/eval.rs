@@ -18,10 +18,12 @@ pub(crate) fn run(place: &PlaceArgs, arguments: EvalArgs) -> Result<u8, Failure>
 /// Asks whether every guard shall be lifted.
 fn lift(Confirmed(confirmed): Confirmed) -> Result<(), Failure> {
     if !confirmed
-        && !print::confirm("Lift every guard for this run? It may write to the project and use all limits.")?
+        && !print::confirm(
+            "Lift all restrictions for this run? It may write to the project and use the limits up to their ceilings.",
+        )?
     {
         return Err(Error::args_invalid("`--unsafe` was not confirmed")
-            .with_hint("answer `yes`, or add --yes where nobody can answer")
+            .with_hint("answer `yes`, or add --yes if nobody can answer")
             .into());
     }
     Ok(())

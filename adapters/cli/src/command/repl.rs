@@ -231,7 +231,7 @@ impl Repl {
         let steps = sandboxes.history(&owner, &handle).await?;
         let last = steps.last().ok_or_else(|| {
             Error::new(ErrorCode::NotFound, "there is no run to undo")
-                .with_hint("runs can be undone until the sandbox was put away")
+                .with_hint("runs can be undone until the sandbox is suspended")
         })?;
         sandboxes.go_back(&owner, &handle, &last.id).await?;
         Ok(last.code.lines().next().unwrap_or_default().to_owned())

@@ -295,7 +295,7 @@ fn notes(answer: &Json) -> String {
             ignored.into_iter().map(|name| words::option("sandbox_create", name).unwrap_or(name)).collect();
         let options = options.join("`, `");
         notes += &format!(
-            "note: the session key has a sandbox already, which stays as it is; not taken: `{options}`\n"
+            "note: the session key already has a sandbox, which stays as it is; ignored: `{options}`\n"
         );
     }
     notes

@@ -74,7 +74,7 @@ fn checked(
 fn play(place: &PlaceArgs, arguments: &ScenarioArgs) -> std::result::Result<u8, Failure> {
     // A process that has confined itself does not know where it is: what is relative is settled before.
     let out = std::path::absolute(&arguments.out).map_err(|error| {
-        Error::new(ErrorCode::PathDenied, format!("`{}` is no folder", arguments.out.display()))
+        Error::new(ErrorCode::PathDenied, format!("`{}` is not a folder", arguments.out.display()))
             .with_hint("name a folder for the report with --out")
             .with_source(error)
     })?;

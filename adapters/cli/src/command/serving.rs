@@ -60,7 +60,7 @@ impl Serving {
         }
         let lasts = |profile: &Profile| !matches!(profile, Profile::Eval | Profile::Sandbox);
         if meant.grants.project.is_some() && meant.profiles.iter().any(lasts) {
-            tracing::warn!("sandboxes that last do not see the project: show them a folder with --mount");
+            tracing::warn!("persistent sandboxes do not see the project: give them a folder with --mount");
         }
         let mut builder =
             settings::builder(place)?.policy(meant.policy.clone()).ready(meant.ready).rules(rules);

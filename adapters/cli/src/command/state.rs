@@ -109,12 +109,11 @@ fn as_text(checked: &Checked) -> String {
         true => "everything is whole\n",
         false if spare => "",
         false if checked.damaged.is_empty() => {
-            "sandboxes and checkpoints are whole; the database around them is not: stop what uses the folder, and put what \
-             `sqlite3 state.db .recover` gives into its place\n"
+            "sandboxes and checkpoints are intact, but the database is not: stop everything that uses the folder, and replace the database with the output of `sqlite3 state.db .recover`\n"
         }
         false => {
             "what is damaged can be removed by its id (`dormouse sandbox rm`, `rm-checkpoint`), restored from an earlier \
-             checkpoint, or, where variables are damaged, reset (`dormouse sandbox reset`)\n"
+             checkpoint, or, if only variables are damaged, reset (`dormouse sandbox reset`)\n"
         }
     });
     text

@@ -14,7 +14,7 @@ use super::{err, escape, out, value};
 use crate::words;
 
 /// How to get what is too long to be shown, out of a sandbox that lasts.
-const IN_A_FILE: &str = "write it into a file of the sandbox and take that with `dormouse sandbox cp`";
+const IN_A_FILE: &str = "write it into a file of the sandbox and copy that with `dormouse sandbox cp`";
 
 /// Bytes shown of one cause.
 const CAUSE: usize = 300;
@@ -196,7 +196,7 @@ pub(crate) fn recovered(what: &str, recovery: &str, reason: Option<&str>) -> Str
     let state = match recovery {
         "before_run" => "as before this run",
         "earlier" => "as before an earlier run; what came since is lost",
-        _ => "fresh; what variables held is lost",
+        _ => "fresh; the variables are lost",
     };
     let why = reason.map(|reason| format!(" ({})", escape::line(reason))).unwrap_or_default();
     format!("note: {what} is {state}{why}\n")

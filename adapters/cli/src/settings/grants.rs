@@ -12,7 +12,7 @@ use crate::args::GrantArgs;
 pub(super) fn grants(arguments: &GrantArgs) -> Result<(Grants, Policy)> {
     if arguments.network {
         return Err(Error::new(ErrorCode::NetworkDenied, "the network cannot be granted by this build")
-            .with_hint("leave --network out, and hand the data over by --stdin or --mount"));
+            .with_hint("leave --network out, and pass the data with --stdin or --mount"));
     }
     let mounts = mounts(&arguments.mounts, arguments.writes, "--writes")?;
     let project = project(arguments.project.as_deref(), arguments.bootstrap.as_deref(), arguments.writes)?;
@@ -72,7 +72,7 @@ pub(super) fn mounts(texts: &[String], writes: bool, option: &str) -> Result<Vec
         if mount.access == Access::ReadWrite && !writes {
             return Err(Error::new(
                 ErrorCode::WriteDenied,
-                format!("`--mount {}` asks for writes", text.escape_debug()),
+                format!("`--mount {}` requests writes", text.escape_debug()),
             )
             .with_hint(format!("add {option}, or leave `:rw` out")));
         }

@@ -34,8 +34,8 @@ pub(super) fn rules(mut rules: Rules, keeps: &[String]) -> Result<Rules> {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
         let Some((key, place)) = KEYS.iter().find(|(known, _)| *known == key) else {
             let known = KEYS.map(|(known, _)| known).join(", ");
-            return Err(Error::args_invalid(format!("`--keep`: there is no time `{}`", key.escape_debug()))
-                .with_hint(format!("the times are {known}")));
+            return Err(Error::args_invalid(format!("`--keep`: there is no key `{}`", key.escape_debug()))
+                .with_hint(format!("the keys are {known}")));
         };
         if given.contains(key) {
             return Err(Error::args_invalid(format!("`--keep`: `{key}` is given twice")));

@@ -185,7 +185,7 @@ fn writing() -> BitFlags<AccessFs> {
 fn rule(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
         Error::new(ErrorCode::PathDenied, format!("`{}` cannot be opened", path.display()))
-            .with_hint("name what is there and what you can read")
+            .with_hint("name a file or folder that exists and that you can read")
             .with_source(error)
     };
     let opened = PathFd::new(path).map_err(|error| failed(error.into()))?;

@@ -74,7 +74,7 @@ impl Document {
             if !runs(&manifest.about[field], own) {
                 let machines: String = manifest.about[field].to_string().chars().take(100).collect();
                 let message =
-                    format!("`{}` {} is for other machines: {machines}", self.name, manifest.version);
+                    format!("`{}` {} is for other platforms: {machines}", self.name, manifest.version);
                 return Err(Error::new(ErrorCode::CapabilityUnavailable, message)
                     .with_hint("packages with native code need the Docker provider"));
             }

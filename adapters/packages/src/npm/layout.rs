@@ -16,7 +16,7 @@ pub(crate) fn lay_out(about: &Manifest, places: &[String], packed: &[u8], room: 
     let own = unpacked.iter().find(|file| file.path == "package.json");
     let Some(own) = own.and_then(|file| serde_json::from_slice::<Json>(&file.bytes).ok()) else {
         return Err(Error::new(ErrorCode::PackageRefused, format!("`{label}` has no `package.json`"))
-            .with_hint("nothing was installed; ask for another version"));
+            .with_hint("nothing was installed; request another version"));
     };
     if own["gypfile"] == true || unpacked.iter().any(|file| file.path == "binding.gyp") {
         let message = format!("`{}` {} has native code, which must be compiled", about.name, about.version);

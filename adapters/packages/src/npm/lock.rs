@@ -76,7 +76,7 @@ struct Found(Vec<Entry>);
 impl Found {
     fn of(text: &str) -> Result<Self> {
         let parsed: Json = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-            .map_err(|error| bad(&format!("is no JSON: line {}", error.line())))?;
+            .map_err(|error| bad(&format!("is not JSON: line {}", error.line())))?;
         let mut found = Self(Vec::new());
         match (&parsed["packages"], &parsed["dependencies"]) {
             (Json::Object(packages), _) => {
@@ -97,7 +97,7 @@ impl Found {
     /// The older form: packages within those that hold their `node_modules`.
     fn nested(&mut self, above: &str, packages: &Map<String, Json>, depth: usize) -> Result<()> {
         if depth > MAX_DEPTH {
-            return Err(bad("has packages too deep in one another"));
+            return Err(bad("nests packages too deeply"));
         }
         for (name, about) in packages.iter().filter(|(_, about)| about["bundled"] != true) {
             let path = format!("{above}node_modules/{name}");
@@ -123,7 +123,7 @@ impl Found {
             });
         let shown: String = path.escape_debug().take(128).collect();
         if !plain {
-            return Err(bad(&format!("names `{shown}`, which is no place of a package")));
+            return Err(bad(&format!("names `{shown}`, which is not a path of a package")));
         }
         let resolved = about["resolved"].as_str().unwrap_or("https:");
         if about["link"] == true || !["https:", "http:"].iter().any(|scheme| resolved.starts_with(scheme)) {
@@ -141,8 +141,8 @@ impl Found {
         }
         let integrity = &about["integrity"];
         if !integrity.is_null() && !integrity.as_str().is_some_and(Digest::is_integrity) {
-            return Err(bad(&format!("has an integrity of `{shown}` that is no hash"))
-                .with_hint("make the lock file anew where it is kept"));
+            return Err(bad(&format!("has an integrity of `{shown}` that is not a hash"))
+                .with_hint("regenerate the lock file"));
         }
         let locked = Locked {
             path: path.to_owned(),
@@ -182,9 +182,8 @@ impl Found {
             "`package-lock.json` and `package.json` are not in sync: {}{more}",
             differences.join("; ")
         );
-        Err(Error::args_invalid(message).with_hint(
-            "make the lock file anew where it is kept, or use `npm install`, which looks for versions",
-        ))
+        Err(Error::args_invalid(message)
+            .with_hint("regenerate the lock file, or use `npm install`, which resolves the versions"))
     }
 }
 

@@ -137,11 +137,11 @@ fn begun(settings: &Settings, request: &PackageRequest) -> Result<(Tree, Vec<Wor
             Ok((tree, works(listed), None))
         }
         Err(error) if error.code() == ErrorCode::CapabilityUnavailable => {
-            let why = format!("{}: the lock file is neither obeyed nor written", error.message());
+            let why = format!("{}: the lock file is neither used nor written", error.message());
             Ok((plain(), works(listed), Some(why)))
         }
         Err(error) => Err(error.with_hint(
-            "`npm install --no-package-lock` goes without it; it is made anew where it is removed",
+            "`npm install --no-package-lock` works without it; if it is removed, a new one is written",
         )),
     }
 }
@@ -194,7 +194,7 @@ impl Call<'_> {
                 ErrorCode::NotFound,
                 format!("the registry has no JavaScript package `{name}`"),
             )
-            .with_hint("look at the spelling of the name"));
+            .with_hint("check the spelling of the name"));
         };
         let base = page.url.clone();
         let asked = name.to_owned();
@@ -311,5 +311,5 @@ fn all_modules(path: &str) -> bool {
 
 fn unhashed(manifest: &Manifest) -> Error {
     let message = format!("the registry gives no SHA-512 of `{}` {}", manifest.name, manifest.version);
-    Error::new(ErrorCode::PackageRefused, message).with_hint("nothing was installed; ask for another version")
+    Error::new(ErrorCode::PackageRefused, message).with_hint("nothing was installed; request another version")
 }

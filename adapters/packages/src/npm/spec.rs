@@ -46,12 +46,15 @@ impl Spec {
             return Err(address(name));
         }
         if !is_name(name) {
-            return Err(Error::args_invalid(format!("`{}` is no name of a JavaScript package", shown(name)))
-                .with_hint("write `NAME`, `@SCOPE/NAME` or `NAME@RANGE`"));
+            return Err(Error::args_invalid(format!(
+                "`{}` is not the name of a JavaScript package",
+                shown(name)
+            ))
+            .with_hint("write `NAME`, `@SCOPE/NAME` or `NAME@RANGE`"));
         }
         let versions = versions.trim();
         if versions.len() > MAX_VERSIONS || versions.chars().any(char::is_control) {
-            return Err(Error::args_invalid(format!("the versions of `{name}` are no range")));
+            return Err(Error::args_invalid(format!("the versions of `{name}` are not a range")));
         }
         let (package, versions) = match versions.strip_prefix("npm:") {
             Some(real) => {
@@ -62,7 +65,7 @@ impl Spec {
         };
         if !is_name(package) {
             return Err(Error::args_invalid(format!(
-                "`{}` is no name of a JavaScript package",
+                "`{}` is not the name of a JavaScript package",
                 shown(package)
             )));
         }

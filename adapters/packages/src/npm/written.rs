@@ -47,7 +47,7 @@ const MAX_REASON: usize = 1_000;
 /// `args_invalid` when the `package.json` is none.
 pub(crate) fn write(request: &LockRequest) -> Result<LockText> {
     let root: Json = serde_json::from_str(request.manifest.trim_start_matches('\u{feff}'))
-        .map_err(|error| Error::args_invalid(format!("`package.json` is no JSON: line {}", error.line())))?;
+        .map_err(|error| Error::args_invalid(format!("`package.json` is not JSON: line {}", error.line())))?;
     let before = match request.before.as_deref().map(entries).transpose() {
         Ok(before) => before.unwrap_or_default(),
         Err(error) if error.code() == ErrorCode::CapabilityUnavailable => {

@@ -186,5 +186,5 @@ fn quoted(path: &str) -> String {
 
 fn refused(plan: &Plan, why: &str) -> Error {
     Error::new(ErrorCode::PackageRefused, format!("`{}` {why}", plan.filename))
-        .with_hint("nothing was installed; ask for another version")
+        .with_hint("nothing was installed; request another version")
 }

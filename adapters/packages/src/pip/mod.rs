@@ -111,7 +111,7 @@ impl Call<'_> {
             if known.projects.len() + missing.projects.len() > MAX_PROJECTS
                 || known.metadata.len() + missing.metadata.len() > MAX_METADATA
             {
-                let message = "too many versions had to be looked at to find some that fit together";
+                let message = "too many versions had to be examined to find some that fit together";
                 return Err(Error::new(ErrorCode::TooLarge, message).with_hint("name exact versions"));
             }
             let projects = self.projects(&known, missing.projects).await?;
@@ -191,7 +191,7 @@ impl Call<'_> {
             }
         };
         if text.len() as u64 > MAX_TEXT {
-            return Err(Error::new(ErrorCode::TooLarge, format!("`{label}` describes itself at length")));
+            return Err(Error::new(ErrorCode::TooLarge, format!("the metadata of `{label}` is too long")));
         }
         Ok(Metadata::read(&text, name, version, &self.environment))
     }

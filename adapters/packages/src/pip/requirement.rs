@@ -111,7 +111,7 @@ pub(crate) fn parse(text: &str) -> Result<Requirement> {
             .with_hint("packages come from the operator's index: write `NAME` or `NAME==VERSION`"));
     }
     let no_requirement = || {
-        Error::args_invalid(format!("`{}` is no requirement of a Python package", shown(text)))
+        Error::args_invalid(format!("`{}` is not a requirement of a Python package", shown(text)))
             .with_hint("write it as `requests`, `requests[socks]>=2,<3` or `tomli; python_version < '3.11'`")
     };
     // The library panics over both.

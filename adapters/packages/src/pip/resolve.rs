@@ -280,7 +280,7 @@ impl Known {
         let projects = || named.iter().filter_map(|name| Some((name, self.projects.get(name)?)));
         if let Some((name, _)) = projects().find(|(_, project)| project.missing) {
             return Error::new(ErrorCode::NotFound, format!("the index has no Python package `{name}`"))
-                .with_hint("look at the spelling of the name");
+                .with_hint("check the spelling of the name");
         }
         if let Some(why) = projects().find_map(|(_, project)| project.refused.as_ref()) {
             return Error::new(ErrorCode::CapabilityUnavailable, why.clone())

@@ -69,7 +69,7 @@ pub(super) async fn run(
         "outdated" => outdated::run(programs, owner, files, &folder, rest).await,
         "pkg" => pkg::run(files, &folder, rest).await,
         "exec" | "x" => Err(usage("npm starts no programs of packages here").with_hint(
-            "`npx NAME` starts one that lies in node_modules/.bin; `npm install` its package before",
+            "`npx NAME` starts a program of node_modules/.bin; install its package with `npm install` first",
         )),
         "help" => Ok(ProgramEnd::said(HELP)),
         other => Err(usage(format!("Unknown command: \"{}\"", other.escape_debug()))),
@@ -137,7 +137,7 @@ async fn install_locked(
     let requirements = package_json(&listed(files, folder).await?, false)?;
     let Some(lock) = lock(files, folder).await? else {
         return Err(usage("npm ci needs a package-lock.json or npm-shrinkwrap.json, and there is none")
-            .with_hint("npm install looks for versions that fit the package.json"));
+            .with_hint("npm install resolves versions that fit the package.json"));
     };
     let locked = locked(&lock, &requirements, without_dev(&options))?;
     // Nothing is left where only developers need something.

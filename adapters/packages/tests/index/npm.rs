@@ -74,7 +74,7 @@ async fn optional_packages_are_left_out_when_they_cannot_be() {
     let fetched = npm(&server, &["app"]).await.unwrap();
     assert_eq!(places(&fetched), ["node_modules/app 1.0.0", "node_modules/fine 1.0.0"]);
     assert_eq!(fetched.notes.len(), 3, "{:?}", fetched.notes);
-    for (name, part) in [("mac", "other machines"), ("native", "native code")] {
+    for (name, part) in [("mac", "other platforms"), ("native", "native code")] {
         let error = npm(&server, &[name]).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::CapabilityUnavailable);
         let told = told(&error);
@@ -134,7 +134,7 @@ async fn unknown_names_and_versions_are_told() {
         ("app@^2", ErrorCode::Unsatisfiable, "`^2`"),
         ("app@none", ErrorCode::NotFound, "`none`"),
         ("../app", ErrorCode::CapabilityUnavailable, "address"),
-        ("App@1\u{7}", ErrorCode::ArgsInvalid, "no requirement"),
+        ("App@1\u{7}", ErrorCode::ArgsInvalid, "not a requirement"),
     ] {
         let error = npm(&server, &[text]).await.unwrap_err();
         assert_eq!(error.code(), code, "{text}: {error}");

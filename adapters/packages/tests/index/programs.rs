@@ -283,7 +283,7 @@ async fn npm_ci_refuses_an_integrity_that_is_no_hash() {
     put(&sandbox, "package-lock.json", &lock("sha512-abc"));
     let before = sandbox.all();
     let (status, said) = npm(&server, &mut sandbox, "ci").await;
-    let told = "`package-lock.json` has an integrity of `node_modules/ms` that is no hash";
+    let told = "`package-lock.json` has an integrity of `node_modules/ms` that is not a hash";
     assert!(status == 1 && said.contains(told), "{said}");
     assert_eq!(sandbox.all(), before, "nothing was installed");
     put(&sandbox, "package-lock.json", &lock(&hash));
@@ -349,7 +349,7 @@ async fn a_lock_file_that_cannot_be_obeyed_is_left_as_it_is_and_told() {
     let (status, said) = npm(&server, &mut sandbox, "install").await;
     assert!(status == 0 && said.contains("added 1 package"), "{said}");
     assert!(
-        said.contains("from elsewhere than a registry: the lock file is neither obeyed nor written"),
+        said.contains("from elsewhere than a registry: the lock file is neither used nor written"),
         "{said}"
     );
     assert_eq!(locked(&sandbox), links);

@@ -188,7 +188,7 @@ impl Guest {
             }
         }
         let place = self.0.crowd.0.requests.clone().acquire_owned().await;
-        let place = place.map_err(|error| Error::internal("no request is let in any more", error))?;
+        let place = place.map_err(|error| Error::internal("no more requests are accepted", error))?;
         self.seat(|seat| seat.place = Some(place));
         Ok(())
     }

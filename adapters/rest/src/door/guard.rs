@@ -33,7 +33,7 @@ impl Hosts {
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
         let mut named = request.headers().get_all(header::HOST).iter();
         let refused = || {
-            Error::new(ErrorCode::Forbidden, "the server is not known by the name of the `Host` header")
+            Error::new(ErrorCode::Forbidden, "the server does not have the name of the `Host` header")
                 .with_hint("call it by its address, or have the operator add the name with --allowed-host")
         };
         let (Some(host), None) = (named.next(), named.next()) else { return Err(refused()) };

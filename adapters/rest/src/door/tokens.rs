@@ -68,7 +68,7 @@ impl Tokens {
     /// Whose token the request brings in its `Authorization` header; nowhere else is one looked for.
     pub(super) fn owner(&self, headers: &HeaderMap) -> Result<&Owner> {
         let refused = || {
-            Error::new(ErrorCode::Unauthorized, "the request brings no token that is known here")
+            Error::new(ErrorCode::Unauthorized, "the request has no known token")
                 .with_hint("send `Authorization: Bearer TOKEN`")
         };
         let mut sent = headers.get_all(header::AUTHORIZATION).iter();

@@ -69,7 +69,7 @@ pub(super) fn check_scenario(source: &Source, spec: &ScenarioSpec) -> Result<()>
         if !template::is_key(name) {
             let shown: String = name.escape_debug().take(64).collect();
             let message =
-                format!("`{shown}` is no name of a variable: use letters, digits, `_`, `-` and `.`");
+                format!("`{shown}` is not the name of a variable: use letters, digits, `_`, `-` and `.`");
             return Err(source.error(None, &message));
         }
     }
@@ -110,7 +110,7 @@ fn check_call<'a>(call: &'a ToolCall, names: &mut Vec<&'a str>) -> Result<()> {
     }
     match (&call.save_as, &call.save_from) {
         (Some(name), _) if !template::is_key(name) => Err(Error::args_invalid(
-            "`save_as` is no name of a variable: use letters, digits, `_`, `-` and `.`",
+            "`save_as` is not the name of a variable: use letters, digits, `_`, `-` and `.`",
         )),
         (Some(name), _) => {
             names.push(name);

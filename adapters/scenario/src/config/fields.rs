@@ -45,7 +45,7 @@ impl TryFrom<String> for Pattern {
             .map_err(|error| {
                 let text = error.to_string();
                 let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                format!("the pattern is no regular expression: {why}")
+                format!("the pattern is not a regular expression: {why}")
             })
     }
 }

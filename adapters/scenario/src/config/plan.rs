@@ -186,7 +186,8 @@ impl Reading {
             "Scenario" => self.scenario(path, &source),
             other => {
                 let shown: String = other.escape_debug().take(64).collect();
-                Err(source.error(None, &format!("`{shown}` is no kind of file: it is `Arena` or `Scenario`")))
+                Err(source
+                    .error(None, &format!("`{shown}` is not a kind of file: write `Arena` or `Scenario`")))
             }
         }
     }
@@ -217,7 +218,9 @@ impl Reading {
                     let path = folder.join(&file);
                     let inner = Source::read(&path).map_err(|error| source.placed(at, &error))?;
                     if inner.kind()? != "Scenario" {
-                        return Err(inner.error(None, "this is no scenario: its `kind` must be `Scenario`"));
+                        return Err(
+                            inner.error(None, "this is not a scenario: its `kind` must be `Scenario`")
+                        );
                     }
                     self.scenario(&path, &inner)?;
                 }
@@ -262,7 +265,7 @@ impl Reading {
             let scenario = scenario(read, defaults.allowed_tools.as_ref(), repetitions)?;
             if scenarios.iter().any(|other| other.id == scenario.id) {
                 let place = scenario.place(at);
-                let message = format!("{place}: there are two scenarios of the name `{}`", scenario.id);
+                let message = format!("{place}: there are two scenarios with the name `{}`", scenario.id);
                 return Err(Error::args_invalid(message).with_hint("give each an `id` of its own"));
             }
             let unanswered = scenario.turns.iter().find(|turn| turn.value.tool_calls.is_none());
@@ -300,7 +303,7 @@ fn entries(source: &Source, servers: &[Spanned<Server>]) -> Result<Vec<Entry>> {
         entry.place = Some(source.place(*at));
         if entries.iter().any(|other| other.name == entry.name) {
             return Err(
-                source.error(Some(*at), &format!("there are two servers of the name `{}`", entry.name))
+                source.error(Some(*at), &format!("there are two servers with the name `{}`", entry.name))
             );
         }
         entries.push(entry);
@@ -317,7 +320,7 @@ fn entry(server: &Server) -> Result<Entry> {
         Some("session") => Some(Scope::Session),
         Some(other) => {
             let shown: String = other.escape_debug().take(64).collect();
-            return Err(Error::args_invalid(format!("`{shown}` is no scope"))
+            return Err(Error::args_invalid(format!("`{shown}` is not a scope"))
                 .with_hint("the scopes are run, scenario and session"));
         }
     };
@@ -347,12 +350,12 @@ fn folders(source: &Source, file: &Path, folders: &[Spanned<String>]) -> Result<
         let path = file.parent().unwrap_or(Path::new("")).join(folder);
         let Some(path) = path.canonicalize().ok().filter(|path| path.join("SKILL.md").is_file()) else {
             let shown: String = folder.escape_debug().take(200).collect();
-            let message = format!("`{shown}` is no folder of a skill: it must hold a `SKILL.md`");
+            let message = format!("`{shown}` is not the folder of a skill: it must contain a `SKILL.md`");
             return Err(source.error(Some(*at), &message));
         };
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         if skills.iter().any(|(other, _)| *other == name) {
-            return Err(source.error(Some(*at), &format!("there are two skills of the name `{name}`")));
+            return Err(source.error(Some(*at), &format!("there are two skills with the name `{name}`")));
         }
         skills.push((name, path));
     }

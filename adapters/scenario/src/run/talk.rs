@@ -59,7 +59,7 @@ async fn talk(
             conversation.result(wanted, &told);
         }
     }
-    let message = format!("the model has not come to an end after {} answers", conversation.max_iterations());
+    let message = format!("the model has not finished after {} answers", conversation.max_iterations());
     Err(Error::new(ErrorCode::BudgetExhausted, message).with_hint("raise `model.max_iterations`"))
 }
 
@@ -73,7 +73,7 @@ fn carried(session: &Session<'_>) -> Vec<Arc<Tool>> {
             session
                 .arena
                 .warnings
-                .push(&format!("the model cannot be told of the tool `{shown}`: its name does not fit"));
+                .push(&format!("the tool `{shown}` cannot be offered to the model: its name is invalid"));
         }
         fits
     });
@@ -114,7 +114,7 @@ async fn wish(session: &Session<'_>, wanted: &Wanted) -> (CallRecord, String) {
 
 /// A call whose arguments are none: it is not made, and the model is told why.
 fn refused(session: &Session<'_>, wanted: &Wanted, text: &str) -> (CallRecord, String) {
-    let error = Error::args_invalid("the arguments are no JSON object")
+    let error = Error::args_invalid("the arguments are not a JSON object")
         .with_hint("the model wrote them; what it wrote is in the report");
     let record = CallRecord {
         tool: Text::short(&wanted.tool),

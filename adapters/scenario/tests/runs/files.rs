@@ -22,7 +22,7 @@ fn a_mistake_is_told_with_file_line_and_column() {
         ("spec:\n  servers: []\n".to_owned(), "arena.yaml:2:3: unknown field `servers`"),
         ("spec:\n  scenarios: [\n".to_owned(), "arena.yaml:"),
         ("spec:\n  scenarios: []\n  scenarios: []\n".to_owned(), "arena.yaml:3:3: duplicate mapping key"),
-        (arena("forever", TURNS), "arena.yaml:3:7: `forever` is no scope"),
+        (arena("forever", TURNS), "arena.yaml:3:7: `forever` is not a scope"),
         (
             arena("run", TURNS).replace("source: double", "source: double\n      url: http://h"),
             "arena.yaml:3:7: mcp server `box` has more than one transport",
@@ -81,16 +81,16 @@ fn a_mistake_is_told_with_file_line_and_column() {
             arena("run", TURNS).replace("spec:\n  mcp", "apiVersion: other/v1\nspec:\n  mcp"),
             "arena.yaml:1:13: this version is not known",
         ),
-        (format!("kind: Pod\n{}", arena("run", TURNS)), "`Pod` is no kind of file"),
+        (format!("kind: Pod\n{}", arena("run", TURNS)), "`Pod` is not a kind of file"),
         (arena("run", TURNS) + "    - file: nosuch.yaml\n", "the file `nosuch.yaml` is not there"),
         (
             arena("run", TURNS) + "    - spec: {id: one, turns: [{tool_calls: [{tool: x}]}]}\n",
-            "arena.yaml:11:7: there are two scenarios of the name `one`",
+            "arena.yaml:11:7: there are two scenarios with the name `one`",
         ),
         (arena("run", TURNS).replace("id: one", "task_type: x"), "a scenario needs an `id`"),
         (
             arena("run", TURNS).replace("spec:\n  mcp", "spec:\n  skills: [nosuch]\n  mcp"),
-            "arena.yaml:2:12: `nosuch` is no folder of a skill",
+            "arena.yaml:2:12: `nosuch` is not the folder of a skill",
         ),
         (arena("run", TURNS) + "---\nspec: {}\n", "arena.yaml:"),
         ("spec: {}\n".to_owned(), "there are no scenarios"),

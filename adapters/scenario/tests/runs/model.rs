@@ -83,8 +83,8 @@ async fn what_a_model_gets_wrong_is_told_to_it() {
         .map(|message| message["content"].as_str().unwrap())
         .collect();
     for (told, wanted) in told.iter().zip([
-        "no JSON object",
-        "no JSON object",
+        "not a JSON object",
+        "not a JSON object",
         "tool not found: nosuch",
         "(args_invalid)",
         "broke",
@@ -118,8 +118,8 @@ async fn an_endpoint_that_fails_fails_the_turn() {
             "answered 401 (invalid_api_key)",
         ),
         (Say::Status(400, "no"), "answered 400"),
-        (Say::Raw("<html>"), "another form than expected"),
-        (Say::Raw("{\"choices\": []}"), "another form than expected"),
+        (Say::Raw("<html>"), "an unexpected format"),
+        (Say::Raw("{\"choices\": []}"), "an unexpected format"),
     ] {
         let server = Server::start([say]).await;
         let report = run(&server, "", FIX).await;

@@ -348,6 +348,6 @@ fn below(root: &GuestPath, path: &str) -> Result<GuestPath> {
 }
 
 fn in_the_way(path: &GuestPath) -> Error {
-    Error::new(ErrorCode::InvalidState, format!("`{path}` is there and belongs to no package"))
+    Error::new(ErrorCode::InvalidState, format!("`{path}` exists and belongs to no package"))
         .with_hint("nothing was installed; move or remove it")
 }

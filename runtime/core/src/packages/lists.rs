@@ -36,7 +36,7 @@ pub fn requirements_txt(text: &str) -> Result<Vec<String>> {
         let other = line.split_whitespace().find(|word| word.starts_with('-') && !word.starts_with("--hash"));
         if let Some(option) = other {
             let shown: String = option.escape_debug().take(64).collect();
-            let message = format!("line {} has the option `{shown}`, which is not taken", number + 1);
+            let message = format!("line {} has the option `{shown}`, which is not supported", number + 1);
             return Err(Error::args_invalid(message)
                 .with_hint("write one requirement a line; the index is the operator's"));
         }
@@ -64,7 +64,7 @@ pub fn listed(text: &str) -> Result<Vec<(Group, String)>> {
     bounded(text.len())?;
     let bad = |why: &str| Error::args_invalid(format!("`package.json` {why}"));
     let parsed: Json = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-        .map_err(|error| bad(&format!("is no JSON: line {}", error.line())))?;
+        .map_err(|error| bad(&format!("is not JSON: line {}", error.line())))?;
     if !parsed.is_object() {
         return Err(bad("is no object"));
     }
@@ -74,10 +74,10 @@ pub fn listed(text: &str) -> Result<Vec<(Group, String)>> {
         let named = match &parsed[field] {
             Json::Null => continue,
             Json::Object(named) => named,
-            _ => return Err(bad(&format!("has `{field}` that is no object"))),
+            _ => return Err(bad(&format!("has a `{field}` that is not an object"))),
         };
         for (name, range) in named {
-            let Some(range) = range.as_str() else { return Err(bad("has a range that is no text")) };
+            let Some(range) = range.as_str() else { return Err(bad("has a range that is not a text")) };
             let range = if range.trim().is_empty() { "*" } else { range };
             found.push((group, format!("{name}@{range}")));
             counted(found.len())?;

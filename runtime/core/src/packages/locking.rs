@@ -118,7 +118,9 @@ impl LockFile {
         let manifest = found.manifest(files).await?;
         let parsed: Json = serde_json::from_str(manifest.trim_start_matches('\u{feff}')).unwrap_or_default();
         found.alone = OTHER.into_iter().find(|field| !parsed[*field].is_null()).map(|field| {
-            format!("`package.json` has `{field}`, which are not understood here: no lock file is obeyed or written")
+            format!(
+                "`package.json` has `{field}`, which is not supported here: no lock file is used or written"
+            )
         });
         Ok(found)
     }
@@ -226,7 +228,7 @@ async fn text(files: &mut dyn Files, path: &GuestPath, most: u64) -> Result<Opti
             .map_err(|_| Error::args_invalid(format!("`{path}` is not UTF-8"))),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
         Err(error) if error.code() == ErrorCode::TooLarge => {
-            Err(error.with_hint("`npm install --no-package-lock` goes without the lock file"))
+            Err(error.with_hint("`npm install --no-package-lock` works without the lock file"))
         }
         Err(error) => Err(error),
     }

@@ -165,7 +165,9 @@ impl Kept {
             return too_large(format!("the sandbox has more than {MAX} packages"));
         }
         if self.bytes > MAX_KEPT {
-            return too_large(format!("the sandbox's packages say more than {MAX_KEPT} bytes of themselves"));
+            return too_large(format!(
+                "the descriptions of the sandbox's packages have more than {MAX_KEPT} bytes"
+            ));
         }
         Ok(())
     }

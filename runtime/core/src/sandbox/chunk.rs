@@ -105,8 +105,7 @@ pub fn damaged(what: impl fmt::Display) -> Error {
 }
 
 /// What can be done about damaged state.
-const WAY_OUT: &str = "restore an earlier checkpoint (sandbox_restore); if only variables are damaged, sandbox_reset begins anew with the files \
-     as they are; `dormouse state check` tells what is whole";
+const WAY_OUT: &str = "restore an earlier checkpoint (sandbox_restore); if only variables are damaged, sandbox_reset starts fresh interpreters and keeps the files; `dormouse state check` shows what is intact";
 
 /// A chunk that is missing, or is not what was saved under its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -181,7 +181,7 @@ impl Name {
         let told = |c: char| if is_unseen(c) { c.escape_unicode().to_string() } else { c.to_string() };
         let shown: String = self.0.chars().map(told).collect();
         Err(Error::args_invalid(format!("`{shown}` cannot be a name"))
-            .with_hint("use characters that are seen, and more than dots"))
+            .with_hint("use visible characters, and not only dots"))
     }
 }
 

@@ -111,8 +111,8 @@ impl Phase {
             )
             .with_hint(match phase {
                 Creating => "wait until it is running",
-                Failed => "restore one of its checkpoints into a new sandbox, or destroy it",
-                _ => "look at its phase with sandbox_get",
+                Failed => "fork one of its checkpoints into a new sandbox, or destroy it",
+                _ => "check its phase with sandbox_get",
             })),
         }
     }

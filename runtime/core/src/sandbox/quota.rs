@@ -72,7 +72,7 @@ impl Quota {
     pub fn check_stored(&self, stored: &Stored) -> Result<()> {
         let Some(most) = self.saved.of_owner.filter(|most| stored.bytes > *most) else { return Ok(()) };
         let message = format!(
-            "your saved sandboxes and checkpoints come to {}, of which {} for checkpoints alone; at most {} are allowed",
+            "your saved sandboxes and checkpoints take {}, {} of it for checkpoints alone; at most {} is allowed",
             shown(stored.bytes),
             shown(stored.checkpoints),
             shown(most)
@@ -90,7 +90,7 @@ impl Quota {
     pub fn check_disk(&self, used: u64) -> Result<()> {
         let Some(most) = self.saved.in_all.filter(|most| used > *most) else { return Ok(()) };
         let message = format!(
-            "the saved state of all owners comes to {} of the disk, at most {} are allowed",
+            "the saved state of all owners takes {} on the disk, at most {} is allowed",
             shown(used),
             shown(most)
         );
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(error.code(), ErrorCode::QuotaExceeded);
         assert_eq!(
             error.message(),
-            "your saved sandboxes and checkpoints come to 2.5 GiB, of which 1.0 MiB for checkpoints alone; at most 1.5 GiB are allowed"
+            "your saved sandboxes and checkpoints take 2.5 GiB, 1.0 MiB of it for checkpoints alone; at most 1.5 GiB is allowed"
         );
         assert!(error.hint().unwrap().contains("sandbox_remove_checkpoint"));
         quota.check_disk(1 << 20).unwrap();

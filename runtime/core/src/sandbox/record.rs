@@ -68,7 +68,7 @@ pub struct NewCheckpoint {
     pub created_at: Timestamp,
 }
 
-/// A free text about a checkpoint: 1 to 1 000 characters, in lines if need be.
+/// A free text about a checkpoint: 1 to 1 000 characters, which may include line breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note(String);
 
@@ -89,7 +89,7 @@ impl Note {
         let why =
             if count > Self::MAX_CHARS { "it is too long" } else { "it is empty or has control characters" };
         Err(Error::args_invalid(format!("this cannot be a note: {why}"))
-            .with_hint(format!("write 1 to {} characters, in lines if need be", Self::MAX_CHARS)))
+            .with_hint(format!("write 1 to {} characters; line breaks are allowed", Self::MAX_CHARS)))
     }
 
     /// The text.

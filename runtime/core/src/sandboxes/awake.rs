@@ -194,11 +194,11 @@ impl Sandboxes {
             return Ok(());
         }
         if sums.is_owner_over(owner, share) {
-            return Err(too_heavy("your sandboxes that are awake hold", held, share.of_owner, "awake"));
+            return Err(too_heavy("your awake sandboxes hold", held, share.of_owner, "awake"));
         }
         if sums.is_over(share) && held > sums.even(share) {
             let held = sums.in_all;
-            return Err(too_heavy("all sandboxes that are awake hold", held, share.in_all, "awake-in-all"));
+            return Err(too_heavy("all awake sandboxes together hold", held, share.in_all, "awake-in-all"));
         }
         Ok(())
     }
@@ -259,7 +259,7 @@ impl Sandboxes {
 
 fn too_heavy(who: &str, held: u64, most: Option<u64>, key: &str) -> Error {
     let message =
-        format!("{who} {} of memory, at most {} are allowed", shown(held), shown(most.unwrap_or_default()));
+        format!("{who} {} of memory, at most {} is allowed", shown(held), shown(most.unwrap_or_default()));
     exceeded(message).with_hint(format!(
         "wait until calls have ended, stop sandboxes (sandbox_stop) and jobs that are not needed, \
          or have the operator raise the quota (`--quota {key}=SIZE`)"

@@ -211,7 +211,7 @@ impl Sandboxes {
             None => {
                 let shown: String = id.escape_debug().take(64).collect();
                 Err(Error::new(ErrorCode::NotFound, format!("there is no job `{shown}`")).with_hint(
-                    "jobs are known to the process that started them, the last 32 of each sandbox",
+                    "only the process that started a job knows it, and it remembers the last 32 of each sandbox",
                 ))
             }
         }

@@ -21,9 +21,9 @@ impl Why {
     pub(super) fn error(self) -> Error {
         match self {
             Self::Stopped => Error::new(ErrorCode::Cancelled, "the sandbox is being stopped")
-                .with_hint("call again: that wakes it; what the call had written to files is there"),
+                .with_hint("call again, which wakes it; files that the call has written are kept"),
             Self::Destroyed => Error::new(ErrorCode::Cancelled, "the sandbox is being destroyed")
-                .with_hint("its variables and files are gone; sandbox_create makes another"),
+                .with_hint("its variables and files are gone; sandbox_create creates another"),
         }
     }
 }

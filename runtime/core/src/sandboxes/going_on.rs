@@ -261,7 +261,7 @@ fn add(stream: &mut Captured, text: &str, total: u64) {
 fn hint(error: Error, line: &str) -> Error {
     if error.code() == ErrorCode::LimitTime && CommandLine::starts_others(line) {
         return error.with_hint(
-            "what `&` starts and the line asks for again ends with the line: start what is to go on with `background: true`",
+            "the line refers to what it starts with `&`, so that ends with the line: use `background: true` for what should continue",
         );
     }
     error

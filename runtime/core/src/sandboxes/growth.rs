@@ -108,11 +108,9 @@ fn too_full(excess: Excess) -> Option<Error> {
         (0, names) => format!("{names} names"),
         (bytes, names) => format!("{} and {names} names", shown(bytes)),
     };
-    let full = Error::new(
-        ErrorCode::LimitDisk,
-        format!("the sandbox's files are {over} more than its disk may hold"),
-    );
+    let full =
+        Error::new(ErrorCode::LimitDisk, format!("the sandbox's files exceed its disk quota by {over}"));
     Some(full.with_hint(
-        "remove some: until then nothing can be added. A container has room of its own for /tmp, and the sandbox does not run in one now",
+        "remove some: until then nothing can be added. A container has additional space for /tmp, and the sandbox is not running in one now",
     ))
 }

@@ -77,10 +77,10 @@ impl Begun {
 fn not_taken(limits: &Limits) -> Error {
     let time = limits.wall.as_millis();
     let message = format!(
-        "the wall-clock limit of {time} ms was reached before the run began: the state before it was not taken by then"
+        "the wall-clock limit of {time} ms was reached before the run began: the snapshot of the state before it was not finished"
     );
     Error::new(ErrorCode::LimitTime, message).with_hint(
-        "nothing of the run was done; try again, or with a longer time-out. It takes long on a busy machine, and where code of an earlier run is called when its state is taken",
+        "the run was not started; try again, or set a longer time-out. A snapshot takes long on a busy machine, or if it has to call code of an earlier run",
     )
 }
 
@@ -143,16 +143,16 @@ impl Sandboxes {
             let shown: String = step.escape_debug().take(64).collect();
             Error::new(ErrorCode::UnknownCheckpoint, format!("there is no step `{shown}` to go back to"))
                 .with_hint(
-                    "sandbox_list_checkpoints names the checkpoints; steps (sandbox_history) last while the sandbox is awake",
+                    "sandbox_list_checkpoints lists the checkpoints; steps (sandbox_history) exist only while the sandbox is awake",
                 )
         })?;
         // A block that was never read since an earlier save may have been swept since then.
         let held = state.clone();
         let held = tokio::task::spawn_blocking(move || held.hold()).await;
         held.map_err(|error| Error::internal("the files of the step were not read", error))?.map_err(|error| {
-            let gone = "the files of this step are not in the state folder any more";
+            let gone = "the files of this step are no longer in the state folder";
             Error::new(ErrorCode::UnknownCheckpoint, gone)
-                .with_hint("files that a step alone has last until they are swept; go back to a later step, or to a checkpoint")
+                .with_hint("files that only a step refers to are kept until the next sweep; restore a later step, or a checkpoint")
                 .with_source(error)
         })?;
         let include = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };

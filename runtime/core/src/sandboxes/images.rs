@@ -23,14 +23,14 @@ impl Sandboxes {
         let Some(id) = offered.get(name).filter(|_| !is_container) else {
             let shown: String = name.escape_debug().take(64).collect();
             return Err(Error::args_invalid(format!("there is no image `{shown}` here"))
-                .with_hint("sandbox_capabilities names those that the operator offers"));
+                .with_hint("sandbox_capabilities lists those that the operator offers"));
         };
         let (ledger, id) = (self.inner.ledger.clone(), id.clone());
         let found = tokio::task::spawn_blocking(move || ledger.checkpoint_of_anybody(&id))
             .await
             .map_err(|error| Error::internal("the image was not found", error))?;
         let gone = |why: &str| {
-            Error::new(ErrorCode::CapabilityUnavailable, format!("the image `{name}` cannot be had: {why}"))
+            Error::new(ErrorCode::CapabilityUnavailable, format!("the image `{name}` is unavailable: {why}"))
                 .with_hint("have the operator name another checkpoint with `--wasm-image`")
         };
         match found {
@@ -39,7 +39,7 @@ impl Sandboxes {
             }
             Ok(checkpoint) => Ok(Some(checkpoint.state)),
             Err(error) if error.code() == ErrorCode::UnknownCheckpoint => {
-                Err(gone("its checkpoint is not there any more"))
+                Err(gone("its checkpoint no longer exists"))
             }
             Err(error) => Err(error),
         }

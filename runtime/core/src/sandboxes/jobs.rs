@@ -187,8 +187,11 @@ impl Jobs {
         let jobs = theirs.entry(sandbox.clone()).or_default();
         let running = jobs.iter().filter(|job| job.ended().is_none()).count();
         if running >= rules.jobs {
-            return Err(Error::new(ErrorCode::Busy, format!("{running} jobs run in the sandbox already"))
-                .with_hint("wait for one of them to end, or cancel it"));
+            return Err(Error::new(
+                ErrorCode::Busy,
+                format!("{running} jobs are already running in the sandbox"),
+            )
+            .with_hint("wait for one of them to end, or cancel it"));
         }
         if jobs.len() >= REMEMBERED
             && let Some(at) = jobs.iter().position(|job| job.ended().is_some())

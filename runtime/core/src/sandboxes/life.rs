@@ -66,8 +66,8 @@ impl Sandboxes {
         let id = SandboxId::random()?;
         let name = match asked.name {
             Some(name) if SandboxId::of(name.as_str()).is_some() => {
-                return Err(Error::args_invalid("a sandbox cannot be called like an id")
-                    .with_hint("choose another name; ids are made here"));
+                return Err(Error::args_invalid("a sandbox's name cannot look like an id")
+                    .with_hint("choose another name; ids are generated"));
             }
             Some(name) => name.check_new().map(|()| name)?,
             None => Name::parse(&format!("sandbox-{}", &id.as_str()[SandboxId::PREFIX.len()..][..NAMED]))?,
@@ -293,11 +293,10 @@ impl Sandboxes {
             Some(Withdrawn::Writes(target)) => {
                 Err(Error::new(ErrorCode::WriteDenied, format!("`{target}` can only be mounted read-only")))
             }
-            Some(Withdrawn::Mount(target)) => Err(Error::new(
-                ErrorCode::PathDenied,
-                format!("nothing is offered to be mounted at `{target}`"),
-            )
-            .with_hint("the operator says which folders sandboxes see")),
+            Some(Withdrawn::Mount(target)) => {
+                Err(Error::new(ErrorCode::PathDenied, format!("no mount is offered at `{target}`"))
+                    .with_hint("the operator decides which folders sandboxes see"))
+            }
             _ => Ok(()),
         }
     }
@@ -308,19 +307,21 @@ impl Sandboxes {
         let most = |what: &str, asked: u64, most: u64| match asked {
             asked if (1..=most).contains(&asked) => Ok(()),
             asked => Err(Error::args_invalid(format!("{what} of {asked} is outside 1 to {most}"))
-                .with_hint("the ceiling is the operator's")),
+                .with_hint("the operator sets the ceiling")),
         };
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         most("a memory limit (bytes)", spec.memory, self.inner.rules.most_memory(spec.provider))?;
-        most("room for files (bytes)", spec.disk, ceiling.disk)?;
+        most("disk space for files (bytes)", spec.disk, ceiling.disk)?;
         most("a number of files", spec.files.into(), ceiling.files.into())?;
         most("processor time (thousandths of a core)", spec.cpu_millis.into(), ceiling.cpu_millis.into())?;
         most("a number of processes", spec.processes.into(), ceiling.processes.into())?;
         most("an idle time (ms)", ms(spec.idle), ms(ceiling.idle))?;
         most("a retention (ms)", ms(spec.retention), ms(ceiling.retention))?;
         if spec.provider == ProviderName::Wasm && spec.warm_pool == WarmPool::Require {
-            return Err(Error::args_invalid("`warm_pool: require` is of containers, and the sandbox is none")
-                .with_hint("leave it out: without a container there is nothing to wait for, or ask for `provider: docker`"));
+            return Err(Error::args_invalid(
+                "`warm_pool: require` is for containers, and the sandbox is not one",
+            )
+            .with_hint("leave it out, or request a container with `provider: docker`"));
         }
         self.inner.manager.check_grants(&spec.grants()?)?;
         self.check_mounts(&spec)?;

@@ -75,8 +75,8 @@ async fn piece(files: &mut dyn Files, path: &GuestPath, offset: u64, bytes: &[u8
         Err(error) => return Err(error),
     };
     if has != offset {
-        let message = format!("`{path}` has {has} bytes, and the piece begins at {offset}");
-        return Err(Error::new(ErrorCode::Conflict, message).with_hint(format!("go on at byte {has}")));
+        let message = format!("`{path}` has {has} bytes, but the piece starts at {offset}");
+        return Err(Error::new(ErrorCode::Conflict, message).with_hint(format!("continue at byte {has}")));
     }
     files.append(path, bytes).await
 }

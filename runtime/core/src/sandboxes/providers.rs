@@ -15,8 +15,7 @@ use crate::sandbox::{
 use crate::{Abilities, Error, ErrorCode, Outcome, Provider, Result};
 
 /// What the operator does where a sandbox's image, or its provider, is not there.
-const HOW: &str = "the operator names what sandboxes are made from: a container's image with `--docker-image IMAGE`, any other with \
-                   `--wasm-image NAME=CHECKPOINT`";
+const HOW: &str = "the operator offers images: those of containers with `--docker-image IMAGE`, others with `--wasm-image NAME=CHECKPOINT`";
 
 /// A provider, and how it is just now.
 pub struct ProviderState {
@@ -97,8 +96,12 @@ impl Sandboxes {
         };
         match can {
             // What must be running already is nothing that wasm could take the place of.
-            Err(error) if !wanted && spec.warm_pool == WarmPool::Require && self.inner.falls_back(spec, &error) => {
-                Err(error.with_hint("`warm_pool: require` takes a container and nothing in its place: start the engine, or leave it out"))
+            Err(error)
+                if !wanted && spec.warm_pool == WarmPool::Require && self.inner.falls_back(spec, &error) =>
+            {
+                Err(error.with_hint(
+                    "`warm_pool: require` accepts only a container: start the engine, or leave it out",
+                ))
             }
             Err(error) if !wanted && self.inner.falls_back(spec, &error) => {
                 tracing::warn!("{}", without_provider("is made", spec, &error));

@@ -196,8 +196,11 @@ impl Sandboxes {
             return Ok(held);
         }
         let line = rooms.of(kind).line(owner).map_err(|Full(waiting)| {
-            Error::new(ErrorCode::Busy, format!("{waiting} calls wait already for a sandbox to be put down"))
-                .with_hint("try again later")
+            Error::new(
+                ErrorCode::Busy,
+                format!("{waiting} calls are already waiting for a sandbox to be suspended"),
+            )
+            .with_hint("try again later")
         })?;
         let makers = rooms.makers(owner, kind);
         let made = async {
@@ -288,11 +291,15 @@ impl Sandboxes {
             Kind::Interpreter => "an interpreter",
             Kind::Container => "a container",
         };
-        let busy = Error::new(ErrorCode::Busy, format!("no room for {what} came free within {seconds} s"));
+        let busy = Error::new(ErrorCode::Busy, format!("no room for {what} became free within {seconds} s"));
         // Those that rest cannot be put down then: what they hold would be lost.
         busy.with_hint(match self.inner.saves.trouble() {
-            Some(trouble) => format!("what rests keeps its room, because it cannot be saved: {trouble}"),
-            None => "let earlier calls end, stop sandboxes that are not needed, or try again later".into(),
+            Some(trouble) => {
+                format!("idle sandboxes cannot be suspended, because saving them fails: {trouble}")
+            }
+            None => {
+                "wait for earlier calls to end, stop sandboxes that are not needed, or try again later".into()
+            }
         })
     }
 }

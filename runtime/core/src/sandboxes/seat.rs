@@ -486,5 +486,5 @@ pub(super) fn unknown(handle: &Handle<'_>) -> Error {
     let (Handle::IdOrName(text) | Handle::SessionKey(text)) = handle;
     let shown: String = text.escape_debug().take(64).collect();
     Error::new(ErrorCode::UnknownSandbox, format!("there is no sandbox `{shown}`"))
-        .with_hint("sandbox_list names those that there are; one that was destroyed does not come back")
+        .with_hint("sandbox_list lists the existing ones; a destroyed sandbox does not come back")
 }

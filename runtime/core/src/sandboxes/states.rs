@@ -288,11 +288,11 @@ fn can_be_found(name: &Name) -> Result<()> {
         return Ok(());
     }
     Err(Error::args_invalid(format!("a checkpoint cannot be called `{text}`"))
-        .with_hint(format!("names that begin with `{}` are steps, and ids are made here", Step::PREFIX)))
+        .with_hint(format!("names that begin with `{}` mean steps, and ids are generated", Step::PREFIX)))
 }
 
 fn unknown_checkpoint(text: &str) -> Error {
     let shown: String = text.escape_debug().take(64).collect();
     Error::new(ErrorCode::UnknownCheckpoint, format!("there is no checkpoint `{shown}`"))
-        .with_hint("sandbox_list_checkpoints names those that there are")
+        .with_hint("sandbox_list_checkpoints lists the existing ones")
 }

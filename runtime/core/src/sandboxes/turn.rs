@@ -75,8 +75,11 @@ impl Turn {
         let mut line = seat.turns.line();
         let waiting = line.turns.values().skip(1).filter(|counts| **counts).count();
         if most.is_some_and(|most| !line.turns.is_empty() && waiting >= most) {
-            return Err(Error::new(ErrorCode::Busy, format!("{waiting} calls wait for the sandbox already"))
-                .with_hint("try again later, or use more than one sandbox"));
+            return Err(Error::new(
+                ErrorCode::Busy,
+                format!("{waiting} calls are already waiting for the sandbox"),
+            )
+            .with_hint("try again later, or use more than one sandbox"));
         }
         let number = line.next;
         line.next += 1;

@@ -138,7 +138,7 @@ fn second_wall() -> Row {
     match wall::available() {
         Ok(wall @ Wall::Whole) => good(name, wall.told()),
         Ok(wall) => Row {
-            hint: Some("servers run with what there is of it; `--confine` asks for all of it".into()),
+            hint: Some("servers use as much of it as there is; `--confine` requires all of it".into()),
             good: None,
             ..good(name, wall.told())
         },

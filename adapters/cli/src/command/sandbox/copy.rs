@@ -314,7 +314,7 @@ fn failed(path: &str, error: io::Error) -> Error {
             "copy parts of it",
         ),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            (ErrorCode::PathDenied, "it cannot be reached by this user", "look at its permissions")
+            (ErrorCode::PathDenied, "this user has no access to it", "look at its permissions")
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             (ErrorCode::PathDenied, "there is no space left on its disk", "make room there")

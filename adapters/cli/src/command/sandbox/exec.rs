@@ -97,8 +97,7 @@ fn waited_for(error: Error) -> Error {
         return error;
     }
     error.with_hint(
-        "what `&` starts is waited for and ends with the line; it goes on where a server runs the line: `dormouse mcp` or \
-         `dormouse serve`",
+        "the line waits for what `&` starts, and ends it; on a server (`dormouse mcp`, `dormouse serve`) it would continue",
     )
 }
 
@@ -107,7 +106,7 @@ fn line(arguments: &ExecArgs) -> Result<CommandLine, Error> {
         [line] => line.clone(),
         [line, option, ..] if line.contains(' ') && OURS.contains(&option.as_str()) => {
             return Err(Error::args_invalid(format!(
-                "`{option}` stands behind the command line, as if it were an argument of it"
+                "`{option}` comes after the command line, as if it were an argument of it"
             ))
             .with_hint(
                 "put options before the sandbox's name: `dormouse sandbox exec OPTIONS NAME COMMAND`",

@@ -10,7 +10,7 @@ const MAX_STEPS: usize = 32;
 
 /// A name, step by step. An empty step, `files[]`, is the end of a list.
 pub(super) fn steps(name: &str) -> Result<Vec<&str>> {
-    let bad = || usage(format!("`{}` is no field: write `NAME.NAME` or `NAME[0]`", name.escape_debug()));
+    let bad = || usage(format!("`{}` is not a field: write `NAME.NAME` or `NAME[0]`", name.escape_debug()));
     let (mut steps, mut rest) = (Vec::new(), name);
     loop {
         let end = rest.find(['.', '[']).unwrap_or(rest.len());

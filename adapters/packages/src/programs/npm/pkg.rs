@@ -34,8 +34,8 @@ pub(super) async fn run(files: &mut dyn Files, folder: &GuestPath, words: &[&str
 
 async fn read(files: &mut dyn Files, path: &GuestPath) -> Result<Json> {
     let read: Json = serde_json::from_str(text(files, path).await?.trim_start_matches('\u{feff}'))
-        .map_err(|error| usage(format!("{path} is no JSON: line {}", error.line())))?;
-    if read.is_object() { Ok(read) } else { Err(usage(format!("{path} is no object"))) }
+        .map_err(|error| usage(format!("{path} is not JSON: line {}", error.line())))?;
+    if read.is_object() { Ok(read) } else { Err(usage(format!("{path} is not an object"))) }
 }
 
 /// One field as it is, several by their names, and all where none is named.
@@ -60,8 +60,8 @@ fn set(whole: &mut Json, pair: &str, as_json: bool) -> Result<()> {
     let (name, value) = pair.split_once('=').ok_or_else(|| usage(USAGE))?;
     let value = match as_json {
         true => serde_json::from_str(value).map_err(|error| {
-            Error::args_invalid(format!("the value of `{}` is no JSON", name.escape_debug()))
-                .with_hint("leave `--json` out where it is a text")
+            Error::args_invalid(format!("the value of `{}` is not JSON", name.escape_debug()))
+                .with_hint("leave `--json` out if it is plain text")
                 .with_source(error)
         })?,
         false => Json::from(value),

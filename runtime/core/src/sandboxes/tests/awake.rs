@@ -56,7 +56,7 @@ async fn mem_07_what_is_in_use_stays_and_further_calls_are_refused_by_name() {
     world.eval("c", &hold(50)).await.unwrap();
     let refused = world.eval("c", "get v").await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::QuotaExceeded);
-    assert!(refused.message().starts_with("your sandboxes that are awake hold 110 B"), "{refused}");
+    assert!(refused.message().starts_with("your awake sandboxes hold 110 B"), "{refused}");
     assert!(refused.hint().unwrap().contains("--quota awake="));
     // Another owner has room of his own.
     let other = Owner::parse("other").unwrap();
@@ -121,7 +121,7 @@ async fn mem_07_who_holds_less_than_an_even_part_of_all_is_left_alone() {
     };
     theirs(&hold(90)).await;
     let refused = world.eval("c", "get v").await.unwrap_err();
-    assert!(refused.message().starts_with("all sandboxes that are awake hold 210 B"), "{refused}");
+    assert!(refused.message().starts_with("all awake sandboxes together hold 210 B"), "{refused}");
     theirs("get v").await;
     assert_eq!(world.provider.machines(), 4, "nothing of theirs is put down either");
     world.provider.let_go(2);

@@ -62,7 +62,7 @@ async fn mcp_06_a_thousand_calls_on_one_sandbox() {
     let mut busy = 0;
     while let std::task::Poll::Ready(Some(answer)) = futures::poll!(calls.next()) {
         let error = answer.unwrap_err();
-        assert!(error.message().starts_with("32 calls wait"), "{error}");
+        assert!(error.message().starts_with("32 calls are already waiting"), "{error}");
         assert_eq!(error.code(), ErrorCode::Busy);
         busy += 1;
     }

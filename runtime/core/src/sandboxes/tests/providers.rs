@@ -320,7 +320,7 @@ async fn con_06_what_a_container_had_more_room_for_is_told_where_it_leaves_none(
     assert_eq!(code(warned("write /workspace/c 1").await), Some(ErrorCode::LimitDisk));
     let warning = warned("hi").await.unwrap().unwrap();
     assert_eq!(warning.code(), ErrorCode::LimitDisk, "{warning}");
-    assert!(warning.message().contains("51 B more"), "{warning}");
+    assert!(warning.message().contains("by 51 B"), "{warning}");
     let path = crate::GuestPath::parse("/tmp/own").unwrap();
     sandboxes.remove_file(owner, &handle, path, false).await.unwrap();
     assert!(warned("write /workspace/c 1").await.unwrap().is_none());
