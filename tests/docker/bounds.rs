@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dormouse::Policy;
+use dormouse::sandbox::Owner;
 use dormouse::sandboxes::Rules;
 use dormouse_tests::sandbox;
 use dormouse_tools::{CallContext, Profile};
@@ -65,7 +66,7 @@ fn own_01_an_owner_beside_anothers_busy_containers_is_served() {
     let call = |owner: &str, tool: &'static str, arguments: Json| {
         let Json::Object(arguments) = arguments else { unreachable!("arguments are an object") };
         let surface = desk.surface(Profile::Sandbox);
-        let context = CallContext { owner: owner.into(), ..CallContext::default() };
+        let context = CallContext::of(Owner::parse(owner).unwrap());
         async move { surface.call(tool, arguments, context).await.unwrap().structured }
     };
     let container = |name: &str| json!({"name": name, "image": FULL, "memory_bytes": 128 << 20});

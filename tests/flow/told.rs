@@ -165,7 +165,7 @@ fn names_that_are_refused_taken_or_unknown_are_told_as_they_are() {
     let same = place.try_of(&["create", "--session-key", "key", "--memory", "64MiB", "--disk", "9MiB"]);
     let said = same.complaint();
     assert_eq!(same.status, Some(0), "{said}");
-    assert!(said.starts_with("note: the session key has a sandbox already"), "{said}");
+    assert!(said.starts_with("note: the session key already has a sandbox"), "{said}");
     assert!(said.contains("`--memory`, `--disk`") && said.lines().count() == 1, "{said}");
     assert_eq!(place.said(&["create", "--session-key", "key", "--memory", "128MiB"]), "");
 }

@@ -8,7 +8,7 @@ use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode};
 use dormouse_tools::resource::{Artifact, Resource, TEMPLATE};
 use dormouse_tools::surface::ending;
-use dormouse_tools::{CallContext, Owners, Reply, Surface, ToolSpec};
+use dormouse_tools::{CallContext, Reply, Surface, ToolSpec};
 use rmcp::model::{
     Annotations, CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorData, Implementation,
@@ -38,21 +38,13 @@ const RESOURCES: &[&str] = &["resources/list", "resources/read", "resources/temp
 #[derive(Clone)]
 pub struct Handler {
     surface: Arc<Surface>,
-    owners: Arc<Owners>,
     closing: CancellationToken,
 }
 
 impl Handler {
     /// A handler over the surface. Starts nothing.
     pub fn new(surface: Arc<Surface>) -> Self {
-        Self { surface, owners: Arc::default(), closing: CancellationToken::new() }
-    }
-
-    /// Counts calls among those of other front doors.
-    #[must_use]
-    pub(crate) fn among(mut self, owners: Arc<Owners>) -> Self {
-        self.owners = owners;
-        self
+        Self { surface, closing: CancellationToken::new() }
     }
 
     /// Gives up every call in progress, each with an answer, when `closing` is cancelled.
@@ -76,19 +68,14 @@ impl Handler {
         arguments: JsonObject,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Error> {
-        let owner = owner(context).to_string();
-        let places = self.owners.of(&owner);
-        let _place = match places.enter(&arguments) {
-            Ok(place) => place,
-            Err(busy) => return self.surface.refuse(name, &busy),
-        };
+        let owner = owner(context);
         let model = sampling::model(context);
         let Some(token) = context.meta.get_progress_token() else {
             let run = self.surface.call(name, arguments, CallContext { owner, output: None, model });
             return in_order(context, run).await;
         };
         let written = Arc::new(Written::default());
-        let total = self.surface.get(name).and_then(|spec| time_limit(spec, &arguments));
+        let total = self.surface.time_limit(name, &arguments);
         let run =
             self.surface.call(name, arguments, CallContext { owner, output: Some(written.clone()), model });
         tokio::select! {
@@ -111,12 +98,6 @@ fn apart(context: &RequestContext<RoleServer>) -> Option<JsonObject> {
 
 fn cancelled() -> Error {
     Error::new(ErrorCode::Cancelled, "the call was cancelled")
-}
-
-/// The wall-clock limit of a call in milliseconds: its argument, else the default that the tool's schema tells.
-fn time_limit(spec: &ToolSpec, arguments: &JsonObject) -> Option<f64> {
-    let default = &spec.input_schema["properties"]["timeout_ms"]["default"];
-    arguments.get("timeout_ms").unwrap_or(default).as_f64()
 }
 
 impl ServerHandler for Handler {
@@ -209,13 +190,9 @@ impl ServerHandler for Handler {
             return Err(no_method("resources/list"));
         }
         let owner = owner(&context);
-        let places = self.owners.of(owner.as_str());
         let after = request.and_then(|page| page.cursor);
-        let listing = async {
-            let _place = places.enter(&JsonObject::new())?;
-            in_order(&context, self.surface.list_resources(&owner, after.as_deref())).await
-        };
-        let page = self.unless_ending(listing).await.map_err(|error| refusal(&error))?;
+        let listing = self.surface.list_resources(&owner, after.as_deref());
+        let page = self.unless_ending(in_order(&context, listing)).await.map_err(|error| refusal(&error))?;
         let mut list = ListResourcesResult::with_all_items(page.all.into_iter().map(artifact).collect());
         list.next_cursor = page.next;
         Ok(if is_modern(&context) { list.with_ttl_ms(0).with_cache_scope(CacheScope::Private) } else { list })
@@ -242,11 +219,7 @@ impl ServerHandler for Handler {
             return Err(no_method("resources/read"));
         }
         let owner = owner(&context);
-        let places = self.owners.of(owner.as_str());
-        let read = async {
-            let _place = places.enter(&JsonObject::new())?;
-            in_order(&context, self.surface.read_resource(&owner, &request.uri)).await
-        };
+        let read = in_order(&context, self.surface.read_resource(&owner, &request.uri));
         let Resource { mime_type, bytes } =
             self.unless_ending(read).await.map_err(|error| about(&request.uri, refusal(&error)))?;
         let contents = match String::from_utf8(bytes) {

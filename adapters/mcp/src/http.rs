@@ -10,7 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post_service;
 use axum::{Json, Router};
-use dormouse_tools::{Owners, Surface};
+use dormouse_tools::Surface;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
@@ -25,8 +25,9 @@ pub const PATH: &str = "/mcp";
 ///
 /// It asks nobody who they are and does not look at `Host` and `Origin`: the front door does, and puts the caller's
 /// [`Owner`](dormouse_core::sandbox::Owner) into the request's extensions. Without one it is the local owner.
-pub fn http(surface: Arc<Surface>, owners: Arc<Owners>, closing: &CancellationToken) -> Router {
-    let handler = Handler::new(surface).among(owners.clone()).ending_with(closing.clone());
+pub fn http(surface: Arc<Surface>, closing: &CancellationToken) -> Router {
+    let owners = surface.owners().clone();
+    let handler = Handler::new(surface).ending_with(closing.clone());
     // The library is not told of `closing`: it would answer with a status 500 before the handler has.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

@@ -90,8 +90,8 @@ async fn shortened(State(owners): State<Arc<Owners>>, request: Request, next: Ne
             .with_hint("send it again, in smaller parts");
         return answer(StatusCode::PAYLOAD_TOO_LARGE, &ServerJsonRpcMessage::error(refusal(&error), None));
     };
-    let owner = parts.extensions.get::<Owner>().map_or("local", Owner::as_str);
-    let places = owners.of(owner);
+    let owner = parts.extensions.get::<Owner>().cloned().unwrap_or_else(Owner::local);
+    let places = owners.of(&owner);
     let split = tokio::task::spawn_blocking(move || split(&bytes, &places)).await;
     let (rest, arguments) = match split {
         Ok(Ok(parts)) => parts,

@@ -44,19 +44,14 @@ pub(crate) fn owner(parts: &Parts) -> Owner {
     parts.extensions.get::<Owner>().cloned().unwrap_or_else(Owner::local)
 }
 
-/// Calls a tool in one of the owner's places.
+/// Calls a tool for this owner.
 pub(crate) async fn call(
     shared: &Shared,
     tool: &str,
     arguments: Map<String, Json>,
     owner: &Owner,
 ) -> Result<Reply> {
-    let places = shared.owners.of(owner.as_str());
-    let _place = match places.enter(&arguments) {
-        Ok(place) => place,
-        Err(busy) => return shared.surface.refuse(tool, &busy),
-    };
-    let context = CallContext { owner: owner.to_string(), ..CallContext::default() };
+    let context = CallContext::of(owner.clone());
     // Giving a call up drops it, and what it does not need the caller for goes on.
     tokio::select! {
         biased;
@@ -202,7 +197,7 @@ async fn object(shared: &Shared, parts: &Parts, bytes: Bytes) -> Result<Map<Stri
         return Err(Error::args_invalid("the body has no content type")
             .with_hint("send `Content-Type: application/json`"));
     }
-    let places = shared.owners.of(owner(parts).as_str());
+    let places = shared.surface.owners().of(&owner(parts));
     incoming::read(bytes, places, fields).await?
 }
 

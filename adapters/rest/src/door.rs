@@ -98,7 +98,7 @@ async fn pass(door: &Door, mut request: Request, next: Next) -> Result<Response>
     if hint.lower() > MAX_BODY as u64 {
         return Err(too_large());
     }
-    let places = door.owners.of(owner.as_str());
+    let places = door.owners.of(&owner);
     let _room = places.room(size)?;
     let announced = usize::try_from(hint.lower()).unwrap_or(MAX_BODY);
     let bytes = match tokio::time::timeout(door.body_time, received(body, announced)).await {

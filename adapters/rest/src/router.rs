@@ -9,7 +9,7 @@ use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use axum::{Json as JsonBody, Router};
 use dormouse_core::{Error, ErrorCode};
-use dormouse_tools::{Owners, Surface};
+use dormouse_tools::Surface;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +19,6 @@ use crate::{call, openapi, raw, status};
 /// What all routes share.
 pub(crate) struct Shared {
     pub(crate) surface: Arc<Surface>,
-    pub(crate) owners: Arc<Owners>,
     /// Calls in progress end when it is cancelled.
     pub(crate) closing: CancellationToken,
 }
@@ -28,14 +27,9 @@ pub(crate) struct Shared {
 /// says that a token is needed. Cancelling `closing` ends every call in progress, each with an answer.
 ///
 /// It asks nobody who they are: see [`Door`](crate::Door). Without an owner in a request's extensions it is the local one.
-pub fn router(
-    surface: Arc<Surface>,
-    owners: Arc<Owners>,
-    with_tokens: bool,
-    closing: &CancellationToken,
-) -> Router {
+pub fn router(surface: Arc<Surface>, with_tokens: bool, closing: &CancellationToken) -> Router {
     let document = Arc::new(openapi::document(&surface, with_tokens));
-    let shared = Arc::new(Shared { surface: surface.clone(), owners, closing: closing.clone() });
+    let shared = Arc::new(Shared { surface: surface.clone(), closing: closing.clone() });
     let mut paths: BTreeMap<&str, MethodRouter> = BTreeMap::new();
     for route in ROUTES.iter().filter(|route| route.tool(&shared.surface).is_some()) {
         let known = paths.remove(route.path).unwrap_or_default();

@@ -102,7 +102,7 @@ fn the_document_has_every_route_and_only_those_of_offered_tools() {
 
 #[tokio::test]
 async fn a_sandbox_lives_behind_the_routes() {
-    let routes = router(surface(), Arc::default(), false, &CancellationToken::new());
+    let routes = router(surface(), false, &CancellationToken::new());
     let (status, made) =
         ask(&routes, "POST", "/api/sandboxes", r#"{"name": "a b", "session_key": "k"}"#).await;
     assert_eq!((status, &made["name"]), (201, &json!("a b")), "{made}");
@@ -120,7 +120,7 @@ async fn a_sandbox_lives_behind_the_routes() {
 async fn calls_at_the_end_of_the_server_are_answered() {
     let closing = CancellationToken::new();
     let provider = FakeProvider::default();
-    let routes = router(surface_over(provider.clone()), Arc::default(), false, &closing);
+    let routes = router(surface_over(provider.clone()), false, &closing);
     assert_eq!(ask(&routes, "POST", "/api/sandboxes", r#"{"name": "b"}"#).await.0, 201);
     let endless = r#"{"command": "never starts", "background": true}"#;
     let end = async {
@@ -136,7 +136,7 @@ async fn calls_at_the_end_of_the_server_are_answered() {
 
 #[tokio::test]
 async fn what_does_not_fit_is_refused_with_its_code() {
-    let routes = router(surface(), Arc::default(), false, &CancellationToken::new());
+    let routes = router(surface(), false, &CancellationToken::new());
     for (method, path, body, status, code) in [
         ("GET", "/api/nothing", "", 404, "not_found"),
         ("DELETE", "/api/sandboxes", "", 405, "not_found"),

@@ -45,7 +45,7 @@ impl Installation {
         }
         let setup =
             (self.make)().with_grants(grants).with_profile(Profile::Sandbox).with_tools(Toolset::All)?;
-        let context = CallContext { owner: owner.as_str().into(), ..CallContext::default() };
+        let context = CallContext::of(owner.clone());
         let reply = setup.call("sandbox_create", arguments, context).await?;
         if reply.is_error { Err(refused(&reply)) } else { Ok(()) }
     }

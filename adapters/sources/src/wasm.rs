@@ -299,7 +299,7 @@ impl Endpoint for Sandboxed {
             return Err(Error::new(ErrorCode::ProviderUnavailable, "the sandbox is closed"));
         }
         let output = call.progress.map(|progress| Arc::new(Told(progress)) as Arc<dyn OutputSink>);
-        let context = CallContext { owner: self.owner.as_str().into(), output, ..CallContext::default() };
+        let context = CallContext { output, ..CallContext::of(self.owner.clone()) };
         let reply = self.surface.call(&call.tool, call.arguments, context).await?;
         let content = vec![json!({"type": "text", "text": reply.text})];
         Ok(ToolAnswer { content, structured: Some(reply.structured), is_error: reply.is_error })

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::kept::Desk;
 use super::*;
+use crate::Annotations;
 
 /// One more byte than any text may have that is not a whole file.
 const LONG: usize = (64 << 10) + 1;

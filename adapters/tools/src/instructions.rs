@@ -1,6 +1,6 @@
 //! What a model is told once about the tools as a whole, and under which name they are offered.
 
-use crate::surface::Profile;
+use crate::profile::Profile;
 
 const SANDBOX: &str = "Run untrusted Python, JavaScript, TypeScript or PHP in a sandbox that starts in under a millisecond. \
 Call `sandbox_eval` with `code` and `language`: the value of the last expression comes back typed, with stdout, stderr and any exception. ";

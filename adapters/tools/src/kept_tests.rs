@@ -35,16 +35,16 @@ impl Desk {
 
     pub(super) fn call_as(&self, owner: &str, name: &str, arguments: Json) -> Reply {
         let Json::Object(arguments) = arguments else { panic!("not an object") };
-        let context = CallContext { owner: owner.into(), ..CallContext::default() };
+        let context = CallContext::of(Owner::parse(owner).unwrap());
         let reply = self.runtime.block_on(self.surface.call(name, arguments, context)).expect("a tool");
         validate(name, &self.surface.get(name).unwrap().output_schema, &reply.structured);
-        assert!(reply.text.len() <= crate::fit::MAX_TEXT);
+        assert!(reply.text.len() <= crate::call::fit::MAX_TEXT);
         assert_eq!(reply.is_error, reply.text.starts_with("Error: "), "{}", reply.text);
         reply
     }
 
     pub(super) fn call(&self, name: &str, arguments: Json) -> Reply {
-        self.call_as("", name, arguments)
+        self.call_as(Owner::local().as_str(), name, arguments)
     }
 
     /// What a call that must not be refused answers.
@@ -151,7 +151,7 @@ fn every_tool_and_every_argument_is_in_the_documents() {
             }
             assert_eq!(cells[1].matches('`').count() / 2, properties.len(), "{}: {}", spec.name, cells[1]);
             if profile == Profile::Sandbox {
-                assert_eq!(cells[0].ends_with('*'), tool::USUAL.contains(&spec.name), "{}", spec.name);
+                assert_eq!(cells[0].ends_with('*'), catalog::USUAL.contains(&spec.name), "{}", spec.name);
             }
         }
     }
@@ -163,7 +163,7 @@ fn the_choice_of_tools_is_the_operators() {
     let names = |surface: &Surface| surface.list().iter().map(|spec| spec.name).collect::<Vec<_>>();
     assert_eq!(names(&desk.surface).len(), WITH_A_SANDBOX.len() + 4);
     let surface = desk.surface.with_tools(Toolset::default()).unwrap();
-    assert_eq!(names(&surface), tool::USUAL);
+    assert_eq!(names(&surface), catalog::USUAL);
     let chosen = Toolset::parse("sandbox_eval, sandbox_vars").unwrap();
     let surface = surface.with_tools(chosen).unwrap();
     assert_eq!(names(&surface), ["sandbox_eval", "sandbox_vars"]);

@@ -15,7 +15,7 @@ use futures::future::try_join_all;
 use serde_json::{Value as Json, json};
 use tokio::sync::Semaphore;
 
-use crate::surface::CallContext;
+use crate::call::CallContext;
 
 /// The callback's name.
 const NAME: &str = "llm_query";
@@ -55,14 +55,12 @@ impl Models {
     /// The model of a call, if there is one, with a budget that has not been touched.
     pub(crate) fn of_call(&self, context: &CallContext) -> Option<MeteredModel> {
         let model = self.own.clone().or_else(|| context.model.clone())?;
-        let local = Owner::local();
-        let owner = if context.owner.is_empty() { local.as_str() } else { &context.owner };
-        Some(MeteredModel::new(model, self.budget.clone(), owner, self.totals.clone()))
+        Some(MeteredModel::new(model, self.budget.clone(), context.owner.as_str(), self.totals.clone()))
     }
 
     /// What an owner has used since the process began.
-    pub(crate) fn used(&self, owner: &str) -> ModelUsage {
-        self.totals.of(owner)
+    pub(crate) fn used(&self, owner: &Owner) -> ModelUsage {
+        self.totals.of(owner.as_str())
     }
 
     /// What one call may spend.

@@ -10,9 +10,8 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 use dormouse_core::sandbox::SpecMount;
 use dormouse_core::{Access, Error, ErrorCode, Grants, GuestPath, Mount, Result};
-use serde_json::{Value as Json, json};
 
-use crate::schema::{self, Object};
+use crate::spec::answer;
 
 /// The folders in which a sandbox sees skills.
 const PLACES: [&str; 2] = ["/skills", "/workspace/skills"];
@@ -119,12 +118,12 @@ impl Skills {
     }
 
     /// All of them, as callers are told.
-    pub(crate) fn shown(&self) -> Vec<Json> {
+    pub(crate) fn shown(&self) -> Vec<SkillShown> {
         self.all.iter().map(Skill::shown).collect()
     }
 
     /// Those that a sandbox sees.
-    pub(crate) fn shown_of(&self, mounts: &[SpecMount]) -> Vec<Json> {
+    pub(crate) fn shown_of(&self, mounts: &[SpecMount]) -> Vec<SkillShown> {
         let is_there = |skill: &&Skill| mounts.iter().any(|mount| mount.target.as_str() == skill.path());
         self.all.iter().filter(is_there).map(Skill::shown).collect()
     }
@@ -141,19 +140,21 @@ impl Skill {
         format!("{}/{}", PLACES[0], self.name)
     }
 
-    fn shown(&self) -> Json {
-        json!({"name": self.name, "path": self.path(), "description": self.about})
+    fn shown(&self) -> SkillShown {
+        SkillShown { name: self.name.clone(), path: self.path(), description: self.about.clone() }
     }
 }
 
-/// The schema of the list.
-pub(crate) fn schema() -> Json {
-    let skill = Object::new()
-        .required("name", schema::text("Its name."))
-        .required("path", schema::text("Its folder in the sandbox; read SKILL.md there before using it."))
-        .required("description", schema::text("What it is for, as its SKILL.md begins."))
-        .build();
-    schema::list(&skill, "Skills that every new sandbox sees, read-only.")
+/// What the list of skills of an answer is.
+pub(crate) const EVERY: &str = "Skills that every new sandbox sees, read-only.";
+
+answer! {
+    /// A skill, as callers are told.
+    pub(crate) struct SkillShown {
+        name: String = "Its name.",
+        path: String = "Its folder in the sandbox; read SKILL.md there before using it.",
+        description: String = "What it is for, as its SKILL.md begins.",
+    }
 }
 
 fn refused(folder: &Path, why: &str) -> Error {

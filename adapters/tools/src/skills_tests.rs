@@ -2,7 +2,10 @@
 
 use std::os::unix::fs::symlink;
 
+use serde_json::json;
+
 use super::*;
+use crate::spec::answer::Part as _;
 
 fn folder(skills: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -28,7 +31,7 @@ fn a_skill_is_mounted_in_both_places_and_told_by_its_beginning() {
         targets,
         [("/skills/codegen", Access::ReadOnly), ("/workspace/skills/codegen", Access::ReadOnly)]
     );
-    let shown = Json::from(skills.shown());
+    let shown = skills.shown().json().unwrap();
     assert_eq!(
         shown,
         json!([{"name": "codegen", "path": "/skills/codegen", "description": "Fixes \"bugs\""}])
@@ -88,7 +91,7 @@ fn all_folders_of_a_folder_are_skills_in_the_order_of_their_names() {
     std::fs::write(folder.path().join("README.md"), "no skill").unwrap();
     let mut skills = Skills::default();
     skills.add_all(folder.path()).unwrap();
-    let names: Vec<_> = skills.shown().iter().map(|skill| skill["name"].clone()).collect();
+    let names: Vec<_> = skills.shown().iter().map(|skill| skill.name.clone()).collect();
     assert_eq!(names, ["a", "b"]);
 }
 

@@ -7,108 +7,24 @@ use std::time::Instant;
 
 use dormouse_core::fair::Fair;
 use dormouse_core::sandbox::{Owner, SessionKey};
-use dormouse_core::{Error, ErrorCode, Grants, Manager, Model, ModelBudget, OutputSink, Result, Sandboxes};
+use dormouse_core::{Error, ErrorCode, Grants, Manager, Model, ModelBudget, Result, Sandboxes};
 use futures::FutureExt;
 use serde_json::{Map, Value as Json};
 
-use crate::decode::nearest;
-use crate::fallback;
+use crate::call::places::{Owners, Place};
+use crate::call::{CallContext, Reply, fallback, hints, unsaved};
+use crate::catalog::{self, LASTING, Tool, Toolset, WITH_STATE};
 use crate::host::HostFolders;
 use crate::instructions;
 use crate::models::Models;
+use crate::profile::Profile;
 use crate::resource::{self, Artifacts, Resource};
+use crate::services::{self, Services};
 use crate::skills::Skills;
-use crate::tool::{self, Kept, Tool};
-use crate::toolset::{Toolset, WITH_STATE};
-use crate::unsaved;
-use crate::words;
+use crate::spec::{ToolSpec, nearest};
 
 /// Archives that may wait to be unpacked.
 const ARCHIVES_WAITING: usize = 128;
-
-/// What a client may assume about a tool, decided once at start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Annotations {
-    /// It changes nothing outside the sandbox.
-    pub read_only: bool,
-    /// It can remove or overwrite something outside the sandbox, or takes away a sandbox's state for good.
-    pub destructive: bool,
-    /// Calling it twice is as calling it once.
-    pub idempotent: bool,
-    /// It reaches the network.
-    pub open_world: bool,
-}
-
-/// One tool, as it is listed. It never changes while the process lives.
-#[derive(Clone, Debug)]
-pub struct ToolSpec {
-    /// Its name: `[a-z][a-z0-9_]*`, at most 32 characters; in the profile `codegen` the seed's own, such as `Read`.
-    pub name: &'static str,
-    /// Its name for people.
-    pub title: &'static str,
-    /// What it does and when to use it, for a model.
-    pub description: String,
-    /// JSON Schema of its arguments object (see [`schema`](crate::schema)).
-    pub input_schema: Json,
-    /// JSON Schema that every answer's `structured` fulfils, errors too.
-    pub output_schema: Json,
-    /// What a client may assume.
-    pub annotations: Annotations,
-}
-
-/// The answer to a call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
-    /// One JSON object that fulfils the tool's output schema.
-    pub structured: Json,
-    /// The same for readers of text: the JSON, or `Error: <message>` with a hint. At most 256 KiB.
-    pub text: String,
-    /// Whether the call was refused, or its run ended by a limit or a crash. An exception or an exit is no error.
-    pub is_error: bool,
-}
-
-/// A set of tool names over the same work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Profile {
-    /// `sandbox_eval` and its siblings.
-    #[default]
-    Sandbox,
-    /// `framework__eval`: PHP in the operator's project, in the form of requirements S1.
-    Eval,
-    /// `sprite_create` and its siblings, in the form of requirements S4. Needs sandboxes that last.
-    Sprites,
-    /// `rlm_exec` and its siblings, in the form of requirements S3. Needs sandboxes that last.
-    Rlm,
-    /// `Read`, `Edit`, `Bash`, `run_tests` and its siblings, in the form of requirements S0. Needs sandboxes that last.
-    Codegen,
-}
-
-impl Profile {
-    /// Every profile by its name.
-    pub const ALL: [(&'static str, Self); 5] = [
-        ("sandbox", Self::Sandbox),
-        ("eval", Self::Eval),
-        ("sprites", Self::Sprites),
-        ("rlm", Self::Rlm),
-        ("codegen", Self::Codegen),
-    ];
-
-    /// Whether it has no tools without sandboxes that last.
-    pub fn needs_sandboxes(self) -> bool {
-        matches!(self, Self::Sprites | Self::Rlm | Self::Codegen)
-    }
-}
-
-/// Who calls, and where output goes meanwhile.
-#[derive(Clone, Default)]
-pub struct CallContext {
-    /// Whose sandboxes are meant, and who pays; goes to the log. Default the local owner.
-    pub owner: String,
-    /// Receives output while the call runs. Default none.
-    pub output: Option<Arc<dyn OutputSink>>,
-    /// The model that the caller offers, for where the operator has named none. Default none.
-    pub model: Option<Arc<dyn Model>>,
-}
 
 /// The tools over one manager. Making one starts nothing.
 pub struct Surface {
@@ -116,7 +32,8 @@ pub struct Surface {
     /// Whose tools there are. Of two that have a tool of one name, the first has it.
     profiles: Vec<Profile>,
     grants: Grants,
-    kept: Option<Kept>,
+    services: Option<Services>,
+    owners: Arc<Owners>,
     skills: Skills,
     models: Models,
     confinement: &'static str,
@@ -133,9 +50,9 @@ impl Surface {
         let (profiles, grants, toolset) = (vec![Profile::default()], Grants::default(), Toolset::default());
         let (skills, models) = (Skills::default(), Models::default());
         let confinement = "off";
-        let (kept, tools, left_out) = (None, Vec::new(), Vec::new());
-        Self { manager, profiles, grants, kept, skills, models, confinement, toolset, tools, left_out }
-            .remade()
+        let (services, tools, left_out) = (None, Vec::new(), Vec::new());
+        let owners = Arc::default();
+        Self { manager, profiles, grants, services, owners, skills, models, confinement, toolset, tools, left_out }.remade()
     }
 
     /// The tools of another profile.
@@ -168,7 +85,8 @@ impl Surface {
         let skills = Skills::default();
         let (session, started_in) = (None, None);
         let archives = Fair::new(1, true, ARCHIVES_WAITING);
-        self.kept = Some(Kept { sandboxes, granted, host, session, started_in, skills, models, archives });
+        self.services =
+            Some(Services { sandboxes, granted, host, session, started_in, skills, models, archives });
         self.remade()
     }
 
@@ -184,8 +102,8 @@ impl Surface {
     /// one for each working folder. Comes after [`Surface::with_sandboxes`].
     #[must_use]
     pub fn with_session_key(mut self, key: SessionKey) -> Self {
-        if let Some(kept) = &mut self.kept {
-            kept.session = Some(key);
+        if let Some(services) = &mut self.services {
+            services.session = Some(key);
         }
         self.remade()
     }
@@ -194,8 +112,8 @@ impl Surface {
     /// unless a key was chosen for it. Comes after [`Surface::with_sandboxes`].
     #[must_use]
     pub fn with_working_folder(mut self, folder: &Path) -> Self {
-        if let Some(kept) = &mut self.kept {
-            kept.started_in = Some(tool::mark_of(folder));
+        if let Some(services) = &mut self.services {
+            services.started_in = Some(services::mark_of(folder));
         }
         self.remade()
     }
@@ -203,13 +121,13 @@ impl Surface {
     /// Whether it matters which folders the client has as its roots: the caller asks it then, and [`Surface::take_roots`] with what it
     /// answers.
     pub fn ask_for_roots(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.host.ask_for_roots())
+        self.services.as_ref().is_some_and(|services| services.host.ask_for_roots())
     }
 
     /// The client's roots, as addresses `file:///…`.
     pub fn take_roots(&self, addresses: &[String]) {
-        if let Some(kept) = &self.kept {
-            kept.host.take_roots(addresses);
+        if let Some(services) = &self.services {
+            services.host.take_roots(addresses);
         }
     }
 
@@ -229,6 +147,18 @@ impl Surface {
         self.remade()
     }
 
+    /// The same with the places of owners that other surfaces and doors share: what one owner may have in progress is counted
+    /// over all of them. Default: places of its own.
+    #[must_use]
+    pub fn with_owners(self, owners: Arc<Owners>) -> Self {
+        Self { owners, ..self }
+    }
+
+    /// The places in which calls are worked on.
+    pub fn owners(&self) -> &Arc<Owners> {
+        &self.owners
+    }
+
     /// The same with a choice of its profiles' tools.
     ///
     /// # Errors
@@ -236,17 +166,17 @@ impl Surface {
     pub fn with_tools(mut self, toolset: Toolset) -> Result<Self> {
         self.toolset = Toolset::All;
         self = self.remade();
-        toolset.check(&self.specs().map(|spec| spec.name).collect::<Vec<_>>(), &self.lacking())?;
+        toolset.check(&self.specs().map(|spec| spec.name).collect::<Vec<_>>(), self.lacking())?;
         self.toolset = toolset;
         Ok(self.remade())
     }
 
     fn remade(mut self) -> Self {
         let (grants, skills, models) = (&self.grants, &self.skills, &self.models);
-        let given = tool::Given { grants, skills, models, confinement: self.confinement };
+        let given = catalog::Given { grants, skills, models, confinement: self.confinement };
         let mut all: Vec<(Profile, Box<dyn Tool>)> = Vec::new();
         for profile in &self.profiles {
-            for tool in tool::all(&self.manager, *profile, self.kept.as_ref(), &given) {
+            for tool in catalog::all(&self.manager, *profile, self.services.as_ref(), &given) {
                 if all.iter().all(|(_, other)| other.spec().name != tool.spec().name) {
                     all.push((*profile, tool));
                 }
@@ -262,10 +192,10 @@ impl Surface {
     }
 
     /// The tools that would be there with sandboxes that last.
-    fn lacking(&self) -> Vec<&'static str> {
-        match self.kept.is_none() && self.profiles.contains(&Profile::Sandbox) {
-            true => tool::lasting(),
-            false => Vec::new(),
+    fn lacking(&self) -> &'static [&'static str] {
+        match self.services.is_none() && self.profiles.contains(&Profile::Sandbox) {
+            true => &LASTING,
+            false => &[],
         }
     }
 
@@ -285,7 +215,7 @@ impl Surface {
 
     /// What a model is told once about the tools as a whole.
     pub fn instructions(&self) -> String {
-        instructions::of(&self.profiles, self.kept.is_some(), self.grants.project.is_some())
+        instructions::of(&self.profiles, self.services.is_some(), self.grants.project.is_some())
     }
 
     /// The name and version under which they are offered.
@@ -296,50 +226,84 @@ impl Surface {
     /// Whether files of sandboxes are resources: artifacts are listed, and any file is read by its address.
     pub fn has_resources(&self) -> bool {
         let with = [Profile::Sandbox, Profile::Codegen];
-        self.kept.is_some() && self.profiles.iter().any(|profile| with.contains(profile))
+        self.services.is_some() && self.profiles.iter().any(|profile| with.contains(profile))
     }
 
     /// Why what calls do can not be saved just now, if that is known; none where no sandboxes last. Names no folder.
     pub fn trouble(&self) -> Option<Error> {
-        self.kept.as_ref()?.sandboxes.trouble()
+        self.services.as_ref()?.sandboxes.trouble()
     }
 
-    /// The files below `/workspace/outputs` of the owner's sandboxes; `after` is where the page before ended.
+    /// The files below `/workspace/outputs` of the owner's sandboxes; `after` is where the page before ended. It takes one of the
+    /// owner's places, as a call does.
     ///
     /// # Errors
-    /// `not_found` when there are no resources; `args_invalid` for an `after` that is no end of a page; what keeps the sandboxes from
-    /// being listed.
-    pub async fn list_resources(&self, owner: &Owner, after: Option<&str>) -> Result<Artifacts> {
-        match &self.kept {
-            Some(kept) if self.has_resources() => resource::list(&kept.sandboxes, owner, after).await,
-            _ => Err(Error::new(ErrorCode::NotFound, "there are no resources here").with_hint(WITH_STATE)),
+    /// `not_found` when there are no resources; `args_invalid` for an `after` that is no end of a page; `busy`; what keeps the
+    /// sandboxes from being listed.
+    pub fn list_resources<'a>(
+        &'a self,
+        owner: &'a Owner,
+        after: Option<&'a str>,
+    ) -> impl Future<Output = Result<Artifacts>> + Send + 'a {
+        let place = self.owners.of(owner).enter(&Map::new());
+        async move {
+            let _place = place?;
+            resource::list(&self.with_resources()?.sandboxes, owner, after).await
         }
     }
 
-    /// Reads a file by its address.
+    /// Reads a file by its address, in one of the owner's places.
     ///
     /// # Errors
-    /// `not_found` for what is no address of a file, or when there are none; `unknown_sandbox`, `too_large` past 8 MiB.
-    pub async fn read_resource(&self, owner: &Owner, uri: &str) -> Result<Resource> {
-        match &self.kept {
-            Some(kept) if self.has_resources() => resource::read(&kept.sandboxes, owner, uri).await,
-            _ => Err(Error::new(ErrorCode::NotFound, "there are no resources here").with_hint(WITH_STATE)),
+    /// `not_found` for what is no address of a file, or when there are none; `unknown_sandbox`, `busy`, `too_large` past 8 MiB.
+    pub fn read_resource<'a>(
+        &'a self,
+        owner: &'a Owner,
+        uri: &'a str,
+    ) -> impl Future<Output = Result<Resource>> + Send + 'a {
+        let place = self.owners.of(owner).enter(&Map::new());
+        async move {
+            let _place = place?;
+            resource::read(&self.with_resources()?.sandboxes, owner, uri).await
         }
     }
 
-    /// Calls a tool. Dropping the future cancels what it runs. Arguments that do not fit are an answer with `is_error`.
+    fn with_resources(&self) -> Result<&Services> {
+        self.services.as_ref().filter(|_| self.has_resources()).ok_or_else(|| {
+            Error::new(ErrorCode::NotFound, "there are no resources here").with_hint(WITH_STATE)
+        })
+    }
+
+    /// Calls a tool in one of its owner's places, which is taken before the future is polled first: a call that waits for its turn
+    /// counts. Dropping the future cancels what it runs. Arguments that do not fit are an answer with `is_error`, and so is `busy`,
+    /// when the owner has no place free.
     ///
     /// # Errors
     /// `not_found` when there is no such tool, and nothing else.
-    pub async fn call(
+    pub fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Map<String, Json>,
+        context: CallContext,
+    ) -> impl Future<Output = Result<Reply>> + Send + 'a {
+        let place = self.owners.of(&context.owner).enter(&arguments);
+        async move {
+            match place {
+                Ok(place) => self.call_in(place, name, arguments, context).await,
+                Err(busy) => self.refuse(name, &busy),
+            }
+        }
+    }
+
+    async fn call_in(
         &self,
+        _: Place,
         name: &str,
         arguments: Map<String, Json>,
         context: CallContext,
     ) -> Result<Reply> {
         let (profile, tool) = self.tool(name)?;
-        let begin = Instant::now();
-        let owner = context.owner.clone();
+        let (begin, owner) = (Instant::now(), context.owner.clone());
         // A panic below must not take the answer with it: the caller would wait for ever.
         let call = AssertUnwindSafe(tool.call(arguments, context)).catch_unwind();
         let (called, told) = dormouse_core::sandboxes::telling(call).await;
@@ -348,8 +312,8 @@ impl Surface {
             Err(_) => tool.refuse(&Error::new(ErrorCode::Internal, format!("the tool `{name}` crashed"))),
         };
         let ms = begin.elapsed().as_millis();
-        let reply = words::of_here(reply, profile, &self.left_out);
-        tracing::info!(tool = name, owner, is_error = reply.is_error, code = code(&reply), ms, "called");
+        let reply = hints::of_here(reply, profile, &self.left_out);
+        tracing::info!(tool = name, %owner, is_error = reply.is_error, code = code(&reply), ms, "called");
         Ok(reply)
     }
 
@@ -359,7 +323,7 @@ impl Surface {
     /// `not_found` when there is no such tool.
     pub fn refuse(&self, name: &str, error: &Error) -> Result<Reply> {
         let (profile, tool) = self.tool(name)?;
-        Ok(words::of_here(tool.refuse(error), profile, &self.left_out))
+        Ok(hints::of_here(tool.refuse(error), profile, &self.left_out))
     }
 
     /// The answer of a tool whose call is given up because the server ends: the same at every door.
@@ -370,18 +334,19 @@ impl Surface {
         self.refuse(name, &ending())
     }
 
-    pub(crate) fn kept(&self) -> Option<&Kept> {
-        self.kept.as_ref()
+    pub(crate) fn services(&self) -> Option<&Services> {
+        self.services.as_ref()
     }
 
-    /// The profile that has the tool of that name, if there is one.
-    pub(crate) fn profile_of(&self, name: &str) -> Option<Profile> {
-        self.tools.iter().find(|(_, tool)| tool.spec().name == name).map(|(profile, _)| *profile)
+    /// The tool of that name and the profile that has it, if there is one.
+    pub(crate) fn find(&self, name: &str) -> Option<(Profile, &dyn Tool)> {
+        let found = self.tools.iter().find(|(_, tool)| tool.spec().name == name);
+        found.map(|(profile, tool)| (*profile, tool.as_ref()))
     }
 
     fn tool(&self, name: &str) -> Result<(Profile, &dyn Tool)> {
-        if let Some((profile, tool)) = self.tools.iter().find(|(_, tool)| tool.spec().name == name) {
-            return Ok((*profile, tool.as_ref()));
+        if let Some(found) = self.find(name) {
+            return Ok(found);
         }
         let names = self.specs().map(|spec| spec.name);
         let hint = match nearest(name, names.clone()) {

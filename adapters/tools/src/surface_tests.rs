@@ -173,7 +173,7 @@ fn every_answer_fulfils_the_output_schema() {
         recovery_reason: None,
     };
     let schema = &surface.get("sandbox_eval").expect("a tool").output_schema;
-    validate("sandbox_eval", schema, &crate::encode::outcome(&run));
+    validate("sandbox_eval", schema, &crate::call::encode::outcome(&run));
 }
 
 #[test]

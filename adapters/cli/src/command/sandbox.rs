@@ -148,7 +148,7 @@ fn eval(
     if form == Form::Json {
         let (id, outcome) = once::wait(run)?;
         let status = u8::try_from(outcome.exit_code()).unwrap_or(1);
-        return Ok(Answer::Json(encode::reply_in(&outcome, Some(&id)).structured, status));
+        return Ok(Answer::Json(encode::outcome_in(&outcome, &id), status));
     }
     let elsewhere = made_elsewhere(dormouse, name);
     let run = async { Ok(run.await?.1) };

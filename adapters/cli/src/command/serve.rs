@@ -2,12 +2,10 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as Listening};
-use std::sync::Arc;
 
 use dormouse::{Error, ErrorCode};
 use dormouse_rest::Door;
 use dormouse_rest::door::{Hosts, Times};
-use dormouse_tools::Owners;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -33,9 +31,9 @@ pub(crate) fn run(place: &PlaceArgs, arguments: &ServeArgs) -> Result<u8, Failur
         let ended = asked_to_end();
         let listener = TcpListener::from_std(listening).map_err(unreachable)?;
         let address = listener.local_addr().map_err(unreachable)?;
-        let (owners, closing) = (Arc::<Owners>::default(), CancellationToken::new());
-        let routes = dormouse_rest::router(behind_routes, owners.clone(), tokens.is_some(), &closing)
-            .merge(dormouse_mcp::http(surface, owners.clone(), &closing));
+        let (owners, closing) = (surface.owners().clone(), CancellationToken::new());
+        let routes = dormouse_rest::router(behind_routes, tokens.is_some(), &closing)
+            .merge(dormouse_mcp::http(surface, &closing));
         let hosts = Hosts::new(address, &hosts);
         let door = Door { hosts, origins, tokens, owners, body_time: Door::BODY_TIME };
         print::out(&format!("http://{address}\n"))?;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use dormouse::{Dormouse, Error, ErrorCode, Result, Sandboxes};
 use dormouse_docker::DockerProvider;
 use dormouse_rest::door::MAX_CONNECTIONS;
-use dormouse_tools::{Profile, Surface, Toolset};
+use dormouse_tools::{Owners, Profile, Surface, Toolset};
 use rustix::fs::Mode;
 
 use crate::args::PlaceArgs;
@@ -34,6 +34,8 @@ pub(super) struct Serving {
     docker: Option<DockerProvider>,
     meant: Mcp,
     wall: Wall,
+    /// What each owner has in progress, over all doors.
+    owners: Arc<Owners>,
 }
 
 impl Serving {
@@ -83,7 +85,7 @@ impl Serving {
             }
             None => None,
         };
-        Ok(Self { dormouse, sandboxes, docker, meant, wall })
+        Ok(Self { dormouse, sandboxes, docker, meant, wall, owners: Arc::default() })
     }
 
     /// The tools that were chosen.
@@ -113,7 +115,8 @@ impl Serving {
             .with_grants(&self.meant.grants)
             .with_skills(self.meant.skills.clone())
             .with_model(model, budget)
-            .with_confinement(self.wall.word());
+            .with_confinement(self.wall.word())
+            .with_owners(self.owners.clone());
         let surface = match &self.sandboxes {
             Some(sandboxes) => surface.with_sandboxes(sandboxes.clone(), self.meant.host.clone()),
             None => surface,

@@ -1,0 +1,146 @@
+//! What all tools over sandboxes that last share: the sandboxes, the folders of the host, skills and models.
+//!
+//! Owns: how a call's sandbox is found, and made where a call may make it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use data_encoding::HEXLOWER;
+use dormouse_core::fair::Fair;
+use dormouse_core::sandbox::{Handle, Owner, Phase, Sandbox, SandboxId, SessionKey};
+use dormouse_core::sandboxes::Asked;
+use dormouse_core::{Error, Grants, Result, Sandboxes};
+use sha2::{Digest as _, Sha256};
+
+use crate::host::HostFolders;
+use crate::models::Models;
+use crate::skills::Skills;
+use crate::spec::{Role, arguments, text};
+use crate::verbs::create;
+
+/// Longest id, name or key that is looked up, in bytes. What is longer than a name can be is merely not there.
+pub(crate) const MAX_HANDLE: usize = 64 << 10;
+/// Bytes of a hash that tell a folder from others.
+const MARK: usize = 8;
+
+/// What all of these tools share.
+#[derive(Clone)]
+pub(crate) struct Services {
+    pub(crate) sandboxes: Sandboxes,
+    /// What the operator grants new sandboxes.
+    pub(crate) granted: Grants,
+    pub(crate) host: HostFolders,
+    /// The key of the one sandbox that the profiles `rlm` and `codegen` work in, if it is not the usual one.
+    pub(crate) session: Option<SessionKey>,
+    /// The mark of the folder that the server was started in, if that sandbox is the folder's own.
+    pub(crate) started_in: Option<String>,
+    /// What new sandboxes see of instructions and scripts.
+    pub(crate) skills: Skills,
+    pub(crate) models: Models,
+    /// The turn of an archive that is unpacked: one at a time, owners in turns. That computes beside the threads that serve everybody.
+    pub(crate) archives: Arc<Fair>,
+}
+
+arguments! {
+    /// The two ways to name a sandbox.
+    pub(crate) struct Target {
+        sandbox: Option<String> = text(
+            MAX_HANDLE,
+            "Id or name of the sandbox, as sandbox_create or sandbox_list tells it. Give it or `session_key`.",
+        ).role(Role::Sandbox).optional(),
+        session_key: Option<String> = text(
+            MAX_HANDLE,
+            "The key of your own that the sandbox was made with, instead of `sandbox`.",
+        ).role(Role::SessionKey).optional(),
+    }
+}
+
+impl Target {
+    /// Of these two, as a call names a sandbox.
+    pub(crate) fn new(sandbox: Option<String>, session_key: Option<String>) -> Self {
+        Self { sandbox, session_key }
+    }
+
+    /// The sandbox that is named.
+    ///
+    /// # Errors
+    /// `args_invalid` when none or two are named.
+    pub(crate) fn handle(&self) -> Result<Handle<'_>> {
+        match (&self.sandbox, &self.session_key) {
+            (Some(name), None) => Ok(Handle::IdOrName(name)),
+            (None, Some(key)) => Ok(Handle::SessionKey(key)),
+            (None, None) => Err(Error::args_invalid("no sandbox is named")
+                .with_hint("sandbox_list names those that there are")),
+            (Some(_), Some(_)) => {
+                Err(Error::args_invalid("a sandbox is named by `sandbox` and by `session_key`")
+                    .with_hint("give one of the two"))
+            }
+        }
+    }
+}
+
+impl Services {
+    /// The sandbox that is meant, which must be there.
+    ///
+    /// # Errors
+    /// `args_invalid` when none or two are named; `unknown_sandbox`.
+    pub(crate) fn there(&self, target: &Target, owner: &Owner) -> Result<SandboxId> {
+        Ok(self.sandboxes.get(owner, &target.handle()?)?.sandbox.id)
+    }
+
+    /// Destroys the sandbox that is meant, also one whose record is damaged.
+    ///
+    /// # Errors
+    /// `args_invalid` when none or two are named; `unknown_sandbox`.
+    pub(crate) async fn destroy(&self, target: &Target, owner: &Owner) -> Result<Sandbox> {
+        self.sandboxes.destroy(owner, &target.handle()?).await
+    }
+
+    /// The sandbox that is meant. If it is meant by its key and is not there, it is made (S2-16).
+    ///
+    /// # Errors
+    /// As [`Services::there`], and of [`Sandboxes::create`].
+    pub(crate) async fn there_or_new(&self, target: &Target, owner: &Owner) -> Result<SandboxId> {
+        match target.handle()? {
+            Handle::SessionKey(key) => self.with_key(key, owner).await,
+            handle => Ok(self.sandboxes.get(owner, &handle)?.sandbox.id),
+        }
+    }
+
+    /// The key of the one sandbox that a profile works in.
+    pub(crate) fn key_of(&self, profile: &str) -> String {
+        match (&self.session, &self.started_in) {
+            (Some(key), _) => key.as_str().to_owned(),
+            (None, Some(folder)) => format!("{profile}-{folder}"),
+            (None, None) => profile.to_owned(),
+        }
+    }
+
+    /// The sandbox of a session key, made if it is not there.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::create`].
+    pub(crate) async fn with_key(&self, key: &str, owner: &Owner) -> Result<SandboxId> {
+        let key = SessionKey::parse(key)?;
+        let handle = Handle::SessionKey(key.as_str());
+        if let Ok(view) = self.sandboxes.get(owner, &handle)
+            && view.sandbox.phase != Phase::Creating
+        {
+            return Ok(view.sandbox.id);
+        }
+        let spec = create::spec(self, false);
+        let asked = Asked { session_key: Some(key), spec: Some(spec), ..Asked::default() };
+        Ok(self.sandboxes.create(owner, asked).await?.0.sandbox.id)
+    }
+}
+
+/// What tells a folder from others in a key: the beginning of a hash of its path.
+pub(crate) fn mark_of(folder: &Path) -> String {
+    let hash = Sha256::digest(folder.as_os_str().as_encoded_bytes());
+    HEXLOWER.encode(&hash[..MARK])
+}
+
+/// The handle of an id.
+pub(crate) fn by_id(id: &SandboxId) -> Handle<'_> {
+    Handle::IdOrName(id.as_str())
+}

@@ -1,0 +1,288 @@
+//! `sandbox_eval`: one snippet, in a fresh sandbox or in one that lasts (requirements S1).
+
+pub(crate) mod listing;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dormouse_core::sandbox::SandboxId;
+use dormouse_core::{
+    Access, Bounds, Error, ErrorCode, EvalRequest, Grants, Language, Limits, Manager, Outcome, Result,
+};
+use serde_json::{Map, Value as Json};
+
+use self::listing::{Placed, Snippet};
+use crate::call::fit::fit;
+use crate::call::order::Order;
+use crate::call::{CallContext, Reply, encode};
+use crate::catalog::Tool;
+use crate::models::{self, Models};
+use crate::services::{Services, Target, by_id};
+use crate::spec::{Field, Table, ToolSpec};
+
+/// Bytes of the value's JSON that the guest may send (64 KiB), so that an answer stays readable for a model.
+const VALUE_BYTES: u32 = 64 << 10;
+
+/// What the description says when there is a language model.
+const ASKS: &str = " In Python `llm_query(prompt)` asks a language model and `llm_query_batched(prompts)` asks it about several \
+texts; other languages call the tool `llm_query`.";
+
+/// The tool; `services`: where sandboxes last.
+pub(crate) fn tool(
+    manager: Manager,
+    granted: Grants,
+    services: Option<&Arc<Services>>,
+    models: &Models,
+) -> Box<dyn Tool> {
+    let (policy, lasts) = (manager.policy(), services.is_some());
+    let describe = |fields: &[Field]| {
+        let mut spec = listing::spec(fields, policy, &granted, lasts);
+        if models.is_configured() {
+            spec.description += ASKS;
+        }
+        spec
+    };
+    match services {
+        Some(services) => {
+            let table = Placed::table(policy);
+            let (spec, services) = (describe(table.fields()), services.clone());
+            let runs = Runs { manager, granted, models: models.clone() };
+            Box::new(Lasting { runs, services, table, spec })
+        }
+        None => {
+            let table = Snippet::table(policy);
+            let spec = describe(table.fields());
+            let runs = Runs { manager, granted, models: models.clone() };
+            Box::new(Fresh { runs, table, spec })
+        }
+    }
+}
+
+/// What runs of snippets share.
+pub(crate) struct Runs {
+    manager: Manager,
+    granted: Grants,
+    models: Models,
+}
+
+/// A run, whichever tool asks for it.
+pub(crate) struct Asked {
+    pub(crate) code: String,
+    pub(crate) language: Language,
+    pub(crate) name: Option<String>,
+    pub(crate) stdin: String,
+    pub(crate) seed: Option<u64>,
+    pub(crate) limits: Limits,
+    pub(crate) bounds: Bounds,
+    pub(crate) writes: bool,
+    pub(crate) makes_code: bool,
+}
+
+impl Runs {
+    /// Runs under this manager, with what the operator grants.
+    pub(crate) fn new(manager: Manager, granted: Grants) -> Self {
+        Self { manager, granted, models: Models::default() }
+    }
+
+    /// The manager.
+    pub(crate) fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    /// Runs it in a fresh sandbox.
+    ///
+    /// # Errors
+    /// What keeps it from being run.
+    pub(crate) async fn fresh(&self, asked: Asked, context: CallContext) -> Result<Outcome> {
+        let request = self.request(asked, &context)?;
+        self.manager.eval_for(&context.owner, request).await
+    }
+
+    fn request(&self, asked: Asked, context: &CallContext) -> Result<EvalRequest> {
+        let grants = self.grants(asked.writes)?;
+        let mut request = EvalRequest::new(asked.language, asked.code);
+        if let Some(name) = asked.name {
+            request.name = name;
+        }
+        request.allow_eval = asked.makes_code;
+        request.limits = asked.limits;
+        request.bounds = asked.bounds;
+        request.grants = Grants { stdin: asked.stdin.into_bytes(), seed: asked.seed, ..grants };
+        request.output.clone_from(&context.output);
+        // Lets a snippet ask the model, where there is one.
+        if let Some(model) = self.models.of_call(context) {
+            models::offer(Some(model), &mut request.callbacks)?;
+        }
+        Ok(request)
+    }
+
+    /// What the operator grants. A call can only lower what it gets (S1-22).
+    fn grants(&self, writes: bool) -> Result<Grants> {
+        if writes && !self.manager.policy().allow_writes {
+            let error = Error::new(ErrorCode::WriteDenied, "writes are not allowed here");
+            return Err(error.with_hint("leave `allow_writes` out; writing to `/tmp` is always possible"));
+        }
+        let mut grants = self.granted.clone();
+        if !writes {
+            grants.mounts.iter_mut().for_each(|mount| mount.access = Access::ReadOnly);
+            grants.project.iter_mut().for_each(|project| project.access = Access::ReadOnly);
+        }
+        Ok(grants)
+    }
+
+    /// Refuses what the server never gives.
+    fn asked(&self, snippet: Snippet) -> Result<Asked> {
+        if snippet.allow_network {
+            let error = Error::new(ErrorCode::NetworkDenied, "network access is not offered here");
+            return Err(error.with_hint("leave `allow_network` out and pass the data in `code` or `stdin`"));
+        }
+        let policy = self.manager.policy();
+        if snippet.allow_eval && !policy.allow_eval {
+            let error =
+                Error::new(ErrorCode::CapabilityUnavailable, "code made from text is not allowed here");
+            return Err(error.with_hint("leave `allow_eval` out"));
+        }
+        Ok(Asked {
+            limits: Limits {
+                wall: Duration::from_millis(snippet.timeout_ms),
+                memory: snippet.memory_bytes.value,
+                output: snippet.output_bytes,
+                fuel: snippet.fuel.value,
+                ..policy.defaults.clone()
+            },
+            bounds: bounds(snippet.preview_offset, Some(snippet.preview_items)),
+            code: snippet.code,
+            language: snippet.language,
+            name: Some(snippet.name),
+            stdin: snippet.stdin.unwrap_or_default(),
+            seed: snippet.seed,
+            writes: snippet.allow_writes,
+            makes_code: snippet.allow_eval,
+        })
+    }
+}
+
+/// How much of a value an answer shows, from this item of its outermost container on.
+pub(crate) fn bounds(offset: u32, items: Option<u32>) -> Bounds {
+    let defaults = Bounds::default();
+    Bounds { items: items.unwrap_or(defaults.items), offset, total_bytes: VALUE_BYTES, ..defaults }
+}
+
+/// What was decided when a sandbox was made cannot be asked of one of its runs.
+fn settled(snippet: &Snippet) -> Result<()> {
+    let asked = [
+        ("memory_bytes", snippet.memory_bytes.given),
+        ("fuel", snippet.fuel.given),
+        ("allow_writes", snippet.allow_writes),
+    ];
+    match asked.into_iter().find(|(_, asked)| *asked) {
+        Some((name, _)) => {
+            Err(Error::args_invalid(format!("the field `{name}` does not go with a sandbox that lasts"))
+                .with_hint(format!("leave `{name}` out; it was decided when the sandbox was made")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The tool where nothing lasts.
+struct Fresh {
+    runs: Runs,
+    table: Table<Snippet>,
+    spec: ToolSpec,
+}
+
+impl Fresh {
+    async fn run(&self, arguments: Map<String, Json>, context: CallContext) -> Result<Outcome> {
+        let naming = Target::table();
+        if let Some(field) = naming.fields().iter().find(|field| arguments.contains_key(field.name)) {
+            let name = field.name;
+            return Err(Error::args_invalid(format!("there is no field \"{name}\": no sandbox lasts here"))
+                .with_hint(format!(
+                    "leave `{name}` out, or have the server started with `--state-dir DIR`"
+                )));
+        }
+        let asked = self.runs.asked(self.table.decode(arguments)?)?;
+        self.runs.fresh(asked, context).await
+    }
+}
+
+#[async_trait]
+impl Tool for Fresh {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn fields(&self) -> &[Field] {
+        self.table.fields()
+    }
+
+    fn order(&self) -> Order {
+        Order::Works
+    }
+
+    async fn call(&self, arguments: Map<String, Json>, context: CallContext) -> Reply {
+        match self.run(arguments, context).await {
+            Ok(outcome) => encode::reply(&fit(outcome), None),
+            Err(error) => self.refuse(&error),
+        }
+    }
+
+    fn refuse(&self, error: &Error) -> Reply {
+        encode::refusal(error)
+    }
+}
+
+/// The tool where a call may name a sandbox that lasts.
+struct Lasting {
+    runs: Runs,
+    services: Arc<Services>,
+    table: Table<Placed>,
+    spec: ToolSpec,
+}
+
+impl Lasting {
+    async fn run(
+        &self,
+        arguments: Map<String, Json>,
+        context: CallContext,
+    ) -> Result<(Option<SandboxId>, Outcome)> {
+        let Placed { snippet, place } = self.table.decode(arguments)?;
+        let Some(target) = place.target() else {
+            return Ok((None, self.runs.fresh(self.runs.asked(snippet)?, context).await?));
+        };
+        settled(&snippet)?;
+        let mut request = self.runs.request(self.runs.asked(snippet)?, &context)?;
+        let Grants { stdin, seed, .. } = request.grants;
+        request.grants = Grants { stdin, seed, ..Grants::default() };
+        let id = self.services.there_or_new(&target, &context.owner).await?;
+        let (id, outcome) = self.services.sandboxes.eval(&context.owner, &by_id(&id), request).await?;
+        Ok((Some(id), outcome))
+    }
+}
+
+#[async_trait]
+impl Tool for Lasting {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn fields(&self) -> &[Field] {
+        self.table.fields()
+    }
+
+    fn order(&self) -> Order {
+        Order::Works
+    }
+
+    async fn call(&self, arguments: Map<String, Json>, context: CallContext) -> Reply {
+        match self.run(arguments, context).await {
+            Ok((sandbox, outcome)) => encode::reply(&fit(outcome), sandbox.as_ref()),
+            Err(error) => self.refuse(&error),
+        }
+    }
+
+    fn refuse(&self, error: &Error) -> Reply {
+        encode::refusal(error)
+    }
+}

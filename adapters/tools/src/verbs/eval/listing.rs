@@ -1,0 +1,249 @@
+//! How `sandbox_eval` is listed: its table of arguments, its texts and its output schema.
+
+use dormouse_core::{Access, EvalRequest, Grants, Language, Limits, Mount, Policy, Project};
+use serde_json::Value as Json;
+
+use crate::call::encode::Ran;
+use crate::services::{MAX_HANDLE, Target};
+use crate::spec::schema::{self, Object};
+use crate::spec::{
+    Annotations, Answered as _, CHANGES, Field, Given, Role, ToolSpec, any_text, arguments, error_schema, flag, integer,
+    limit, text,
+};
+
+/// Shortest wall-clock limit that a call can ask for, in milliseconds (S1-01).
+const MIN_TIMEOUT: u64 = 100;
+/// Most bytes kept of each stream in one answer (48 KiB); the ceiling of the operator may be lower.
+const MAX_OUTPUT: u64 = 48 << 10;
+/// Largest standard input, in bytes (8 MiB).
+const MAX_STDIN: usize = 8 << 20;
+/// Largest whole number that JSON carries exactly.
+const MAX_EXACT: u64 = (1 << 53) - 1;
+
+const DESCRIPTION: &str = "Runs a Python, JavaScript, TypeScript or PHP snippet in a fresh, isolated sandbox and returns \
+the typed value of its last expression, its standard output and standard error, and the exception if it raised one. \
+Use it to compute, parse, transform or verify something exactly instead of guessing; a call starts in milliseconds and \
+nothing is kept from one call to the next. The language's standard library is there; there is no network, no \
+subprocess, no package installer, and no file of the host other than mounted folders (`/tmp` is a scratch folder that \
+vanishes). An exception or a non-zero exit is a normal answer; a run that passes its time, memory or fuel limit is \
+stopped and `error` names the limit and what to change. Long values and output are cut and say so: page through a \
+container with `preview_offset` and `preview_items`, or print less.";
+
+/// What the description says when there are no sandboxes that last, and when there are.
+const FRESH: &str = "a call starts in milliseconds and nothing is kept from one call to the next";
+const LASTING: &str = "a call starts in milliseconds, and variables and files are kept for later calls only in a sandbox \
+that `sandbox` or `session_key` names";
+
+arguments! {
+    /// The two ways to name a sandbox that lasts, for a run that may have none.
+    pub(crate) struct Place {
+        sandbox: Option<String> = text(
+            MAX_HANDLE,
+            "Id or name of a sandbox that lasts, to run in. Default: a fresh one that vanishes.",
+        ).role(Role::Sandbox).optional(),
+        session_key: Option<String> = text(
+            MAX_HANDLE,
+            "A key of your own instead of `sandbox`: the same key runs in the same sandbox, which is made when it is \
+             not there.",
+        ).role(Role::SessionKey).optional(),
+    }
+}
+
+impl Place {
+    /// The sandbox that is named, if one is.
+    pub(super) fn target(self) -> Option<Target> {
+        let named = self.sandbox.is_some() || self.session_key.is_some();
+        named.then(|| Target::new(self.sandbox, self.session_key))
+    }
+}
+
+arguments! {
+    /// What `sandbox_eval` is asked without sandboxes that last, under the operator's policy.
+    pub(crate) struct Snippet (policy: &Policy) {
+        code: String = text(
+            EvalRequest::MAX_CODE,
+            "The source text, at most 32 MiB. The value of its last expression is the result; no `return` or `print` is \
+             needed. Example: `import json; json.loads('[1, 2]')`.",
+        ),
+        language: Language = text(
+            Language::MAX_BYTES,
+            "`python` (default), `javascript`, `typescript` or `php`; `sandbox_capabilities` lists what is installed.",
+        ).or("python"),
+        name: String = text(
+            EvalRequest::MAX_NAME,
+            "The file name that traces show, at most 256 bytes. Default `<snippet>`.",
+        ).or("<snippet>"),
+        stdin: Option<String> =
+            any_text(MAX_STDIN, "What standard input yields, at most 8 MiB. Default empty.").optional(),
+        timeout_ms: u64 = limit(
+            (MIN_TIMEOUT, milliseconds(&policy.ceiling)),
+            milliseconds(&policy.defaults),
+            "Wall-clock limit of the run in milliseconds",
+        ).role(Role::TimeLimit),
+        memory_bytes: Given<u64> = limit::<u64>(
+            (Limits::MIN_MEMORY, policy.ceiling.memory),
+            policy.defaults.memory,
+            "Memory limit of the run in bytes, interpreter included",
+        ).given(),
+        output_bytes: u64 = limit(
+            (0, policy.ceiling.output.min(MAX_OUTPUT)),
+            policy.defaults.output,
+            "Bytes kept of each of standard output and standard error; the rest is counted and dropped",
+        ),
+        fuel: Given<Option<u64>> = integer::<u64>(
+            (1, policy.ceiling.fuel.unwrap_or(MAX_EXACT).min(MAX_EXACT)),
+            "Budget of executed operations, for a limit that is the same on every machine; the run is then slower. \
+             Default: not counted.",
+        ).or_maybe(policy.defaults.fuel).given(),
+        allow_writes: bool = flag(format!(
+            "Asks for writes to folders that are mounted for writing. Default false; {}.",
+            if policy.allow_writes { "granted when asked" } else { "refused by this server" }
+        )),
+        allow_network: bool =
+            flag("Asks for outbound network access. Default false; refused by this server."),
+        allow_eval: bool = flag(format!(
+            "Whether the snippet may make code from text (`eval`, `exec`, `compile`, `new Function`). Default {}; {}.",
+            policy.allow_eval,
+            if policy.allow_eval { "false makes them raise" } else { "this server never allows it" }
+        )).or(policy.allow_eval),
+        seed: Option<u64> = integer::<u64>(
+            (0, MAX_EXACT),
+            "Fixes all randomness: the same seed and input give the same answer. From 0 to 2^53 - 1. Default: random.",
+        ).optional(),
+        preview_offset: u32 = integer::<u32>(
+            (0, u32::MAX.into()),
+            "Items of the outermost container of the result to skip, to page through it. Default 0.",
+        ).or(0),
+        preview_items: u32 = integer::<u32>(
+            (1, 10_000),
+            "Items shown of each container of the result. Default 50, from 1 to 10000.",
+        ).or(50),
+    }
+}
+
+arguments! {
+    /// The same where sandboxes last.
+    pub(crate) struct Placed (policy: &Policy) {
+        snippet: Snippet = Snippet::table(policy),
+        place: Place = Place::table(),
+    }
+}
+
+fn milliseconds(limits: &Limits) -> u64 {
+    u64::try_from(limits.wall.as_millis()).unwrap_or(MAX_EXACT)
+}
+
+/// How the tool is listed.
+pub(super) fn spec(fields: &[Field], policy: &Policy, granted: &Grants, lasts: bool) -> ToolSpec {
+    let writable = |access: Access| policy.allow_writes && access == Access::ReadWrite;
+    let (mounts, project) = (&granted.mounts, granted.project.as_ref());
+    let mut description = DESCRIPTION.to_owned();
+    if lasts {
+        description = description.replace(FRESH, LASTING);
+    }
+    if let Some(project) = project {
+        description += &format!(
+            " Snippets run inside a project, `{}` ({}): its packages can be imported, and `container(name)` gives its \
+             services if it has a container.",
+            Project::TARGET,
+            if writable(project.access) {
+                "writable on request; else changes are the run's own"
+            } else {
+                "changes are the run's own"
+            }
+        );
+    }
+    if !mounts.is_empty() {
+        let name = |mount: &Mount| {
+            format!(
+                "`{}` ({})",
+                mount.target,
+                if writable(mount.access) { "writable on request" } else { "read-only" }
+            )
+        };
+        description +=
+            &format!(" Mounted folders: {}.", mounts.iter().map(name).collect::<Vec<_>>().join(", "));
+    }
+    ToolSpec {
+        name: "sandbox_eval",
+        title: "Run a code snippet",
+        description,
+        input_schema: schema::input(fields),
+        output_schema: Ran::schema().build(),
+        annotations: annotations(policy, granted),
+    }
+}
+
+/// What a client may assume of a run: one that may write to a folder of the host can destroy something there.
+pub(crate) fn annotations(policy: &Policy, granted: &Grants) -> Annotations {
+    let access = granted.mounts.iter().map(|mount| mount.access);
+    let writable = access
+        .chain(granted.project.as_ref().map(|project| project.access))
+        .any(|access| policy.allow_writes && access == Access::ReadWrite);
+    Annotations { destructive: writable, ..CHANGES }
+}
+
+/// The schema of the `warning` of a run.
+pub(crate) fn warning() -> Json {
+    error_schema(
+        "What to know besides; only when there is something: more is saved than may be, or the files are more than the disk \
+         may hold, so that the run could change and remove files, and not add to them.",
+    )
+}
+
+/// What `closed_files` of a run's answer is.
+pub(crate) const CLOSED_FILES: &str =
+    "Files that were open and could not be opened again when the sandbox woke; only when there are any.";
+
+/// The schema of a value.
+pub(crate) fn result() -> Json {
+    Object::new()
+        .description("The typed value of the last expression; null after an exception, an exit or a stop. Further \
+                      fields by type: `undefined`, `big`, `entries`, `properties`, `repr`, `preview`, `exhausted`, \
+                      `size_hint`, `id`, `reason`.")
+        .open()
+        .required("type", schema::text("One of null, bool, int, float, string, bytes, array, iterable, object, \
+                                        reference, resource, unknown."))
+        .optional("value", schema::anything("The value itself: a JSON value; digits as text when a number does not fit; \
+                                             base64 for bytes; typed values inside an array."))
+        .optional("class", schema::text("Class, where it says more than the type."))
+        .optional("is_list", schema::flag("For an array: a list, else a dictionary."))
+        .optional("count", schema::integer(0, "For an array: items of the whole, shown or not."))
+        .optional("length", schema::integer(0, "For text or bytes that were cut: bytes of the whole."))
+        .optional("truncated", schema::flag("True when something was left out."))
+        .or_null()
+}
+
+/// The schema of an exception.
+pub(crate) fn exception() -> Json {
+    frame_fields(Object::new().description("What the snippet raised; null when it did not. Untrusted text."))
+        .optional("excerpt", schema::text("The source line that raised."))
+        .optional("traceback", schema::text("The language's own rendering, cut in its middle."))
+        .optional("hint", schema::text("What to do about it, such as naming another language; only when there is something to advise."))
+        .required(
+            "previous",
+            schema::list(
+                &frame_fields(Object::new())
+                    .optional("excerpt", schema::text("The source line that raised."))
+                    .optional("traceback", schema::text("The language's own rendering."))
+                    .required("previous", schema::list(&schema::text("Nothing."), "Always empty here."))
+                    .build(),
+                "Causes, nearest first, at most 10.",
+            ),
+        )
+        .or_null()
+}
+
+fn frame_fields(object: Object) -> Object {
+    object
+        .required("class", schema::text("Name of its class."))
+        .required("message", schema::text("Its message."))
+        .required("code", schema::anything("A number or text where the language has one, else null."))
+        .required("file", schema::text_or_null("File that raised, or null."))
+        .required("line", schema::number_or_null("Line that raised, from 1, or null."))
+        .required("column", schema::number_or_null("Column that raised, from 1, or null."))
+        .required(
+            "stack_trace",
+            schema::list(&schema::text("function (file:line)"), "Frames, innermost first."),
+        )
+}

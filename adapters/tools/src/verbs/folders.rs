@@ -1,0 +1,115 @@
+//! `sandbox_remove_file`, `sandbox_rename_file`, `sandbox_make_folder`.
+
+use dormouse_core::sandbox::SandboxId;
+use dormouse_core::{GuestPath, Result};
+
+use super::Verb;
+use super::read::path_row;
+use crate::call::order::Order;
+use crate::call::{Answer, Caller};
+use crate::services::{Services, Target, by_id};
+use crate::spec::{CHANGES, REMOVES, SETTLES, answer, arguments, flag, text};
+
+answer! {
+    /// What all of them answer.
+    pub(crate) struct Done {
+        sandbox_id: SandboxId = "The sandbox.",
+        path: GuestPath = "The file or folder, as it is called now.",
+        message: String = "What was done.",
+    }
+}
+
+fn told(sandbox_id: SandboxId, path: GuestPath, message: String) -> Answer<Done> {
+    Answer::from(Done { sandbox_id, path, message: message.clone() }).with_text(message)
+}
+
+arguments! {
+    /// What `sandbox_remove_file` is asked.
+    pub(crate) struct Remove {
+        target: Target = Target::table(),
+        path: GuestPath = path_row(),
+        recursive: bool = flag("Removes a folder with all that is in it. Default false."),
+    }
+}
+
+pub(crate) fn remove_file() -> Verb<Remove, Done> {
+    Verb {
+        name: "sandbox_remove_file",
+        title: "Remove a file or folder of a sandbox",
+        description: "Removes a file, a link or an empty folder of a sandbox for good; with `recursive` a folder with all that is \
+            in it. Use it to make room. A link is removed itself, not what it leads to.",
+        arguments: Remove::table(),
+        annotations: REMOVES,
+        order: Order::Works,
+        run: |services, caller, asked| Box::pin(remove(services, caller, asked)),
+    }
+}
+
+async fn remove(services: &Services, caller: &Caller, asked: Remove) -> Result<Answer<Done>> {
+    let Remove { target, path, recursive } = asked;
+    let id = services.there(&target, &caller.owner)?;
+    services.sandboxes.remove_file(&caller.owner, &by_id(&id), path.clone(), recursive).await?;
+    let message = format!("`{path}` is removed.");
+    Ok(told(id, path, message))
+}
+
+arguments! {
+    /// What `sandbox_rename_file` is asked.
+    pub(crate) struct Rename {
+        target: Target = Target::table(),
+        path: GuestPath = path_row(),
+        to: GuestPath = text(GuestPath::MAX_BYTES, "Its new absolute path."),
+        replace: bool = flag("Takes the place of what has that path. Default false."),
+    }
+}
+
+pub(crate) fn rename_file() -> Verb<Rename, Done> {
+    Verb {
+        name: "sandbox_rename_file",
+        title: "Rename a file or folder of a sandbox",
+        description: "Renames or moves a file, a link or a folder in a sandbox, and makes the folders above the new path. Use it to put a \
+            finished file in its place. A path that is taken is refused, unless `replace` is true: then a file takes the place of a \
+            file, and a folder that of an empty folder.",
+        arguments: Rename::table(),
+        annotations: CHANGES,
+        order: Order::Works,
+        run: |services, caller, asked| Box::pin(rename(services, caller, asked)),
+    }
+}
+
+async fn rename(services: &Services, caller: &Caller, asked: Rename) -> Result<Answer<Done>> {
+    let Rename { target, path, to, replace } = asked;
+    let id = services.there(&target, &caller.owner)?;
+    let message = format!("`{path}` is `{to}` now.");
+    services.sandboxes.rename_file(&caller.owner, &by_id(&id), (path, to.clone()), replace).await?;
+    Ok(told(id, to, message))
+}
+
+arguments! {
+    /// What `sandbox_make_folder` is asked.
+    pub(crate) struct Make {
+        target: Target = Target::table(),
+        path: GuestPath = path_row(),
+    }
+}
+
+pub(crate) fn make_folder() -> Verb<Make, Done> {
+    Verb {
+        name: "sandbox_make_folder",
+        title: "Make a folder in a sandbox",
+        description: "Makes a folder in a sandbox, and those above it. One that is there is left as it is. Writing a file makes \
+            its folders by itself; this is for empty ones.",
+        arguments: Make::table(),
+        annotations: SETTLES,
+        order: Order::Works,
+        run: |services, caller, asked| Box::pin(make(services, caller, asked)),
+    }
+}
+
+async fn make(services: &Services, caller: &Caller, asked: Make) -> Result<Answer<Done>> {
+    let Make { target, path } = asked;
+    let id = services.there_or_new(&target, &caller.owner).await?;
+    services.sandboxes.make_folder(&caller.owner, &by_id(&id), path.clone()).await?;
+    let message = format!("The folder `{path}` is there.");
+    Ok(told(id, path, message))
+}
