@@ -155,7 +155,7 @@ impl Unpacked {
         let path = match GuestPath::parse(&path) {
             Ok(path) if !below.starts_with('/') && !below.contains('\\') => path,
             _ => {
-                let message = format!("the archive's entry `{}` has a path that is not taken", shown(name));
+                let message = format!("the archive's entry `{}` has a forbidden path", shown(name));
                 return Err(Error::new(ErrorCode::PathDenied, message)
                     .with_hint("nothing was unpacked; use relative names without `..` and backslashes"));
             }
@@ -198,7 +198,7 @@ fn refused(name: &str, why: &str) -> Error {
 }
 
 fn damaged(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::args_invalid("the archive is cut off, damaged, or of a kind that is not read")
+    Error::args_invalid("the archive is truncated, damaged or of an unsupported kind")
         .with_hint("nothing was unpacked; send the whole of a zip, a tar or a tar.gz")
         .with_source(error)
 }

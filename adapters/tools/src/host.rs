@@ -182,8 +182,8 @@ impl HostFolders {
         let roots = self.roots.iter().chain(self.offered.as_ref().and_then(|offered| offered.root()));
         let roots: Vec<&Arc<Root>> = roots.collect();
         if roots.is_empty() {
-            return Err(Error::new(ErrorCode::PathDenied, "no folder of the host can be read here")
-                .with_hint("the operator names folders that tools may read with `--root`"));
+            return Err(Error::new(ErrorCode::PathDenied, "no host folder can be read here")
+                .with_hint("the operator allows folders with `--root`"));
         }
         let asked = judged(path)?;
         let mut found = None;
@@ -232,9 +232,7 @@ impl HostFolders {
         tokio::task::spawn_blocking(move || {
             let failed = |error: io::Error| {
                 Error::new(ErrorCode::StateUnavailable, "the download cannot be written")
-                    .with_hint(
-                        "have the operator look at the folder of downloads: room, and who may write it",
-                    )
+                    .with_hint("have the operator check the downloads folder: free space and permissions")
                     .with_source(error)
             };
             let _turn = downloads.turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -349,7 +347,7 @@ fn outside(path: &str) -> Error {
 
 /// The same words whether there is such a file or not.
 fn secret(path: &str) -> Error {
-    let message = format!("`{}` is a place of keys, which tools do not read", shown(path));
+    let message = format!("`{}` may hold keys, and tools do not read it", shown(path));
     Error::new(ErrorCode::PathDenied, message).with_hint("copy what is needed into a file with another name")
 }
 

@@ -73,7 +73,7 @@ impl Models {
 pub(crate) fn unreachable() -> Error {
     let message = "no model reachable: client declared no sampling capability and no --llm-endpoint is set";
     Error::new(ErrorCode::CapabilityUnavailable, message)
-        .with_hint("have the operator set --llm-endpoint, or use a client that can sample")
+        .with_hint("have the operator set --llm-endpoint, or use a client that supports sampling")
 }
 
 /// Offers a run the model. Where there is none, asking raises.

@@ -132,7 +132,7 @@ pub(crate) async fn read(sandboxes: &Sandboxes, owner: &Owner, uri: &str) -> Res
     let (sandbox, path) = parse(uri).ok_or_else(|| {
         let shown: String = uri.escape_debug().take(64).collect();
         Error::new(ErrorCode::NotFound, format!("`{shown}` is no address of a file"))
-            .with_hint("sandbox_download tells the address of a file")
+            .with_hint("sandbox_download returns the address of a file")
     })?;
     let Piece { bytes, size, .. } =
         sandboxes.read(owner, &Handle::IdOrName(&sandbox), path.clone(), 0, MAX).await?;

@@ -65,7 +65,7 @@ impl Skills {
         let main = main_of(&source).map_err(|error| {
             let why = match error.kind() {
                 io::ErrorKind::NotFound => "is no skill: it has no SKILL.md",
-                _ => "is no skill: its SKILL.md is no file within it that can be read",
+                _ => "is not a skill: its SKILL.md cannot be read, or leads out of the folder",
             };
             refused(&source, why).with_source(error)
         })?;

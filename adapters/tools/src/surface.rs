@@ -52,7 +52,20 @@ impl Surface {
         let confinement = "off";
         let (services, tools, left_out) = (None, Vec::new(), Vec::new());
         let owners = Arc::default();
-        Self { manager, profiles, grants, services, owners, skills, models, confinement, toolset, tools, left_out }.remade()
+        Self {
+            manager,
+            profiles,
+            grants,
+            services,
+            owners,
+            skills,
+            models,
+            confinement,
+            toolset,
+            tools,
+            left_out,
+        }
+        .remade()
     }
 
     /// The tools of another profile.
@@ -364,8 +377,8 @@ impl Surface {
 
 /// That a call is given up because the server ends.
 pub fn ending() -> Error {
-    Error::new(ErrorCode::Cancelled, "the server is ending, and the call was given up").with_hint(
-        "send it again when the server runs; what it wrote to files of a sandbox is kept, so look there before",
+    Error::new(ErrorCode::Cancelled, "the server is shutting down, and the call was cancelled").with_hint(
+        "send it again when the server runs; what it wrote to the sandbox's files is kept, so check them first",
     )
 }
 

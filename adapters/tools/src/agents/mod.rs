@@ -72,7 +72,7 @@ answer! {
     pub(crate) struct OutputShown = "An output, which is a variable of the sandbox." {
         name: String = "Its name.",
         kind as "type": String = "The name of its type.",
-        summary: String = "The beginning of how it is shown. Untrusted text.",
+        summary: String = "The beginning of its representation. Untrusted text.",
     }
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn sub_agent() -> Verb<Named, Told> {
         description: "Gives a task to a language model that works in a sandbox by writing Python, turn after turn, and keeps its \
             results there in variables. Use it for questions over inputs that are too long to read: the inputs are variables \
             of the sandbox, and only a summary of the outputs comes back. sandbox_get_var shows them. It needs a model: the \
-            operator's endpoint, or a client that can sample.",
+            operator's endpoint, or a client that supports sampling.",
         arguments: Named::table(),
         annotations: FETCHES,
         order: Order::Works,

@@ -117,7 +117,8 @@ impl Task {
         for (name, value) in &self.inputs {
             self.set(services, caller, id, name.clone(), value).await?;
         }
-        let (variables, _) = services.sandboxes.variables(&caller.owner, &by_id(id), Language::python()).await?;
+        let (variables, _) =
+            services.sandboxes.variables(&caller.owner, &by_id(id), Language::python()).await?;
         let there = |slot: &&Slot| {
             self.inputs.contains_key(&slot.name) || variables.iter().any(|known| known.name == slot.name)
         };
@@ -140,7 +141,11 @@ impl Task {
         value: &Json,
     ) -> Result<()> {
         let (handle, json) = (by_id(id), value.to_string());
-        services.sandboxes.set_variable(&caller.owner, &handle, Language::python(), name, json).await.map(drop)
+        services
+            .sandboxes
+            .set_variable(&caller.owner, &handle, Language::python(), name, json)
+            .await
+            .map(drop)
     }
 
     /// Runs blocks one after another, to the first that does not return. None: the outputs are there.

@@ -3,8 +3,8 @@
 use dormouse_core::sandbox::Variable;
 use dormouse_core::{Outcome, Status};
 
-use crate::call::plain;
 use super::signature::{Signature, Slot};
+use crate::call::plain;
 
 /// Bytes of a run's output that the model sees.
 const SEEN: usize = 8 << 10;

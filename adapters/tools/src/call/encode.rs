@@ -45,14 +45,14 @@ answer! {
         memory_peak_bytes: u64 = "Largest memory of the run in bytes, interpreter included.",
         fuel_used: Option<u64> = "Executed operations; only when `fuel` was given.",
         truncated: Option<Nested<Truncated>> = "Bytes of output that were dropped; only when some were.",
-        provider: &'static str = "Who ran it, such as `wasm`; `none` when nothing ran.",
+        provider: &'static str = "The provider that ran it, such as `wasm`; `none` when nothing ran.",
         fallback_from: Option<&'static str> =
-            "Who was to run it and could not be had; only when somebody else ran it.",
+            "The provider that was requested but unavailable; only if another one ran it.",
         sandbox_id: Option<SandboxId> = "The sandbox that it ran in; only when that lasts.",
         unsaved: Option<ErrorFields> = unsaved::schema(),
-        recovery: Option<&'static str> = "What the variables are after a run that was stopped in a sandbox that lasts: \
-             before_run (as before it), earlier (as before an earlier run) or fresh; or what they were when \
-             this run began, if something was lost before. Said once.",
+        recovery: Option<&'static str> = "What the variables are after a run that was stopped in a persistent sandbox: \
+             before_run (as before it), earlier (as before an earlier run) or fresh; or their state at the start of \
+             this run, if something had been lost before. Reported once.",
         recovery_reason: Option<String> = lost::REASON,
         warning: Option<ErrorFields> = shape::warning(),
         closed_files: Option<Vec<String>> = list_of("Its path.", shape::CLOSED_FILES),

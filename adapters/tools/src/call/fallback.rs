@@ -3,8 +3,8 @@
 
 use serde_json::Value as Json;
 
-use crate::spec::schema;
 use super::Reply;
+use crate::spec::schema;
 
 /// The field of an answer.
 pub(crate) const FIELD: &str = "fallback_from";

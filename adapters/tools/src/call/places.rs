@@ -76,7 +76,7 @@ impl Places {
         let mebibytes = u32::try_from(held(arguments) >> 20).unwrap_or(MAX_MIB).min(MAX_MIB);
         match self.mebibytes.clone().try_acquire_many_owned(mebibytes) {
             Ok(mebibytes) => Ok(Place { _call: call, _mebibytes: mebibytes }),
-            Err(_) => Err(busy(format!("the calls in progress hold {MAX_MIB} MiB of arguments already"))),
+            Err(_) => Err(busy(format!("the calls in progress already hold {MAX_MIB} MiB of arguments"))),
         }
     }
 

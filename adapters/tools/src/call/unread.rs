@@ -29,7 +29,7 @@ fn fault(error: &serde_json::Error) -> (String, &'static str) {
         ),
         Category::Syntax if says("recursion limit") => (
             "is nested too deeply".into(),
-            "nest at most some 100 levels, or send the data as one text or as a file",
+            "nest at most about 100 levels, or send the data as one text or as a file",
         ),
         Category::Syntax => {
             let what = words.split(" at line ").next().unwrap_or_default();

@@ -3,9 +3,9 @@
 use dormouse_core::Error;
 use serde_json::Value as Json;
 
+use super::Reply;
 use super::encode;
 use crate::spec::schema::{self, Object};
-use super::Reply;
 
 /// The field of an answer.
 pub const FIELD: &str = "unsaved";

@@ -2,13 +2,13 @@
 
 use dormouse_core::{Error, Result};
 
-use crate::spec::nearest;
-use crate::profile::Profile;
 use super::USUAL;
+use crate::profile::Profile;
+use crate::spec::nearest;
 
 /// What has to be done for tools over sandboxes that last.
 pub(crate) const WITH_STATE: &str =
-    "it works on sandboxes that last, which there are when the server is started with `--state-dir DIR`";
+    "it needs persistent sandboxes: the server must be started with `--state-dir DIR`";
 
 /// A choice of tools. Tools that are not chosen are not there at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

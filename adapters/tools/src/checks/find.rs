@@ -47,7 +47,12 @@ impl Found {
     ///
     /// # Errors
     /// `not_found`; of [`Sandboxes::list_files`](dormouse_core::Sandboxes::list_files).
-    pub(super) async fn below(services: &Services, owner: &Owner, id: &SandboxId, path: GuestPath) -> Result<Self> {
+    pub(super) async fn below(
+        services: &Services,
+        owner: &Owner,
+        id: &SandboxId,
+        path: GuestPath,
+    ) -> Result<Self> {
         if services.sandboxes.read(owner, &by_id(id), path.clone(), 0, 1).await.is_ok() {
             // A file is checked as a part of what lies around it.
             let within = path.as_str().strip_prefix(HOME).is_some_and(|rest| rest.starts_with('/'));

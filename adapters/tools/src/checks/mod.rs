@@ -55,14 +55,14 @@ arguments! {
     /// What every check is asked beside its sandbox.
     pub(crate) struct What {
         path: String =
-            text(GuestPath::MAX_BYTES, "A file, or a folder with all below it. Default `/workspace`.")
+            text(GuestPath::MAX_BYTES, "A file, or a folder with everything below it. Default `/workspace`.")
                 .or(find::HOME),
         timeout_ms: u64 = integer(
             (100, MAX_TIMEOUT),
             "Wall-clock limit of the whole check, in milliseconds. Default 120000, at most 600000.",
         ).role(Role::TimeLimit).or(USUAL_TIMEOUT),
         language: Option<LanguageWord> = choice::<LanguageWord>(
-            "Whose files: `python`, `javascript`, `typescript` or `php`. Default: the language that most of them are in.",
+            "Language to check: `python`, `javascript`, `typescript` or `php`. Default: the language of most files.",
         ).optional(),
     }
 }
@@ -93,7 +93,7 @@ impl Check {
             Self::Tests => (
                 "run_tests",
                 "Run the tests of a sandbox",
-                "Runs the tests that lie in a sandbox and says which fail, where and why. Python: pytest where it is installed, else \
+                "Runs the tests in a sandbox and reports which fail, where and why. Python: pytest where it is installed, else \
                  unittest, and plain `test_` functions with bare asserts as well. JavaScript: `node:test`, or what `scripts.test` \
                  of package.json says; PHP: phpunit where it is installed. The call is an error when a test fails or when there are \
                  none.",
@@ -101,9 +101,9 @@ impl Check {
             Self::Lint => (
                 "run_lint",
                 "Lint the files of a sandbox",
-                "Looks for mistakes in the source files of a sandbox without running them. Python: pyflakes and pycodestyle where \
-                 they are installed, else syntax, undefined names and unused imports. JavaScript and PHP: the syntax. The call is an \
-                 error when something is found.",
+                "Looks for mistakes in the source files of a sandbox without running them. Python: pyflakes and pycodestyle if \
+                    they are installed, otherwise syntax, undefined names and unused imports. JavaScript and PHP: the syntax. The \
+                 call is an error if a problem is found.",
             ),
             Self::Types => (
                 "run_typecheck",
@@ -124,9 +124,8 @@ pub(crate) fn tests() -> Verb<Named, OfTests> {
 }
 
 pub(crate) fn lint() -> Verb<Named, OfFiles> {
-    Check::Lint.verb(Named::table(), |services, caller, asked| {
-        Box::pin(named(Check::Lint, services, caller, asked))
-    })
+    Check::Lint
+        .verb(Named::table(), |services, caller, asked| Box::pin(named(Check::Lint, services, caller, asked)))
 }
 
 pub(crate) fn types() -> Verb<Named, OfFiles> {

@@ -68,13 +68,13 @@ pub(super) async fn work(
     let mut notes = Vec::new();
     if check == Check::Lint && others.contains(&"typescript") {
         others.retain(|other| *other != "typescript");
-        notes.push("files in typescript are not looked at".to_owned());
+        notes.push("TypeScript files are not checked".to_owned());
     }
     if !others.is_empty() && asked.is_none() {
         notes.push(format!("files in {} were left out: name the `language`", others.join(" and ")));
     }
     if found.cut {
-        notes.push("there are more files than are looked at".into());
+        notes.push("there are more files than are checked".into());
     }
     let base = |text: &str, tool: &str, script| Work {
         text: text.into(),
@@ -177,7 +177,7 @@ fn parted(check: Check, found: &Found, language: &str) -> (Vec<String>, Vec<&'st
 
 fn unchecked(language: &str) -> Error {
     Error::new(ErrorCode::CapabilityUnavailable, format!("there is no checker for {language} here"))
-        .with_hint("run_lint looks at its syntax, and run_tests at what it does")
+        .with_hint("run_lint checks its syntax, and run_tests its behaviour")
 }
 
 fn no_tests(found: &Found, asked: Option<&str>) -> String {
@@ -226,7 +226,8 @@ impl Sandbox<'_> {
             return Ok(None);
         }
         let path = GuestPath::parse(&found.at("package.json"))?;
-        let bytes = self.services.sandboxes.read(self.owner, &by_id(self.id), path, 0, MAX_PACKAGE).await?.bytes;
+        let bytes =
+            self.services.sandboxes.read(self.owner, &by_id(self.id), path, 0, MAX_PACKAGE).await?.bytes;
         let package: Json = serde_json::from_slice(&bytes).unwrap_or_default();
         let script = package["scripts"]["test"].as_str().map(str::trim).unwrap_or_default();
         let words = shlex::split(script).unwrap_or_default();

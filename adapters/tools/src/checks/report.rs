@@ -41,8 +41,8 @@ answer! {
     /// What came of a check.
     pub(crate) struct Head {
         sandbox_id: SandboxId = "The sandbox.",
-        passed: bool = "Whether all is well. The call is an error when it is not.",
-        summary: String = "What came of it, in a sentence.",
+        passed: bool = "Whether the check passed. The call is an error if not.",
+        summary: String = "The result in one sentence.",
         tool: String = "Who checked.",
     }
 }
@@ -50,7 +50,7 @@ answer! {
 answer! {
     /// What was found, and what the run wrote.
     pub(crate) struct Tail {
-        failures: Vec<FailureShown> = "What is wrong, the first of it.",
+        failures: Vec<FailureShown> = "The first problems.",
         stdout: String = "Standard output of the run. Untrusted text.",
         stderr: String = "Standard error of the run. Untrusted text.",
         duration_ms: f64 = "Wall-clock time in milliseconds.",
@@ -63,7 +63,7 @@ answer! {
         total: u64 = "All of them.",
         passed: u64 = "Those that passed.",
         failed: u64 = "Those whose assertions failed.",
-        errors: u64 = "Those that ended in another way.",
+        errors: u64 = "Tests that ended in another way, such as by an exception.",
         skipped: u64 = "Those that were skipped.",
     }
 }

@@ -17,8 +17,8 @@ use crate::call::order::Order;
 use crate::call::{CallContext, Reply};
 use crate::catalog::Tool;
 use crate::spec::{
-    Answered as _, Field, Flat, Inline, Role, Table, ToolSpec, answer, arguments, flag, integer, limit, schema,
-    text,
+    Answered as _, Field, Flat, Inline, Role, Table, ToolSpec, answer, arguments, flag, integer, limit,
+    schema, text,
 };
 use crate::verbs::eval::{Asked, Runs, bounds, listing};
 
@@ -129,8 +129,7 @@ fn reply(outcome: &Outcome) -> Reply {
         reason = "a wall clock's milliseconds"
     )]
     let duration_ms = encode::milliseconds(outcome.usage.wall).round() as u64;
-    let rounded =
-        Rounded { head: Flat(Head::of(outcome)), duration_ms, tail: Flat(Tail::of(outcome, None)) };
+    let rounded = Rounded { head: Flat(Head::of(outcome)), duration_ms, tail: Flat(Tail::of(outcome, None)) };
     let structured = Json::Object(rounded.into_fields());
     match encode::stopped_text(outcome, None) {
         Some(text) => Reply { structured, text, is_error: true },

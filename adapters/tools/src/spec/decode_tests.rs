@@ -173,6 +173,15 @@ fn a_text_is_parsed_where_it_is_read() {
 }
 
 #[test]
+fn what_only_command_lines_reach_is_no_language_of_snippets() {
+    for name in ["shell", "git"] {
+        let error = asked(json!({"code": "1", "language": name})).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ArgsInvalid);
+        assert!(error.hint().is_some_and(|hint| hint.contains("sandbox_exec")), "{error:?}");
+    }
+}
+
+#[test]
 fn a_ceiling_below_a_default_still_makes_a_valid_table() {
     let mut policy = Policy::default();
     policy.ceiling.wall = std::time::Duration::from_millis(50);

@@ -19,7 +19,9 @@ mod value;
 
 use serde_json::Value as Json;
 
-pub(crate) use self::answer::{Answered, ErrorFields, Flat, FromOne, Inline, Nested, OrNull, answer, error_schema, list_of};
+pub(crate) use self::answer::{
+    Answered, ErrorFields, Flat, FromOne, Inline, Nested, OrNull, answer, error_schema, list_of,
+};
 pub(crate) use self::arguments::{Nothing, arguments, words};
 pub use self::decode::by_likeness;
 pub(crate) use self::decode::{Checked, nearest};

@@ -90,11 +90,7 @@ pub(crate) fn number((min, max): (u64, u64), description: impl Into<String>) -> 
 }
 
 /// A whole number that the operator bounds: bounds and default are kept in order and told at the end of the text.
-pub(crate) fn limit<N: Scalar<Default = u64>>(
-    (min, max): (u64, u64),
-    default: u64,
-    what: &str,
-) -> Row<N> {
+pub(crate) fn limit<N: Scalar<Default = u64>>((min, max): (u64, u64), default: u64, what: &str) -> Row<N> {
     let min = min.min(max);
     let default = default.clamp(min, max);
     integer((min, max), format!("{what}. Default {default}, from {min} to {max}.")).or(default)

@@ -32,7 +32,7 @@ answer! {
         version: &'static str = "Version of Dormouse.",
         providers: Vec<&'static str> =
             list_of("Name.", "Who runs sandboxes; the first runs snippets without one."),
-        unavailable: Vec<Unavailable> = "Providers that cannot be had just now.",
+        unavailable: Vec<Unavailable> = "Providers that are unavailable at the moment.",
         abilities: Vec<Able> = "What each of the providers can do.",
         images: Vec<String> = list_of(
             "What to give as `image`.",
@@ -53,9 +53,9 @@ answer! {
             "Remote git repositories. `git` itself is always there for repositories of the sandbox's own.",
         models: Nested<LanguageModel> = "The language model that snippets and sub-agents can ask.",
         quotas: OrNull<Nested<Quotas>> =
-            "How much there may be of sandboxes that last; null where there are none. Bytes that are not named have no bound.",
+            "Quotas of persistent sandboxes; null if there are none. A size that is not listed is unlimited.",
         times: OrNull<Nested<Times>> =
-            "How long sandboxes that last are kept when nobody calls them; null where there are none.",
+            "How long persistent sandboxes are kept when nobody calls them; null if there are none.",
         confinement: &'static str =
             "How much of what it does not need the kernel refuses the server's own process: `full`, `partial` or `off`.",
         callbacks: Vec<String> = list_of("Name.", "Functions of the host that a snippet can call."),
@@ -67,7 +67,7 @@ answer! {
     /// A provider that cannot be had.
     pub(crate) struct Unavailable {
         provider: &'static str = "Its name.",
-        reason: String = "Why it cannot be had.",
+        reason: String = "Why it is unavailable.",
     }
 }
 
@@ -116,13 +116,13 @@ answer! {
         provider: &'static str = "Its name.",
         wall: &'static str = "What keeps code in: webassembly, container or none.",
         languages: Vec<String> = list_of("Word.", "Languages that it can run."),
-        interpreters: &'static str = "Who brings their interpreters: installation or image.",
+        interpreters: &'static str = "Where their interpreters come from: installation or image.",
         variables: &'static str =
             "saved with the sandbox, or awake: lost when it is stopped, restored or forked.",
         include: Vec<&'static str> = list_of("Word.", "What checkpoints can be asked to hold."),
         images: &'static str =
             "What an image is: a container, a checkpoint that the operator offers, or none.",
-        network: &'static str = "The most of a network that a sandbox can have.",
+        network: &'static str = "The widest network access that a sandbox can have.",
         memory: &'static str = "What memory_bytes bounds: each interpreter, or the sandbox as a whole.",
         limits: Vec<&'static str> = list_of("Word.", "Limits that hold, by the names of their arguments."),
         snippets: bool = "Whether it runs snippets without a sandbox.",
@@ -196,9 +196,9 @@ answer! {
     /// How long sandboxes are kept that nobody calls.
     pub(crate) struct Times {
         idle_timeout_ms: u64 = "Without calls for this long a sandbox is stopped, unless it asks otherwise.",
-        idle_timeout_max_ms: u64 = "The most that one can ask.",
+        idle_timeout_max_ms: u64 = "The most that a sandbox can request.",
         retention_ms: u64 = "Stopped for this long it is destroyed, unless it asks otherwise.",
-        retention_max_ms: u64 = "The most that one can ask.",
+        retention_max_ms: u64 = "The most that a sandbox can request.",
         unused_ms: u64 = "One that was never called is destroyed after this.",
     }
 }

@@ -5,15 +5,13 @@ mod ignored;
 use std::time::Duration;
 
 use dormouse_core::grants::set_variable;
-use dormouse_core::sandbox::{
-    Durability, Name, ProviderName, SandboxSpec, SessionKey, SpecMount, WarmPool,
-};
+use dormouse_core::sandbox::{Durability, Name, ProviderName, SandboxSpec, SessionKey, SpecMount, WarmPool};
 use dormouse_core::sandboxes::{Asked, Rules};
 use dormouse_core::{Access, Error, ErrorCode, Grants, Limits, Result, Sandboxes};
 
+use super::Verb;
 use super::clone::{self, Repository};
 use super::shown::SandboxShown;
-use super::Verb;
 use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::services::Services;
@@ -96,15 +94,17 @@ arguments! {
     pub(crate) struct Create (rules: &Rules, containers: bool) {
         name: Given<Option<Name>> = text::<Name>(
             MAX_WORD,
-            "Its name, at most 64 characters of any script without slashes; unique among yours. Default: one is made up.",
+            "Its name, at most 64 characters of any script without slashes; unique among yours. Default: a generated \
+                name.",
         ).role(Role::Sandbox).optional().given(),
         session_key: Option<SessionKey> = text::<SessionKey>(
             MAX_WORD,
             "A key of your own, at most 128 characters: the same key gives the same sandbox.",
         ).role(Role::SessionKey).optional(),
         persistence: Option<Persistence> = choice::<Persistence>(
-            "`session` (default): variables and files last; of a container it must be asked for, and is Python's, as far as they can be \
-             pickled. `files`: only files, each call has a fresh interpreter.",
+            "`session` (default; not for containers): variables and files are kept; in a container only Python's \
+                variables, as far as they can be pickled. `files`: only files are kept; variables are lost when the \
+                sandbox is suspended.",
         ).optional(),
         provider: Given<ProviderWord> = choice::<ProviderWord>(
             "`wasm`: starts in milliseconds, keeps variables. `docker`: a container with a full operating system, where the \
@@ -112,26 +112,26 @@ arguments! {
         ).given(),
         image: Option<String> = text::<String>(
             MAX_WORD,
-            "What it begins with; sandbox_capabilities names the images that are allowed. One of a container makes it a container, whose \
-             default is the first of them; any other brings files and variables.",
+            "The image to start from; sandbox_capabilities lists the allowed ones. A container image makes the \
+                sandbox a container (default: the first one); any other image provides files and variables.",
         ).optional(),
         fallback: bool = flag(
-            "Whether a sandbox for which a container was asked is made on wasm when none can be had, which its answers tell by \
-             `fallback_from`. Default false: that is an error.",
+            "If a container was requested and none is available, create the sandbox on wasm; its answers then say so \
+                in `fallback_from`. Default false: the call is an error.",
         ),
         memory_bytes: Option<u64> = memory_row(rules, containers),
         cpu_millis: Given<u32> = number(
             (10, rules.ceiling.cpu_millis.into()),
             rules.defaults.cpu_millis.into(),
-            "Thousandths of a core that it computes on; without a container one core is the most that there is",
+            "Processor time in thousandths of a core; without a container at most 1000",
         ),
         processes: Given<u32> = number(
             (8, rules.ceiling.processes.into()),
             rules.defaults.processes.into(),
-            "Processes and threads of a container; without one, command lines and programs at one time",
+            "Processes and threads in a container; without one, concurrent command lines and programs",
         ),
         warm_pool: Given<Pool> = choice::<Pool>(
-            "Whether a container that is running already is taken: `prefer` (default), `require` (`busy` when there is \
+            "Whether to take a warm container, which is already running: `prefer` (default), `require` (`busy` when there is \
              none; only with docker) or `none`.",
         ).given(),
         disk_bytes: Given<u64> =
@@ -144,12 +144,12 @@ arguments! {
         idle_timeout_ms: Given<u64> = number(
             (1_000, milliseconds(rules.ceiling.idle)),
             milliseconds(rules.defaults.idle),
-            "Without calls for this many milliseconds it is stopped; a call wakes it",
+            "Milliseconds without calls after which it is stopped; a call wakes it",
         ),
         retention_ms: Given<u64> = number(
             (60_000, milliseconds(rules.ceiling.retention)),
             milliseconds(rules.defaults.retention),
-            "Stopped for this many milliseconds it is destroyed",
+            "Milliseconds after its stop when it is destroyed",
         ),
         durability: Given<DurabilityWord> = choice::<DurabilityWord>(
             "`delayed` (default): what a call did is saved about a second after its answer. `call`: before it, which takes a few ms.",
@@ -167,7 +167,7 @@ arguments! {
         branch: Option<String> =
             text::<String>(clone::MAX, "The branch to clone. Default: the repository's own.").optional(),
         allow_writes: Given<bool> = flag(
-            "Asks for writes to folders of the host that are mounted for writing. Default false.",
+            "Requests write access to folders of the host that are mounted for writing. Default false.",
         ).given(),
     }
 }
@@ -214,10 +214,10 @@ pub(crate) fn create(sandboxes: &Sandboxes) -> Verb<Create, Created> {
     Verb {
         name: "sandbox_create",
         title: "Create a sandbox",
-        description: "Makes a sandbox that lasts: its variables, imported modules and files are there at the next call, \
-            until it is destroyed or its time is over. Use it when work takes several steps; sandbox_eval without a \
-            sandbox is enough for one. Its files begin in `/workspace`. It costs nothing while nobody calls it: it sleeps \
-            and wakes by itself. With a `session_key` the same key always gives the same sandbox.",
+        description: "Creates a persistent sandbox: it keeps variables, imported modules and files from call to call, \
+            until it is destroyed or expires. Use it when work takes several steps; sandbox_eval without a \
+            sandbox is enough for one. Its files begin in `/workspace`. It uses no memory while nobody calls it: it \
+            is suspended and woken automatically. The same `session_key` always gives the same sandbox.",
         arguments: Create::table(sandboxes.rules(), sandboxes.has_provider(ProviderName::Docker)),
         annotations: CHANGES,
         order: Order::Makes,
@@ -284,8 +284,7 @@ async fn run(services: &Services, caller: &Caller, asked: Create) -> Result<Answ
 /// Who is to run it, and what only that provider has. True: a container is what the caller wants, and nothing in its place.
 fn place(spec: &mut SandboxSpec, asked: &Create, rules: &Rules) -> bool {
     let (image, provider) = (&asked.image, asked.provider.value);
-    let wants =
-        provider == ProviderWord::Docker || (image.is_some() && provider != ProviderWord::Wasm);
+    let wants = provider == ProviderWord::Docker || (image.is_some() && provider != ProviderWord::Wasm);
     spec.image = image.clone().or(spec.image.take());
     spec.provider = match provider {
         ProviderWord::Wasm => ProviderName::Wasm,
@@ -306,9 +305,7 @@ fn place(spec: &mut SandboxSpec, asked: &Create, rules: &Rules) -> bool {
 
 fn repository(asked: &Create) -> Result<Option<Repository>> {
     match (&asked.repo, &asked.branch) {
-        (Some(address), branch) => {
-            Ok(Some(Repository { address: address.clone(), branch: branch.clone() }))
-        }
+        (Some(address), branch) => Ok(Some(Repository { address: address.clone(), branch: branch.clone() })),
         (None, Some(_)) => Err(Error::args_invalid("the field `branch` needs `repo`")
             .with_hint("give the address of the repository, or leave `branch` out")),
         (None, None) => Ok(None),

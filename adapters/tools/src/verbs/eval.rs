@@ -140,7 +140,7 @@ impl Runs {
         let policy = self.manager.policy();
         if snippet.allow_eval && !policy.allow_eval {
             let error =
-                Error::new(ErrorCode::CapabilityUnavailable, "code made from text is not allowed here");
+                Error::new(ErrorCode::CapabilityUnavailable, "evaluating text as code is not allowed here");
             return Err(error.with_hint("leave `allow_eval` out"));
         }
         Ok(Asked {
@@ -178,8 +178,8 @@ fn settled(snippet: &Snippet) -> Result<()> {
     ];
     match asked.into_iter().find(|(_, asked)| *asked) {
         Some((name, _)) => {
-            Err(Error::args_invalid(format!("the field `{name}` does not go with a sandbox that lasts"))
-                .with_hint(format!("leave `{name}` out; it was decided when the sandbox was made")))
+            Err(Error::args_invalid(format!("the field `{name}` cannot be used with a persistent sandbox"))
+                .with_hint(format!("leave `{name}` out; it was decided when the sandbox was created")))
         }
         None => Ok(()),
     }
@@ -197,10 +197,14 @@ impl Fresh {
         let naming = Target::table();
         if let Some(field) = naming.fields().iter().find(|field| arguments.contains_key(field.name)) {
             let name = field.name;
-            return Err(Error::args_invalid(format!("there is no field \"{name}\": no sandbox lasts here"))
-                .with_hint(format!(
-                    "leave `{name}` out, or have the server started with `--state-dir DIR`"
-                )));
+            return Err(Error::args_invalid(
+                format!(
+                "the field `{name}` is unknown: this server has no persistent sandboxes"
+            ),
+            )
+            .with_hint(format!(
+                "leave `{name}` out, or have the operator start the server with `--state-dir DIR`"
+            )));
         }
         let asked = self.runs.asked(self.table.decode(arguments)?)?;
         self.runs.fresh(asked, context).await

@@ -34,7 +34,7 @@ arguments! {
         ).role(Role::TimeLimit).or(30_000),
         cwd: Option<GuestPath> = text::<GuestPath>(
             GuestPath::MAX_BYTES,
-            "The folder to run it in, for this call alone. Default: where the last one ended, `/workspace` at first.",
+            "Working directory, for this call only. Default: that of the last call, initially `/workspace`.",
         ).optional(),
         stdin: Option<String> =
             text::<String>(MAX_STDIN, "What its standard input yields, at most 8 MiB. Default empty.").optional(),
@@ -51,7 +51,7 @@ answer! {
         sandbox_id: SandboxId = "The sandbox.",
         line: Option<Flat<Line>> = Inline,
         job_id: Option<String> =
-            "The job that was started in the background, or that goes on with what `&` has started.",
+            "The job that was started in the background, or in which commands after `&` continue.",
     }
 }
 
@@ -60,11 +60,12 @@ pub(crate) fn exec() -> Verb<Exec, Executed> {
         name: "sandbox_exec",
         title: "Run a shell command in a sandbox",
         description: concat!(
-            "Runs a bash command line in a sandbox that lasts and returns its output and exit status. Pipes, \
-            redirections, loops, functions, here-documents and the usual commands are there, and `python3`, `node`, `php` \
-            and `git` run as programs on the same files; there is no compiler, and no network but what the operator allows. Working folder, variables and \
-            functions last for the next call, options and traps do not. A non-zero exit is a normal answer, and a command \
-            that is not there is named in `missing`; a command line that passes a limit is stopped with all that it started. \
+            "Runs a bash command line in a persistent sandbox and returns its output and exit status. Pipes, \
+            redirections, loops, functions, here-documents and the usual commands work, and `python3`, `node`, `php` \
+            and `git` run as programs on the same files; there is no compiler, and no network but what the operator allows. The \
+            working directory, variables and functions are kept for the next call; options and traps are not. A \
+            non-zero exit status is a normal answer; a command that does not exist is named in `missing`; a command \
+            line that exceeds a limit is stopped with everything that it started. \
             Long output is cut in the middle, and the whole of it is in the file that `stdout_file` names; with \
             `background` it runs as a job: ask `sandbox_job` for it; what `&` starts and is not waited for goes on as a job too. Commands besides bash's own: ",
             include_str!("exec/commands.txt"),

@@ -28,7 +28,7 @@ arguments! {
         limit: usize =
             integer((1, MAX_ENTRIES), "Most entries of one page. Default and at most 1000.").or(MAX_ENTRIES),
         cursor: Option<String> =
-            text(MAX_CURSOR, "Where the page before ended. Default: the beginning.").optional(),
+            text(MAX_CURSOR, "The `next_cursor` of the previous page. Default: the first page.").optional(),
     }
 }
 
@@ -70,8 +70,8 @@ pub(crate) fn files() -> Verb<List, Page> {
     Verb {
         name: "sandbox_files",
         title: "List files of a sandbox",
-        description: "Lists what lies in a folder of a sandbox, sorted by path, with sizes and times. Use it to see what a \
-            run has left. With `recursive` it shows everything below. A long list comes in pages: call \
+        description: "Lists the contents of a folder in a sandbox, sorted by path, with sizes and times. Use it to \
+            see which files a run has left. With `recursive` it shows everything below. A long list comes in pages: call \
             again with `cursor` set to `next_cursor`.",
         arguments: List::table(),
         annotations: LOOKS,

@@ -36,8 +36,8 @@ pub(crate) fn remove_file() -> Verb<Remove, Done> {
     Verb {
         name: "sandbox_remove_file",
         title: "Remove a file or folder of a sandbox",
-        description: "Removes a file, a link or an empty folder of a sandbox for good; with `recursive` a folder with all that is \
-            in it. Use it to make room. A link is removed itself, not what it leads to.",
+        description: "Removes a file, a link or an empty folder from a sandbox permanently; with `recursive` a folder \
+            with everything in it. Use it to free space. A link itself is removed, not its target.",
         arguments: Remove::table(),
         annotations: REMOVES,
         order: Order::Works,
@@ -68,8 +68,8 @@ pub(crate) fn rename_file() -> Verb<Rename, Done> {
         name: "sandbox_rename_file",
         title: "Rename a file or folder of a sandbox",
         description: "Renames or moves a file, a link or a folder in a sandbox, and makes the folders above the new path. Use it to put a \
-            finished file in its place. A path that is taken is refused, unless `replace` is true: then a file takes the place of a \
-            file, and a folder that of an empty folder.",
+            finished file in its place. If the new path exists, the call is refused unless `replace` is true: then a \
+            file replaces a file, and a folder replaces an empty folder.",
         arguments: Rename::table(),
         annotations: CHANGES,
         order: Order::Works,
@@ -97,8 +97,8 @@ pub(crate) fn make_folder() -> Verb<Make, Done> {
     Verb {
         name: "sandbox_make_folder",
         title: "Make a folder in a sandbox",
-        description: "Makes a folder in a sandbox, and those above it. One that is there is left as it is. Writing a file makes \
-            its folders by itself; this is for empty ones.",
+        description: "Creates a folder in a sandbox, with its parents. An existing folder is left unchanged. Writing \
+            a file creates its folders by itself; use this for empty ones.",
         arguments: Make::table(),
         annotations: SETTLES,
         order: Order::Works,

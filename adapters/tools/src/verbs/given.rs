@@ -19,7 +19,7 @@ answer! {
     /// What a sandbox is without.
     pub(crate) struct WithdrawnShown {
         grant: &'static str = "mount, skill, writes, memory, image or provider.",
-        reason: String = "What is so now.",
+        reason: String = "What is different now.",
         target: Option<String> = "Which mount or skill.",
     }
 }

@@ -38,7 +38,7 @@ arguments! {
             32 << 10,
             "What to install, as requirements: `requests>=2,<3`, `pytest`, `left-pad@^1`.",
         ),
-        manager: Manager = choice("Whose packages: `pip` (default) or `npm`."),
+        manager: Manager = choice("Package manager: `pip` (default) or `npm`."),
         upgrade: bool = flag("Newer versions of what is named, if there are any. Default false."),
     }
 }
@@ -49,7 +49,7 @@ answer! {
         sandbox_id: SandboxId = "The sandbox.",
         installed: Vec<Package> = "What is new or has another version.",
         satisfied: Vec<String> = list_of("Name and version.", "What was there already."),
-        notes: Vec<String> = list_of("A sentence.", "What you should know."),
+        notes: Vec<String> = list_of("A sentence.", "Notes for the caller."),
     }
 }
 
@@ -59,7 +59,7 @@ answer! {
         name: String = "Its name.",
         version: String = "Its version.",
         replaced: Option<String> = "The version that was there before.",
-        files: Option<usize> = "Its files.",
+        files: usize = "Its files.",
     }
 }
 
@@ -67,11 +67,12 @@ pub(crate) fn install() -> Verb<Install, Installed> {
     Verb {
         name: "sandbox_install",
         title: "Install packages in a sandbox",
-        description: "Installs pure-Python wheels (`pip`) or pure-JavaScript packages (`npm`) with what they need, from the \
+        description: "Installs pure-Python wheels (`pip`) or pure-JavaScript packages (`npm`) with their \
+            dependencies, from the \
             operator's index; `pip install` and `npm install` in sandbox_exec do the same. Python's go below \
-            /workspace/.local, JavaScript's into /workspace/node_modules. It is all or nothing, and only what the operator \
-            allows can be had: a package that needs native code or is not allowed is refused by name. Nothing of a package \
-            runs while it is installed; `notes` say when its scripts were left out.",
+            /workspace/.local, JavaScript's into /workspace/node_modules. Either everything is installed or nothing, \
+            and only packages that the operator allows: a package that needs native code or is not allowed is refused by name. No code of a \
+            package runs during the installation; `notes` say if its scripts were left out.",
         arguments: Install::table(),
         annotations: FETCHES,
         order: Order::Works,
@@ -102,7 +103,7 @@ async fn run(services: &Services, caller: &Caller, asked: Install) -> Result<Ans
         name: one.name,
         version: one.version,
         replaced: one.replaced,
-        files: Some(one.files),
+        files: one.files,
     });
     let satisfied = added.satisfied.iter().map(|one| format!("{} {}", one.name, one.version));
     let answer = Installed {

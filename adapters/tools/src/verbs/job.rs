@@ -54,7 +54,7 @@ arguments! {
         ).or(0),
         timeout_ms: u64 = integer(
             (0, 600_000),
-            "How long `wait` waits, in milliseconds. Default 30000. The job goes on when that is over.",
+            "How long `wait` waits, in milliseconds. Default 30000. The job continues afterwards.",
         ).role(Role::TimeLimit).or(30_000),
     }
 }
@@ -62,20 +62,20 @@ arguments! {
 answer! {
     /// A job.
     pub(crate) struct JobShown = "A job." {
-        job_id: Option<String> = "Its id.",
-        command: Option<String> = "The beginning of its command line.",
-        state: Option<&'static str> = "`running`, `ended`, `cancelled` or `stopped` (by a limit).",
-        started_at: Option<Timestamp> = "When it was started.",
+        job_id: String = "Its id.",
+        command: String = "The beginning of its command line.",
+        state: &'static str = "`running`, `ended`, `cancelled` or `stopped` (by a limit).",
+        started_at: Timestamp = "When it was started.",
         ended_at: Option<Timestamp> = "When it ended; only when it has.",
         exit_code: Option<i32> = "Exit status; only when it has ended.",
         duration_ms: Option<f64> = "Wall-clock time in milliseconds; only when it has ended.",
         timed_out: Option<bool> = "Whether the time limit ended it; only when it has ended.",
         missing: Option<Vec<String>> = list_of("Its name.", exec::MISSING),
-        unavailable: Option<ErrorFields> = "What would have the missing commands; only when there are any.",
+        unavailable: Option<ErrorFields> = "What would provide the missing commands; only if there are any.",
         provider: Option<&'static str> = "Who ran it; only when it has ended.",
-        fallback_from: Option<&'static str> = "Who could not run all of it; only when somebody else did.",
+        fallback_from: Option<&'static str> = "The provider that could not run all of it; only if another one did.",
         elsewhere: Option<Vec<String>> = list_of("Its name.", exec::ELSEWHERE),
-        cause: Option<ErrorFields> = "What ended it, if a limit or somebody did.",
+        cause: Option<ErrorFields> = "What ended it: a limit or a cancellation.",
     }
 }
 
@@ -107,9 +107,9 @@ pub(crate) fn job() -> Verb<Ask, Told> {
         title: "Look after a job",
         description: "Looks after command lines that sandbox_exec started with `background`, or with `&`: `get` says whether one still \
             runs, `output` gives what it has written from an offset on, `wait` waits for its end, `cancel` ends it, `list` \
-            names those that there are. Poll with `output` and the `stdout_next` of the answer before. The last 64 KiB of \
-            each stream are kept; jobs end with their sandbox's stop, restore or destruction, and are known to the server \
-            that started them.",
+            lists all jobs. Poll with `output` and the `stdout_next` of the answer before. The last 64 KiB of \
+            each stream are kept; jobs end when their sandbox is stopped, restored or destroyed; only the server that \
+            started a job knows it.",
         arguments: Ask::table(),
         annotations: CHANGES,
         order: Order::Waits,
@@ -176,12 +176,13 @@ impl From<&Job> for JobShown {
             _ => stopped.map(ErrorFields::of),
         };
         let named = |names: Vec<String>| Some(names).filter(|names| !names.is_empty());
-        let elsewhere = |executed: &Executed| executed.elsewhere.iter().map(|(name, _)| name.clone()).collect();
+        let elsewhere =
+            |executed: &Executed| executed.elsewhere.iter().map(|(name, _)| name.clone()).collect();
         Self {
-            job_id: Some(job.id().as_str().to_owned()),
-            command: Some(job.command().chars().take(SHOWN).collect()),
-            state: Some(state),
-            started_at: Some(job.started_at()),
+            job_id: job.id().as_str().to_owned(),
+            command: job.command().chars().take(SHOWN).collect(),
+            state: state,
+            started_at: job.started_at(),
             ended_at: ended.as_ref().map(|(_, at)| *at),
             exit_code: outcome.map(|outcome| outcome.exit_code()),
             duration_ms: outcome.map(|outcome| encode::milliseconds(outcome.usage.wall)),

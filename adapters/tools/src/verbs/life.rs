@@ -14,9 +14,7 @@ use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::resource;
 use crate::services::{Services, Target, by_id};
-use crate::spec::{
-    Flat, Inline, LOOKS, REMOVES, SETTLES, answer, arguments, choice, integer, text, words,
-};
+use crate::spec::{Flat, Inline, LOOKS, REMOVES, SETTLES, answer, arguments, choice, integer, text, words};
 
 /// Most sandboxes of one page.
 const PAGE: u64 = 200;
@@ -50,8 +48,8 @@ pub(crate) fn get() -> Verb<Named, Told> {
         name: "sandbox_get",
         title: "Show a sandbox",
         description: "Shows one sandbox: its phase and status, when it was last called, its limits, the folders of the host \
-            that it sees, and in `withdrawn` what it was made with and is not given any more. Use it to see \
-            whether a sandbox is still there and why it was stopped. It does not wake it and does not count as a call.",
+            that it sees, and in `withdrawn` the grants that it was created with and does not have now. Use it to see \
+            whether a sandbox still exists and why it was stopped. It does not wake it and does not count as a call.",
         arguments: Named::table(),
         annotations: LOOKS,
         order: Order::Looks,
@@ -94,7 +92,7 @@ arguments! {
     pub(crate) struct List {
         phase: Option<PhaseWord> = choice::<PhaseWord>("Only those in this phase. Default all.").optional(),
         limit: usize = integer((1, PAGE), "Most sandboxes of one page. Default 50.").or(50),
-        cursor: Option<String> = text(128, "Where the page before ended. Default: the beginning.").optional(),
+        cursor: Option<String> = text(128, "The `next_cursor` of the previous page. Default: the first page.").optional(),
     }
 }
 
@@ -159,10 +157,10 @@ pub(crate) fn stop(rules: &Rules) -> Verb<Stop, Stopped> {
     Verb {
         name: "sandbox_stop",
         title: "Stop a sandbox",
-        description: "Puts a sandbox away: its variables and files are saved, and nothing of it stays in memory. Use it \
-            when the work rests for long; sandboxes that nobody calls are stopped by themselves. It waits for the calls \
-            before it, at most `grace_ms`; then it ends them, and they answer `cancelled`. Jobs in the background are ended. \
-            Any later call wakes it; it is destroyed when its retention is over.",
+        description: "Stops a sandbox: its variables and files are saved, and its memory is freed. Use it when work \
+            pauses for long; idle sandboxes are stopped automatically. It waits for earlier calls for at most \
+            `grace_ms`, then cancels them; they answer `cancelled`. Jobs in the background are ended. \
+            Any later call wakes it; it is destroyed when its retention time is over.",
         arguments: Stop::table(rules),
         annotations: SETTLES,
         order: Order::Works,
@@ -186,9 +184,9 @@ pub(crate) fn resume() -> Verb<Named, Told> {
     Verb {
         name: "sandbox_resume",
         title: "Resume a sandbox",
-        description: "Lets a stopped sandbox take calls again, with its variables and files, and ends its retention. Any \
-            call does the same, so this is only needed to keep one from being destroyed. Resuming one that runs \
-            changes nothing but the time of its last call.",
+        description: "Sets a stopped sandbox back to running, with its variables and files, and ends its retention \
+            time. Any call does the same, so this is needed only to prevent its destruction. For a running sandbox it \
+            only updates the time of the last call.",
         arguments: Named::table(),
         annotations: SETTLES,
         order: Order::Works,
@@ -219,8 +217,8 @@ pub(crate) fn reset() -> Verb<Named, Done> {
         name: "sandbox_reset",
         title: "Reset the variables of a sandbox",
         description: "Gives a sandbox fresh interpreters: all variables and imported modules are gone, in every language. \
-            Files and checkpoints stay, and so does the id. Use it to begin anew; sandbox_restore goes back to a \
-            checkpoint instead.",
+            Files and checkpoints stay, and so does the id. Use it to start afresh; to go back to a checkpoint, use \
+            sandbox_restore.",
         arguments: Named::table(),
         annotations: REMOVES,
         order: Order::Works,
@@ -238,8 +236,8 @@ pub(crate) fn destroy() -> Verb<Named, Done> {
     Verb {
         name: "sandbox_destroy",
         title: "Destroy a sandbox",
-        description: "Ends a sandbox for good, with its variables, files and checkpoints. A run that is in progress is \
-            ended. Use it when the work is done; nothing of it can be had back. A second time it is unknown.",
+        description: "Destroys a sandbox permanently, with its variables, files and checkpoints. A run in progress is \
+            ended. Use it when the work is done; nothing can be recovered. A second call answers `unknown_sandbox`.",
         arguments: Named::table(),
         annotations: REMOVES,
         order: Order::Makes,

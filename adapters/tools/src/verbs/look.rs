@@ -61,8 +61,14 @@ pub(crate) async fn look(services: &Services, owner: &Owner, id: &SandboxId, loo
     let carried = bounds.total_bytes.saturating_mul(CARRIED);
     let outer = Bounds { string_bytes: carried, total_bytes: carried.saturating_mul(CARRIED), ..bounds };
     let (python, handle) = (Language::python(), by_id(id));
-    let got =
-        services.sandboxes.get_variable(owner, &handle, python.clone(), name.clone(), Some(expression), outer);
+    let got = services.sandboxes.get_variable(
+        owner,
+        &handle,
+        python.clone(),
+        name.clone(),
+        Some(expression),
+        outer,
+    );
     let mut outcome = got.await?;
     let mut length = None;
     match &mut outcome.status {

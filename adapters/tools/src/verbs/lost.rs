@@ -8,21 +8,21 @@ use crate::spec::answer;
 use crate::spec::schema::Object;
 
 /// What `recovery_reason` of an answer is.
-pub(crate) const REASON: &str = "Why, where the end of this run does not say it.";
+pub(crate) const REASON: &str = "Why, if the outcome of this run does not say it.";
 
 answer! {
     /// What was lost of all languages, and memory that cannot be opened.
     pub(crate) struct Noted {
         lost: Option<Json> = Object::new()
             .description(
-                "What was lost of interpreters and no run has told yet, by language: `recovery` (earlier, fresh) and `reason`; only when \
+                "Losses of interpreters that no run has reported yet, by language: `recovery` (earlier, fresh) and `reason`; only when \
                  something was.",
             )
             .open()
             .build(),
         older_memory: Option<Vec<Older>> =
-            "Memory that belongs to other builds of guests; only when there is any. It is gone on from when such a build is there \
-             again; sandbox_reset drops it.",
+            "Memory that belongs to other builds of guests; only if there is any. The language continues from it if \
+                that build is installed again; sandbox_reset drops it.",
     }
 }
 
@@ -60,7 +60,7 @@ answer! {
     pub(crate) struct Told {
         recovery: Option<&'static str> =
             "What the interpreter is, after something of it was lost: before_run (as before a run that was cut off), earlier (as before an \
-             earlier run) or fresh. Said once.",
+             earlier run) or fresh. Reported once.",
         recovery_reason: Option<String> = REASON,
     }
 }
@@ -101,11 +101,12 @@ pub(crate) fn at_door(tool: &str, error: Error) -> Error {
             error.with_hint("ask for less, or do the work in rlm_exec, which has a `timeout`")
         }
         (ErrorCode::StateDamaged, Some(("rlm", _))) => {
-            error.with_hint("rlm_reset begins anew with fresh variables; the files are kept")
+            error.with_hint("rlm_reset starts with fresh variables and keeps the files")
         }
-        (ErrorCode::StateDamaged, Some(("sprite", _))) => {
-            error.with_hint("sprite_restore goes back to an earlier checkpoint; the operator's `dormouse state check` tells what is whole")
-        }
+        (ErrorCode::StateDamaged, Some(("sprite", _))) => error.with_hint(
+            "sprite_restore goes back to an earlier checkpoint; the operator's `dormouse state check` \
+                shows what is intact",
+        ),
         _ => error,
     }
 }

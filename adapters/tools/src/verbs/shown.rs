@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use dormouse_core::Language;
 use dormouse_core::sandbox::{
-    Checkpoint, CheckpointId, Durability, Include, Name, Note, ProviderName, SandboxId, SandboxSpec, SessionKey,
-    Timestamp,
+    Checkpoint, CheckpointId, Durability, Include, Name, Note, ProviderName, SandboxId, SandboxSpec,
+    SessionKey, Timestamp,
 };
 use dormouse_core::sandboxes::View;
 use serde_json::Value as Json;
@@ -16,35 +16,36 @@ use crate::spec::{Nested, OrNull, answer, list_of};
 answer! {
     /// A sandbox.
     pub(crate) struct SandboxShown = "A sandbox." {
-        id: Option<SandboxId> = "Its id.",
-        name: Option<Name> = "Its name; means the same as the id in every tool.",
+        id: SandboxId = "Its id.",
+        name: Name = "Its name; means the same as the id in every tool.",
         session_key: Option<SessionKey> = "The caller's own key, if it was made with one.",
-        phase: Option<&'static str> = "creating, running, stopped or error.",
-        status: Option<&'static str> =
+        phase: &'static str = "creating, running, stopped or error.",
+        status: &'static str =
             "provisioning, running (in use, or was a moment ago), warm (ready), cold, shutdown or error.",
         stop_reason: Option<&'static str> = "idle, user or quota; only when it is stopped.",
         stopped_at: Option<Timestamp> = "When it was stopped, UTC.",
-        created_at: Option<Timestamp> = "When it was made, UTC.",
-        last_activity_at: Option<Timestamp> = "When it was last called, UTC.",
-        awake: Option<Vec<Language>> =
+        created_at: Timestamp = "When it was made, UTC.",
+        last_activity_at: Timestamp = "When it was last called, UTC.",
+        awake: Vec<Language> =
             list_of("Language.", "Languages whose interpreters this server has in memory."),
-        persistence: Option<&'static str> =
-            "session: variables and files last (of a container Python's, as far as they can be pickled); files: only files do, \
-             variables while it is awake.",
+        persistence: &'static str =
+            "session: variables and files are kept (of a container only Python's variables, as far as they can be pickled); \
+                files: only files are kept, variables as long as it is awake.",
         durability: Option<&'static str> =
             "call: each call is saved before it is answered. Else it is a moment later.",
-        provider: Option<&'static str> = "Who runs it: wasm or docker.",
+        provider: &'static str = "Who runs it: wasm or docker.",
         fallback_from: Option<&'static str> =
             "The provider that was asked for and could not be had; only when there is one.",
         image: Option<OrNull<String>> =
             "The image of its container, null for the operator's default; else the one that it was made from, if any.",
-        limits: Option<Nested<LimitsShown>> = "What it may use.",
-        idle_timeout_ms: Option<u64> = "Without calls for this long it is stopped.",
-        retention_ms: Option<u64> = "Stopped for this long it is destroyed.",
+        limits: Nested<LimitsShown> = "What it may use.",
+        idle_timeout_ms: u64 = "Without calls for this long it is stopped.",
+        retention_ms: u64 = "Stopped for this long it is destroyed.",
         mounts: Option<Vec<MountShown>> =
             "Folders of the host that it sees now, skills among them; not in lists.",
         withdrawn: Option<Vec<WithdrawnShown>> =
-            "What it was made with and the operator does not give it now; it comes back when it is given again.",
+            "Grants that the sandbox was created with and that the operator does not give now; they return when they \
+                are given again.",
     }
 }
 
@@ -73,24 +74,24 @@ impl From<&View> for SandboxShown {
         };
         let has_image = spec.provider == ProviderName::Docker || spec.image.is_some();
         Self {
-            id: Some(sandbox.id.clone()),
-            name: Some(sandbox.name.clone()),
+            id: sandbox.id.clone(),
+            name: sandbox.name.clone(),
             session_key: sandbox.session_key.clone(),
-            phase: Some(sandbox.phase.as_str()),
-            status: Some(view.status),
+            phase: sandbox.phase.as_str(),
+            status: view.status,
             stop_reason: sandbox.stop_reason.map(|reason| reason.as_str()),
             stopped_at: sandbox.stopped_at,
-            created_at: Some(sandbox.created_at),
-            last_activity_at: Some(sandbox.last_activity_at),
-            awake: Some(view.awake.clone()),
-            persistence: Some(persistence(spec)),
+            created_at: sandbox.created_at,
+            last_activity_at: sandbox.last_activity_at,
+            awake: view.awake.clone(),
+            persistence: persistence(spec),
             durability: (spec.durability != Durability::default()).then(|| spec.durability.as_str()),
-            provider: Some(spec.provider.as_str()),
+            provider: spec.provider.as_str(),
             fallback_from: spec.fallback_from.map(|wanted| wanted.as_str()),
             image: has_image.then(|| OrNull(spec.image.clone())),
-            limits: Some(Nested(limits)),
-            idle_timeout_ms: Some(ms(spec.idle)),
-            retention_ms: Some(ms(spec.retention)),
+            limits: Nested(limits),
+            idle_timeout_ms: ms(spec.idle),
+            retention_ms: ms(spec.retention),
             mounts: Some(given::mounts(&spec.mounts)),
             withdrawn: Some(given::withdrawn(&view.effective)),
         }
@@ -114,13 +115,13 @@ fn persistence(spec: &SandboxSpec) -> &'static str {
 answer! {
     /// A checkpoint.
     pub(crate) struct CheckpointShown = "A checkpoint." {
-        id: Option<CheckpointId> = "Its id, for sandbox_restore and sandbox_fork.",
-        sandbox_id: Option<SandboxId> = "The sandbox whose state it is.",
+        id: CheckpointId = "Its id, for sandbox_restore and sandbox_fork.",
+        sandbox_id: SandboxId = "The sandbox whose state it is.",
         name: Option<Name> = "Its name, if it has one.",
-        note: Option<Note> = "What was said of it, if anything. Untrusted text.",
-        include: Option<&'static str> = "both, memory or files.",
-        created_at: Option<Timestamp> = "When it was made, UTC.",
-        size_bytes: Option<u64> = "Bytes of the state, shared ones included.",
+        note: Option<Note> = "Its note, if there is one. Untrusted text.",
+        include: &'static str = "both, memory or files.",
+        created_at: Timestamp = "When it was made, UTC.",
+        size_bytes: u64 = "Bytes of the state, shared ones included.",
     }
 }
 
@@ -128,13 +129,13 @@ impl From<&Checkpoint> for CheckpointShown {
     fn from(checkpoint: &Checkpoint) -> Self {
         let label = &checkpoint.label;
         Self {
-            id: Some(label.id.clone()),
-            sandbox_id: Some(label.sandbox.clone()),
+            id: label.id.clone(),
+            sandbox_id: label.sandbox.clone(),
             name: label.name.clone(),
             note: checkpoint.note.clone(),
-            include: Some(include(label.include)),
-            created_at: Some(label.created_at),
-            size_bytes: Some(checkpoint.state.bytes),
+            include: include(label.include),
+            created_at: label.created_at,
+            size_bytes: checkpoint.state.bytes,
         }
     }
 }

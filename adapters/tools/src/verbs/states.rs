@@ -15,8 +15,8 @@ use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::services::{Services, Target, by_id};
 use crate::spec::{
-    CHANGES, Flat, Inline, LOOKS, REMOVES, Role, SETTLES, answer, any_text, arguments, choice, integer, list_of,
-    text, words,
+    CHANGES, Flat, Inline, LOOKS, REMOVES, Role, SETTLES, answer, any_text, arguments, choice, integer,
+    list_of, text, words,
 };
 
 /// Most sandboxes that one call makes.
@@ -55,9 +55,9 @@ arguments! {
     pub(crate) struct Save {
         target: Target = Target::table(),
         name: Option<Name> =
-            text::<Name>(MAX_NOTE, "What to call it, at most 64 characters. Default none.").optional(),
+            text::<Name>(MAX_NOTE, "Name of the checkpoint, at most 64 characters. Default none.").optional(),
         note: Option<Note> =
-            text::<Note>(MAX_NOTE, "What to say of it, at most 1000 characters. Default none.").optional(),
+            text::<Note>(MAX_NOTE, "Note about it, at most 1000 characters. Default none.").optional(),
         include: IncludeWord = choice("`both` (default), only the variables (`memory`), or only the `files`."),
     }
 }
@@ -79,8 +79,8 @@ pub(crate) fn checkpoint() -> Verb<Save, Saved> {
         title: "Checkpoint a sandbox",
         description: "Saves the state of a sandbox, so that sandbox_restore can go back to it and sandbox_fork can begin \
             from it. Variables, functions and imported modules are saved as they are in memory, and all files. Use it \
-            before something risky. It takes milliseconds and stores only what has changed. Files that are open \
-            stay open, and are part of it.",
+            before something risky. It takes milliseconds and stores only what has changed. Open files stay open and \
+            are part of the checkpoint.",
         arguments: Save::table(),
         annotations: CHANGES,
         order: Order::Saves,
@@ -153,9 +153,9 @@ pub(crate) fn restore() -> Verb<Restore, Restored> {
     Verb {
         name: "sandbox_restore",
         title: "Restore a checkpoint",
-        description: "Puts a sandbox back to one of its own checkpoints, or to where it was before a step that \
-            sandbox_history tells. What was changed since then is gone, in variables \
-            and in files, as far as the checkpoint holds them. To keep the present state, make a checkpoint of it first. \
+        description: "Restores a sandbox to one of its own checkpoints, or to its state before a step of \
+            sandbox_history. Later changes are lost, in variables and files, as far as the checkpoint holds them. To \
+            keep the current state, create a checkpoint first. \
             A checkpoint of another sandbox is refused: fork from it instead.",
         arguments: Restore::table(),
         annotations: REMOVES,
@@ -175,7 +175,7 @@ async fn go_back(services: &Services, caller: &Caller, asked: Restore) -> Result
         let (sandbox, restored) = sandboxes.restore(owner, &by_id(&id), &checkpoint_id).await?;
         let moment = match (restored.label.include, sandbox.spec.provider) {
             (Include::Files, ProviderName::Docker) => {
-                format!("at `{checkpoint_id}`, in its files; its variables begin anew")
+                format!("at `{checkpoint_id}`, in its files; its variables are fresh")
             }
             _ => format!("at `{checkpoint_id}`"),
         };
@@ -203,8 +203,8 @@ pub(crate) fn list_checkpoints() -> Verb<Named, Listed> {
     Verb {
         name: "sandbox_list_checkpoints",
         title: "List checkpoints",
-        description: "Lists the checkpoints of a sandbox, oldest first. Use it to find the id that sandbox_restore or \
-            sandbox_fork wants. It does not wake the sandbox.",
+        description: "Lists the checkpoints of a sandbox, oldest first. Use it to find the id for sandbox_restore or \
+            sandbox_fork. It does not wake the sandbox.",
         arguments: Named::table(),
         annotations: LOOKS,
         order: Order::Looks,
@@ -223,12 +223,12 @@ arguments! {
     pub(crate) struct Describe {
         target: Target = Target::table(),
         checkpoint_id: String =
-            text(MAX_ID, "Id or name of a checkpoint of this sandbox; of one name the latest.")
+            text(MAX_ID, "Id or name of a checkpoint of this sandbox; a name means the latest checkpoint that has it.")
                 .role(Role::Checkpoint),
         name: Option<String> =
-            any_text(4 << 10, "What to call it, at most 64 characters. Default: as before.").optional(),
+            any_text(4 << 10, "Name of the checkpoint, at most 64 characters. Default: as before.").optional(),
         note: Option<String> =
-            any_text(MAX_NOTE, "What to say of it, at most 1000 characters. Default: as before.").optional(),
+            any_text(MAX_NOTE, "Note about it, at most 1000 characters. Default: as before.").optional(),
     }
 }
 
@@ -236,7 +236,8 @@ pub(crate) fn describe_checkpoint() -> Verb<Describe, CheckpointShown> {
     Verb {
         name: "sandbox_describe_checkpoint",
         title: "Rename or describe a checkpoint",
-        description: "Gives a checkpoint another name or another note. What is left out stays; an empty text removes it. The state \
+        description: "Changes the name or the note of a checkpoint. An omitted argument changes nothing; an empty \
+            text removes the value. The state \
             that the checkpoint holds stays as it is.",
         arguments: Describe::table(),
         annotations: SETTLES,
@@ -249,13 +250,16 @@ async fn describe(services: &Services, caller: &Caller, asked: Describe) -> Resu
     let filled = |text: &String| !text.is_empty();
     let (name, note) = (asked.name, asked.note);
     let description = Description {
-        name: name.map(|text| Some(text).filter(filled).as_deref().map(Name::parse).transpose()).transpose()?,
-        note: note.map(|text| Some(text).filter(filled).as_deref().map(Note::parse).transpose()).transpose()?,
+        name: name
+            .map(|text| Some(text).filter(filled).as_deref().map(Name::parse).transpose())
+            .transpose()?,
+        note: note
+            .map(|text| Some(text).filter(filled).as_deref().map(Note::parse).transpose())
+            .transpose()?,
     };
     let id = services.there(&asked.target, &caller.owner)?;
     let (handle, wanted) = (by_id(&id), asked.checkpoint_id);
-    let told =
-        services.sandboxes.describe_checkpoint(&caller.owner, &handle, &wanted, description).await?;
+    let told = services.sandboxes.describe_checkpoint(&caller.owner, &handle, &wanted, description).await?;
     Ok(CheckpointShown::from(&told).into())
 }
 
@@ -282,9 +286,10 @@ pub(crate) fn remove_checkpoint() -> Verb<Remove, Removed> {
     Verb {
         name: "sandbox_remove_checkpoint",
         title: "Remove a checkpoint",
-        description: "Removes one checkpoint of a sandbox for good. Use it when a checkpoint is not needed any more, or when a quota is \
-            exceeded: each sandbox can have so many, and what only a checkpoint holds takes room. The sandbox itself, its other \
-            checkpoints and what was forked from this one stay as they are. The room is given back a little later.",
+        description: "Removes one checkpoint of a sandbox permanently. Use it for a checkpoint that is no longer \
+            needed, or when a quota is exceeded: the number of checkpoints of a sandbox is limited, and data that \
+            only a checkpoint holds uses disk space. The sandbox itself, its other \
+            checkpoints and what was forked from this one stay as they are. The space is freed a little later.",
         arguments: Remove::table(),
         annotations: REMOVES,
         order: Order::Checkpoints,
@@ -379,9 +384,9 @@ pub(crate) fn fork() -> Verb<Fork, Forks> {
     Verb {
         name: "sandbox_fork",
         title: "Fork a sandbox",
-        description: "Makes new sandboxes that begin where this one is now, or where a checkpoint was: the same variables, \
-            modules and files. Use it to try several ways from one state without repeating the work before it. Forks share \
-            what they do not change, so they cost little. This sandbox stays as it is.",
+        description: "Creates new sandboxes that start from the current state of this one, or from a checkpoint: with \
+            the same variables, modules and files. Use it to try several ways from one state without repeating \
+            earlier work. Unchanged data is shared, so forks cost little. This sandbox stays as it is.",
         arguments: Fork::table(),
         annotations: CHANGES,
         order: Order::Forks,
@@ -396,7 +401,6 @@ async fn multiply(services: &Services, caller: &Caller, asked: Fork) -> Result<A
     let forks = services.sandboxes.fork(&caller.owner, &by_id(&id), count, checkpoint).await?;
     let notes = forks.first().map(|fork| services.sandboxes.notes(&fork.sandbox)).unwrap_or_default();
     let shown = forks.into_iter().map(|fork| NewSandbox { id: fork.sandbox.id, name: fork.sandbox.name });
-    let answer =
-        Forks { sandbox_id: id, sandboxes: shown.collect(), noted: Flat(Noted::from(&notes)) };
+    let answer = Forks { sandbox_id: id, sandboxes: shown.collect(), noted: Flat(Noted::from(&notes)) };
     Ok(answer.into())
 }

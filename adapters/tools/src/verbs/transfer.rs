@@ -59,7 +59,8 @@ pub(crate) fn upload() -> Verb<Upload, Uploaded> {
         name: "sandbox_upload",
         title: "Upload a file or an archive to a sandbox",
         description: "Puts a whole file into a sandbox, from base64 or from a file of the host that the operator allows. \
-            A larger file comes in pieces, with `offset`. With `unpack` it is a zip, tar or tar.gz, and its files are put below `path`. All of it is written or nothing. \
+            Send a larger file in parts, with `offset`. With `unpack` the content is a zip, tar or tar.gz that is \
+            unpacked below `path`. It is written completely or not at all. \
             An archive with links, devices, absolute paths or `..`, or one that unpacks to far more than its size, is \
             refused as a whole.",
         arguments: Upload::table(),
@@ -73,7 +74,7 @@ async fn take(services: &Services, caller: &Caller, asked: Upload) -> Result<Ans
     let Upload { target, path, content_base64, host_path, unpack, offset } = asked;
     let owner = &caller.owner;
     if offset.is_some() && (unpack || host_path.is_some()) {
-        return Err(Error::args_invalid("only a file by content comes in pieces")
+        return Err(Error::args_invalid("only a file given by `content_base64` can be sent in parts")
             .with_hint("leave out `offset`, or give `content_base64` without `unpack`"));
     }
     let bytes = match (content_base64, host_path) {
@@ -117,7 +118,7 @@ async fn unpacked(archives: &Arc<Fair>, owner: &Owner, packed: Vec<u8>, target: 
 
 /// More archives wait to be unpacked than may.
 fn too_many(Full(waiting): &Full) -> Error {
-    Error::new(ErrorCode::Busy, format!("{waiting} archives wait to be unpacked already"))
+    Error::new(ErrorCode::Busy, format!("{waiting} archives are already waiting to be unpacked"))
         .with_hint("try again in a moment, or send one archive after the other")
 }
 
@@ -174,7 +175,7 @@ answer! {
         sha256: String = "SHA-256 of it, in hexadecimal.",
         content_base64: Option<String> = "The file; only when it is small and not saved.",
         host_path: Option<String> = "Where it was saved; only when it was.",
-        resource: Nested<Named> = "A name for the file, for front doors that hand out resources.",
+        resource: Nested<Named> = "The address of the file as a resource.",
     }
 }
 
@@ -183,7 +184,7 @@ answer! {
     pub(crate) struct Named {
         uri: String = "Its address.",
         name: String = "Its name. Untrusted text.",
-        mime_type: &'static str = "What it holds, by its name.",
+        mime_type: &'static str = "Its media type, derived from its name.",
         size_bytes: u64 = "Its size.",
     }
 }

@@ -107,7 +107,7 @@ pub(crate) async fn read(
     if !is_name(&var) {
         let shown: String = var.escape_debug().take(48).collect();
         return Err(Error::args_invalid(format!("`{shown}` cannot be a variable"))
-            .with_hint("use letters, digits and `_`, and begin with no digit"));
+            .with_hint("use letters, digits and `_`, not beginning with a digit"));
     }
     let file = services.host.read(path, MAX_LOAD).await?;
     let (size, name) = (file.bytes.len(), short(&file.name));
@@ -243,7 +243,8 @@ pub(crate) fn get_var() -> Verb<Get, Got> {
         title: "Show a variable of a sandbox",
         description: "Shows the value of a variable in a sandbox, typed as sandbox_eval does. With `query`, an expression in \
             which `value` is that variable, such as `len(value)`, it shows the value of the expression, which is evaluated \
-            inside the sandbox. Use it to look at a part of something long. Python's iterators are shown and not used up. An \
+            inside the sandbox. Use it to look at a part of something long. Python's iterators are described and not \
+            consumed. An \
             unknown name is an error, not_found.",
         arguments: Get::table(),
         annotations: CHANGES,
@@ -299,7 +300,7 @@ answer! {
     pub(crate) struct VariableShown = "A variable." {
         name: String = "Its name.",
         kind as "type": String = "The name of its type.",
-        summary: String = "The beginning of how it is shown. Untrusted text.",
+        summary: String = "The beginning of its representation. Untrusted text.",
     }
 }
 

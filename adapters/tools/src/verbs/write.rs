@@ -41,9 +41,9 @@ pub(crate) fn write() -> Verb<Write, Written> {
     Verb {
         name: "sandbox_write",
         title: "Write a file of a sandbox",
-        description: "Writes a file in a sandbox, and makes the folders above it. A file that is there is replaced as a \
-            whole, or added to with `append`; when it does not fit, it stays as it was. Use it to hand code or data to \
-            later runs. Relative paths of snippets begin in `/workspace`.",
+        description: "Writes a file in a sandbox and creates its parent folders. An existing file is replaced as a \
+            whole, or extended with `append`; if the content does not fit, the file is unchanged. Use it to pass code \
+            or data to later runs. Relative paths in snippets are relative to `/workspace`.",
         arguments: Write::table(),
         annotations: CHANGES,
         order: Order::Works,
@@ -89,7 +89,7 @@ arguments! {
         target: Target = Target::table(),
         path: GuestPath = path_row(),
         old: String = text(1 << 20, "The text that is there, at most 1 MiB."),
-        new: String = any_text(1 << 20, "What takes its place, at most 1 MiB; may be empty."),
+        new: String = any_text(1 << 20, "The replacement, at most 1 MiB; may be empty."),
         all: bool = flag("Replaces every place where `old` stands. Default false."),
     }
 }
@@ -107,8 +107,8 @@ pub(crate) fn edit() -> Verb<Edit, Edited> {
     Verb {
         name: "sandbox_edit",
         title: "Edit a file of a sandbox",
-        description: "Replaces text in a file of a sandbox: `old`, exactly as it stands there, by `new`. `old` must stand in \
-            one place, or `all` must be true; else nothing is changed. Use it for small changes to a file that was read \
+        description: "Replaces text in a file of a sandbox: `old`, exactly as it stands there, by `new`. `old` must \
+            occur exactly once, or `all` must be true; otherwise nothing is changed. Use it for small changes to a file that was read \
             before; sandbox_write replaces a file as a whole.",
         arguments: Edit::table(),
         annotations: CHANGES,

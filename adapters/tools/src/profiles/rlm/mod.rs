@@ -20,8 +20,8 @@ use crate::catalog::Tool;
 use crate::models;
 use crate::services::{Services, by_id};
 use crate::spec::{
-    Answered as _, CHANGES, ErrorFields, FETCHES, Flat, FromOne, Inline, LOOKS, Nothing, OrNull, REMOVES, answer,
-    answer::Part as _, arguments, integer, list_of, text,
+    Answered as _, CHANGES, ErrorFields, FETCHES, Flat, FromOne, Inline, LOOKS, Nothing, OrNull, REMOVES,
+    answer, answer::Part as _, arguments, integer, list_of, text,
 };
 use crate::verbs::eval::listing::{self, CLOSED_FILES};
 use crate::verbs::look::{Look, Seen, look};
@@ -80,8 +80,8 @@ fn exec(most: u64) -> Verb<Exec, Ran> {
     Verb {
         name: "rlm_exec",
         title: "rlm.exec",
-        description: "Executes Python code in the sandbox and returns what it printed. State lasts: variables, functions and imports are \
-            there at the next call. When the last line is an expression, its value is shown after the output. Print only what \
+        description: "Executes Python code in the sandbox and returns what it printed. State is kept: variables, \
+            functions and imports exist at the next call. When the last line is an expression, its value is shown after the output. Print only what \
             is needed; long inputs stay in variables. `llm_query(prompt)` asks a language model, `llm_query_batched(prompts)` asks \
             it about several texts at once.",
         arguments: Exec::table(most),
@@ -187,10 +187,10 @@ fn get() -> Verb<Get, Got> {
     Verb {
         name: "rlm_get",
         title: "rlm.get",
-        description: "Returns the value of a variable of the sandbox: as JSON where it can be, else as its representation. Something long \
-            comes in pages: `length` tells the whole, `next_offset` the `offset` of what follows. With `query`, a Python \
+        description: "Returns the value of a variable of the sandbox: as JSON where it can be, else as its representation. Long \
+            values are returned in pages: `length` is the total, `next_offset` the `offset` of the next page. With `query`, a Python \
             expression in which `value` is the variable, returns the value of the expression, which is evaluated in the \
-            sandbox. Looking changes nothing: iterators are shown as what they are, and not used up.",
+            sandbox. Inspecting changes nothing: iterators are described and not consumed.",
         arguments: Get::table(),
         annotations: CHANGES,
         order: Order::Works,
@@ -276,7 +276,7 @@ fn sub_agent() -> Verb<agents::Ask, agents::Told> {
         description: "Runs a sub-agent on the host with a signature such as `question, context -> answer`: a language model that works in \
             the sandbox by writing Python. Its results are kept in variables of the sandbox, named as the outputs; the answer \
             only sums them up. Inputs that are variables already need not be given. It needs a model: the operator's endpoint, \
-            or a client that can sample.",
+            or a client that supports sampling.",
         arguments: agents::Ask::table(),
         annotations: FETCHES,
         order: Order::Works,
@@ -295,7 +295,7 @@ answer! {
     struct Used {
         model: String = "The operator's model; empty when only the client's can be asked.",
         calls: u64 = "Calls of the model.",
-        failed_calls: u64 = "Those of them that brought no answer.",
+        failed_calls: u64 = "Requests that failed.",
         input_tokens: u64 = "Tokens of the prompts.",
         output_tokens: u64 = "Tokens of the answers.",
         total_tokens: u64 = "All tokens.",
@@ -308,8 +308,10 @@ fn usage() -> Verb<Nothing, Used> {
     Verb {
         name: "rlm_usage",
         title: "rlm.usage",
-        description: "Tells how often the language model was asked, and the tokens of its prompts and answers, since the server began. All \
-            calls are counted: those of sub-agents and those of llm_query in the sandbox. It also tells what one call may spend. \
+        description: "Returns the number of requests to the language model and their tokens (prompts and answers) \
+            since the server started. All \
+            calls are counted: those of sub-agents and those of llm_query in the sandbox. It also returns the budget \
+            of one call. \
             It takes no arguments.",
         arguments: Nothing::table(),
         annotations: LOOKS,

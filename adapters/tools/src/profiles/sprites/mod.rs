@@ -87,12 +87,11 @@ fn in_words(error: Error, name: &str) -> Error {
             (format!("there is a sprite '{shown}' already"), "use that one, or choose another name")
         }
         ErrorCode::UnknownSandbox => {
-            (format!("there is no sprite '{shown}'"), "sprite_list names those that there are")
+            (format!("there is no sprite '{shown}'"), "sprite_list lists the existing ones")
         }
-        ErrorCode::UnknownCheckpoint => (
-            format!("there is no checkpoint '{shown}'"),
-            "sandbox_list_checkpoints names those that there are",
-        ),
+        ErrorCode::UnknownCheckpoint => {
+            (format!("there is no checkpoint '{shown}'"), "sandbox_list_checkpoints lists the existing ones")
+        }
         _ => return error,
     };
     Error::new(error.code(), message).with_hint(hint)

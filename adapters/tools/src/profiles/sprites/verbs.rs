@@ -12,7 +12,8 @@ use crate::call::order::Order;
 use crate::call::{Answer, Caller, fallback};
 use crate::services::{Services, by_id};
 use crate::spec::{
-    CHANGES, Flat, Inline, LOOKS, Nested, Nothing, REMOVES, Role, Row, SETTLES, answer, arguments, number, object, text,
+    CHANGES, Flat, Inline, LOOKS, Nested, Nothing, REMOVES, Role, Row, SETTLES, answer, arguments, number,
+    object, text,
 };
 use crate::verbs::clone::Repository;
 use crate::verbs::{Verb, create as canonical, exec, states};
@@ -221,7 +222,13 @@ enum Act {
 }
 
 /// Does it with the checkpoint of this id or name, else with the one that is shown by this comment.
-async fn with_checkpoint(services: &Services, owner: &Owner, id: &SandboxId, wanted: &str, act: Act) -> Result<()> {
+async fn with_checkpoint(
+    services: &Services,
+    owner: &Owner,
+    id: &SandboxId,
+    wanted: &str,
+    act: Act,
+) -> Result<()> {
     match acted(services, owner, id, wanted, act).await {
         Err(error) => {
             let meant = commented(services, owner, id, wanted, error).await?;

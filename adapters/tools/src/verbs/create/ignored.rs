@@ -46,6 +46,7 @@ pub(super) fn options(asked: &Create, spec: &SandboxSpec, there: &Sandbox) -> Ve
 pub(super) fn schema() -> Json {
     list_of(
         "Option.",
-        "Options of this call that were not taken, because the session key had a sandbox already; only when there are any.",
+        "Options of this call that were not taken, because the session key had a sandbox already; only if there are \
+            any.",
     )
 }

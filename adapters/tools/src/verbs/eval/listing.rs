@@ -7,8 +7,8 @@ use crate::call::encode::Ran;
 use crate::services::{MAX_HANDLE, Target};
 use crate::spec::schema::{self, Object};
 use crate::spec::{
-    Annotations, Answered as _, CHANGES, Field, Given, Role, ToolSpec, any_text, arguments, error_schema, flag, integer,
-    limit, text,
+    Annotations, Answered as _, CHANGES, Field, Given, Role, ToolSpec, any_text, arguments, error_schema,
+    flag, integer, limit, text,
 };
 
 /// Shortest wall-clock limit that a call can ask for, in milliseconds (S1-01).
@@ -39,12 +39,12 @@ arguments! {
     pub(crate) struct Place {
         sandbox: Option<String> = text(
             MAX_HANDLE,
-            "Id or name of a sandbox that lasts, to run in. Default: a fresh one that vanishes.",
+            "Id or name of the persistent sandbox to run in. Default: a fresh one that is discarded afterwards.",
         ).role(Role::Sandbox).optional(),
         session_key: Option<String> = text(
             MAX_HANDLE,
-            "A key of your own instead of `sandbox`: the same key runs in the same sandbox, which is made when it is \
-             not there.",
+            "A key that you choose, instead of `sandbox`: the same key runs in the same sandbox, which is created if \
+                it does not exist.",
         ).role(Role::SessionKey).optional(),
     }
 }
@@ -74,7 +74,7 @@ arguments! {
             "The file name that traces show, at most 256 bytes. Default `<snippet>`.",
         ).or("<snippet>"),
         stdin: Option<String> =
-            any_text(MAX_STDIN, "What standard input yields, at most 8 MiB. Default empty.").optional(),
+            any_text(MAX_STDIN, "Standard input, at most 8 MiB. Default empty.").optional(),
         timeout_ms: u64 = limit(
             (MIN_TIMEOUT, milliseconds(&policy.ceiling)),
             milliseconds(&policy.defaults),
@@ -92,17 +92,16 @@ arguments! {
         ),
         fuel: Given<Option<u64>> = integer::<u64>(
             (1, policy.ceiling.fuel.unwrap_or(MAX_EXACT).min(MAX_EXACT)),
-            "Budget of executed operations, for a limit that is the same on every machine; the run is then slower. \
-             Default: not counted.",
+            "Limit on executed operations, which is deterministic; the run is then slower. Default: off.",
         ).or_maybe(policy.defaults.fuel).given(),
         allow_writes: bool = flag(format!(
-            "Asks for writes to folders that are mounted for writing. Default false; {}.",
+            "Requests write access to folders that are mounted for writing. Default false; {}.",
             if policy.allow_writes { "granted when asked" } else { "refused by this server" }
         )),
         allow_network: bool =
             flag("Asks for outbound network access. Default false; refused by this server."),
         allow_eval: bool = flag(format!(
-            "Whether the snippet may make code from text (`eval`, `exec`, `compile`, `new Function`). Default {}; {}.",
+            "Whether the snippet may evaluate text as code (`eval`, `exec`, `compile`, `new Function`). Default {}; {}.",
             policy.allow_eval,
             if policy.allow_eval { "false makes them raise" } else { "this server never allows it" }
         )).or(policy.allow_eval),
@@ -147,7 +146,7 @@ pub(super) fn spec(fields: &[Field], policy: &Policy, granted: &Grants, lasts: b
              services if it has a container.",
             Project::TARGET,
             if writable(project.access) {
-                "writable on request; else changes are the run's own"
+                "writable on request; otherwise changes are visible to the run only"
             } else {
                 "changes are the run's own"
             }
@@ -186,14 +185,14 @@ pub(crate) fn annotations(policy: &Policy, granted: &Grants) -> Annotations {
 /// The schema of the `warning` of a run.
 pub(crate) fn warning() -> Json {
     error_schema(
-        "What to know besides; only when there is something: more is saved than may be, or the files are more than the disk \
-         may hold, so that the run could change and remove files, and not add to them.",
+        "A warning, if there is one: a quota of saved bytes or of files is exceeded, so the run could change and \
+            remove files but not add to them.",
     )
 }
 
 /// What `closed_files` of a run's answer is.
 pub(crate) const CLOSED_FILES: &str =
-    "Files that were open and could not be opened again when the sandbox woke; only when there are any.";
+    "Files that were open and could not be opened again when the sandbox woke; only if there are any.";
 
 /// The schema of a value.
 pub(crate) fn result() -> Json {

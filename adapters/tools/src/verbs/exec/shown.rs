@@ -16,9 +16,9 @@ pub(super) const WHOLE: usize = 16 << 10;
 const PART: usize = 6 << 10;
 
 /// What `missing` of an answer is.
-pub(crate) const MISSING: &str = "Commands that it called and that are not here; only when there are any.";
+pub(crate) const MISSING: &str = "Commands that it called and that are not here; only if there are any.";
 /// What `elsewhere` of an answer is; of a job, whose files are the sandbox's, less is to be said.
-pub(crate) const ELSEWHERE: &str = "Commands that another provider ran; only when there are any.";
+pub(crate) const ELSEWHERE: &str = "Commands that another provider ran; only if there are any.";
 
 answer! {
     /// What came of a command line.
@@ -39,13 +39,13 @@ answer! {
             "Why the whole of standard error could not be kept; only when it could not.",
         missing: Option<Vec<String>> = list_of("Its name.", MISSING),
         provider: &'static str = "Who ran it: wasm or docker; docker also when it ran a part of it.",
-        fallback_from: Option<&'static str> = "Who could not run all of it; only when somebody else did.",
+        fallback_from: Option<&'static str> = "The provider that could not run all of it; only if another one did.",
         elsewhere: Option<Vec<String>> = list_of(
             "Its name.",
-            "Commands that another provider ran, on a copy of the files; only when there are any.",
+            "Commands that another provider ran, on a copy of the files; only if there are any.",
         ),
         unavailable: Option<ErrorFields> =
-            "What would have the missing commands; only when there are any.",
+            "What would provide the missing commands; only if there are any.",
         recovery: Option<&'static str> =
             "What the shell is now, after it was stopped or something of it was lost.",
         recovery_reason: Option<String> = lost::REASON,
@@ -220,10 +220,10 @@ fn unavailable(missing: &[String], fallback_from: Option<&str>) -> Error {
     );
     if fallback_from == Some("docker") {
         return error.with_hint(
-            "its container cannot be had just now, and wasm has its place: sandbox_capabilities says why",
+            "its container is unavailable at the moment, and wasm runs it instead: sandbox_capabilities says why",
         );
     }
     error
-        .with_hint("`compgen -c` lists the commands that there are; a container has more, where the operator allows one (sandbox_create with \
+        .with_hint("`compgen -c` lists the available commands; a container has more, if the operator allows one (sandbox_create with \
              `provider`: `docker`)")
 }
