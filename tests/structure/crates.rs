@@ -9,19 +9,20 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 26] = [
+const OURS: [(&str, &[&str]); 27] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
     ("dormouse-wasm", &["dormouse-core", "dormouse-files"]),
     ("dormouse", &["dormouse-core", "dormouse-store", "dormouse-wasm"]),
-    ("dormouse-tools", &["dormouse-core"]),
+    ("dormouse-archives", &["dormouse-core"]),
+    ("dormouse-tools", &["dormouse-archives", "dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
     ("dormouse-docker", &["dormouse-core", "dormouse-files"]),
     ("dormouse-http", &["dormouse-core"]),
     ("dormouse-git", &["dormouse-core", "dormouse-http"]),
     ("dormouse-models", &["dormouse-core", "dormouse-http"]),
-    ("dormouse-packages", &["dormouse-core", "dormouse-http"]),
+    ("dormouse-packages", &["dormouse-archives", "dormouse-core", "dormouse-http"]),
     ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
     ("dormouse-scenario", &["dormouse-core", "dormouse-models", "dormouse-sources"]),
     ("dormouse-sources", &["dormouse-core", "dormouse-http", "dormouse-tools"]),
@@ -96,7 +97,7 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 29] = [
+const THEIRS: [(&str, &[&str]); 30] = [
     ("diffy", &["dormouse-guests"]),
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
@@ -111,8 +112,10 @@ const THEIRS: [(&str, &[&str]); 29] = [
     ("cap-std", &["dormouse-cli", "dormouse-tools", "dormouse-wasm"]),
     ("rusqlite", &["dormouse-store"]),
     ("zstd", &["dormouse-store"]),
-    ("tar", &["dormouse-docker", "dormouse-packages", "dormouse-tools"]),
-    ("zip", &["dormouse-packages", "dormouse-tools"]),
+    // Untrusted archives are read in one place; the engine's own are tars as well.
+    ("tar", &["dormouse-archives", "dormouse-docker"]),
+    ("flate2", &["dormouse-archives"]),
+    ("zip", &["dormouse-archives"]),
     (
         "reqwest",
         &["dormouse-git", "dormouse-http", "dormouse-models", "dormouse-packages", "dormouse-sources"],

@@ -120,6 +120,7 @@ fn every_crate_is_named_in_the_architecture() {
         "runtime/store",
         "runtime/wasm",
         "runtime/dormouse",
+        "adapters/archives",
         "adapters/tools",
         "adapters/mcp",
         "adapters/models",

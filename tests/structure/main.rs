@@ -6,6 +6,7 @@ mod abuse_ids;
 mod blocks;
 mod book;
 mod calls;
+mod circles;
 mod commands;
 mod crates;
 mod documents;

@@ -20,16 +20,13 @@ use tokio::time::timeout;
 use tokio_util::io::{StreamReader, SyncIoBridge};
 use tokio_util::sync::CancellationToken;
 
-use crate::container::{TMP, WORKSPACE};
+use crate::container::Container;
 use crate::dress::{Dress, Late};
-use crate::engine::{slow, wrong};
-use crate::listing::is_below;
-use crate::provider::Inner;
+use crate::fault::{slow, wrong};
+use crate::paths::{MOVED, is_below, relative};
 use crate::pulse::Pulse;
-use crate::room::Room;
+use crate::shared::Shared;
 
-/// The folders that are moved.
-pub(crate) const MOVED: [&str; 2] = [WORKSPACE, TMP];
 /// Bytes that are moved at a time: 256 KiB.
 const STEP: usize = 256 << 10;
 /// Pieces on their way.
@@ -44,7 +41,7 @@ const USER: u64 = 65_534;
 ///
 /// # Errors
 /// `limit_disk` when they do not fit; `provider_unavailable`.
-pub(crate) async fn upload(room: &Room, tree: &Tree, without: &[String]) -> Result<()> {
+pub(crate) async fn upload(container: &Container, tree: &Tree, without: &[String]) -> Result<()> {
     let files = Files::new(tree.clone());
     let mut late = Late::default();
     for folder in MOVED {
@@ -60,21 +57,21 @@ pub(crate) async fn upload(room: &Room, tree: &Tree, without: &[String]) -> Resu
         if !(listed.is_empty() && links.is_empty()) {
             let files = files.clone();
             let write = move |out: &mut dyn Write| write_tar(&files, &dress, listed, links, out);
-            send(&room.inner, &room.id, folder, write).await?;
+            send(&container.shared, &container.id, folder, write).await?;
         }
     }
-    late.make(room).await
+    late.make(container).await
 }
 
 /// Sends what `write` writes as an archive into a folder of a container.
 pub(crate) async fn send(
-    inner: &Inner,
+    shared: &Shared,
     container: &str,
     folder: &str,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
 ) -> Result<()> {
-    let within = inner.settings.transfer_within;
-    let docker = inner.engine.docker().await?.clone().with_timeout(within);
+    let within = shared.settings.transfer_within;
+    let docker = shared.engine.docker().await?.clone().with_timeout(within);
     let (sender, mut receiver) = mpsc::channel::<io::Result<Bytes>>(UNDER_WAY);
     let writing = tokio::task::spawn_blocking(move || {
         let mut pieces = Pieces { sender: &sender, piece: Vec::with_capacity(STEP) };
@@ -222,7 +219,11 @@ impl Read for Content<'_> {
 ///
 /// # Errors
 /// `limit_disk` when they are more than the quota of `base` allows, holes counted; `provider_unavailable`.
-pub(crate) async fn download(room: &Room, base: &Tree, without: &[String]) -> Result<(Tree, Extras)> {
+pub(crate) async fn download(
+    container: &Container,
+    base: &Tree,
+    without: &[String],
+) -> Result<(Tree, Extras)> {
     let files = Files::new(base.clone());
     let mut found = Found::default();
     for folder in MOVED {
@@ -232,18 +233,18 @@ pub(crate) async fn download(room: &Room, base: &Tree, without: &[String]) -> Re
             _ => files.make_folder(&path)?,
         }
         found.without = without.to_vec();
-        found = receive(room, folder, files.clone(), found).await?;
+        found = receive(container, folder, files.clone(), found).await?;
     }
     Ok((files.snapshot(), found.end()))
 }
 
-async fn receive(room: &Room, folder: &'static str, files: Files, found: Found) -> Result<Found> {
-    let within = room.inner.settings.transfer_within;
-    let docker = room.inner.engine.docker().await?.clone().with_timeout(within);
+async fn receive(container: &Container, folder: &'static str, files: Files, found: Found) -> Result<Found> {
+    let within = container.shared.settings.transfer_within;
+    let docker = container.shared.engine.docker().await?.clone().with_timeout(within);
     let options = DownloadFromContainerOptionsBuilder::default().path(folder).build();
     let what = "take files out of a container";
     let pulse = Pulse::here();
-    let stream = docker.download_from_container(&room.id, Some(options));
+    let stream = docker.download_from_container(&container.id, Some(options));
     let stream = stream.inspect(move |_| pulse.iter().for_each(Pulse::beat)).map_err(io::Error::other);
     // When this future is given up, the stream ends and the thread with it, whatever the engine does.
     let given_up = CancellationToken::new();
@@ -360,22 +361,12 @@ fn below(path: &Path) -> Option<String> {
     Some(names.get(1..).unwrap_or_default().join("/"))
 }
 
-/// The target of a link at `name`, relative: absolute ones only if they lead into a folder that is moved.
-pub(crate) fn relative(name: &str, target: &str) -> Option<String> {
-    let Some(absolute) = target.strip_prefix('/') else { return Some(target.to_owned()) };
-    let first = absolute.split('/').next().unwrap_or_default();
-    if !MOVED.iter().any(|folder| folder.trim_start_matches('/') == first) {
-        return None;
-    }
-    Some(format!("{}{absolute}", "../".repeat(name.matches('/').count())))
-}
-
 /// What comes of reading an archive that breaks off.
 fn broken(error: io::Error) -> Error {
     let engines = error.get_ref().is_some_and(|inner| inner.is::<bollard::errors::Error>());
     let said = if engines { "the engine cannot be reached, or broke off".into() } else { error.to_string() };
     let said: String = said.chars().filter(|c| !c.is_control()).take(200).collect();
-    crate::engine::unavailable(format!("could not take files out of a container: {said}")).with_source(error)
+    crate::fault::unavailable(format!("could not take files out of a container: {said}")).with_source(error)
 }
 
 #[cfg(test)]
@@ -472,12 +463,5 @@ mod tests {
         assert_eq!(link("../../x"), None);
         assert!(read(entry("workspace/full", EntryType::Regular, 100, None)).is_ok());
         assert_eq!(read(entry("workspace/full", EntryType::Regular, 101, None)), Err(ErrorCode::LimitDisk));
-    }
-
-    #[test]
-    fn absolute_links_into_the_sandbox_become_relative() {
-        assert_eq!(relative("workspace/a/b", "/workspace/c").as_deref(), Some("../../workspace/c"));
-        assert_eq!(relative("workspace/b", "../x").as_deref(), Some("../x"));
-        assert_eq!(relative("workspace/b", "/usr/bin/python3"), None);
     }
 }

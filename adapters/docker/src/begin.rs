@@ -15,9 +15,9 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use crate::archive::{is_program, send};
-use crate::container::WORKSPACE;
-use crate::engine::{is_missing, slow, wrong};
-use crate::provider::Inner;
+use crate::config::WORKSPACE;
+use crate::fault::{is_missing, slow, wrong};
+use crate::shared::Shared;
 
 /// Bytes of a list of users or groups that are read (1 MiB).
 const LIST: usize = 1 << 20;
@@ -39,13 +39,13 @@ struct User {
 /// `capability_unavailable` where the image has files there, or its user cannot be told; `provider_unavailable`; what keeps the files
 /// from being read.
 pub(crate) async fn put(
-    inner: &Inner,
+    shared: &Shared,
     container: &str,
     user: &str,
     contents: Arc<dyn Contents>,
 ) -> Result<()> {
-    let user = owner(inner, container, user).await?;
-    if !is_empty(&fetch(inner, container, WORKSPACE, BEGIN).await?) {
+    let user = owner(shared, container, user).await?;
+    if !is_empty(&fetch(shared, container, WORKSPACE, BEGIN).await?) {
         return Err(Error::new(
             ErrorCode::CapabilityUnavailable,
             format!("the image has files in {WORKSPACE} already, or a link there"),
@@ -66,7 +66,7 @@ pub(crate) async fn put(
             Failed::Out(error) => error,
         })
     };
-    let sent = send(inner, container, "/", write).await;
+    let sent = send(shared, container, "/", write).await;
     let why = why.lock().unwrap_or_else(PoisonError::into_inner).take();
     why.map_or(sent, Err)
 }
@@ -201,7 +201,7 @@ fn is_empty(begin: &[u8]) -> bool {
 }
 
 /// Whom the image runs its command as: `USER[:GROUP]`, each a name or a number; nothing is root.
-async fn owner(inner: &Inner, container: &str, user: &str) -> Result<User> {
+async fn owner(shared: &Shared, container: &str, user: &str) -> Result<User> {
     let (user, group) = user.split_once(':').map_or((user, None), |(user, group)| (user, Some(group)));
     let user = if user.is_empty() || user == "root" { "0" } else { user };
     let untold = |what: &str| {
@@ -210,7 +210,7 @@ async fn owner(inner: &Inner, container: &str, user: &str) -> Result<User> {
             .with_hint("use an image that names its user by numbers, as `USER 1000:1000`")
     };
     let list = async |path| {
-        let archive = fetch(inner, container, path, LIST).await?;
+        let archive = fetch(shared, container, path, LIST).await?;
         Ok::<_, Error>(only_file(&archive))
     };
     let (id, usual) = match (user.parse::<u32>(), group) {
@@ -262,10 +262,10 @@ fn only_file(archive: &[u8]) -> String {
 }
 
 /// The begin of the archive of a file or folder in the container; nothing where there is none.
-async fn fetch(inner: &Inner, container: &str, path: &str, most: usize) -> Result<Vec<u8>> {
-    let docker = inner.engine.docker().await?;
+async fn fetch(shared: &Shared, container: &str, path: &str, most: usize) -> Result<Vec<u8>> {
+    let docker = shared.engine.docker().await?;
     let options = DownloadFromContainerOptionsBuilder::default().path(path).build();
-    let (what, within) = ("look into a container", inner.settings.answer_within);
+    let (what, within) = ("look into a container", shared.settings.answer_within);
     let fetching = async {
         let mut stream = Box::pin(docker.download_from_container(container, Some(options)));
         let mut bytes = Vec::new();

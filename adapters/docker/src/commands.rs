@@ -11,25 +11,24 @@ use dormouse_core::sandbox::{Executed, Job};
 use dormouse_core::{Error, ErrorCode, EvalRequest, Outcome, Recovery, Result, Status, Usage};
 use tokio::time::timeout;
 
+use crate::container::Container;
 use crate::ended;
-use crate::engine::slow;
-use crate::exec::{self, Exec, Written};
+use crate::exec::{self, Exec, KILLED, NOT_STARTED, Written};
+use crate::fault::slow;
 use crate::line::{self, Marks, STATE};
 use crate::machine::DockerMachine;
+use crate::memory::{kills, out_of_memory};
 use crate::reap::random;
-use crate::room::{KILLED, NOT_STARTED, Room};
 use crate::running::{Running, Sessions, Sweeping};
 
 /// Longest line, in bytes: Linux takes no longer argument.
 const MAX_LINE: usize = 120 << 10;
 /// Within this time a command of any container has begun.
 const STARTS: Duration = Duration::from_secs(2);
-/// Says how often the kernel killed a process of the container for want of memory.
-const KILLS: &str = "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null";
 
 /// A line that is ready to run.
 struct Line {
-    room: Arc<Room>,
+    container: Arc<Container>,
     exec: Exec,
     request: EvalRequest,
     mark: String,
@@ -54,7 +53,7 @@ impl DockerMachine {
     /// Forgets the shell's folder and variables.
     pub(crate) async fn forget_shell(&mut self) -> Result<()> {
         let argv = ["rm", "-rf", "--", STATE].map(str::to_owned);
-        self.room.run(argv.into(), Vec::new()).await.map(|_| ())
+        self.container.run(argv.into(), Vec::new()).await.map(|_| ())
     }
 
     fn line(&self, mut request: EvalRequest, keep: bool) -> Result<Line> {
@@ -70,7 +69,7 @@ impl DockerMachine {
         }
         let mark = random()?;
         let folder = request.grants.directory.as_ref().map(|folder| folder.as_str());
-        let argv = line::argv(self.room.tools.contains("bash"), &request.code, &mark, folder, keep);
+        let argv = line::argv(self.container.tools.contains("bash"), &request.code, &mark, folder, keep);
         let variables = self.spec.environment.iter().chain(&request.grants.environment);
         let exec = Exec {
             argv,
@@ -84,20 +83,20 @@ impl DockerMachine {
         };
         let (sessions, sweeping) = (self.sessions.clone(), self.sweeping.clone());
         let known = self.kills.clone();
-        Ok(Line { room: self.room.clone(), exec, request, mark, sessions, sweeping, known })
+        Ok(Line { container: self.container.clone(), exec, request, mark, sessions, sweeping, known })
     }
 }
 
 impl Line {
     async fn run(self) -> Result<Executed> {
-        let Self { room, mut exec, request, mark, sessions, sweeping, known } = self;
+        let Self { container, mut exec, request, mark, sessions, sweeping, known } = self;
         let begin = Instant::now();
         let session = sessions.enter();
         exec.marks = Some(Marks::new(mark, session.number.clone()));
-        let running = Running::new(&room, &sessions, &sweeping, session);
+        let running = Running::new(&container, &sessions, &sweeping, session);
         let wall = request.limits.wall;
         let mut written = Written::default();
-        let ran = timeout(wall, exec::run(&room.inner, &room.id, exec, &mut written)).await;
+        let ran = timeout(wall, exec::run(&container.shared, &container.id, exec, &mut written)).await;
         let status = match ran {
             // Nothing of it had begun: it is the engine that has taken the time.
             Err(_) if !begun(&written) && wall >= STARTS => {
@@ -117,18 +116,18 @@ impl Line {
             // The engine could not start it, or lost it.
             Ok(Err(_))
                 if written.marks.as_ref().is_none_or(|marks| marks.begin.is_none())
-                    && room.is_full().await =>
+                    && container.is_full().await =>
             {
-                Status::Stopped(out_of_memory(&room))
+                Status::Stopped(out_of_memory(&container))
             }
             // It was under way: what it wrote since the last save may be gone with the container.
-            Ok(Err(error)) if begun(&written) => Status::Stopped(ended::with_engine(&room, error).await),
+            Ok(Err(error)) if begun(&written) => Status::Stopped(ended::with_engine(&container, error).await),
             Ok(Err(error)) => return Err(error),
             Ok(Ok(())) => {
                 let _session = running.done();
-                match ended_with(&room, &written).await {
+                match ended_with(&container, &written).await {
                     Some(error) => Status::Stopped(error),
-                    None => ended(&room, &written, &known).await?,
+                    None => ended(&container, &written, &known).await?,
                 }
             }
         };
@@ -156,34 +155,34 @@ fn begun(written: &Written) -> bool {
 }
 
 /// The error, if a line that did not say that it ended was ended with its container.
-async fn ended_with(room: &Room, written: &Written) -> Option<Error> {
+async fn ended_with(container: &Container, written: &Written) -> Option<Error> {
     let said = written.marks.as_ref().is_some_and(|marks| marks.end.is_some());
     let killed = written.code.is_none_or(|code| code == KILLED || code == NOT_STARTED);
-    if said || !killed { None } else { ended::with_container(room).await }
+    if said || !killed { None } else { ended::with_container(container).await }
 }
 
 /// How a line ended that was not cut off.
 ///
 /// Whether the kernel killed one of its processes is read from the container's control group, before the line and after it:
 /// events of the engine come late, and its own flag is about the container's first process alone.
-async fn ended(room: &Room, written: &Written, known: &AtomicI64) -> Result<Status> {
+async fn ended(container: &Container, written: &Written, known: &AtomicI64) -> Result<Status> {
     let code = written.code.unwrap_or(KILLED);
     let marks = written.marks.as_ref();
     let begin = marks.and_then(|marks| marks.begin.as_ref());
     let before = begin.map_or(-1, |begin| begin.kills);
     let after = match marks.and_then(|marks| marks.end.as_ref()) {
         Some(end) => end.kills,
-        None if code == KILLED && before >= 0 => kills(room).await?,
+        None if code == KILLED && before >= 0 => kills(container).await?,
         None => -1,
     };
     known.fetch_max(after, Ordering::AcqRel);
-    // There may have been no room even for the shell to begin, or for what reads the counter.
+    // There may have been no container even for the shell to begin, or for what reads the counter.
     let unknown = if begin.is_none() { code != 0 } else { code == KILLED && after < 0 };
-    if unknown && room.is_full().await {
-        return Ok(Status::Stopped(out_of_memory(room)));
+    if unknown && container.is_full().await {
+        return Ok(Status::Stopped(out_of_memory(container)));
     }
     if code != 0 && before >= 0 && after > before {
-        return Ok(Status::Stopped(out_of_memory(room)));
+        return Ok(Status::Stopped(out_of_memory(container)));
     }
     Ok(Status::Exited(i32::try_from(code).unwrap_or(1)))
 }
@@ -191,30 +190,11 @@ async fn ended(room: &Room, written: &Written, known: &AtomicI64) -> Result<Stat
 impl DockerMachine {
     /// Whether the kernel killed a process for want of memory since this was looked at last.
     pub(crate) async fn was_out_of_memory(&mut self) -> Result<bool> {
-        let now = kills(&self.room).await?;
+        let now = kills(&self.container).await?;
         Ok(self.kills.fetch_max(now, Ordering::AcqRel) < now)
     }
 
     pub(crate) fn out_of_memory(&self) -> Error {
-        out_of_memory(&self.room)
+        out_of_memory(&self.container)
     }
-}
-
-pub(crate) fn out_of_memory(room: &Room) -> Error {
-    Error::new(
-        ErrorCode::LimitMemory,
-        format!("the memory limit of {} bytes was reached, and a process was killed", room.size.memory),
-    )
-    .with_hint(
-        "what is in /workspace and /tmp counts: sandbox_remove_file removes files, or use less memory, or make a sandbox \
-         with more",
-    )
-}
-
-/// The counter of kills, asked for by a program of its own.
-pub(crate) async fn kills(room: &Room) -> Result<i64> {
-    let written = room.run(["sh", "-c", KILLS].map(str::to_owned).into(), Vec::new()).await?;
-    let text = written.stdout.text();
-    let count = text.lines().filter_map(|line| line.strip_prefix("oom_kill "));
-    Ok(count.filter_map(|count| count.trim().parse().ok()).next_back().unwrap_or(-1))
 }

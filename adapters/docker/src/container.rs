@@ -1,286 +1,299 @@
-//! What a container is created with: everything that confines it.
+//! One container that runs, and its end.
 //!
-//! The container's main process is root without any capability, only to keep it running; whatever is run in it is run as
-//! [`USER`], which cannot end that process. The two volumes are tmpfs, so that the engine enforces their size, and owned by
-//! that user; what is written in them counts as the container's memory.
-//!
-//! The memory limit is that of the spec, for programs and files together, without swap. A container whose files fill it
-//! could not even start the program that removes one; so the volumes leave a part of it to programs, even where that makes
-//! them smaller than what was asked for.
+//! Owns: that a container which was created is removed with its volumes, whoever gives up when. Does not own: what is done in it.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use bollard::models::{
-    ContainerCreateBody, ContainerUpdateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount,
-    MountBindOptions, MountBindOptionsPropagationEnum, MountTmpfsOptions, MountType, MountVolumeOptions,
-    MountVolumeOptionsDriverConfig,
-};
-use dormouse_core::Access;
-use dormouse_core::sandbox::SandboxSpec;
+use bollard::query_parameters::CreateContainerOptionsBuilder;
+use bytes::Bytes;
+use dormouse_core::{Error, ErrorCode, Result};
+use tokio::time::timeout;
 
-use crate::image::Image;
-use crate::settings::Settings;
+use crate::config::{self, Bind, Size};
+use crate::engine::Engine;
+use crate::exec::{self, Exec, Written};
+use crate::fault::{is_missing, slow};
+use crate::image::{Image, Tools};
+use crate::reap::random;
+use crate::shared::Shared;
+use crate::sweep;
 
-/// Who runs programs: the user that owns nothing.
-pub(crate) const USER: &str = "65534:65534";
-/// The folder of a sandbox's files.
-pub(crate) const WORKSPACE: &str = "/workspace";
-/// The folder of files that nobody misses.
-pub(crate) const TMP: &str = "/tmp";
-/// Most names in `/tmp`; a small one has one for each of these bytes.
-const TMP_FILES: u64 = 20_000;
-const BYTES_A_NAME: u64 = 2_048;
-/// Bytes of `/dev/shm`, at most.
-const SHARED: u64 = 16 << 20;
-/// Bytes of the memory limit that no file can take, at most a quarter of it.
-const PROGRAMS: u64 = 32 << 20;
-/// Keeps a container running. Which of the two there is depends on the image.
-const KEEP: &str = "sleep infinity || tail -f /dev/null";
-/// Bytes of what covers a volume that an image declares.
-const COVER: i64 = 1 << 20;
+/// Tools that make a difference, looked for once in each image.
+const TOOLS: [&str; 6] = ["bash", "python3", "node", "php", "rm", "stat"];
+/// Says which of its arguments are commands.
+const PROBE: &str = r#"for tool; do command -v "$tool" >/dev/null 2>&1 && echo "$tool"; done; true"#;
+/// Processes that are let in for the one that ends the others.
+const SPARE: i64 = 64;
 
-/// How large a container is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Size {
-    pub(crate) memory: u64,
-    pub(crate) disk: u64,
-    pub(crate) files: u32,
-    pub(crate) cpu_millis: u32,
-    pub(crate) processes: u32,
+/// Longest wait until a container that could not be unpaused is tried again.
+const PAUSED_AGAIN: Duration = Duration::from_secs(2);
+/// How often a container that may be paused yet is looked at once the engine answers.
+const LOOKS: u32 = 5;
+
+/// A started container of ours. Dropped, it is removed with its volumes, in the background.
+pub(crate) struct Container {
+    pub(crate) id: String,
+    pub(crate) image: Arc<Image>,
+    pub(crate) size: Size,
+    pub(crate) tools: Arc<Tools>,
+    pub(crate) shared: Arc<Shared>,
+    gone: Arc<AtomicBool>,
+    /// Whether its memory limit is higher than its size says, because of a program of ours.
+    pub(crate) raised: AtomicBool,
 }
 
-impl Size {
-    pub(crate) fn of(spec: &SandboxSpec) -> Self {
-        let SandboxSpec { memory, disk, files, cpu_millis, processes, .. } = spec;
-        Self { memory: *memory, disk: *disk, files: *files, cpu_millis: *cpu_millis, processes: *processes }
+impl Drop for Container {
+    fn drop(&mut self) {
+        self.shared.watch.remove(&self.id);
+        self.shared.remove(self.id.clone());
+    }
+}
+
+impl Container {
+    /// Creates and starts one. Goes to its end also when the caller gives up; the container is removed then.
+    ///
+    /// # Errors
+    /// `provider_unavailable`; `capability_unavailable` when the image has no shell.
+    pub(crate) async fn start(
+        shared: &Arc<Shared>,
+        image: &Arc<Image>,
+        size: Size,
+        binds: Vec<Bind>,
+    ) -> Result<Self> {
+        shared.finish(Self::create(shared.clone(), image.clone(), size, binds)).await
     }
 
-    /// Whether one container can become the other while it runs: its volumes cannot change.
-    pub(crate) fn can_become(&self, other: &Self, settings: &Settings) -> bool {
-        (self.volumes(settings), self.files) == (other.volumes(settings), other.files)
+    async fn create(shared: Arc<Shared>, image: Arc<Image>, size: Size, binds: Vec<Bind>) -> Result<Self> {
+        let docker = shared.engine.docker().await?;
+        let name = format!("dormouse-{}", random()?);
+        let body = config::body(&shared.settings, &shared.identity.labels(), &image, &size, &binds);
+        let options = CreateContainerOptionsBuilder::default().name(&name).build();
+        let created =
+            shared.engine.ask("create a container", docker.create_container(Some(options), body)).await;
+        let id = match created {
+            Ok(created) => created.id,
+            Err(error) => {
+                // It may be created all the same, now or after we stopped waiting.
+                shared.remove_late(name);
+                return Err(error);
+            }
+        };
+        shared.start_watch();
+        let gone = shared.watch.add(&id);
+        let mut container = Self {
+            id,
+            image,
+            size,
+            tools: Arc::default(),
+            shared: shared.clone(),
+            gone,
+            raised: AtomicBool::new(false),
+        };
+        shared.engine.ask("start a container", docker.start_container(&container.id, None)).await?;
+        container.tools = match shared.tools(&container.image.id) {
+            Some(tools) => tools,
+            None => {
+                let tools = Arc::new(container.probe().await?);
+                shared.note_tools(&container.image.id, &tools);
+                tools
+            }
+        };
+        Ok(container)
     }
 
-    /// How large its volumes are: together less than its memory.
-    pub(crate) fn volumes(&self, settings: &Settings) -> Volumes {
-        let tmp = settings.tmp.min(self.memory / 4);
-        let shared = SHARED.min(self.memory / 8);
-        let programs = PROGRAMS.min(self.memory / 4);
-        let rest = self.memory.saturating_sub(tmp.saturating_add(shared).saturating_add(programs));
-        Volumes { workspace: self.disk.min(rest), tmp, shared }
-    }
-
-    /// Names that its volumes take.
-    pub(crate) fn names(&self, settings: &Settings) -> u64 {
-        inodes(u64::from(self.files)).saturating_add(inodes(tmp_files(self.volumes(settings).tmp)))
-    }
-
-    /// The same as a change of a container that runs.
-    pub(crate) fn update(&self) -> ContainerUpdateBody {
-        ContainerUpdateBody {
-            memory: Some(signed(self.memory)),
-            memory_swap: Some(signed(self.memory)),
-            nano_cpus: Some(i64::from(self.cpu_millis) * 1_000_000),
-            pids_limit: Some(self.pids()),
-            ..ContainerUpdateBody::default()
+    /// What the image has.
+    async fn probe(&self) -> Result<Tools> {
+        let argv = ["sh", "-c", PROBE, "dormouse"].iter().chain(&TOOLS).map(|word| (*word).to_owned());
+        let written = self.run(argv.collect(), Vec::new()).await;
+        match written {
+            Ok(written) if written.code == Some(0) => {
+                Ok(written.stdout.text().lines().map(str::to_owned).collect())
+            }
+            Ok(_) => Err(self.no_shell()),
+            // A container whose main program cannot be found ends at once.
+            Err(_) if self.shared.engine.ready().await.is_ok() => Err(self.no_shell()),
+            Err(error) => Err(error),
         }
     }
 
-    /// The sandbox's processes, and the few that keep the container.
-    pub(crate) fn pids(&self) -> i64 {
-        i64::from(self.processes) + 4
+    fn no_shell(&self) -> Error {
+        Error::new(
+            ErrorCode::CapabilityUnavailable,
+            format!("the image `{}` has no shell: `sh` does not run in it", self.image.reference),
+        )
+        .with_hint("use an image with `sh`, such as one of Debian, Alpine or busybox")
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+
+    /// Asks the engine whether it has ended, before its events say so. An engine that does not answer says nothing.
+    pub(crate) async fn look(&self) {
+        let Ok(docker) = self.shared.engine.docker().await else { return };
+        let looked = self.shared.engine.ask("look at a container", async {
+            match docker.inspect_container(&self.id, None).await {
+                Err(fault) if is_missing(&fault) => Ok(false),
+                looked => looked.map(|found| found.state.and_then(|state| state.running) == Some(true)),
+            }
+        });
+        if let Ok(false) = looked.await {
+            self.gone.store(true, Ordering::Release);
+        }
+    }
+
+    /// Runs it once.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn run_bounded(&self, argv: Vec<String>, input: Bytes, most: u64) -> Result<Written> {
+        let mut written = Written::default();
+        let exec = Exec { argv, input, most, ..Exec::default() };
+        let within = self.shared.settings.answer_within;
+        match timeout(within, exec::run(&self.shared, &self.id, exec, &mut written)).await {
+            Ok(ran) => ran.map(|()| written),
+            Err(_) => Err(slow("run a program in a container", within)),
+        }
+    }
+
+    /// Gives it another size.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn resize(&mut self, size: Size) -> Result<()> {
+        if self.size != size {
+            self.change(size.update()).await?;
+            self.size = size;
+        }
+        Ok(())
+    }
+
+    /// Kills all that the sandbox's user runs, but what is in these sessions.
+    ///
+    /// Where the limit of processes keeps the killer out, it is raised for the moment.
+    ///
+    /// # Errors
+    /// `provider_unavailable` when it cannot be done: the container is of no use then.
+    pub(crate) async fn sweep(&self, keep: &[u32]) -> Result<()> {
+        let mut raised = 0;
+        let swept = loop {
+            match self.run(sweep::argv(keep), Vec::new()).await {
+                Ok(written) if matches!(written.code, Some(0 | 137)) => break Ok(()),
+                _ if raised < 4 => {
+                    raised += 1;
+                    self.limit_processes(self.size.pids() + SPARE * raised).await?;
+                }
+                Ok(written) => {
+                    let code = written.code.unwrap_or(-1);
+                    break Err(crate::fault::unavailable(format!(
+                        "what a command left running could not be ended (status {code})"
+                    )));
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        if raised > 0 {
+            self.limit_processes(self.size.pids()).await?;
+        }
+        swept
+    }
+
+    /// Holds all its processes still, until the answer is dropped.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn pause(self: &Arc<Self>) -> Result<Paused> {
+        let docker = self.shared.engine.docker().await?;
+        // An engine that stalls can do it long after it was given up.
+        let mut paused = Paused { container: Some(self.clone()), is_sure: false };
+        self.shared.engine.ask("pause a container", docker.pause_container(&self.id)).await?;
+        paused.is_sure = true;
+        Ok(paused)
+    }
+
+    /// Lets its processes go on, as often as it takes: a container that stays paused answers nobody. One that may be paused yet
+    /// is looked at a few times more.
+    async fn go_on(&self, is_sure: bool) {
+        let engine = &self.shared.engine;
+        let mut wait = Duration::from_millis(100);
+        let mut looks = if is_sure { 0 } else { LOOKS };
+        loop {
+            match self.unpause(engine).await {
+                Ok(()) if looks == 0 => return,
+                Ok(()) => looks -= 1,
+                Err(error) => tracing::warn!(container = self.id, %error, "a container stays paused"),
+            }
+            if self.is_gone() || self.shared.is_closed() {
+                return;
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(PAUSED_AGAIN);
+        }
+    }
+
+    /// Unpauses it, unless it is not paused, or no more.
+    async fn unpause(&self, engine: &Engine) -> Result<()> {
+        let docker = engine.docker().await?;
+        let what = "go on with a container";
+        match engine.ask(what, docker.unpause_container(&self.id)).await {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let looked = engine.ask(what, async {
+                    match docker.inspect_container(&self.id, None).await {
+                        Err(fault) if is_missing(&fault) => Ok(false),
+                        looked => {
+                            looked.map(|found| found.state.and_then(|state| state.paused) == Some(true))
+                        }
+                    }
+                });
+                if looked.await? { Err(error) } else { Ok(()) }
+            }
+        }
+    }
+
+    async fn limit_processes(&self, most: i64) -> Result<()> {
+        let body = bollard::models::ContainerUpdateBody {
+            pids_limit: Some(most),
+            ..bollard::models::ContainerUpdateBody::default()
+        };
+        self.change(body).await
+    }
+
+    pub(crate) async fn change(&self, body: bollard::models::ContainerUpdateBody) -> Result<()> {
+        let docker = self.shared.engine.docker().await?;
+        let update = docker.update_container(&self.id, body);
+        self.shared.engine.ask("change a container's limits", update).await
     }
 }
 
-/// Bytes of what lies in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Volumes {
-    /// `/workspace`.
-    pub(crate) workspace: u64,
-    /// `/tmp`.
-    pub(crate) tmp: u64,
-    /// `/dev/shm`.
-    pub(crate) shared: u64,
+/// A container whose processes are held still.
+pub(crate) struct Paused {
+    container: Option<Arc<Container>>,
+    /// Whether the engine has said that it is.
+    is_sure: bool,
 }
 
-/// A folder of the host, checked.
-#[derive(Clone, Debug)]
-pub(crate) struct Bind {
-    pub(crate) source: PathBuf,
-    pub(crate) target: String,
-    pub(crate) access: Access,
-    pub(crate) below: Below,
-}
-
-/// What comes with a folder of the file systems that are mounted below it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Below {
-    /// All, as they are.
-    AsItIs,
-    /// All, read-only, or the engine refuses.
-    ReadOnly,
-    /// None: there were none when it was looked at, and one that is mounted since then is left out.
-    Nothing,
-}
-
-/// What its programs find. There is no network, and there will be none: who asks for it again waits for nothing.
-fn environment() -> Vec<String> {
-    vec![format!("HOME={WORKSPACE}"), "NPM_CONFIG_FETCH_RETRIES=0".into(), "PIP_RETRIES=0".into()]
-}
-
-/// The request that creates a container.
-pub(crate) fn body(
-    settings: &Settings,
-    labels: &HashMap<String, String>,
-    image: &Image,
-    size: &Size,
-    binds: &[Bind],
-) -> ContainerCreateBody {
-    let volumes = size.volumes(settings);
-    let mut mounts = vec![
-        volume(WORKSPACE, volumes.workspace, u64::from(size.files), labels),
-        volume(TMP, volumes.tmp, tmp_files(volumes.tmp), labels),
-    ];
-    mounts.extend(binds.iter().map(bind));
-    let covered = |path: &&String| mounts.iter().all(|mount| mount.target.as_deref() != Some(path.as_str()));
-    let covers: Vec<Mount> = image.volumes.iter().filter(covered).map(|path| cover(path)).collect();
-    mounts.extend(covers);
-    let keep: Vec<String> = ["sh", "-c", KEEP].map(Into::into).into();
-    ContainerCreateBody {
-        hostname: Some("sandbox".into()),
-        image: Some(image.id.clone()),
-        user: Some("0:0".into()),
-        entrypoint: Some(keep),
-        cmd: Some(Vec::new()),
-        env: Some(environment()),
-        working_dir: Some(WORKSPACE.into()),
-        network_disabled: Some(true),
-        healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..HealthConfig::default() }),
-        labels: Some(labels.clone()),
-        host_config: Some(HostConfig {
-            network_mode: Some("none".into()),
-            mounts: Some(mounts),
-            memory: Some(signed(size.memory)),
-            memory_swap: Some(signed(size.memory)),
-            shm_size: Some(signed(volumes.shared)),
-            nano_cpus: Some(i64::from(size.cpu_millis) * 1_000_000),
-            pids_limit: Some(size.pids()),
-            readonly_rootfs: Some(true),
-            ..hardened(settings)
-        }),
-        ..ContainerCreateBody::default()
+impl Paused {
+    /// Lets them go on, and waits until they do: a container that is paused takes no program.
+    pub(crate) async fn end(mut self) {
+        let is_sure = self.is_sure;
+        if let Some(container) = self.container.take() {
+            let going_on = container.shared.clone().spawn(async move { container.go_on(is_sure).await });
+            if let Some(going_on) = going_on {
+                let _done = going_on.await;
+            }
+        }
     }
 }
 
-/// What holds for every container of ours.
-pub(crate) fn hardened(settings: &Settings) -> HostConfig {
-    HostConfig {
-        cap_drop: Some(vec!["ALL".into()]),
-        // Seccomp is not named: then it is the engine's default profile, which was seen to be there.
-        security_opt: Some(vec!["no-new-privileges".into()]),
-        privileged: Some(false),
-        init: Some(true),
-        ipc_mode: Some("private".into()),
-        shm_size: Some(signed(SHARED)),
-        log_config: Some(HostConfigLogConfig { typ: Some("none".into()), config: None }),
-        runtime: settings.runtime.clone(),
-        ..HostConfig::default()
-    }
-}
-
-fn tmp_files(bytes: u64) -> u64 {
-    TMP_FILES.min(bytes / BYTES_A_NAME)
-}
-
-/// What a volume is given for so many names: its root is one, and a few more do no harm.
-fn inodes(files: u64) -> u64 {
-    files.saturating_add(16)
-}
-
-/// A volume without a name goes with its container.
-pub(crate) fn volume(target: &str, bytes: u64, files: u64, labels: &HashMap<String, String>) -> Mount {
-    // A page more than asked: tmpfs rounds down.
-    let pages = bytes.div_ceil(4096);
-    let mode = if target == TMP { "1777" } else { "0755" };
-    let o = format!(
-        "size={},nr_inodes={},uid=65534,gid=65534,mode={mode},nosuid,nodev",
-        pages * 4096,
-        inodes(files)
-    );
-    let options = [("type", "tmpfs".to_owned()), ("device", "tmpfs".to_owned()), ("o", o)];
-    let options = options.map(|(name, value)| (name.to_owned(), value));
-    Mount {
-        target: Some(target.into()),
-        typ: Some(MountType::VOLUME),
-        volume_options: Some(MountVolumeOptions {
-            no_copy: Some(true),
-            labels: Some(labels.clone()),
-            driver_config: Some(MountVolumeOptionsDriverConfig {
-                name: Some("local".into()),
-                options: Some(HashMap::from(options)),
-            }),
-            ..MountVolumeOptions::default()
-        }),
-        ..Mount::default()
-    }
-}
-
-pub(crate) fn bind(bind: &Bind) -> Mount {
-    Mount {
-        source: bind.source.to_str().map(str::to_owned),
-        target: Some(bind.target.clone()),
-        typ: Some(MountType::BIND),
-        read_only: Some(bind.access == Access::ReadOnly),
-        bind_options: Some(MountBindOptions {
-            // What the host mounts later stays out.
-            propagation: Some(MountBindOptionsPropagationEnum::RPRIVATE),
-            non_recursive: (bind.below == Below::Nothing).then_some(true),
-            read_only_force_recursive: (bind.below == Below::ReadOnly).then_some(true),
-            ..MountBindOptions::default()
-        }),
-        ..Mount::default()
-    }
-}
-
-/// Covers a path that would else be a volume on the engine's own disk, without a bound.
-fn cover(path: &str) -> Mount {
-    Mount {
-        target: Some(path.to_owned()),
-        typ: Some(MountType::TMPFS),
-        tmpfs_options: Some(MountTmpfsOptions {
-            size_bytes: Some(COVER),
-            mode: Some(0o1777),
-            ..MountTmpfsOptions::default()
-        }),
-        ..Mount::default()
-    }
-}
-
-/// A number as the engine takes it.
-pub(crate) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn con_24_the_volumes_leave_a_part_of_the_memory_to_programs() {
-        let settings = Settings::default();
-        let mib = |bytes: u64| bytes >> 20;
-        for (memory, disk, workspace, tmp) in [
-            (2048, 256, 256, 64),
-            (512, 256, 256, 64),
-            (64, 256, 24, 16),
-            (64, 16, 16, 16),
-            (2048, 4096, 1936, 64),
-        ] {
-            let size = Size { memory: memory << 20, disk: disk << 20, files: 1, cpu_millis: 1, processes: 8 };
-            let volumes = size.volumes(&settings);
-            assert_eq!((mib(volumes.workspace), mib(volumes.tmp)), (workspace, tmp), "{memory} {disk}");
-            let all = volumes.workspace + volumes.tmp + volumes.shared;
-            assert!(all + (16 << 20) <= size.memory, "{memory} {disk}");
+impl Drop for Paused {
+    fn drop(&mut self) {
+        let is_sure = self.is_sure;
+        if let Some(container) = self.container.take() {
+            let _going_on = container.shared.clone().spawn(async move { container.go_on(is_sure).await });
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dormouse_core::{Error, ErrorCode};
 
-use crate::room::Room;
+use crate::container::Container;
 
 /// What to do then.
 const HINT: &str = "call again: the sandbox goes on in another container from what was saved last, and what came later is lost";
@@ -18,20 +18,20 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The error, if the container has ended. Its programs end before the engine knows that it has: one that still takes a program
 /// is there.
-pub(crate) async fn with_container(room: &Room) -> Option<Error> {
+pub(crate) async fn with_container(container: &Container) -> Option<Error> {
     for _ in 0..LOOKS {
-        room.look().await;
-        if room.is_gone() {
+        container.look().await;
+        if container.is_gone() {
             return Some(
                 Error::new(ErrorCode::ProviderUnavailable, "the sandbox's container ended while this ran")
                     .with_hint(HINT),
             );
         }
-        let alive = room.run(["sh", "-c", ":"].map(str::to_owned).into(), Vec::new()).await;
+        let alive = container.run(["sh", "-c", ":"].map(str::to_owned).into(), Vec::new()).await;
         if alive.is_ok_and(|ran| ran.code == Some(0)) {
             return None;
         }
-        if room.inner.engine.ready().await.is_err() || room.is_full().await {
+        if container.shared.engine.ready().await.is_err() || container.is_full().await {
             return None;
         }
         tokio::time::sleep(LOOK_AGAIN).await;
@@ -40,8 +40,8 @@ pub(crate) async fn with_container(room: &Room) -> Option<Error> {
 }
 
 /// What an engine that broke off comes to.
-pub(crate) async fn with_engine(room: &Room, error: Error) -> Error {
-    match with_container(room).await {
+pub(crate) async fn with_engine(container: &Container, error: Error) -> Error {
+    match with_container(container).await {
         Some(ended) => ended.with_source(error),
         None => of_engine(error),
     }

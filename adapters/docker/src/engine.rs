@@ -1,6 +1,7 @@
 //! The engine: whether it is there, and that each of its answers comes in time.
 //!
-//! Owns: the connection, the version both sides speak, the words for what goes wrong. Does not own: what is asked.
+//! Owns: the connection, and the version both sides speak. Does not own: what is asked, and the words for what goes wrong
+//! ([`crate::fault`]).
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
 
 use crate::dial::{self, Address, Dial};
+use crate::fault::{again, slow, unavailable, wrong};
 use crate::pulse;
 
 /// How long the engine may take to say that it is there.
@@ -124,61 +126,6 @@ impl Engine {
         }
         Ok(docker)
     }
-}
-
-/// The same error once more.
-pub(crate) fn again(error: &Error) -> Error {
-    let copy = Error::new(error.code(), error.message());
-    match error.hint() {
-        Some(hint) => copy.with_hint(hint),
-        None => copy,
-    }
-}
-
-/// An engine that cannot be used.
-pub(crate) fn unavailable(message: String) -> Error {
-    Error::new(ErrorCode::ProviderUnavailable, message)
-        .with_hint("start the engine, or name it by DOCKER_HOST; `docker info` shows whether it answers")
-}
-
-/// An engine that took too long.
-pub(crate) fn slow(what: &str, within: Duration) -> Error {
-    unavailable(format!("could not {what}: no answer within {} ms", within.as_millis()))
-}
-
-/// An engine of which nothing came for too long.
-pub(crate) fn stalled(what: &str, within: Duration) -> Error {
-    unavailable(format!(
-        "could not {what}: nothing has come from the container engine for {} ms",
-        within.as_millis()
-    ))
-}
-
-/// Whether the engine says that there is no such thing.
-pub(crate) fn is_missing(fault: &Fault) -> bool {
-    matches!(fault, Fault::DockerResponseServerError { status_code: 404, .. })
-}
-
-/// What went wrong, in our words: `limit_disk` for a full volume, else `provider_unavailable`.
-pub(crate) fn wrong(what: &str, fault: Fault) -> Error {
-    let said = match &fault {
-        Fault::DockerResponseServerError { message, .. } => {
-            let message: String = message.chars().filter(|c| !c.is_control()).take(300).collect();
-            if message.contains("no space left on device") {
-                return Error::new(ErrorCode::LimitDisk, "the sandbox's files have no space left")
-                    .with_hint("remove files, or make a sandbox with more disk, and memory for it");
-            }
-            return Error::new(
-                ErrorCode::ProviderUnavailable,
-                format!("could not {what}: the container engine says: {message}"),
-            )
-            .with_hint("the engine's own log says more; another provider may serve meanwhile")
-            .with_source(fault);
-        }
-        Fault::RequestTimeoutError => "no answer in time",
-        _ => "it cannot be reached, or broke off",
-    };
-    unavailable(format!("could not {what}: {said}")).with_source(fault)
 }
 
 #[cfg(test)]

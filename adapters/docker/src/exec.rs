@@ -17,12 +17,12 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 use tokio::time::timeout;
 use tokio_util::io::StreamReader;
 
-use crate::container::USER;
-use crate::engine::{Engine, unavailable, wrong};
+use crate::config::USER;
+use crate::engine::Engine;
+use crate::fault::{unavailable, wrong};
 use crate::line::Marks;
-use crate::provider::Inner;
 use crate::pulse;
-use crate::room::{KILLED, NOT_STARTED};
+use crate::shared::Shared;
 
 /// What a program reads.
 pub(crate) type Input = Pin<Box<dyn AsyncWrite + Send>>;
@@ -31,6 +31,11 @@ type Output =
     Pin<Box<dyn futures::Stream<Item = std::result::Result<LogOutput, bollard::errors::Error>> + Send>>;
 /// What a program writes to its standard output.
 pub(crate) type Reader = Pin<Box<dyn AsyncRead + Send>>;
+
+/// The status of a program that was killed.
+pub(crate) const KILLED: i64 = 137;
+/// The engine's status of a program that it could not start.
+pub(crate) const NOT_STARTED: i64 = 126;
 
 /// How often an exit status is asked for that is not there yet, and how long it is waited between.
 const ASKED: u32 = 60;
@@ -131,7 +136,7 @@ impl Written {
 /// # Errors
 /// `provider_unavailable`.
 pub(crate) async fn run(
-    inner: &Arc<Inner>,
+    shared: &Arc<Shared>,
     container: &str,
     exec: Exec,
     written: &mut Written,
@@ -139,7 +144,7 @@ pub(crate) async fn run(
     let (most, sink) = (exec.most, exec.sink.clone());
     written.marks = exec.marks.clone();
     let stdin = exec.input.clone();
-    let (id, mut output, mut input) = start(inner, container, exec, !stdin.is_empty()).await?;
+    let (id, mut output, mut input) = start(shared, container, exec, !stdin.is_empty()).await?;
     let feed = async {
         if !stdin.is_empty() {
             // A program that does not read to the end is no fault of ours.
@@ -180,7 +185,7 @@ pub(crate) async fn run(
             return Ok(());
         }
     }
-    written.code = Some(status(&inner.engine, &id).await?);
+    written.code = Some(status(&shared.engine, &id).await?);
     Ok(())
 }
 
@@ -189,9 +194,9 @@ pub(crate) async fn run(
 ///
 /// # Errors
 /// `provider_unavailable`.
-pub(crate) async fn attach(inner: &Arc<Inner>, container: &str, exec: Exec) -> Result<(Input, Reader)> {
+pub(crate) async fn attach(shared: &Arc<Shared>, container: &str, exec: Exec) -> Result<(Input, Reader)> {
     let mut marks = exec.marks.clone();
-    let (_, output, input) = start(inner, container, exec, true).await?;
+    let (_, output, input) = start(shared, container, exec, true).await?;
     let stdout = output.filter_map(move |item| {
         let piece = match item {
             Ok(LogOutput::StdOut { message } | LogOutput::Console { message }) => Some(Ok(message)),
@@ -212,7 +217,7 @@ pub(crate) async fn attach(inner: &Arc<Inner>, container: &str, exec: Exec) -> R
 /// Creates a program and attaches to it: its number, what it writes, what it reads. Goes to its end also when the caller
 /// gives up.
 async fn start(
-    inner: &Arc<Inner>,
+    shared: &Arc<Shared>,
     container: &str,
     exec: Exec,
     input: bool,
@@ -221,7 +226,7 @@ async fn start(
         Some(starts) => Some(starts.enter().await),
         None => None,
     };
-    let (own, container) = (inner.clone(), container.to_owned());
+    let (own, container) = (shared.clone(), container.to_owned());
     let starting = async move {
         let marks = exec.marks.clone();
         let (id, output, input) = create(&own.engine, &container, exec, input).await?;
@@ -232,7 +237,7 @@ async fn start(
         drop(under_way);
         Ok((id, output, input))
     };
-    inner.finish(starting).await
+    shared.finish(starting).await
 }
 
 /// Waits until a program that says so runs, or has ended. What is heard meanwhile is heard again.

@@ -86,12 +86,12 @@ impl DockerMachine {
         let argv = words.iter().chain(rest).map(|word| (*word).to_owned()).collect();
         // What only reads and removes has to go on where the memory is full, and can be run twice.
         let written = match [READ, LIST, REMOVE, STAT].contains(&script) {
-            true => self.room.insist(argv, input, most).await?,
-            false => self.room.run_bounded(argv, input.into(), most).await?,
+            true => self.container.insist(argv, input, most).await?,
+            false => self.container.run_bounded(argv, input.into(), most).await?,
         };
         match written.code {
             Some(0) => Ok(written),
-            _ if written.was_kept_out() && self.room.is_full().await => Err(self.out_of_memory()),
+            _ if written.was_kept_out() && self.container.is_full().await => Err(self.out_of_memory()),
             code => Err(refused(path, code.unwrap_or(-1), &written.stderr.text())),
         }
     }

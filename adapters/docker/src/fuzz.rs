@@ -6,7 +6,7 @@ use dormouse_core::Result;
 use dormouse_files::{Extras, Files};
 
 use crate::archive::{Found, read_tar};
-use crate::kernel;
+use crate::interpreter;
 use crate::line::Marks;
 use crate::listing::Listing;
 
@@ -32,8 +32,8 @@ pub fn receive(tar: &[u8], folder: &str, files: &Files) -> Result<Extras> {
     read_tar(tar, folder, files, Found::default()).map(Found::end)
 }
 
-/// What a kernel sends, with messages of at most `most` bytes: each part in words, or why it is refused; then the bytes of all
+/// What an interpreter sends, with messages of at most `most` bytes: each part in words, or why it is refused; then the bytes of all
 /// parts together.
-pub fn kernel(sent: &[u8], most: usize) -> (Vec<String>, usize) {
-    kernel::parts(sent, most)
+pub fn interpreter(sent: &[u8], most: usize) -> (Vec<String>, usize) {
+    interpreter::parts(sent, most)
 }

@@ -3,7 +3,7 @@
 //! Owns: the allow-list, the form of references, pulling. An image's own entry point, user, health check and command are
 //! never used; the paths that it declares as volumes are covered, so that nothing of it is writable without a bound.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,8 @@ use dormouse_core::{Error, ErrorCode, Result};
 use futures::StreamExt as _;
 use tokio::time::timeout;
 
-use crate::engine::{Engine, is_missing, wrong};
+use crate::engine::Engine;
+use crate::fault::{is_missing, wrong};
 use crate::pulse;
 use crate::settings::Settings;
 
@@ -33,6 +34,9 @@ pub(crate) struct Image {
     /// Paths that it declares as volumes.
     pub(crate) volumes: Vec<String>,
 }
+
+/// The programs that an image has, of those that make a difference.
+pub(crate) type Tools = BTreeSet<String>;
 
 /// The images that were asked for lately.
 #[derive(Default)]

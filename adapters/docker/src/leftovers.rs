@@ -1,11 +1,10 @@
 //! What could not be removed: tried again, ever less often, until it is gone.
 //!
-//! Owns: the list of it, and the task that works it off. An engine that restarts, or does not answer for a while, keeps
-//! containers, and the memory that their files take, only that long. The same task looks from time to time for what nobody
-//! has on a list: what other processes of this installation left that ended meanwhile, and volumes whose container is gone.
+//! Owns: the list of it. An engine that restarts, or does not answer for a while, keeps containers, and the memory that their
+//! files take, only that long. Does not own: the task that works it off ([`crate::shared`]).
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bollard::errors::Error as Fault;
@@ -14,8 +13,8 @@ use dormouse_core::Result;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::engine::{Engine, is_missing};
-use crate::provider::Inner;
+use crate::engine::Engine;
+use crate::fault::is_missing;
 
 /// How long it is waited after a first attempt; twice as long after each further one, up to the longest.
 const FIRST: Duration = Duration::from_millis(200);
@@ -63,8 +62,13 @@ impl Leftovers {
     }
 
     /// When the next is due.
-    fn next(&self) -> Option<Instant> {
+    pub(crate) fn next(&self) -> Option<Instant> {
         self.lock().values().map(|one| one.at).min()
+    }
+
+    /// Waits until there is one more.
+    pub(crate) async fn added(&self) {
+        self.more.notified().await;
     }
 
     /// Those that are due; all of them at the end.
@@ -136,43 +140,4 @@ pub(crate) async fn remove(engine: &Engine, thing: &Thing) -> Result<Removed> {
             engine.ask("remove a volume", removing).await
         }
     }
-}
-
-/// Works for as long as the provider is there and not closed.
-pub(crate) async fn keep(provider: Weak<Inner>) {
-    let mut loose = HashSet::new();
-    let mut looked = Instant::now();
-    loop {
-        let Some((leftovers, every)) =
-            provider.upgrade().map(|inner| (inner.leftovers.clone(), inner.settings.look_every))
-        else {
-            return;
-        };
-        let look = looked + every;
-        let until = leftovers.next().map_or(look, |next| next.min(look));
-        tokio::select! {
-            () = tokio::time::sleep_until(until) => {}
-            () = leftovers.more.notified() => {}
-        }
-        let Some(inner) = provider.upgrade().filter(|inner| !inner.is_closed()) else { return };
-        leftovers.work(&inner.engine, false).await;
-        if look <= Instant::now() {
-            looked = Instant::now();
-            if let Err(error) = tidy(&inner, &mut loose).await {
-                tracing::debug!(%error, "what is left was not looked for");
-            }
-        }
-    }
-}
-
-/// Takes up what processes that ended meanwhile left, and volumes of this process that no container had this time nor
-/// the last: one that is just being made has none for a moment.
-async fn tidy(inner: &Arc<Inner>, loose: &mut HashSet<String>) -> Result<()> {
-    inner.reap().await?;
-    let now = inner.identity.loose_volumes(&inner.engine).await?;
-    for name in now.intersection(loose) {
-        inner.leftovers.add(Thing::Volume(name.clone()), false);
-    }
-    *loose = now;
-    Ok(())
 }

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use dormouse_core::{GuestPath, Result};
 
-use crate::archive::MOVED;
+use crate::container::Container;
+use crate::paths::{MOVED, is_below};
 use crate::reap::random;
-use crate::room::Room;
 use crate::sweep::{LOOK, spaced};
 
 /// Most bytes of a listing: 256 MiB, some two million names.
@@ -97,15 +97,19 @@ impl Listing {
     ///
     /// # Errors
     /// `provider_unavailable`.
-    pub(crate) async fn of(room: &Room, sessions: &[u32], without: &[String]) -> Result<Option<Self>> {
+    pub(crate) async fn of(
+        container: &Container,
+        sessions: &[u32],
+        without: &[String],
+    ) -> Result<Option<Self>> {
         let mark = random()?;
         let (program, keep) = (format!("{LOOK}{LIST}"), spaced(sessions));
         let mut argv: Vec<String> =
             ["sh", "-c", &program, "dormouse", &keep, &mark].map(str::to_owned).into();
         argv.extend(MOVED.map(str::to_owned));
-        let said = room.insist(argv, Vec::new(), MOST).await?;
+        let said = container.insist(argv, Vec::new(), MOST).await?;
         if said.code != Some(0) || said.stdout.total > MOST {
-            tracing::debug!(container = room.id, code = said.code, "the files are not listed");
+            tracing::debug!(container = container.id, code = said.code, "the files are not listed");
             return Ok(None);
         }
         Ok(Self::read(&said.stdout.bytes, &mark, without))
@@ -179,13 +183,6 @@ impl Listing {
         };
         self.names == before.names && self.odd == before.odd && before.names.values().all(sure)
     }
-}
-
-/// Whether a path is one of these places, or below one.
-pub(crate) fn is_below(path: &str, places: &[String]) -> bool {
-    places.iter().any(|place| {
-        path.strip_prefix(place.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
 }
 
 /// Seconds with a fraction as nanoseconds; whether the fraction is missing.

@@ -8,8 +8,6 @@ use dormouse_core::sandbox::Lost;
 use dormouse_core::{Captured, Language, Recovery};
 use dormouse_files::Extras;
 
-use crate::machine::DockerMachine;
-
 /// What an answer says of it.
 const REASON: &str =
     "its interpreter ran in a container that is gone; variables of a container last as long as it runs";
@@ -66,19 +64,5 @@ pub(crate) fn with_note(note: &str, captured: &Captured) -> Captured {
         text: format!("{note}{}", captured.text),
         total_bytes: captured.total_bytes.saturating_add(note.len() as u64),
         dropped_bytes: captured.dropped_bytes,
-    }
-}
-
-impl DockerMachine {
-    /// Lets go of the interpreters that run, and notes that their variables are gone.
-    pub(crate) fn lose_running(&mut self) {
-        let awake = self.interpreters.awake();
-        self.interpreters.clear();
-        self.lost.add(&awake);
-        let python = Language::python();
-        if awake.contains(&python) && self.variables.are_kept() {
-            // It goes on from what was pickled last.
-            self.lost.note(Lost { language: python, recovery: Recovery::Earlier, reason: EARLIER.into() });
-        }
     }
 }

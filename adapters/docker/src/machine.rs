@@ -1,4 +1,10 @@
 //! A sandbox that is awake: a container, its files, what runs in it.
+//!
+//! What it does is in `machine/interpreters.rs` (snippets), `machine/keeping.rs` (what goes on of them), [`crate::commands`]
+//! (command lines), [`crate::files`] (single files) and [`crate::saving`].
+
+mod interpreters;
+mod keeping;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -8,19 +14,20 @@ use dormouse_core::sandbox::{Executed, Files, Include, Job, Lost, Machine, Sandb
 use dormouse_core::{Bounds, Error, ErrorCode, EvalRequest, Language, Limits, Outcome, Programs, Result};
 use dormouse_files::{Extras, Quota, Tree};
 
-use crate::container::Size;
-use crate::engine::unavailable;
-use crate::interpreters::Interpreters;
+use crate::config::Size;
+use crate::container::Container;
+use crate::fault::unavailable;
 use crate::lost::{Losses, left_out, with_note};
 use crate::merge::Known;
 use crate::mount;
 use crate::pool::Pool;
-use crate::provider::{Inner, check_include};
 use crate::pulse;
-use crate::room::Room;
 use crate::running::{Sessions, Sweeping};
-use crate::snapshot::{self, DockerSnapshot};
+use crate::shared::Shared;
+use crate::snapshot::{self, DockerSnapshot, check_include};
 use crate::variables::{self, Variables};
+
+use self::interpreters::Interpreters;
 
 /// Folders of a tree, from its root down.
 const DEPTH: u32 = 1_024;
@@ -30,9 +37,10 @@ const NAMES_BESIDES: u64 = 20_000;
 
 /// A sandbox in a container.
 pub(crate) struct DockerMachine {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) shared: Arc<Shared>,
+    pool: Arc<Pool>,
     pub(crate) spec: SandboxSpec,
-    pub(crate) room: Arc<Room>,
+    pub(crate) container: Arc<Container>,
     pub(crate) sessions: Sessions,
     pub(crate) sweeping: Sweeping,
     pub(crate) interpreters: Interpreters,
@@ -59,17 +67,18 @@ impl DockerMachine {
     ///
     /// # Errors
     /// What keeps the engine from it; `path_denied`; `busy` when none waits and one was required.
-    pub(crate) async fn start(inner: &Arc<Inner>, spec: &SandboxSpec) -> Result<Self> {
-        let room = Arc::new(claim(inner, spec).await?);
+    pub(crate) async fn start(shared: &Arc<Shared>, pool: &Arc<Pool>, spec: &SandboxSpec) -> Result<Self> {
+        let container = Arc::new(claim(shared, pool, spec).await?);
         Ok(Self {
-            inner: inner.clone(),
+            shared: shared.clone(),
+            pool: pool.clone(),
             spec: spec.clone(),
-            room,
+            container,
             sessions: Sessions::default(),
             sweeping: Sweeping::default(),
             interpreters: Interpreters::default(),
             kills: Arc::default(),
-            base: Tree::new(quota(inner, spec)),
+            base: Tree::new(quota(shared, spec)),
             known: None,
             works: false,
             lost: Losses::default(),
@@ -85,8 +94,8 @@ impl DockerMachine {
     /// `provider_unavailable` when it has ended.
     pub(crate) async fn settle(&mut self) -> Result<()> {
         self.fresh = false;
-        let inner = self.inner.clone();
-        pulse::watched(&inner.settings, "go on in a container", self.settle_now()).await
+        let shared = self.shared.clone();
+        pulse::watched(&shared.settings, "go on in a container", self.settle_now()).await
     }
 
     async fn settle_now(&mut self) -> Result<()> {
@@ -97,11 +106,11 @@ impl DockerMachine {
         }
         match swept {
             Ok(()) => {
-                self.room.lower().await;
+                self.container.lower().await;
                 Ok(())
             }
             Err(error) => {
-                tracing::warn!(container = self.room.id, %error, "a sandbox moves to another container");
+                tracing::warn!(container = self.container.id, %error, "a sandbox moves to another container");
                 self.move_out().await
             }
         }
@@ -115,9 +124,9 @@ impl DockerMachine {
 
     /// Goes on in another container, with these files.
     async fn move_into(&mut self, tree: &Tree) -> Result<()> {
-        let room = Arc::new(claim(&self.inner, &self.spec).await?);
-        self.put(&room, tree).await?;
-        self.room = room;
+        let container = Arc::new(claim(&self.shared, &self.pool, &self.spec).await?);
+        self.put(&container, tree).await?;
+        self.container = container;
         self.lose_running();
         self.kills = Arc::default();
         self.works = false;
@@ -127,17 +136,17 @@ impl DockerMachine {
 }
 
 /// A container for a sandbox.
-async fn claim(inner: &Arc<Inner>, spec: &SandboxSpec) -> Result<Room> {
-    let image = inner.images.find(&inner.engine, &inner.settings, spec.image.as_deref()).await?;
-    let binds = mount::binds(inner, &spec.mounts).await?;
-    Pool::claim(inner, &image, Size::of(spec), binds, spec.warm_pool).await
+async fn claim(shared: &Arc<Shared>, pool: &Arc<Pool>, spec: &SandboxSpec) -> Result<Container> {
+    let image = shared.images.find(&shared.engine, &shared.settings, spec.image.as_deref()).await?;
+    let binds = mount::binds(shared, &spec.mounts).await?;
+    pool.claim(&image, Size::of(spec), binds, spec.warm_pool).await
 }
 
 /// What all files may be together: all that a container's volumes take, and what is kept besides.
-fn quota(inner: &Inner, spec: &SandboxSpec) -> Quota {
-    let names = Size::of(spec).names(&inner.settings);
+fn quota(shared: &Shared, spec: &SandboxSpec) -> Quota {
+    let names = Size::of(spec).names(&shared.settings);
     Quota {
-        bytes: spec.disk.saturating_add(inner.settings.tmp).saturating_add(BESIDES),
+        bytes: spec.disk.saturating_add(shared.settings.tmp).saturating_add(BESIDES),
         files: names.saturating_add(NAMES_BESIDES),
         depth: DEPTH,
         name_bytes: 255,
@@ -148,13 +157,13 @@ fn quota(inner: &Inner, spec: &SandboxSpec) -> Quota {
 impl Machine for DockerMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
         self.settle().await?;
-        self.room.admit()?;
+        self.container.admit()?;
         self.run_snippet(request).await
     }
 
     async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
         self.settle().await?;
-        self.room.admit()?;
+        self.container.admit()?;
         let mut executed = self.run_line(request).await?;
         if let Some(note) = self.dropped.take() {
             executed.outcome.stderr = with_note(&note, &executed.outcome.stderr);
@@ -164,7 +173,7 @@ impl Machine for DockerMachine {
 
     async fn job(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Job> {
         self.settle().await?;
-        self.room.admit()?;
+        self.container.admit()?;
         self.line_beside(request)
     }
 
@@ -194,7 +203,7 @@ impl Machine for DockerMachine {
         self.interpreters.clear();
         self.variables.clear();
         self.lost = Losses::default();
-        self.sweeping.begin(&self.room, &self.sessions);
+        self.sweeping.begin(&self.container, &self.sessions);
         self.sweeping.end().await?;
         self.forget_shell().await
     }
@@ -205,14 +214,14 @@ impl Machine for DockerMachine {
 
     async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>> {
         check_include(include)?;
-        let (inner, fresh) = (self.inner.clone(), self.fresh);
+        let (shared, fresh) = (self.shared.clone(), self.fresh);
         let taking = async {
             self.settle().await?;
             self.fresh = fresh;
             self.keep_variables().await;
             self.take().await
         };
-        let tree = pulse::watched(&inner.settings, "save a sandbox's files", taking).await?;
+        let tree = pulse::watched(&shared.settings, "save a sandbox's files", taking).await?;
         let tree = if include == Include::Files { variables::without(&tree)? } else { tree };
         Ok(Arc::new(DockerSnapshot(tree)))
     }
@@ -233,18 +242,18 @@ impl Machine for DockerMachine {
             )
             .with_hint("restore it into a sandbox with more disk"));
         }
-        let inner = self.inner.clone();
+        let shared = self.shared.clone();
         let putting = async {
             // Another container rather than an empty one: what fails leaves this one as it is, and nothing old is left.
             if self.fresh && !self.is_gone() {
                 // If it fails half-way the next restore takes another one.
                 self.fresh = false;
-                self.put(&self.room.clone(), &tree).await
+                self.put(&self.container.clone(), &tree).await
             } else {
                 self.move_into(&tree).await
             }
         };
-        pulse::watched(&inner.settings, "put a sandbox's files into a container", putting).await?;
+        pulse::watched(&shared.settings, "put a sandbox's files into a container", putting).await?;
         self.variables = kept;
         if self.variables.are_kept() {
             self.lost.tell(&Language::python());
@@ -259,7 +268,7 @@ impl Machine for DockerMachine {
     }
 
     fn is_gone(&self) -> bool {
-        self.room.is_gone()
+        self.container.is_gone()
     }
 
     fn forgets(&self) -> bool {

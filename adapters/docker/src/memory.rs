@@ -7,13 +7,12 @@ use std::sync::atomic::Ordering;
 
 use bollard::query_parameters::StatsOptionsBuilder;
 use bytes::Bytes;
-use dormouse_core::Result;
+use dormouse_core::{Error, ErrorCode, Result};
 use futures::StreamExt as _;
 
-use crate::commands::out_of_memory;
-use crate::container::signed;
+use crate::config::signed;
+use crate::container::Container;
 use crate::exec::Written;
-use crate::room::Room;
 
 /// Bytes kept of what a program of ours says.
 const SAID: u64 = 64 << 10;
@@ -21,8 +20,10 @@ const SAID: u64 = 64 << 10;
 const SPARE_MEMORY: u64 = 16 << 20;
 /// A limit that is as near as this is reached: less is not given out at once.
 const NEARLY: u64 = 2 << 20;
+/// Says how often the kernel killed a process of the container for want of memory.
+const KILLS: &str = "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null";
 
-impl Room {
+impl Container {
     /// Runs a program of ours to its end, as the sandbox's user, also where the memory is full.
     ///
     /// # Errors
@@ -52,7 +53,7 @@ impl Room {
     /// Whether its memory limit is reached, or nearly so.
     pub(crate) async fn is_full(&self) -> bool {
         // An engine that does not answer is not waited for twice.
-        if self.inner.engine.ready().await.is_err() {
+        if self.shared.engine.ready().await.is_err() {
             return false;
         }
         self.used().await.is_some_and(|used| used.saturating_add(NEARLY) >= self.size.memory)
@@ -60,13 +61,13 @@ impl Room {
 
     /// Bytes of its memory that the kernel cannot take back by itself, if the engine says so.
     async fn used(&self) -> Option<u64> {
-        let docker = self.inner.engine.docker().await.ok()?;
+        let docker = self.shared.engine.docker().await.ok()?;
         let options = StatsOptionsBuilder::default().stream(false).one_shot(true).build();
         let asked = async {
             let mut stats = std::pin::pin!(docker.stats(&self.id, Some(options)));
             stats.next().await.transpose()
         };
-        let stats = self.inner.engine.ask("ask for a container's memory", asked).await.ok()??;
+        let stats = self.shared.engine.ask("ask for a container's memory", asked).await.ok()??;
         let memory = stats.memory_stats?;
         // In control groups of version 1 and 2.
         let cached = |name: &str| memory.stats.as_ref().and_then(|all| all.get(name)).copied();
@@ -105,4 +106,24 @@ impl Room {
         };
         self.change(body).await
     }
+}
+
+/// That the limit was reached.
+pub(crate) fn out_of_memory(container: &Container) -> Error {
+    Error::new(
+        ErrorCode::LimitMemory,
+        format!("the memory limit of {} bytes was reached, and a process was killed", container.size.memory),
+    )
+    .with_hint(
+        "what is in /workspace and /tmp counts: sandbox_remove_file removes files, or use less memory, or make a sandbox \
+         with more",
+    )
+}
+
+/// The counter of kills, asked for by a program of its own.
+pub(crate) async fn kills(container: &Container) -> Result<i64> {
+    let written = container.run(["sh", "-c", KILLS].map(str::to_owned).into(), Vec::new()).await?;
+    let text = written.stdout.text();
+    let count = text.lines().filter_map(|line| line.strip_prefix("oom_kill "));
+    Ok(count.filter_map(|count| count.trim().parse().ok()).next_back().unwrap_or(-1))
 }

@@ -10,8 +10,8 @@ use std::io::{self, Read};
 use dormouse_core::{Access, Error, ErrorCode, GuestPath, Result};
 use dormouse_files::{Extras, Files, NewTime, Quota, Tree};
 
-use crate::archive::{MOVED, relative};
 use crate::listing::{Listing, Stamp, What};
+use crate::paths::{MOVED, relative};
 
 /// What is known of the files that a tree was made of.
 #[derive(Debug, Default)]
@@ -255,7 +255,7 @@ impl Merging<'_> {
 
 /// What comes of content that breaks off.
 pub(crate) fn short(error: io::Error) -> Error {
-    crate::engine::unavailable("the files changed while they were read".into()).with_source(error)
+    crate::fault::unavailable("the files changed while they were read".into()).with_source(error)
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use dormouse_core::sandbox::SpecMount;
 use dormouse_core::{Access, Error, ErrorCode, Result, keys};
 
-use crate::container::{Below, Bind};
-use crate::provider::Inner;
+use crate::config::{Below, Bind};
+use crate::shared::Shared;
 
 /// Folders of the host that no root makes mountable, nor what lies below them.
 const NEVER: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/var/run"];
@@ -26,15 +26,15 @@ const RECURSIVE: (usize, usize) = (1, 44);
 /// # Errors
 /// As [`source`]; `path_denied` for a folder that is only to be read, with file systems mounted below it that the engine
 /// would leave writable; `provider_unavailable`.
-pub(crate) async fn binds(inner: &Inner, mounts: &[SpecMount]) -> Result<Vec<Bind>> {
+pub(crate) async fn binds(shared: &Shared, mounts: &[SpecMount]) -> Result<Vec<Bind>> {
     let mut binds = Vec::new();
     for mount in mounts {
-        let source = source(mount, &inner.settings.roots)?;
+        let source = source(mount, &shared.settings.roots)?;
         let below = match mount.access {
             Access::ReadWrite => Below::AsItIs,
             Access::ReadOnly if !has_mounts_below(&source, MOUNTS.as_ref()) => Below::Nothing,
             Access::ReadOnly => {
-                let version = inner.engine.docker().await?.client_version();
+                let version = shared.engine.docker().await?.client_version();
                 below((version.major_version, version.minor_version), mount)?
             }
         };

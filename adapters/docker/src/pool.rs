@@ -9,18 +9,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use dormouse_core::sandbox::WarmPool;
 use dormouse_core::{Error, ErrorCode, Result};
 
-use crate::container::{Bind, Size};
+use crate::config::{Bind, Size};
+use crate::container::Container;
 use crate::image::Image;
-use crate::provider::Inner;
-use crate::room::Room;
 use crate::settings::Settings;
+use crate::shared::Shared;
 
 /// Most kinds that are kept; the one that was asked for least lately goes first.
 const KINDS: usize = 4;
 
 /// The containers that wait.
-#[derive(Default)]
 pub(crate) struct Pool {
+    shared: Arc<Shared>,
     /// By kind, the one asked for last at the end.
     kinds: Mutex<Vec<Kind>>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Pool {
 struct Kind {
     image: Arc<Image>,
     size: Size,
-    waiting: VecDeque<Room>,
+    waiting: VecDeque<Container>,
     /// How many are being started.
     coming: usize,
 }
@@ -40,19 +40,24 @@ impl Kind {
 }
 
 impl Pool {
+    /// One in which none waits.
+    pub(crate) fn new(shared: &Arc<Shared>) -> Arc<Self> {
+        Arc::new(Self { shared: shared.clone(), kinds: Mutex::default() })
+    }
+
     /// A container of this size, one that waits where `warm` and `binds` allow it.
     ///
     /// # Errors
     /// `busy` when one that waits is required and none does; what keeps the engine from starting one.
     pub(crate) async fn claim(
-        inner: &Arc<Inner>,
+        self: &Arc<Self>,
         image: &Arc<Image>,
         size: Size,
         binds: Vec<Bind>,
         warm: WarmPool,
-    ) -> Result<Room> {
+    ) -> Result<Container> {
         // A folder of the host cannot be added to a container that runs.
-        let can_wait = binds.is_empty() && inner.settings.warm > 0;
+        let can_wait = binds.is_empty() && self.shared.settings.warm > 0;
         if !can_wait || warm == WarmPool::None {
             if warm == WarmPool::Require {
                 return Err(none_waits(if binds.is_empty() {
@@ -61,64 +66,64 @@ impl Pool {
                     "a sandbox with mounts is always started anew; ask for `prefer`"
                 }));
             }
-            return Room::start(inner, image, size, binds).await;
+            return Container::start(&self.shared, image, size, binds).await;
         }
-        while let Some(mut room) = inner.pool.take(inner, image, size) {
-            Self::refill(inner);
-            if !room.is_gone() && room.resize(size).await.is_ok() {
-                return Ok(room);
+        while let Some(mut container) = self.take(image, size) {
+            self.refill();
+            if !container.is_gone() && container.resize(size).await.is_ok() {
+                return Ok(container);
             }
         }
         if warm == WarmPool::Require {
-            Self::refill(inner);
+            self.refill();
             return Err(none_waits("try again in a moment, or ask for `prefer`"));
         }
-        let room = Room::start(inner, image, size, binds).await;
-        Self::refill(inner);
-        room
+        let container = Container::start(&self.shared, image, size, binds).await;
+        self.refill();
+        container
     }
 
     /// Takes one that waits, and notes that its kind is asked for.
-    fn take(&self, inner: &Inner, image: &Arc<Image>, size: Size) -> Option<Room> {
+    fn take(&self, image: &Arc<Image>, size: Size) -> Option<Container> {
         let mut kinds = self.kinds();
-        let mut kind = match kinds.iter().position(|kind| kind.is_of(image, &size, &inner.settings)) {
+        let mut kind = match kinds.iter().position(|kind| kind.is_of(image, &size, &self.shared.settings)) {
             Some(at) => kinds.remove(at),
             None => Kind { image: image.clone(), size, waiting: VecDeque::new(), coming: 0 },
         };
-        let room = kind.waiting.pop_front();
+        let container = kind.waiting.pop_front();
         kinds.push(kind);
         if kinds.len() > KINDS {
             kinds.remove(0);
         }
-        room
+        container
     }
 
     /// Starts what is missing, in the background.
-    pub(crate) fn refill(inner: &Arc<Inner>) {
-        if inner.is_closed() {
+    pub(crate) fn refill(self: &Arc<Self>) {
+        if self.shared.is_closed() {
             return;
         }
-        for kind in inner.pool.kinds().iter_mut() {
-            while kind.waiting.len() + kind.coming < inner.settings.warm {
+        for kind in self.kinds().iter_mut() {
+            while kind.waiting.len() + kind.coming < self.shared.settings.warm {
                 kind.coming += 1;
-                let (inner, image, size) = (inner.clone(), kind.image.clone(), kind.size);
-                inner.tasks.clone().spawn(async move {
-                    let started = Room::start(&inner, &image, size, Vec::new()).await;
-                    inner.pool.came(&inner, &image, &size, started);
+                let (pool, image, size) = (self.clone(), kind.image.clone(), kind.size);
+                self.shared.tasks.spawn(async move {
+                    let started = Container::start(&pool.shared, &image, size, Vec::new()).await;
+                    pool.came(&image, &size, started);
                 });
             }
         }
     }
 
-    fn came(&self, inner: &Inner, image: &Image, size: &Size, started: Result<Room>) {
+    fn came(&self, image: &Image, size: &Size, started: Result<Container>) {
         let mut kinds = self.kinds();
-        let Some(kind) = kinds.iter_mut().find(|kind| kind.is_of(image, size, &inner.settings)) else {
+        let Some(kind) = kinds.iter_mut().find(|kind| kind.is_of(image, size, &self.shared.settings)) else {
             return;
         };
         kind.coming = kind.coming.saturating_sub(1);
         match started {
-            Ok(room) if !inner.is_closed() && kind.waiting.len() < inner.settings.warm => {
-                kind.waiting.push_back(room);
+            Ok(container) if !self.shared.is_closed() && kind.waiting.len() < self.shared.settings.warm => {
+                kind.waiting.push_back(container);
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "no container was started to wait"),
@@ -126,23 +131,24 @@ impl Pool {
     }
 
     /// Makes a kind that is asked for, so that the next refill starts one.
-    pub(crate) fn expect(&self, inner: &Inner, image: &Arc<Image>, size: Size) {
-        let room = self.take(inner, image, size);
-        if let Some(room) = room
-            && let Some(kind) = self.kinds().iter_mut().find(|kind| kind.is_of(image, &size, &inner.settings))
+    pub(crate) fn expect(&self, image: &Arc<Image>, size: Size) {
+        let container = self.take(image, size);
+        if let Some(container) = container
+            && let Some(kind) =
+                self.kinds().iter_mut().find(|kind| kind.is_of(image, &size, &self.shared.settings))
         {
-            kind.waiting.push_front(room);
+            kind.waiting.push_front(container);
         }
     }
 
     /// Takes one back in which nothing was changed.
-    pub(crate) fn put_back(&self, room: Room) {
+    pub(crate) fn put_back(&self, container: Container) {
         let mut kinds = self.kinds();
         if let Some(kind) =
-            kinds.iter_mut().find(|kind| kind.is_of(&room.image, &room.size, &room.inner.settings))
-            && !room.is_gone()
+            kinds.iter_mut().find(|kind| kind.is_of(&container.image, &container.size, &self.shared.settings))
+            && !container.is_gone()
         {
-            kind.waiting.push_front(room);
+            kind.waiting.push_front(container);
         }
     }
 

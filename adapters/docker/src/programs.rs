@@ -12,13 +12,14 @@ use dormouse_core::sandbox::{EntryKind, Files as Port, Owner, Piece, SandboxSpec
 use dormouse_core::{ErrorCode, GuestPath, OfferedPrograms, OutputSink, ProgramCall, ProgramEnd, Result};
 use dormouse_files::{Files, Kind, Quota, Tree};
 
-use crate::archive::{self, MOVED};
-use crate::commands::{kills, out_of_memory};
-use crate::container::{Size, WORKSPACE};
-use crate::exec::{self, Exec, Written};
+use crate::archive;
+use crate::config::{Size, WORKSPACE};
+use crate::container::Container;
+use crate::exec::{self, Exec, KILLED, Written};
+use crate::memory::{kills, out_of_memory};
+use crate::paths::MOVED;
 use crate::pool::Pool;
-use crate::provider::Inner;
-use crate::room::{KILLED, Room};
+use crate::shared::Shared;
 
 /// Most entries that are copied.
 const MOST: usize = 1_000_000;
@@ -31,52 +32,58 @@ const LOOK: &str = r#"command -v -- "$1" >/dev/null 2>&1"#;
 
 /// The commands of an image, for sandboxes of another provider.
 pub struct DockerPrograms {
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
+    pool: Arc<Pool>,
     spec: SandboxSpec,
     /// By image and name, whether there is such a command.
     known: Mutex<HashMap<(String, String), bool>>,
 }
 
 impl DockerPrograms {
-    pub(crate) fn new(inner: Arc<Inner>, spec: SandboxSpec) -> Self {
-        Self { inner, spec, known: Mutex::default() }
+    pub(crate) fn new(shared: Arc<Shared>, pool: Arc<Pool>, spec: SandboxSpec) -> Self {
+        Self { shared, pool, spec, known: Mutex::default() }
     }
 
     async fn serve(&self, call: &ProgramCall, files: &mut dyn Port) -> Result<Option<ProgramEnd>> {
-        let inner = &self.inner;
-        inner.prepare().await?;
-        let image = inner.images.find(&inner.engine, &inner.settings, self.spec.image.as_deref()).await?;
+        let shared = &self.shared;
+        shared.prepare().await?;
+        let image = shared.images.find(&shared.engine, &shared.settings, self.spec.image.as_deref()).await?;
         let key = (image.id.clone(), call.name.clone());
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
         if known == Some(false) {
             return Ok(None);
         }
-        let room = Pool::claim(inner, &image, Size::of(&self.spec), Vec::new(), WarmPool::Prefer).await?;
+        let container = self.pool.claim(&image, Size::of(&self.spec), Vec::new(), WarmPool::Prefer).await?;
         if known.is_none() {
             let argv = ["sh", "-c", LOOK, "dormouse", &call.name].map(str::to_owned);
-            let there = room.run(argv.into(), Vec::new()).await?.code == Some(0);
+            let there = container.run(argv.into(), Vec::new()).await?.code == Some(0);
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             if known.len() < REMEMBERED {
                 known.insert(key, there);
             }
             drop(known);
             if !there {
-                inner.pool.put_back(room);
+                self.pool.put_back(container);
                 return Ok(None);
             }
         }
-        self.run_in(&room, call, files).await.map(Some)
+        self.run_in(&container, call, files).await.map(Some)
     }
 
-    async fn run_in(&self, room: &Room, call: &ProgramCall, files: &mut dyn Port) -> Result<ProgramEnd> {
+    async fn run_in(
+        &self,
+        container: &Container,
+        call: &ProgramCall,
+        files: &mut dyn Port,
+    ) -> Result<ProgramEnd> {
         let quota = Quota {
-            bytes: self.spec.disk.saturating_add(self.inner.settings.tmp),
-            files: Size::of(&self.spec).names(&self.inner.settings),
+            bytes: self.spec.disk.saturating_add(self.shared.settings.tmp),
+            files: Size::of(&self.spec).names(&self.shared.settings),
             depth: 1_024,
             name_bytes: 255,
         };
         let before = copy(files, quota).await?;
-        archive::upload(room, &before.snapshot(), &[]).await?;
+        archive::upload(container, &before.snapshot(), &[]).await?;
         let mut argv = vec![call.name.clone()];
         argv.extend(call.arguments.iter().cloned());
         // The other provider's variables that name its own places mean nothing here.
@@ -95,12 +102,12 @@ impl DockerPrograms {
         };
         let mut written = Written::default();
         // The caller's time limit drops this future, and with it the container.
-        exec::run(&room.inner, &room.id, exec, &mut written).await?;
-        if written.code == Some(KILLED) && kills(room).await? > 0 {
-            let why = format!("{}: {}\n", call.name, out_of_memory(room));
+        exec::run(&container.shared, &container.id, exec, &mut written).await?;
+        if written.code == Some(KILLED) && kills(container).await? > 0 {
+            let why = format!("{}: {}\n", call.name, out_of_memory(container));
             written.stderr.bytes.extend_from_slice(why.as_bytes());
         }
-        let after = Files::new(archive::download(room, &before.snapshot(), &[]).await?.0);
+        let after = Files::new(archive::download(container, &before.snapshot(), &[]).await?.0);
         bring_back(&before, &after, files).await?;
         Ok(ProgramEnd {
             status: u8::try_from(written.code.unwrap_or(1) & 0xff).unwrap_or(1),

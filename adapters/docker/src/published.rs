@@ -20,13 +20,13 @@ use futures::StreamExt as _;
 use tokio::time::timeout;
 
 use crate::begin;
-use crate::container::{bind, hardened, signed};
-use crate::engine::{slow, unavailable, wrong};
+use crate::config::{bind, hardened, signed};
+use crate::fault::{slow, unavailable, wrong};
 use crate::leftovers::{self, Thing};
 use crate::mount;
-use crate::provider::Inner;
 use crate::reap::random;
 use crate::relay::{self, Relay};
+use crate::shared::Shared;
 
 /// Bytes kept of each stream of a program.
 const SAID: usize = 1 << 20;
@@ -92,7 +92,7 @@ impl Default for PublishedSpec {
 
 /// A container that serves. Dropped, it is removed in the background; [`Published::close`] waits for that.
 pub struct Published {
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
     id: String,
     address: SocketAddr,
     /// What leads there, where the container has no network.
@@ -101,7 +101,7 @@ pub struct Published {
 }
 
 /// Removes a container that did not come up, also one that the engine creates after it was waited for.
-struct Guard(Arc<Inner>, Option<String>);
+struct Guard(Arc<Shared>, Option<String>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
@@ -111,56 +111,57 @@ impl Drop for Guard {
     }
 }
 
-pub(crate) async fn start(inner: &Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
-    inner.finish(create(inner.clone(), spec)).await
+pub(crate) async fn start(shared: &Arc<Shared>, spec: PublishedSpec) -> Result<Published> {
+    shared.finish(create(shared.clone(), spec)).await
 }
 
-async fn create(inner: Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
-    let image = inner.images.find(&inner.engine, &inner.settings, spec.image.as_deref()).await?;
-    let binds = mount::binds(&inner, &spec.mounts).await?;
+async fn create(shared: Arc<Shared>, spec: PublishedSpec) -> Result<Published> {
+    let image = shared.images.find(&shared.engine, &shared.settings, spec.image.as_deref()).await?;
+    let binds = mount::binds(&shared, &spec.mounts).await?;
     let mut mounts: Vec<_> = binds.iter().map(bind).collect();
     if !spec.network {
-        mounts.push(relay::folder(&inner)?);
+        mounts.push(relay::folder(&shared)?);
     }
     let port = format!("{}/tcp", spec.port);
     let published = PortBinding { host_ip: Some("127.0.0.1".into()), host_port: Some(String::new()) };
     let bindings = HashMap::from([(port.clone(), Some(vec![published]))]);
     let name = format!("dormouse-{}", random()?);
-    let mut guard = Guard(inner.clone(), Some(name.clone()));
+    let mut guard = Guard(shared.clone(), Some(name.clone()));
     let body = ContainerCreateBody {
         image: Some(image.id.clone()),
         cmd: (!spec.command.is_empty()).then(|| spec.command.clone()),
         env: Some(spec.environment.iter().map(|(name, value)| format!("{name}={value}")).collect()),
         exposed_ports: spec.network.then(|| vec![port.clone()]),
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..HealthConfig::default() }),
-        labels: Some(inner.identity.labels()),
+        labels: Some(shared.identity.labels()),
         host_config: Some(HostConfig {
             network_mode: Some(if spec.network { "bridge" } else { "none" }.into()),
             port_bindings: spec.network.then_some(bindings),
             mounts: Some(mounts),
-            tmpfs: Some(HashMap::from([("/tmp".into(), format!("size={},mode=1777", inner.settings.tmp))])),
+            tmpfs: Some(HashMap::from([("/tmp".into(), format!("size={},mode=1777", shared.settings.tmp))])),
             memory: Some(signed(spec.memory)),
             memory_swap: Some(signed(spec.memory)),
             nano_cpus: Some(i64::from(spec.cpu_millis) * 1_000_000),
             pids_limit: Some(i64::from(spec.processes)),
             readonly_rootfs: Some(!spec.writable),
-            ..hardened(&inner.settings)
+            ..hardened(&shared.settings)
         }),
         network_disabled: (!spec.network).then_some(true),
         ..ContainerCreateBody::default()
     };
-    let docker = inner.engine.docker().await?;
+    let docker = shared.engine.docker().await?;
     let options = CreateContainerOptionsBuilder::default().name(&name).build();
     let created =
-        inner.engine.ask("create a container", docker.create_container(Some(options), body)).await?;
+        shared.engine.ask("create a container", docker.create_container(Some(options), body)).await?;
     if let Some(contents) = spec.workspace {
         let looked =
-            inner.engine.ask("look at a container", docker.inspect_container(&created.id, None)).await?;
+            shared.engine.ask("look at a container", docker.inspect_container(&created.id, None)).await?;
         let user = looked.config.and_then(|config| config.user).unwrap_or_default();
-        begin::put(&inner, &created.id, &user, contents).await?;
+        begin::put(&shared, &created.id, &user, contents).await?;
     }
-    inner.engine.ask("start a container", docker.start_container(&created.id, None)).await?;
-    let looked = inner.engine.ask("look at a container", docker.inspect_container(&created.id, None)).await?;
+    shared.engine.ask("start a container", docker.start_container(&created.id, None)).await?;
+    let looked =
+        shared.engine.ask("look at a container", docker.inspect_container(&created.id, None)).await?;
     // One that has ended has no port any more; what its server would be asked in vain, its status tells.
     let ended = looked.state.as_ref().filter(|state| state.running == Some(false));
     if let Some(status) = ended.and_then(|state| state.exit_code) {
@@ -171,12 +172,12 @@ async fn create(inner: Arc<Inner>, spec: PublishedSpec) -> Result<Published> {
     let (relay, address) = if spec.network {
         (None, bound(looked, spec.port)?)
     } else {
-        let relay = Relay::open(&inner, &created.id, spec.port).await?;
+        let relay = Relay::open(&shared, &created.id, spec.port).await?;
         let address = relay.address;
         (Some(relay), address)
     };
     guard.1 = None;
-    Ok(Published { inner, id: created.id, address, relay, closed: false })
+    Ok(Published { shared, id: created.id, address, relay, closed: false })
 }
 
 /// Where the engine has published a port.
@@ -219,9 +220,9 @@ impl Published {
     /// # Errors
     /// `provider_unavailable`.
     pub async fn is_running(&self) -> Result<bool> {
-        let docker = self.inner.engine.docker().await?;
+        let docker = self.shared.engine.docker().await?;
         let looked = docker.inspect_container(&self.id, None);
-        let looked = self.inner.engine.ask("look at a container", looked).await?;
+        let looked = self.shared.engine.ask("look at a container", looked).await?;
         Ok(looked.state.and_then(|state| state.running) == Some(true))
     }
 
@@ -239,7 +240,7 @@ impl Published {
     }
 
     async fn run(&self, argv: Vec<String>) -> Result<Ended> {
-        let engine = &self.inner.engine;
+        let engine = &self.shared.engine;
         let docker = engine.docker().await?;
         let what = "start a program in a container";
         let create = CreateExecOptions {
@@ -274,11 +275,11 @@ impl Published {
     /// # Errors
     /// `provider_unavailable` when the engine does not say so in time; it is tried again then in the background.
     pub async fn close(mut self) -> Result<()> {
-        let within = self.inner.settings.answer_within;
+        let within = self.shared.settings.answer_within;
         self.relay = None;
         let what = "remove a container";
         let thing = Thing::container(&self.id);
-        let removed = timeout(within, leftovers::remove(&self.inner.engine, &thing)).await;
+        let removed = timeout(within, leftovers::remove(&self.shared.engine, &thing)).await;
         removed.map_err(|_| slow(what, within))??;
         self.closed = true;
         Ok(())
@@ -288,7 +289,7 @@ impl Published {
 impl Drop for Published {
     fn drop(&mut self) {
         if !self.closed {
-            self.inner.remove(self.id.clone());
+            self.shared.remove(self.id.clone());
         }
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use dormouse_core::Result;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::engine::{slow, stalled};
+use crate::fault::{slow, stalled};
 use crate::settings::Settings;
 
 /// How often what takes its time without a sign of life beats for itself.

@@ -15,9 +15,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::container::volume;
+use crate::config::volume;
 use crate::exec::{self, Exec};
-use crate::provider::Inner;
+use crate::shared::Shared;
 
 /// What runs in the container, linked without shared libraries; empty where this host's system is not a container's.
 static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relay"));
@@ -42,7 +42,7 @@ pub(crate) struct Relay {
 ///
 /// # Errors
 /// `capability_unavailable` where there is no program for it.
-pub(crate) fn folder(inner: &Inner) -> Result<Mount> {
+pub(crate) fn folder(shared: &Shared) -> Result<Mount> {
     if PROGRAM.is_empty() {
         return Err(Error::new(
             ErrorCode::CapabilityUnavailable,
@@ -50,7 +50,7 @@ pub(crate) fn folder(inner: &Inner) -> Result<Mount> {
         )
         .with_hint("run this on Linux, or let the container have a network"));
     }
-    Ok(volume(FOLDER, BYTES, NAMES, &inner.identity.labels()))
+    Ok(volume(FOLDER, BYTES, NAMES, &shared.identity.labels()))
 }
 
 impl Relay {
@@ -58,20 +58,20 @@ impl Relay {
     ///
     /// # Errors
     /// `provider_unavailable`; `internal` when this host gives no address.
-    pub(crate) async fn open(inner: &Arc<Inner>, container: &str, port: u16) -> Result<Self> {
+    pub(crate) async fn open(shared: &Arc<Shared>, container: &str, port: u16) -> Result<Self> {
         let failed = |error| Error::internal("no address of the loopback can be had", error);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        put(inner, container).await?;
+        put(shared, container).await?;
         let closed = CancellationToken::new();
-        let way = Way { inner: inner.clone(), container: container.to_owned(), port };
+        let way = Way { shared: shared.clone(), container: container.to_owned(), port };
         tokio::spawn(serve(listener, Arc::new(way), closed.clone()));
         Ok(Self { address, _held: closed.drop_guard() })
     }
 }
 
 /// Puts the program into the container.
-async fn put(inner: &Inner, container: &str) -> Result<()> {
+async fn put(shared: &Shared, container: &str) -> Result<()> {
     let mut header = tar::Header::new_ustar();
     header.set_size(PROGRAM.len() as u64);
     header.set_mode(0o555);
@@ -79,15 +79,15 @@ async fn put(inner: &Inner, container: &str) -> Result<()> {
     let mut archive = tar::Builder::new(Vec::new());
     let written = archive.append_data(&mut header, NAME, PROGRAM).and_then(|()| archive.into_inner());
     let archive = written.map_err(|error| Error::internal("an archive cannot be made", error))?;
-    let docker = inner.engine.docker().await?;
+    let docker = shared.engine.docker().await?;
     let options = UploadToContainerOptionsBuilder::default().path(FOLDER).build();
     let sent = docker.upload_to_container(container, Some(options), bollard::body_full(archive.into()));
-    inner.engine.ask("put a program into a container", sent).await
+    shared.engine.ask("put a program into a container", sent).await
 }
 
 /// Where connections go.
 struct Way {
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
     container: String,
     port: u16,
 }
@@ -117,7 +117,7 @@ impl Way {
     async fn carry(&self, mut stream: TcpStream) -> Result<()> {
         let argv = vec![format!("{FOLDER}/{NAME}"), self.port.to_string()];
         let exec = Exec { argv, ..Exec::default() };
-        let (mut input, mut output) = exec::attach(&self.inner, &self.container, exec).await?;
+        let (mut input, mut output) = exec::attach(&self.shared, &self.container, exec).await?;
         let (mut from, mut to) = stream.split();
         // Either side may end first; the program ends a moment after its input has.
         let there = async {

@@ -12,9 +12,9 @@ use dormouse_core::{Error, Result};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
 
-use crate::engine::again;
+use crate::container::Container;
 use crate::exec::Starts;
-use crate::room::Room;
+use crate::fault::again;
 
 /// How long a sweep waits for what is just starting to say which session it is.
 const STARTING: Duration = Duration::from_millis(500);
@@ -78,10 +78,10 @@ type Sweep = Shared<BoxFuture<'static, std::result::Result<(), Arc<Error>>>>;
 
 impl Sweeping {
     /// Begins one, after the one that goes on.
-    pub(crate) fn begin(&self, room: &Arc<Room>, sessions: &Sessions) {
+    pub(crate) fn begin(&self, container: &Arc<Container>, sessions: &Sessions) {
         let mut slot = self.lock();
-        let (before, own, sessions) = (slot.take(), room.clone(), sessions.clone());
-        let swept = room.inner.clone().spawn(async move {
+        let (before, own, sessions) = (slot.take(), container.clone(), sessions.clone());
+        let swept = container.shared.clone().spawn(async move {
             if let Some(before) = before {
                 let _swept = before.await;
             }
@@ -116,16 +116,21 @@ impl Sweeping {
 
 /// Ends what was started if it is dropped before it came to its end by itself.
 pub(crate) struct Running {
-    room: Arc<Room>,
+    container: Arc<Container>,
     sessions: Sessions,
     sweeping: Sweeping,
     session: Option<Session>,
 }
 
 impl Running {
-    pub(crate) fn new(room: &Arc<Room>, sessions: &Sessions, sweeping: &Sweeping, session: Session) -> Self {
-        let (room, sessions, sweeping) = (room.clone(), sessions.clone(), sweeping.clone());
-        Self { room, sessions, sweeping, session: Some(session) }
+    pub(crate) fn new(
+        container: &Arc<Container>,
+        sessions: &Sessions,
+        sweeping: &Sweeping,
+        session: Session,
+    ) -> Self {
+        let (container, sessions, sweeping) = (container.clone(), sessions.clone(), sweeping.clone());
+        Self { container, sessions, sweeping, session: Some(session) }
     }
 
     /// It came to its end by itself, or is to live on with the session that this answers.
@@ -137,7 +142,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.session.take().is_some() {
-            self.sweeping.begin(&self.room, &self.sessions);
+            self.sweeping.begin(&self.container, &self.sessions);
         }
     }
 }

@@ -20,13 +20,13 @@ use tokio_util::io::{ReaderStream, StreamReader, SyncIoBridge};
 use tokio_util::sync::CancellationToken;
 
 use crate::archive;
-use crate::engine::slow;
+use crate::container::Container;
 use crate::exec::{self, Exec, Reader};
+use crate::fault::slow;
 use crate::listing::Listing;
 use crate::machine::DockerMachine;
 use crate::merge::{self, Known, Plan};
 use crate::pulse::{self, Pulse};
-use crate::room::Room;
 
 /// Tries before the container is paused.
 const TRIES: u32 = 2;
@@ -50,7 +50,7 @@ impl DockerMachine {
     pub(crate) async fn take(&mut self) -> Result<Tree> {
         for _ in 0..TRIES {
             let sessions = self.sessions.known().await;
-            let Some(listing) = Listing::of(&self.room, &sessions, &self.places()).await? else { break };
+            let Some(listing) = Listing::of(&self.container, &sessions, &self.places()).await? else { break };
             self.works = listing.works > 0;
             merge::check(&listing, &self.base.quota())?;
             let plan = Plan::of(self.known.as_ref(), &listing);
@@ -71,7 +71,7 @@ impl DockerMachine {
             };
             let ((tree, extras), listing) = fetched;
             if moves {
-                let after = Listing::of(&self.room, &sessions, &self.places()).await?;
+                let after = Listing::of(&self.container, &sessions, &self.places()).await?;
                 if !after.is_some_and(|after| after.is_still(&listing)) {
                     continue;
                 }
@@ -87,16 +87,16 @@ impl DockerMachine {
     /// As [`DockerMachine::take`].
     pub(crate) async fn take_all(&mut self) -> Result<Tree> {
         let places = self.places();
-        let still = match self.room.pause().await {
+        let still = match self.container.pause().await {
             Ok(still) => Some(still),
             Err(error) if self.is_gone_now().await => return Err(error),
             Err(error) => {
                 // An engine may be without the means; files that move are better than none.
-                tracing::warn!(container = self.room.id, %error, "a container is copied while it runs");
+                tracing::warn!(container = self.container.id, %error, "a container is copied while it runs");
                 None
             }
         };
-        let downloaded = archive::download(&self.room, &self.base, &places).await;
+        let downloaded = archive::download(&self.container, &self.base, &places).await;
         if let Some(still) = still {
             still.end().await;
         }
@@ -109,14 +109,14 @@ impl DockerMachine {
     ///
     /// # Errors
     /// `limit_disk`; `provider_unavailable`.
-    pub(crate) async fn put(&mut self, room: &Arc<Room>, tree: &Tree) -> Result<()> {
+    pub(crate) async fn put(&mut self, container: &Arc<Container>, tree: &Tree) -> Result<()> {
         let places = self.places();
-        archive::upload(room, tree, &places).await?;
+        archive::upload(container, tree, &places).await?;
         self.base = tree.clone().with_quota(self.base.quota());
         self.known = None;
         let usage = tree.usage();
         if usage.bytes > LARGE || usage.files > MANY {
-            self.known = Listing::of(room, &[], &places).await?.map(Known::of);
+            self.known = Listing::of(container, &[], &places).await?.map(Known::of);
         }
         Ok(())
     }
@@ -168,7 +168,7 @@ impl DockerMachine {
 
     /// Fetches what a plan wants, and makes a tree of it.
     async fn fetch(&mut self, plan: Plan, listing: Listing) -> Result<((Tree, Extras), Listing)> {
-        let within = self.room.inner.settings.transfer_within;
+        let within = self.container.shared.settings.transfer_within;
         let work = async {
             let mut targets = HashMap::new();
             let links = plan.links(&listing);
@@ -229,7 +229,7 @@ impl DockerMachine {
     ) -> Result<(impl Future<Output = ()> + use<>, Reader)> {
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
         let exec = Exec { argv, ..Exec::default() };
-        let (mut input, output) = exec::attach(&self.room.inner, &self.room.id, exec).await?;
+        let (mut input, output) = exec::attach(&self.container.shared, &self.container.id, exec).await?;
         let mut list = Vec::new();
         for (path, _) in names {
             list.push(b'/');
@@ -246,7 +246,7 @@ impl DockerMachine {
 
     /// Whether the container has ended, as far as the engine says.
     async fn is_gone_now(&mut self) -> bool {
-        self.room.look().await;
-        self.room.is_gone()
+        self.container.look().await;
+        self.container.is_gone()
     }
 }

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use dormouse_core::sandbox::chunk::{self, damaged};
-use dormouse_core::sandbox::{ChunkSink, ChunkSource, Reached, SavedState, Snapshot};
+use dormouse_core::sandbox::{ChunkSink, ChunkSource, Include, Reached, SavedState, Snapshot};
 use dormouse_core::{Error, ErrorCode, Language, Result};
 use dormouse_files::{Extras, Quota, Root, Tree};
 
@@ -47,6 +47,18 @@ impl Snapshot for DockerSnapshot {
     fn holds(&self) -> Vec<Language> {
         Variables::of(&self.0).are_kept().then(Language::python).into_iter().collect()
     }
+}
+
+/// What a state of this provider can hold.
+pub(crate) fn check_include(include: Include) -> Result<()> {
+    if include == Include::Memory {
+        return Err(Error::new(
+            ErrorCode::CapabilityUnavailable,
+            "the docker provider cannot save interpreters, only files",
+        )
+        .with_hint("save `files` or `both`; variables last as long as the container"));
+    }
+    Ok(())
 }
 
 /// The files of a state, of whichever provider.

@@ -1,15 +1,12 @@
 //! Python's variables over a stop, for a sandbox that asks for them: pickled by the container's own interpreter, and loaded by it.
 //!
-//! Owns: when they are taken and given back, and where they lie in a tree. Does not own: what is in them
-//! (`kernels/python/kept.py`). To the host they are bytes: nothing here reads them.
+//! Owns: what is kept of them, and where they lie in a tree. Does not own: what is in them
+//! (`interpreters/python/kept.py`). To the host they are bytes: nothing here reads them.
 
 use std::sync::Arc;
 
-use dormouse_core::sandbox::Lost;
-use dormouse_core::{ErrorCode, GuestPath, Language, Recovery, Result};
+use dormouse_core::{ErrorCode, GuestPath, Result};
 use dormouse_files::{Files, Kind, Tree};
-
-use crate::machine::DockerMachine;
 
 /// Where they lie: beside what a tree does not hold of a container, outside the folders of a sandbox.
 const PLACE: &str = "/.dormouse-python";
@@ -34,6 +31,16 @@ impl Variables {
     /// What the next interpreter begins with.
     pub(crate) fn kept(&self) -> Option<Arc<Vec<u8>>> {
         self.kept.clone()
+    }
+
+    /// As they are pickled now.
+    pub(crate) fn pickled(kept: Vec<u8>) -> Self {
+        Self { kept: Some(Arc::new(kept)), stale: false }
+    }
+
+    /// Whether something ran since they were pickled.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.stale
     }
 
     /// Something runs now, after which they are others.
@@ -94,32 +101,4 @@ pub(crate) fn without(tree: &Tree) -> Result<Tree> {
 /// What is read of a tree: the variables and their head.
 fn most() -> u64 {
     u64::try_from(MOST * 2).unwrap_or(u64::MAX)
-}
-
-impl DockerMachine {
-    /// Has Python's variables pickled, where the sandbox wants that and something ran since the last time. What goes wrong leaves
-    /// none: then they end with the container, which the next run says.
-    pub(crate) async fn keep_variables(&mut self) {
-        let python = Language::python();
-        if !self.spec.pickles || !self.variables.stale || !self.interpreters.awake().contains(&python) {
-            return;
-        }
-        match self.pickled(&python).await {
-            Ok(kept) => self.variables = Variables { kept: Some(Arc::new(kept)), stale: false },
-            Err(why) => {
-                tracing::debug!(container = self.room.id, why, "variables are not kept");
-                self.variables = Variables::default();
-            }
-        }
-    }
-
-    /// What is to be said of an interpreter that began with kept variables: which of them are missing.
-    pub(crate) fn say_missing(&mut self, missing: Option<String>) {
-        let python = Language::python();
-        let before = self.lost.of(&python);
-        let Some(reason) = missing.or_else(|| before.as_ref().map(|lost| lost.reason.clone())) else {
-            return;
-        };
-        self.lost.note(Lost { language: python, recovery: Recovery::Earlier, reason });
-    }
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use bollard::query_parameters::EventsOptionsBuilder;
 use futures::StreamExt as _;
 
-use crate::engine::{Engine, is_missing};
+use crate::engine::Engine;
+use crate::fault::is_missing;
 use crate::reap::{Identity, PROCESS};
 
 /// How long to wait before a subscription that ended is made again.

@@ -4,7 +4,7 @@ use dormouse_core::model::{Prompt, Role};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::client::Answer as Read;
+use crate::answer::Answer as Read;
 
 /// The version of the interface that is spoken, a header.
 pub(crate) const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
-use dormouse_core::model::{Completion, Model, Prompt};
+use dormouse_core::model::{Completion, Model, Prompt, Role};
 use dormouse_core::{Error, ErrorCode, Resolve, Result};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
+use crate::answer::Answer;
 use crate::endpoint::{Api, Endpoint};
 use crate::wash::Wash;
 use crate::{anthropic, openai};
@@ -157,14 +158,16 @@ impl Model for HttpModel {
 
     async fn complete(&self, prompt: &Prompt, answer_bytes: usize) -> Result<Completion> {
         let body = match self.endpoint.api {
-            Api::OpenAi => openai::body(&self.endpoint.model, prompt),
+            Api::OpenAi => openai_body(&self.endpoint.model, prompt),
             Api::Anthropic => anthropic::body(&self.endpoint.model, prompt),
         };
         let bytes = self.asked(body.to_string().as_bytes(), answer_bytes).await?;
-        let answer = match self.endpoint.api {
-            Api::OpenAi => openai::answer(&bytes),
-            Api::Anthropic => anthropic::answer(&bytes),
-        };
+        let answer =
+            match self.endpoint.api {
+                Api::OpenAi => openai::answer(&bytes)
+                    .map(|openai::Answer { text, tokens, is_cut, .. }| Answer { text, tokens, is_cut }),
+                Api::Anthropic => anthropic::answer(&bytes),
+            };
         match answer {
             Some(Answer { text: Some(text), tokens, is_cut }) => {
                 let text = self.wash.text(text);
@@ -188,14 +191,15 @@ impl Model for HttpModel {
     }
 }
 
-/// What an endpoint's answer says.
-pub(crate) struct Answer {
-    /// The text; none when the model wrote none.
-    pub(crate) text: Option<String>,
-    /// Tokens of the prompt and of the answer.
-    pub(crate) tokens: Option<(u64, u64)>,
-    /// As [`Completion::is_cut`].
-    pub(crate) is_cut: bool,
+/// A prompt as a request without functions.
+fn openai_body(model: &str, prompt: &Prompt) -> Json {
+    let system = prompt.system.iter().map(|text| openai::system(text));
+    let messages = prompt.messages.iter().map(|message| match message.role {
+        Role::User => openai::user(&message.text),
+        Role::Assistant => openai::assistant(Some(&message.text), &[]),
+    });
+    let messages: Vec<Json> = system.chain(messages).collect();
+    openai::body(model, &messages, Vec::new(), prompt.max_tokens.into())
 }
 
 fn headers(endpoint: &Endpoint) -> Result<HeaderMap> {

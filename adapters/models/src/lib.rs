@@ -8,15 +8,16 @@
 //! | --- | --- |
 //! | what the operator says | [`Endpoint`], [`Api`] |
 //! | the key | [`Key`] |
-//! | a prompt as a request, an answer as a completion | `openai`, `anthropic` |
+//! | a prompt as a request, an answer as a completion | [`openai`], also with functions that a model calls; `anthropic` |
 //! | an answer without the key | `wash` |
 //! | sending: time-outs, bounded reading, retries | `client` |
 
+mod answer;
 mod anthropic;
 mod client;
 mod endpoint;
 mod key;
-mod openai;
+pub mod openai;
 mod wash;
 
 pub use client::HttpModel;

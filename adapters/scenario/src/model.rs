@@ -1,25 +1,21 @@
 //! A model that calls tools, in place of a script: the interface `…/chat/completions` with functions.
 //!
-//! Sending, its bounds and the key are `dormouse-models`'; here are the form of a conversation with tools and what it may
-//! use in one repetition.
+//! Sending, its bounds, the key and the form of messages are `dormouse-models`'; here is what a conversation with tools may use
+//! in one repetition.
 //!
 //! | step | room |
 //! | --- | --- |
 //! | the endpoint of a plan | [`Client`] |
 //! | what was said so far, what may still be used | [`Conversation`] |
-//! | requests and answers as JSON | `form` |
-
-mod form;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_models::openai::{self, ToolCall};
 use dormouse_models::{Api, Endpoint, HttpModel, Key};
 use dormouse_sources::{Outside, Tool};
 use serde_json::Value as Json;
-
-pub(crate) use form::{Answer, Wanted, can_carry};
 
 use crate::config::ModelSpec;
 
@@ -31,6 +27,14 @@ const MAX_ANSWER: usize = 1 << 20;
 pub(crate) const MAX_RESULT: usize = 32 << 10;
 /// Bytes that count as one token where the endpoint does not tell.
 const BYTES_PER_TOKEN: usize = 4;
+
+/// What a model said.
+pub(crate) struct Answer {
+    /// Its text, if there is some.
+    pub(crate) text: Option<String>,
+    /// The tools that it wants to be called, at most 32.
+    pub(crate) wanted: Vec<ToolCall>,
+}
 
 /// The endpoint of a plan.
 pub(crate) struct Client {
@@ -56,7 +60,7 @@ impl Client {
     /// A conversation in which nothing was said, with the whole budget.
     pub(crate) fn conversation(&self) -> Conversation {
         let (model, spec) = (self.model.clone(), self.spec.clone());
-        let messages = spec.system.iter().map(|text| form::system(text)).collect();
+        let messages = spec.system.iter().map(|text| openai::system(text)).collect();
         Conversation { model, spec, messages, calls: 0, tokens: (0, 0) }
     }
 }
@@ -83,12 +87,12 @@ impl Conversation {
 
     /// The user says something.
     pub(crate) fn user(&mut self, text: &str) {
-        self.messages.push(form::user(text));
+        self.messages.push(openai::user(text));
     }
 
     /// A tool answers what the model wanted of it.
-    pub(crate) fn result(&mut self, wanted: &Wanted, text: &str) {
-        self.messages.push(form::result(&wanted.id, text));
+    pub(crate) fn result(&mut self, wanted: &ToolCall, text: &str) {
+        self.messages.push(openai::tool(&wanted.id, text));
     }
 
     /// What the model says to all that.
@@ -105,7 +109,8 @@ impl Conversation {
         if answer_tokens == 0 {
             return Err(spent(&format!("{} tokens", budget.tokens)));
         }
-        let body = form::body(&self.spec.name, &self.messages, tools, answer_tokens);
+        let functions = tools.iter().filter(|tool| openai::can_carry(&tool.name)).map(|tool| function(tool));
+        let body = openai::body(&self.spec.name, &self.messages, functions.collect(), answer_tokens);
         let bytes = body.to_string().into_bytes();
         if bytes.len() > MAX_PROMPT {
             let message = format!("the conversation has more than {MAX_PROMPT} bytes");
@@ -113,16 +118,22 @@ impl Conversation {
         }
         self.calls += 1;
         let answered = self.model.exchange(&bytes, MAX_ANSWER).await?;
-        let answer = form::answer(&answered).ok_or_else(|| {
+        let read = openai::answer(&answered).and_then(|mut answer| Some((answer.calls()?, answer)));
+        let (wanted, answer) = read.ok_or_else(|| {
             Error::new(ErrorCode::ModelUnavailable, "the model's endpoint answered in an unexpected format")
                 .with_hint("check the address of the endpoint; it must serve chat/completions with tools")
         })?;
         let guess = |bytes: usize| (bytes / BYTES_PER_TOKEN) as u64;
         let (asked, said) = answer.tokens.unwrap_or((guess(bytes.len()), guess(answered.len())));
         self.tokens = (self.tokens.0.saturating_add(asked), self.tokens.1.saturating_add(said));
-        self.messages.push(answer.message.clone());
-        Ok(answer)
+        let text = answer.text.filter(|text| !text.is_empty());
+        self.messages.push(openai::assistant(text.as_deref(), &wanted));
+        Ok(Answer { text, wanted })
     }
+}
+
+fn function(tool: &Tool) -> Json {
+    openai::function(&tool.name, &tool.listed.description, &tool.listed.input_schema)
 }
 
 fn spent(what: &str) -> Error {

@@ -1,6 +1,8 @@
 //! What sources need of this machine: names that are looked up, programs that are started. A process that has confined
 //! itself can do neither, and brings others that do it in its place.
 
+mod local;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -13,7 +15,7 @@ use rustix::process::WaitIdStatus;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::client::Local;
+pub(crate) use self::local::Local;
 
 /// Environment variables of this process that a program gets.
 const INHERITED: [&str; 6] = ["PATH", "HOME", "LANG", "TMPDIR", "TZ", "USER"];

@@ -1,25 +1,20 @@
 //! Archives of files: zip, tar, tar.gz. Checked as a whole before anything is written (FS-09).
 //!
 //! Only regular files and folders with plain relative names are taken. Owners, modes and times are dropped. One bad entry
-//! refuses the whole archive, by name.
+//! refuses the whole archive, by name. Owns: where entries are to lie, and how much an archive may hold. Does not own: reading
+//! it ([`dormouse_archives`]).
 
 use std::collections::BTreeSet;
-use std::io::{Cursor, Read};
 
+use dormouse_archives::{Entry, Kind, MAX_ENTRIES, Rules, TAR_BLOCKS, Zip, file_above, gunzip, tar};
 use dormouse_core::{Error, ErrorCode, GuestPath, Result};
 
-/// Most entries.
-pub(crate) const MAX_ENTRIES: usize = 20_000;
 /// Largest archive, in bytes (64 MiB).
 pub(crate) const MAX_PACKED: u64 = 64 << 20;
 /// Most bytes of all files together (256 MiB).
 pub(crate) const MAX_BYTES: u64 = 256 << 20;
 /// Most times that an archive may grow; the first mebibyte is free.
 const MAX_RATIO: u64 = 200;
-/// How the end of a zip's table of contents begins (APPNOTE 4.3.16); the number of entries follows 10 bytes from there.
-const ZIP_END: &[u8] = b"PK\x05\x06";
-/// How each entry begins in a zip's table of contents.
-const ZIP_ENTRY: &[u8] = b"PK\x01\x02";
 
 /// What an archive holds.
 #[derive(Debug, Default)]
@@ -37,18 +32,24 @@ pub(crate) struct Unpacked {
 /// `too_large` past a bound.
 pub(crate) fn unpack(packed: &[u8], target: &GuestPath) -> Result<Unpacked> {
     let most = most(packed.len());
+    let mut unpacked = Unpacked::default();
     if packed.starts_with(b"PK") {
-        zip(packed, target, most)
+        let archive = Zip::open(packed, &Upload)?;
+        if archive.hides_entries() {
+            return Err(Error::args_invalid("the archive holds a name more than once")
+                .with_hint("nothing was unpacked; name each file once"));
+        }
+        archive.each(|entry| unpacked.take(entry, target, most, "has another size than the archive says"))?;
     } else if packed.starts_with(&[0x1f, 0x8b]) {
-        // A tar's own blocks come on top of its files.
-        let room = most + (MAX_ENTRIES as u64) * 1024;
-        tar(&read(flate2::read::GzDecoder::new(packed), room, "the archive")?, target, most)
+        let plain = gunzip(packed, most + TAR_BLOCKS, "the archive", &Upload)?;
+        tar(plain.as_slice(), &Upload, |entry| unpacked.take(entry, target, most, "is cut"))?;
     } else if packed.get(257..262) == Some(b"ustar") {
-        tar(packed, target, most)
+        tar(packed, &Upload, |entry| unpacked.take(entry, target, most, "is cut"))?;
     } else {
-        Err(Error::args_invalid("this is no archive that can be unpacked")
-            .with_hint("send a zip, tar or tar.gz, or leave `unpack` out"))
+        return Err(Error::args_invalid("this is no archive that can be unpacked")
+            .with_hint("send a zip, tar or tar.gz, or leave `unpack` out"));
     }
+    unpacked.checked()
 }
 
 /// What an archive of this size may hold.
@@ -56,83 +57,28 @@ pub(crate) fn most(packed: usize) -> u64 {
     (1 << 20) + (packed as u64).saturating_mul(MAX_RATIO).min(MAX_BYTES - (1 << 20))
 }
 
-fn zip(packed: &[u8], target: &GuestPath, most: u64) -> Result<Unpacked> {
-    // Before a table of any size is read.
-    if packed.windows(ZIP_ENTRY.len()).filter(|window| *window == ZIP_ENTRY).count() > MAX_ENTRIES {
-        return Err(too_many());
-    }
-    let mut archive = zip::ZipArchive::new(Cursor::new(packed)).map_err(damaged)?;
-    if entries_of(packed).is_some_and(|entries| entries > archive.len()) {
-        // The reader keeps the last of them.
-        return Err(Error::args_invalid("the archive holds a name more than once")
-            .with_hint("nothing was unpacked; name each file once"));
-    }
-    let mut unpacked = Unpacked::default();
-    for index in 0..archive.len() {
-        let mut entry = archive.by_index(index).map_err(damaged)?;
-        let name = text(entry.name_raw())?;
-        let kind = entry.unix_mode().map_or(0, |mode| mode & 0o170_000);
-        if entry.encrypted() {
-            return Err(refused(&name, "is encrypted"));
-        }
-        if entry.is_dir() {
-            unpacked.folder(&name, target)?;
-        } else if kind == 0 || kind == 0o100_000 {
-            let size = entry.size();
-            let bytes = read(&mut entry, unpacked.room(size, most)?, &name)?;
-            if bytes.len() as u64 != size {
-                return Err(refused(&name, "has another size than the archive says"));
-            }
-            unpacked.file(&name, target, bytes)?;
-        } else {
-            return Err(refused(&name, "is a link or a device"));
-        }
-    }
-    unpacked.checked()
-}
-
-/// How many entries the end of a zip's table of contents tells, where that is no number of its larger form.
-fn entries_of(packed: &[u8]) -> Option<usize> {
-    let at = packed.windows(ZIP_END.len()).rposition(|window| window == ZIP_END)?;
-    let count = packed.get(at + 10..at + 12)?;
-    let count = u16::from_le_bytes([count[0], count[1]]);
-    (count < u16::MAX).then_some(count.into())
-}
-
-fn tar(plain: &[u8], target: &GuestPath, most: u64) -> Result<Unpacked> {
-    let mut archive = tar::Archive::new(plain);
-    let mut unpacked = Unpacked::default();
-    for entry in archive.entries().map_err(damaged)? {
-        let mut entry = entry.map_err(damaged)?;
-        let name = text(&entry.path_bytes())?;
-        let kind = entry.header().entry_type();
-        match kind {
-            tar::EntryType::XGlobalHeader => {}
-            tar::EntryType::Directory => unpacked.folder(&name, target)?,
-            tar::EntryType::Regular => {
-                let size = entry.size();
-                let bytes = read(&mut entry, unpacked.room(size, most)?, &name)?;
-                if bytes.len() as u64 != size {
-                    return Err(refused(&name, "is cut"));
-                }
-                unpacked.file(&name, target, bytes)?;
-            }
-            _ => return Err(refused(&name, "is a link, a device or another special file")),
-        }
-    }
-    unpacked.checked()
-}
-
 impl Unpacked {
+    /// Takes an entry. `wrong` is what is said of a file that has not the size that the archive says.
+    fn take(&mut self, entry: &mut Entry<'_>, target: &GuestPath, most: u64, wrong: &str) -> Result<()> {
+        if entry.kind == Kind::Folder {
+            return self.folder(&entry.name, target);
+        }
+        let bytes = entry.read(self.room(entry.size, most)?)?;
+        if bytes.len() as u64 != entry.size {
+            return Err(Upload.refused(&entry.name, wrong));
+        }
+        self.file(&entry.name, target, bytes)
+    }
+
     /// Bytes that the next file may have, if it can have those that it claims.
     fn room(&self, claimed: u64, most: u64) -> Result<u64> {
         let left = most.saturating_sub(self.bytes);
-        if claimed <= left { Ok(left) } else { Err(too_large(most)) }
+        if claimed <= left { Ok(left) } else { Err(Upload.too_large(most)) }
     }
 
     fn file(&mut self, name: &str, target: &GuestPath, bytes: Vec<u8>) -> Result<()> {
         let path = self.place(name, target)?;
-        let Some(path) = path else { return Err(refused(name, "has no name")) };
+        let Some(path) = path else { return Err(Upload.refused(name, "has no name")) };
         self.bytes += bytes.len() as u64;
         self.files.push((path, bytes));
         Ok(())
@@ -161,57 +107,46 @@ impl Unpacked {
             }
         };
         if !self.names.insert(path.as_str().to_owned()) {
-            return Err(refused(name, "is there twice"));
+            return Err(Upload.refused(name, "is there twice"));
         }
-        if self.names.len() > MAX_ENTRIES { Err(too_many()) } else { Ok(Some(path)) }
+        if self.names.len() > MAX_ENTRIES { Err(Upload.too_many()) } else { Ok(Some(path)) }
     }
 
     /// No file lies where another needs a folder.
     fn checked(self) -> Result<Self> {
         let files: BTreeSet<&str> = self.files.iter().map(|(path, _)| path.as_str()).collect();
-        for name in &self.names {
-            let above = name.match_indices('/').map(|(at, _)| &name[..at]);
-            if let Some(file) = above.into_iter().find(|above| files.contains(above)) {
-                return Err(refused(file, "is a file and a folder"));
-            }
+        match file_above(self.names.iter().map(String::as_str), &files) {
+            Some(file) => Err(Upload.refused(file, "is a file and a folder")),
+            None => Ok(self),
         }
-        Ok(self)
     }
 }
 
-/// All of a stream that may have `most` bytes.
-fn read(from: impl Read, most: u64, name: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = from.take(most.saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(|error| refused(name, "is damaged").with_source(error))?;
-    if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
-}
+/// An archive that a caller sends.
+struct Upload;
 
-fn text(name: &[u8]) -> Result<String> {
-    String::from_utf8(name.to_vec())
-        .map_err(|error| refused(&String::from_utf8_lossy(error.as_bytes()), "has a name that is not UTF-8"))
-}
+impl Rules for Upload {
+    fn refused(&self, name: &str, why: &str) -> Error {
+        Error::args_invalid(format!("the archive's entry `{}` {why}", shown(name)))
+            .with_hint("nothing was unpacked; send regular files and folders only")
+    }
 
-fn refused(name: &str, why: &str) -> Error {
-    Error::args_invalid(format!("the archive's entry `{}` {why}", shown(name)))
-        .with_hint("nothing was unpacked; send regular files and folders only")
-}
+    fn damaged(&self, source: Box<dyn std::error::Error + Send + Sync>) -> Error {
+        Error::args_invalid("the archive is truncated, damaged or of an unsupported kind")
+            .with_hint("nothing was unpacked; send the whole of a zip, a tar or a tar.gz")
+            .with_source(source)
+    }
 
-fn damaged(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::args_invalid("the archive is truncated, damaged or of an unsupported kind")
-        .with_hint("nothing was unpacked; send the whole of a zip, a tar or a tar.gz")
-        .with_source(error)
-}
+    fn too_many(&self) -> Error {
+        Error::new(ErrorCode::TooLarge, format!("the archive has more than {MAX_ENTRIES} entries"))
+            .with_hint("nothing was unpacked; send several archives")
+    }
 
-fn too_many() -> Error {
-    Error::new(ErrorCode::TooLarge, format!("the archive has more than {MAX_ENTRIES} entries"))
-        .with_hint("nothing was unpacked; send several archives")
-}
-
-fn too_large(most: u64) -> Error {
-    Error::new(ErrorCode::TooLarge, format!("the archive unpacks to more than {most} bytes")).with_hint(
-        format!("nothing was unpacked; an archive may grow {MAX_RATIO} times, to {MAX_BYTES} bytes"),
-    )
+    fn too_large(&self, most: u64) -> Error {
+        Error::new(ErrorCode::TooLarge, format!("the archive unpacks to more than {most} bytes")).with_hint(
+            format!("nothing was unpacked; an archive may grow {MAX_RATIO} times, to {MAX_BYTES} bytes"),
+        )
+    }
 }
 
 fn shown(name: &str) -> String {

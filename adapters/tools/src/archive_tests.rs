@@ -1,6 +1,6 @@
 //! Archives that are well meant, and those that are not.
 
-use std::io::Write as _;
+use std::io::{Cursor, Write as _};
 
 use dormouse_core::ErrorCode;
 use zip::write::SimpleFileOptions;

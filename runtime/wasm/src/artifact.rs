@@ -18,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use crate::hex::hex;
 use crate::pieces;
 use crate::private::{Durability, Folder};
 
@@ -188,13 +189,4 @@ fn fingerprint(engine: &Engine) -> String {
     engine.precompile_compatibility_hash().hash(&mut feed);
     feed.write(pieces::FORM.as_bytes());
     hex(&feed.0.finalize()[..8])
-}
-
-/// Lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -11,3 +11,5 @@ wasmtime::component::bindgen!({
 
 /// Version of the contract that this host speaks.
 pub const CONTRACT: &str = "dormouse:sandbox@0.3.0";
+/// Version of the contract that the TypeScript guest has with this host ([`crate::typescript`]).
+pub(crate) const TYPESCRIPT_CONTRACT: &str = "dormouse:typescript@0.1.0";

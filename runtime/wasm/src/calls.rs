@@ -4,12 +4,11 @@
 use dormouse_core::Bounds;
 use wasmtime::Store;
 use wasmtime::component::{
-    ComponentExportIndex, ComponentNamedList, Instance, Lift, Lower, TypedFunc, WasmList,
+    Component, ComponentExportIndex, ComponentNamedList, Instance, Lift, Lower, TypedFunc, WasmList,
 };
 
-use crate::bindings::Guest;
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
-use crate::doors::DoorIndices;
+use crate::bindings::{CONTRACT, Guest};
 use crate::entry::Call;
 use crate::state::Host;
 
@@ -23,6 +22,29 @@ pub(crate) struct Exports {
     pub(crate) guest: Guest,
     /// The raw instance, for the state doors: their types are our own.
     pub(crate) raw: Instance,
+}
+
+/// Where a component's doors are.
+pub(crate) struct DoorIndices {
+    pub(crate) memory: ComponentExportIndex,
+    pub(crate) grow: ComponentExportIndex,
+    pub(crate) stack_pointer: ComponentExportIndex,
+    pub(crate) quiesce: ComponentExportIndex,
+}
+
+impl DoorIndices {
+    /// The doors, if the component has them all.
+    pub(crate) fn find(component: &Component) -> Option<Self> {
+        let (package, version) = CONTRACT.split_once('@')?;
+        let state = component.get_export_index(None, format!("{package}/state@{version}").as_str())?;
+        let door = |name: &str| component.get_export_index(Some(&state), name);
+        Some(Self {
+            memory: door("memory")?,
+            grow: door("grow")?,
+            stack_pointer: door("stack-pointer")?,
+            quiesce: door("quiesce")?,
+        })
+    }
 }
 
 /// Runs a snippet.

@@ -10,11 +10,12 @@ use wasmtime::component::Component;
 use wasmtime::{PoolConcurrencyLimitError, Store};
 use wasmtime_wasi::p2::bindings::{Command, CommandPre};
 
-use crate::artifact::{Artifacts, hex};
+use crate::artifact::Artifacts;
 use crate::disk::{DiskLimits, OwnFiles};
 use crate::engine::EngineSlot;
 use crate::entry::{Allowance, Call, Entry, Left};
 use crate::grants::Missing;
+use crate::hex::hex;
 use crate::loaded::full;
 use crate::state::Host;
 use crate::stdio::{Input, Output};

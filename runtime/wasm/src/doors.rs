@@ -2,42 +2,15 @@
 
 use dormouse_core::{Error, ErrorCode, Result};
 use rustix::mm::{Advice, madvise};
-use wasmtime::component::{Component, ComponentExportIndex};
 
-use crate::bindings::CONTRACT;
-use crate::calls::{Exports, Grow, Memory, Quiesce, StackPointer};
+use crate::calls::{DoorIndices, Exports, Grow, Memory, Quiesce, StackPointer};
 use crate::entry::{Allowance, Entry, Left, STATE_TIME};
-use crate::saved::Page;
+use crate::saved::{PAGE, Page};
 
-/// Granularity of saved memory, in bytes.
-pub(crate) const PAGE: usize = 4096;
 /// Granularity of growth, in bytes.
 const WASM_PAGE: usize = 64 << 10;
 /// Pages in a row from which on they are mapped together.
 const TOGETHER: usize = 4;
-
-/// Where a component's doors are.
-pub(crate) struct DoorIndices {
-    pub(crate) memory: ComponentExportIndex,
-    pub(crate) grow: ComponentExportIndex,
-    pub(crate) stack_pointer: ComponentExportIndex,
-    pub(crate) quiesce: ComponentExportIndex,
-}
-
-impl DoorIndices {
-    /// The doors, if the component has them all.
-    pub(crate) fn find(component: &Component) -> Option<Self> {
-        let (package, version) = CONTRACT.split_once('@')?;
-        let state = component.get_export_index(None, format!("{package}/state@{version}").as_str())?;
-        let door = |name: &str| component.get_export_index(Some(&state), name);
-        Some(Self {
-            memory: door("memory")?,
-            grow: door("grow")?,
-            stack_pointer: door("stack-pointer")?,
-            quiesce: door("quiesce")?,
-        })
-    }
-}
 
 /// The doors of one instance, open until the time for its state is over. Nothing of its last run can be used through them.
 pub(crate) struct Doors<'a> {

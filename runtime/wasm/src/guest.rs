@@ -8,9 +8,8 @@ use dormouse_core::{Error, ErrorCode, GuestInfo, Language, Result};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::artifact::hex;
-use crate::bindings::CONTRACT;
-use crate::typescript;
+use crate::bindings::{CONTRACT, TYPESCRIPT_CONTRACT};
+use crate::hex::hex;
 
 /// A guest on disk.
 #[derive(Clone, Debug)]
@@ -179,7 +178,7 @@ fn read_manifest(file: &Path) -> Result<(Guest, String)> {
 
 /// The contract that this host has with the guest of a language.
 fn contract_with(language: &Language) -> &'static str {
-    if *language == Language::typescript() { typescript::CONTRACT } else { CONTRACT }
+    if *language == Language::typescript() { TYPESCRIPT_CONTRACT } else { CONTRACT }
 }
 
 fn check_contract(guest: Guest, contract: &str) -> Result<Guest> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dormouse_core::{
     Error, ErrorCode, EvalRequest, Exception, Limits, Outcome, Project, Result, Status, Stream, Usage, Value,
@@ -11,15 +11,34 @@ use dormouse_core::{
 use dormouse_files::Handle;
 
 use crate::bindings::exports::dormouse::sandbox::interpreter as contract;
-use crate::calls::{Eval, Exports, Get, Set, Vars, contract_bounds};
+use crate::calls::{DoorIndices, Eval, Exports, Get, Set, Vars, contract_bounds};
 use crate::clock::Monotonic;
 use crate::disk::{DiskLimits, LeftFiles, OwnFiles, Trace};
-use crate::doors::{DoorIndices, Doors};
+use crate::doors::Doors;
 use crate::entry::{Allowance, Entry, Left, STATE_TIME};
-use crate::programs::Programs;
+use crate::state::Launcher;
 use crate::stdio::{Input, Outlet, Output};
-use crate::typescript::Spent;
-use crate::{grants, project, trap};
+use crate::{grants, trap};
+
+/// What traces show for the script that opens a project.
+pub(crate) const PROJECT_SCRIPT: &str = "<project>";
+
+/// What a run has used before its interpreter begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    pub(crate) time: Duration,
+    pub(crate) fuel: u64,
+    /// Most bytes that were held; they have been given back.
+    pub(crate) memory: u64,
+}
+
+impl Spent {
+    /// When a run began whose interpreter begins now.
+    pub(crate) fn begin(&self) -> Instant {
+        let now = Instant::now();
+        now.checked_sub(self.time).unwrap_or(now)
+    }
+}
 
 /// A live instance.
 pub(crate) struct Instance {
@@ -34,7 +53,7 @@ pub(crate) struct Instance {
     /// Callbacks that have their names in the language.
     bound: BTreeSet<String>,
     /// What its next run can start.
-    programs: Option<Programs>,
+    programs: Option<Arc<dyn Launcher>>,
     /// The callbacks that its next run has used already, if it shares them with other runs.
     used: Option<Arc<AtomicU32>>,
     /// What the run has used before it came here.
@@ -127,10 +146,14 @@ impl Instance {
         [self.stdout.take(), self.stderr.take()]
     }
 
-    /// What the next run, and only that, can start; it shares the count of its callbacks with those programs.
-    pub(crate) fn offer(&mut self, programs: Programs) {
-        self.share(programs.used());
-        self.programs = Some(programs.of([self.stdout.clone(), self.stderr.clone()]));
+    /// What the next run, and only that, can start.
+    pub(crate) fn offer(&mut self, programs: Arc<dyn Launcher>) {
+        self.programs = Some(programs);
+    }
+
+    /// Its standard output and standard error.
+    pub(crate) fn outputs(&self) -> [Output; 2] {
+        [self.stdout.clone(), self.stderr.clone()]
     }
 
     /// Lets what the next run, and only that, writes to its two output streams go elsewhere.
@@ -201,7 +224,7 @@ impl Instance {
                 Exception::from_guest(&json, &request.bounds).map(|mut exception| {
                     if request.grants.project.is_some() {
                         exception.relative_to(Project::TARGET);
-                        exception.leave_out(project::NAME);
+                        exception.leave_out(PROJECT_SCRIPT);
                     }
                     if let Some(refused) = self.entry.host().limiter.refused()
                         && trap::is_of_memory(&exception)

@@ -1,10 +1,10 @@
 //! The [`Provider`](dormouse_core::Provider) on Wasmtime.
 //!
-//! The path of a run, one room a step:
+//! The path of a run, one module a step:
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
-//! | which guest | [`guest`] |
+//! | which guest | [`guest`], by the [`loader`] |
 //! | TypeScript becomes JavaScript | [`typescript`] |
 //! | its machine code | [`artifact`], on one of the [`engine`]s |
 //! | an instance | [`loaded`], [`ready`] |
@@ -17,7 +17,8 @@
 //! | memory that goes back to the system | [`trim`] |
 //!
 //! A user's own program takes the same way through [`command`] instead of a guest, a preview1
-//! module by way of [`preview1`]. A kept instance is a [`Session`]; its state goes through the [`doors`] into a [`SavedInterpreter`] and back.
+//! module by way of [`preview1`]. A kept instance is a [`Session`]; its state goes through the [`doors`] into a [`SavedInterpreter`] and back
+//! ([`checkpoint`]).
 //!
 //! Unsafe code stands in `artifact` (mapping our own machine code), `doors` (writing a restored page) and `trim` (asking the C
 //! library to give free memory back), one block each, and nowhere else.
@@ -25,6 +26,7 @@
 mod artifact;
 mod bindings;
 mod calls;
+mod checkpoint;
 mod clock;
 mod command;
 mod disk;
@@ -35,10 +37,12 @@ mod entry;
 pub mod fuzz;
 mod grants;
 mod guest;
+mod hex;
 mod instance;
 mod limiter;
 mod linker;
 mod loaded;
+mod loader;
 mod machine;
 mod once;
 mod pauses;
@@ -58,6 +62,7 @@ mod state;
 mod stdio;
 mod ticker;
 mod trap;
+mod tree_files;
 mod trim;
 mod typescript;
 mod written;

@@ -60,3 +60,12 @@ impl Host {
         Ok(result)
     }
 }
+
+impl programs::Host for Host {
+    async fn run(&mut self, command: programs::Command) -> wasmtime::Result<Option<programs::Ended>> {
+        match &self.programs {
+            Some(launcher) => Ok(launcher.launch(command, self.deadline).await),
+            None => Ok(None),
+        }
+    }
+}

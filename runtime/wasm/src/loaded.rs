@@ -9,8 +9,7 @@ use wasmtime::{PoolConcurrencyLimitError, Store};
 
 use crate::artifact::Artifacts;
 use crate::bindings::{CONTRACT, GuestIndices};
-use crate::calls::Exports;
-use crate::doors::DoorIndices;
+use crate::calls::{DoorIndices, Exports};
 use crate::engine::EngineSlot;
 use crate::entry::{Entry, Left, Start};
 use crate::guest::{self, Guest};

@@ -7,7 +7,6 @@
 mod below;
 mod beside;
 mod commands;
-mod files;
 mod interpreter;
 mod reach;
 mod run;
@@ -28,17 +27,18 @@ use dormouse_core::{
 };
 use dormouse_files::{Files, Quota, Tree, Usage};
 
-pub(crate) use self::files::TreeFiles;
 use self::interpreter::Interpreter;
 use self::reach::Reach;
 use self::run::{STOPPED, told_of};
 use crate::clock::Monotonic;
 use crate::disk::OwnFiles;
 use crate::engine::Metering;
-use crate::provider::WasmProvider;
+use crate::instance::Spent;
+use crate::loader::Loader;
 use crate::share::Share;
 use crate::snapshot::WasmSnapshot;
-use crate::typescript::{Prepared, Spent};
+use crate::tree_files::TreeFiles;
+use crate::typescript::{Prepared, Transpilers};
 
 /// Where a snippet of a sandbox starts.
 const HOME: &str = "/workspace";
@@ -54,7 +54,8 @@ const FORGOTTEN: &str = "a container keeps no variables";
 
 /// A sandbox on this provider.
 pub(crate) struct WasmMachine {
-    provider: WasmProvider,
+    loader: Loader,
+    transpilers: Arc<Transpilers>,
     spec: SandboxSpec,
     grants: Grants,
     /// What it may compute, and how much at one time.
@@ -81,7 +82,8 @@ impl WasmMachine {
     /// # Errors
     /// `args_invalid` for grants that cannot be; what keeps the guests of the state from being loaded.
     pub(crate) async fn new(
-        provider: WasmProvider,
+        loader: &Loader,
+        transpilers: &Arc<Transpilers>,
         spec: &SandboxSpec,
         state: Option<&WasmSnapshot>,
     ) -> Result<Self> {
@@ -90,10 +92,11 @@ impl WasmMachine {
         let reach = Reach::new(files.0.clone(), &spec.mounts);
         let (spec, share, interpreters) = (spec.clone(), Share::of(spec), BTreeMap::new());
         let (clock, shown, held) = (Monotonic::default(), 0, None);
+        let (loader, transpilers) = (loader.clone(), transpilers.clone());
         let mut machine =
-            Self { provider, spec, grants, share, files, reach, interpreters, held, clock, shown };
+            Self { loader, transpilers, spec, grants, share, files, reach, interpreters, held, clock, shown };
         if let Some(state) = state {
-            let interpreters = Self::woken(&machine.provider, state).await?;
+            let interpreters = Self::woken(&machine.loader, state).await?;
             machine.enter(state, interpreters).await?;
         }
         for folder in OWN_FOLDERS.into_iter().chain(state.is_none().then_some(OUTPUTS)) {
@@ -156,7 +159,7 @@ impl Machine for WasmMachine {
         let mut request = self.adopt(request);
         let mut spent = Spent::default();
         if request.language == Language::typescript() {
-            (request, spent) = match self.provider.prepare(request, Metering::Epoch).await? {
+            (request, spent) = match self.transpilers.prepare(request, Metering::Epoch).await? {
                 Prepared::Request(request, spent) => (*request, spent),
                 Prepared::Ended(outcome) => return Ok(*outcome),
             };
@@ -231,7 +234,7 @@ impl Machine for WasmMachine {
     async fn variables(&mut self, language: &Language, limits: &Limits) -> Result<Vec<Variable>> {
         let language = &language.runs_as();
         if !self.interpreters.contains_key(language) {
-            self.provider.speaks(language)?;
+            self.loader.speaks(language)?;
             return Ok(Vec::new());
         }
         let request = self.request(language, limits);
@@ -293,7 +296,7 @@ impl Machine for WasmMachine {
 
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()> {
         let state = &WasmSnapshot::of(snapshot)?;
-        let interpreters = Self::woken(&self.provider, state).await?;
+        let interpreters = Self::woken(&self.loader, state).await?;
         for kept in waking::check(state, &interpreters)? {
             kept.brought().await?;
         }

@@ -19,17 +19,19 @@ use dormouse_core::{
     Callbacks, Error, EvalRequest, Exception, Grants, GuestPath, Language, Limits, Outcome, ProgramCall,
     ProgramEnd, Programs as Operators, Status,
 };
+use futures::future::BoxFuture;
 
 use self::launch::Launch;
 use crate::bindings::dormouse::sandbox::programs as contract;
 use crate::clock::Monotonic;
 use crate::disk::OwnFiles;
 use crate::engine::Metering;
-use crate::machine::TreeFiles;
-use crate::provider::WasmProvider;
+use crate::instance::Instance;
+use crate::loader::Loader;
 use crate::share::Share;
-use crate::state::Host;
+use crate::state::Launcher;
 use crate::stdio::{Outlet, Output};
+use crate::tree_files::TreeFiles;
 
 /// Names of commands that nobody has, kept of one command line.
 const MAX_MISSING: usize = 16;
@@ -51,7 +53,7 @@ pub(crate) struct Programs {
 }
 
 struct Inner {
-    provider: WasmProvider,
+    loader: Loader,
     files: dormouse_files::Files,
     /// The sandbox's own: mounts and the clock.
     grants: Grants,
@@ -68,14 +70,14 @@ struct Inner {
 
 impl Programs {
     pub(crate) fn new(
-        provider: WasmProvider,
+        loader: Loader,
         files: dormouse_files::Files,
         request: &EvalRequest,
         operators: Arc<dyn Operators>,
         (share, clock): (Share, Monotonic),
     ) -> Self {
         let inner = Inner {
-            provider,
+            loader,
             files,
             grants: Grants { stdin: Vec::new(), arguments: Vec::new(), ..request.grants.clone() },
             limits: Limits { output: MAX_STREAM, ..request.limits.clone() },
@@ -90,9 +92,11 @@ impl Programs {
         Self { inner: Arc::new(inner), only: None, streams: None }
     }
 
-    /// The same for an instance with these two output streams.
-    pub(crate) fn of(self, streams: [Output; 2]) -> Self {
-        Self { streams: Some(streams), ..self }
+    /// Lets the next run of an instance, and only that, start these. It shares the count of its callbacks with them.
+    pub(crate) fn offer_to(self, instance: &mut Instance) {
+        instance.share(self.used());
+        let streams = Some(instance.outputs());
+        instance.offer(Arc::new(Self { streams, ..self }));
     }
 
     /// The count of the callbacks that the command line and its programs have called.
@@ -211,12 +215,12 @@ impl Programs {
         };
         request.name = launch.name;
         request.check()?;
-        let ready = inner.provider.ready(&request.language, Metering::Epoch).await?;
+        let ready = inner.loader.ready(&request.language, Metering::Epoch).await?;
         let mut instance = ready.take().await?;
         instance.keep_time(&inner.clock);
         instance.lead(outlets);
         if request.language == Language::git() {
-            instance.offer(Self { inner: inner.clone(), only: Some(TRANSPORT), streams: None });
+            Self { inner: inner.clone(), only: Some(TRANSPORT), streams: None }.offer_to(&mut instance);
         } else {
             instance.share(self.used());
         }
@@ -273,20 +277,24 @@ fn uncaught(language: &Language, exception: &Exception) -> String {
     }
 }
 
-impl contract::Host for Host {
-    async fn run(&mut self, command: contract::Command) -> wasmtime::Result<Option<contract::Ended>> {
-        let Some(programs) = self.programs.clone() else { return Ok(None) };
-        let contract::Command { program, arguments, environment, directory, input, milliseconds, .. } =
-            command;
-        let outlets = [command.output, command.errors].map(|to| programs.outlet(to));
-        let call = ProgramCall { name: program, arguments, environment, directory, input };
-        let asked = milliseconds.map(|most| Instant::now() + Duration::from_millis(most.into()));
-        let deadline = asked.map_or(self.deadline, |asked| asked.min(self.deadline));
-        // The future of a run within a run has the size of itself.
-        let ended = Box::pin(programs.run(call, deadline, &outlets)).await;
-        Ok(ended.map(|ProgramEnd { status, output, errors, .. }| {
+impl Launcher for Programs {
+    // The future of a run within a run has the size of itself.
+    fn launch(
+        &self,
+        command: contract::Command,
+        deadline: Instant,
+    ) -> BoxFuture<'static, Option<contract::Ended>> {
+        let programs = self.clone();
+        Box::pin(async move {
+            let contract::Command { program, arguments, environment, directory, input, milliseconds, .. } =
+                command;
+            let outlets = [command.output, command.errors].map(|to| programs.outlet(to));
+            let call = ProgramCall { name: program, arguments, environment, directory, input };
+            let asked = milliseconds.map(|most| Instant::now() + Duration::from_millis(most.into()));
+            let deadline = asked.map_or(deadline, |asked| asked.min(deadline));
+            let ProgramEnd { status, output, errors, .. } = programs.run(call, deadline, &outlets).await?;
             let [output, errors] = outlets::rest(&outlets, [output, errors]);
-            contract::Ended { status, output, errors }
-        }))
+            Some(contract::Ended { status, output, errors })
+        })
     }
 }

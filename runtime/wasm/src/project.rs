@@ -17,18 +17,16 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use self::stamp::Stamp;
-use crate::artifact::hex;
+use crate::checkpoint;
 use crate::disk::{LeftFiles, OwnFiles, Trace};
-use crate::instance::Instance;
+use crate::hex::hex;
+use crate::instance::{Instance, PROJECT_SCRIPT};
 use crate::private::{Durability, Folder};
 use crate::ready::Ready;
 use crate::saved::SavedInterpreter;
-use crate::session;
 
 /// The global through which the script learns what to open.
 const ARGUMENT: &str = "__dormouse_project__";
-/// What traces show for the script.
-pub(crate) const NAME: &str = "<project>";
 /// Saved states kept in memory; the one that was not used for longest goes first.
 const KEPT: usize = 8;
 /// Bytes of saved states kept on disk; the oldest go first.
@@ -80,7 +78,7 @@ impl Projects {
             && let Some(opened) = self.find(key, &project.source)
             && (fresh || opened.files.is_none())
         {
-            session::restore(ready, instance, &opened.state).await?;
+            checkpoint::restore(ready, instance, &opened.state).await?;
             if let Some(files) = &opened.files {
                 instance.begin_with(files);
             }
@@ -94,7 +92,7 @@ impl Projects {
             && let Some(names) = trace.and_then(Trace::paths)
         {
             // Open files are closed by the first: it may write to them.
-            match session::save(ready, instance, None).await.map(|state| (state, instance.left_files())) {
+            match checkpoint::save(ready, instance, None).await.map(|state| (state, instance.left_files())) {
                 Ok((state, files)) if state.pages() <= MOST_PAGES && fits(files.as_ref()) => {
                     self.keep(key, Opened { stamp: Stamp::of(&project.source, names), state, files });
                 }
@@ -211,7 +209,7 @@ async fn open(
     instance.set(request, ARGUMENT, &argument, own).await?;
     let opening = EvalRequest {
         code: script.into(),
-        name: NAME.into(),
+        name: PROJECT_SCRIPT.into(),
         // This is the host's text, and what it loads is the project's.
         allow_eval: true,
         callbacks: Callbacks::default(),

@@ -8,7 +8,8 @@ use dormouse_core::{Error, ErrorCode, Language, Result};
 use dormouse_files::Held;
 use sha2::{Digest as _, Sha256};
 
-use crate::doors::PAGE;
+/// Granularity of saved memory, in bytes.
+pub(crate) const PAGE: usize = 4096;
 
 /// The bytes of a page, each combined with the image's by exclusive or: mostly zeroes.
 pub(crate) type Page = Arc<[u8; PAGE]>;

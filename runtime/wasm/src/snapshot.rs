@@ -26,8 +26,7 @@ pub(crate) use self::kept::Kept;
 use self::kept::{Head, LISTED, REGION, put, regions};
 pub(crate) use self::notes::replaced;
 pub(crate) use self::parts::Parts;
-use crate::doors::PAGE;
-use crate::saved::MAX_MEMORY;
+use crate::saved::{MAX_MEMORY, PAGE};
 use crate::trim;
 
 /// First bytes of a root, with its version.

@@ -5,17 +5,28 @@ use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use dormouse_core::Callbacks;
+use futures::future::BoxFuture;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
+use crate::bindings::dormouse::sandbox::programs as contract;
 use crate::disk::{DiskLimits, Files, FilesView};
 use crate::limiter::Limiter;
 use crate::pauses::Pauses;
-use crate::programs::Programs;
 
 /// Host-side resources (open files, streams, pollables) that a run may hold at one time.
 const MAX_RESOURCES: usize = 4_096;
+
+/// Starts the programs that a command line names ([`crate::programs`]).
+pub(crate) trait Launcher: Send + Sync {
+    /// Runs a program to its end, at most until `deadline`. None: there is none of that name.
+    fn launch(
+        &self,
+        command: contract::Command,
+        deadline: Instant,
+    ) -> BoxFuture<'static, Option<contract::Ended>>;
+}
 
 /// The data of a store.
 pub(crate) struct Host {
@@ -30,7 +41,7 @@ pub(crate) struct Host {
     /// Callbacks that the run has called; the programs that it starts count here too.
     pub(crate) calls: Arc<AtomicU32>,
     /// What a command line can start; none outside of command lines.
-    pub(crate) programs: Option<Programs>,
+    pub(crate) programs: Option<Arc<dyn Launcher>>,
 }
 
 impl Host {

@@ -2,7 +2,7 @@
 //! under that run's clock, memory and fuel. No parser of a snippet's text runs on the host.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dormouse_core::{
     Captured, Error, ErrorCode, EvalRequest, Exception, Language, Limits, Outcome, Result, Status, Usage,
@@ -11,11 +11,14 @@ use wasmtime::component::Component;
 use wasmtime::{Store, Trap};
 
 use self::bindings::exports::dormouse::typescript::transpiler::Refusal;
-use self::bindings::{Guest, GuestPre};
+use self::bindings::{Guest as Exports, GuestPre};
 use crate::engine::{EngineSlot, Metering};
 use crate::entry::{Allowance, Call, Entry, Left, Start};
+use crate::guest::Guest;
+use crate::instance::Spent;
 use crate::loaded::{self, IMAGE_MEMORY};
-use crate::provider::WasmProvider;
+use crate::loader::Loader;
+use crate::once::Once;
 use crate::state::Host;
 use crate::trap;
 
@@ -33,8 +36,6 @@ mod bindings {
     });
 }
 
-/// Version of the contract that the TypeScript guest has with this host.
-pub(crate) const CONTRACT: &str = "dormouse:typescript@0.1.0";
 /// Largest TypeScript source, in bytes.
 const MAX_SOURCE: usize = 1 << 20;
 /// Largest JavaScript that may come of one, and largest refusal, in bytes.
@@ -42,23 +43,6 @@ const MAX_CODE: usize = 8 << 20;
 /// Characters of a refusal's message, and of the line that it shows.
 const MAX_MESSAGE: usize = 1_000;
 const MAX_EXCERPT: usize = 200;
-
-/// What a run has used before its interpreter begins.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spent {
-    pub(crate) time: Duration,
-    pub(crate) fuel: u64,
-    /// Most bytes that were held; they have been given back.
-    pub(crate) memory: u64,
-}
-
-impl Spent {
-    /// When a run began whose interpreter begins now.
-    pub(crate) fn begin(&self) -> Instant {
-        let now = Instant::now();
-        now.checked_sub(self.time).unwrap_or(now)
-    }
-}
 
 /// What became of a request.
 pub(crate) enum Prepared {
@@ -74,14 +58,34 @@ pub(crate) struct Transpiler {
     guest: GuestPre<Host>,
 }
 
-impl WasmProvider {
+/// The TypeScript guest on each engine that a request was for. Loaded on first use, once.
+pub(crate) struct Transpilers {
+    loader: Loader,
+    loaded: Once<Metering, Transpiler>,
+}
+
+impl Transpilers {
+    /// None is loaded yet.
+    pub(crate) fn new(loader: &Loader) -> Arc<Self> {
+        Arc::new(Self { loader: loader.clone(), loaded: Once::default() })
+    }
+
+    /// The loaded guest.
+    ///
+    /// # Errors
+    /// What keeps it from being loaded.
+    pub(crate) async fn get(&self, metering: Metering) -> Result<Arc<Transpiler>> {
+        let link = |_: &Guest, _: String, slot, component: &Component| Transpiler::link(slot, component);
+        self.loaded.get(metering, self.loader.load(&Language::typescript(), metering, link)).await
+    }
+
     /// Makes a request for an interpreter of a request in TypeScript. Loading guests is not counted as the run's own time.
     ///
     /// # Errors
     /// `too_large` for a source past the bound; what keeps the guest from being loaded.
     pub(crate) async fn prepare(&self, mut request: EvalRequest, metering: Metering) -> Result<Prepared> {
         check_size(&request.code)?;
-        let transpiler = self.transpiler(metering).await?;
+        let transpiler = self.get(metering).await?;
         let (status, usage) = transpiler.run(&request).await?;
         let status = match status {
             Ok(code) => {
@@ -160,8 +164,8 @@ impl Transpiler {
     }
 }
 
-impl Start<Guest> for &Transpiler {
-    async fn start(self, store: &mut Store<Host>) -> wasmtime::Result<Guest> {
+impl Start<Exports> for &Transpiler {
+    async fn start(self, store: &mut Store<Host>) -> wasmtime::Result<Exports> {
         self.guest.instantiate_async(store).await
     }
 }
@@ -169,7 +173,7 @@ impl Start<Guest> for &Transpiler {
 /// Makes JavaScript of a source.
 struct Transpile<'a>(&'a str);
 
-impl Call<Guest> for Transpile<'_> {
+impl Call<Exports> for Transpile<'_> {
     type Answer = std::result::Result<String, Refusal>;
 
     fn most(&self) -> usize {
@@ -180,7 +184,7 @@ impl Call<Guest> for Transpile<'_> {
         answer.as_ref().map_or_else(|refusal| refusal.message.len(), String::len)
     }
 
-    async fn call(self, store: &mut Store<Host>, guest: &Guest) -> wasmtime::Result<Self::Answer> {
+    async fn call(self, store: &mut Store<Host>, guest: &Exports) -> wasmtime::Result<Self::Answer> {
         guest.dormouse_typescript_transpiler().call_transpile(store, self.0).await
     }
 }

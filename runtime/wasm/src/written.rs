@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::sync::LazyLock;
 
-use crate::doors::PAGE;
+use crate::saved::PAGE;
 
 /// Bytes of one page's entry.
 const ENTRY: usize = 8;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_models::openai::{ToolCall, can_carry};
 use dormouse_sources::{Tool, ToolAnswer};
 use serde_saphyr::Spanned;
 
@@ -13,7 +14,7 @@ use super::script::{begun, fail};
 use super::session::{Session, status_of};
 use super::since;
 use crate::config::Turn;
-use crate::model::{Answer, Conversation, MAX_RESULT, Wanted, can_carry};
+use crate::model::{Answer, Conversation, MAX_RESULT};
 use crate::report::{CallRecord, Problem, Status, Step, Text, TurnRecord};
 use crate::template;
 
@@ -95,13 +96,13 @@ fn late() -> Error {
 }
 
 /// Calls what the model wants; the record, and what the model is told.
-async fn wish(session: &Session<'_>, wanted: &Wanted) -> (CallRecord, String) {
+async fn wish(session: &Session<'_>, wanted: &ToolCall) -> (CallRecord, String) {
     let arguments = match &wanted.arguments {
         Ok(arguments) => arguments.clone(),
         Err(text) => return refused(session, wanted, text),
     };
     let time: Duration = time_of(session);
-    let Called { record, result } = call(session, &session.tools, &wanted.tool, arguments, time).await;
+    let Called { record, result } = call(session, &session.tools, &wanted.name, arguments, time).await;
     let told = match &result {
         Ok(answer) => told(answer),
         Err(error) => match error.hint() {
@@ -113,11 +114,11 @@ async fn wish(session: &Session<'_>, wanted: &Wanted) -> (CallRecord, String) {
 }
 
 /// A call whose arguments are none: it is not made, and the model is told why.
-fn refused(session: &Session<'_>, wanted: &Wanted, text: &str) -> (CallRecord, String) {
+fn refused(session: &Session<'_>, wanted: &ToolCall, text: &str) -> (CallRecord, String) {
     let error = Error::args_invalid("the arguments are not a JSON object")
         .with_hint("the model wrote them; what it wrote is in the report");
     let record = CallRecord {
-        tool: Text::short(&wanted.tool),
+        tool: Text::short(&wanted.name),
         place: None,
         server: None,
         arguments: Text::long(text),

@@ -8,7 +8,6 @@
 //! | Streamable HTTP | `streamable` |
 //! | HTTP+SSE, the first revision's | `legacy` |
 //! | a program's standard input and output | `program` |
-//! | programs as children of this process | `local` |
 //! | who waits for which answer on a stream | `duplex` |
 //! | addresses, headers, bodies | `http` |
 //! | events | `sse` |
@@ -22,7 +21,6 @@ pub mod fuzz;
 mod http;
 mod legacy;
 mod listing;
-mod local;
 mod mirror;
 mod program;
 mod remote;
@@ -42,7 +40,6 @@ use serde_json::Value as Json;
 
 use self::http::Place;
 use self::legacy::Legacy;
-pub(crate) use self::local::Local;
 use self::program::Serving;
 use self::remote::Remote;
 use self::streamable::Streamable;

@@ -1,5 +1,5 @@
-//! Server-sent events, bounded. The known crates keep a line or an event of any length, and refuse lines that the
-//! standard allows.
+//! Server-sent events, bounded: one event here, the whole stream by who reads it. What the known crates lack of that is in
+//! `docs/decisions/mcp-client.md`.
 
 use super::wire::MAX_MESSAGE;
 

@@ -15,6 +15,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, json};
 
 use super::*;
+use crate::outside::Local;
 use crate::testing::PATIENCE;
 use crate::testing::server::{Heard, Server, legacy, streamable};
 use crate::{Call, Entry, Progress, Registry, Scopes, Source};

@@ -28,7 +28,7 @@ impl WasmMachine {
             self.interpreters.remove(&shell);
         }
         let mut run = self.begin(&shell).await.map_err(no_shell)?;
-        run.instance.offer(programs.clone());
+        programs.clone().offer_to(&mut run.instance);
         let own = self.own();
         let running = run.instance.run(&request, begin, &own);
         let done = self.share.hold(begin + request.limits.wall, running).await;
@@ -55,13 +55,13 @@ impl WasmMachine {
         self.interpreters.entry(shell.clone()).or_default().settle(&shell).await?;
         let kept = self.interpreters.get(&shell).and_then(Interpreter::kept);
         let mut copy = kept.map(|kept| Interpreter::of(kept, &self.files.0)).unwrap_or_default();
-        copy.wake(&self.provider, &shell).await.map_err(no_shell)?;
+        copy.wake(&self.loader, &shell).await.map_err(no_shell)?;
         let (_, mut instance) = copy.take()?;
         instance.keep_time(&self.clock);
         let (own, share) = (self.own(), self.share.clone());
         Ok(Box::pin(async move {
             let _process = process;
-            instance.offer(programs.clone());
+            programs.clone().offer_to(&mut instance);
             let begin = Instant::now();
             let running = instance.run(&request, begin, &own);
             let outcome = share.hold(begin + request.limits.wall, running).await?;
@@ -78,7 +78,7 @@ impl WasmMachine {
         let request = EvalRequest { limits, grants, ..request };
         let files = self.files.0.clone();
         let shared = (self.share.clone(), self.clock.clone());
-        let programs = Programs::new(self.provider.clone(), files, &request, operators, shared);
+        let programs = Programs::new(self.loader.clone(), files, &request, operators, shared);
         (request, programs)
     }
 }

@@ -10,12 +10,12 @@ use dormouse_core::{Error, ErrorCode, Language, Recovery, Result};
 use dormouse_files::{Files, Handle, Held};
 use tokio::task::JoinHandle;
 
+use crate::checkpoint;
 use crate::engine::Metering;
 use crate::instance::Instance;
-use crate::provider::WasmProvider;
+use crate::loader::Loader;
 use crate::ready::Ready;
 use crate::saved::SavedInterpreter;
-use crate::session;
 use crate::snapshot::{Kept, replaced};
 
 /// Memories of other builds of its guest that are kept at most.
@@ -142,18 +142,18 @@ impl Interpreter {
     ///
     /// # Errors
     /// What keeps the guest from it; `state_damaged`.
-    pub(super) async fn wake(&mut self, provider: &WasmProvider, language: &Language) -> Result<()> {
+    pub(super) async fn wake(&mut self, loader: &Loader, language: &Language) -> Result<()> {
         if self.taking.is_some() {
             self.settle(language).await?;
         }
         if self.live.is_some() {
             return Ok(());
         }
-        let ready = provider.ready(language, Metering::Epoch).await?;
+        let ready = loader.ready(language, Metering::Epoch).await?;
         let mut instance = ready.lasting().await?;
         if let Some(kept) = &self.kept {
             instance.offer_files(self.held.clone());
-            session::restore(&ready, &mut instance, kept.brought().await?.as_ref()).await?;
+            checkpoint::restore(&ready, &mut instance, kept.brought().await?.as_ref()).await?;
         }
         (self.live, self.changed) = (Some((ready, instance)), false);
         Ok(())
@@ -175,7 +175,7 @@ impl Interpreter {
             };
             let Some((ready, mut instance)) = self.live.take() else { return Ok(()) };
             self.taking = Some(tokio::spawn(async move {
-                let saved = session::save(&ready, &mut instance, before.as_deref()).await;
+                let saved = checkpoint::save(&ready, &mut instance, before.as_deref()).await;
                 let held = instance.held();
                 (ready, instance, saved, held)
             }));

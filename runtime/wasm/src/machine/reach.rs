@@ -12,8 +12,8 @@ use dormouse_core::sandbox::{Entry, Files as Port, Piece, SpecMount, must_be_see
 use dormouse_core::{Error, GuestPath, Result};
 use dormouse_files::Files;
 
-use super::TreeFiles;
 use super::below::{Below, entry, list, read};
+use crate::tree_files::TreeFiles;
 
 /// Largest file of a mount that is edited, in bytes, as in the tree.
 const MAX_EDIT: u64 = Files::MAX_EDIT as u64;

@@ -31,7 +31,7 @@ impl WasmMachine {
     /// its state before, where that is wanted and possible. Whoever took it gives it to [`WasmMachine::end`].
     pub(super) async fn begin(&mut self, language: &Language) -> Result<Run> {
         let interpreter = self.interpreters.entry(language.clone()).or_default();
-        interpreter.wake(&self.provider, language).await?;
+        interpreter.wake(&self.loader, language).await?;
         let recovery = if self.spec.rolls_back {
             interpreter.settle(language).await?;
             Recovery::BeforeRun

@@ -11,7 +11,7 @@ use dormouse_core::{Error, ErrorCode, Language, Result};
 use super::interpreter::Interpreter;
 use super::{WasmMachine, quota};
 use crate::engine::Metering;
-use crate::provider::WasmProvider;
+use crate::loader::Loader;
 use crate::snapshot::{Kept, WasmSnapshot};
 
 /// Interpreters by language.
@@ -22,7 +22,7 @@ impl WasmMachine {
     ///
     /// # Errors
     /// What keeps a guest from being loaded, but that it is not here.
-    pub(super) async fn woken(provider: &WasmProvider, state: &WasmSnapshot) -> Result<Option<Interpreters>> {
+    pub(super) async fn woken(loader: &Loader, state: &WasmSnapshot) -> Result<Option<Interpreters>> {
         let Some(latest) = &state.interpreters else { return Ok(None) };
         let mut of: BTreeMap<Language, Vec<Arc<Kept>>> = BTreeMap::new();
         for kept in latest.values().chain(&state.older) {
@@ -30,7 +30,7 @@ impl WasmMachine {
         }
         let mut interpreters = Interpreters::new();
         for (language, memories) in of {
-            let guest = match provider.ready(&language, Metering::Epoch).await {
+            let guest = match loader.ready(&language, Metering::Epoch).await {
                 Ok(ready) => Some(ready.loaded().hash.clone()),
                 Err(error) if is_elsewhere(error.code()) => None,
                 Err(error) => return Err(error),

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use crate::artifact::hex;
+use crate::hex::hex;
 
 /// How the names of drafts begin; no other file's does.
 pub(super) const PREFIX: &str = ".draft-";

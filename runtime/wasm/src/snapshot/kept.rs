@@ -8,8 +8,7 @@ use dormouse_core::{Error, Language, Result};
 use dormouse_files::Held;
 use serde::{Deserialize, Serialize};
 
-use crate::doors::PAGE;
-use crate::saved::{Page, SavedInterpreter};
+use crate::saved::{PAGE, Page, SavedInterpreter};
 
 /// Pages of one region.
 pub(super) const REGION: u32 = 16;

@@ -6,7 +6,7 @@ use dormouse_core::sandbox::{ChunkSource, Lost, Notes, OlderMemory, SavedState};
 use dormouse_core::{Language, Recovery, Result};
 
 use super::{Head, WasmSnapshot, manifest};
-use crate::doors::PAGE;
+use crate::saved::PAGE;
 
 impl WasmSnapshot {
     /// What there is to say of a saved state, where `guest` answers the SHA-256 of a language's guest that is here.

@@ -3,7 +3,7 @@
 //! The first line of an input says what follows it.
 
 use dormouse_core::GuestPath;
-use dormouse_docker::fuzz::{kernel, listing, marks, receive};
+use dormouse_docker::fuzz::{interpreter, listing, marks, receive};
 use dormouse_files::{Files, Quota, Tree, fuzz};
 
 use super::headed;
@@ -11,7 +11,7 @@ use crate::Target;
 
 /// Small, so that inputs can pass it.
 const QUOTA: Quota = Quota { bytes: 1 << 20, files: 200, depth: 16, name_bytes: 100 };
-/// Largest message of a kernel.
+/// Largest message of an interpreter.
 const MESSAGE: usize = 1_000;
 
 pub(crate) const TARGET: Target = Target {
@@ -45,7 +45,7 @@ fn run(input: &[u8]) {
         ("marks", rest) => stream(rest),
         ("listing", rest) => listed(rest),
         ("kernel", rest) => {
-            let (parts, bytes) = kernel(rest, MESSAGE);
+            let (parts, bytes) = interpreter(rest, MESSAGE);
             assert!(bytes <= rest.len() && parts.len() <= rest.len() + 1);
         }
         ("archive", rest) => archive(rest),

@@ -1,0 +1,228 @@
+//! What all parts of this crate share: the engine, who we are on it, and what goes on in the background.
+//!
+//! Owns: that work in the background comes to its end before the provider does, and that what could not be removed is tried
+//! again. Does not own: containers, which have it, nor those that wait ([`crate::pool`]).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use dormouse_core::{Error, ErrorCode, Result};
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+
+use crate::engine::Engine;
+use crate::image::{Images, Tools};
+use crate::leftovers::{self, Leftovers, Thing};
+use crate::pulse;
+use crate::reap::Identity;
+use crate::settings::Settings;
+use crate::watch::Watch;
+
+/// What all parts of this crate share.
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) engine: Engine,
+    pub(crate) identity: Identity,
+    pub(crate) images: Images,
+    pub(crate) watch: Watch,
+    pub(crate) leftovers: Arc<Leftovers>,
+    /// What goes on in the background and has to come to its end.
+    pub(crate) tasks: TaskTracker,
+    /// What has no end of its own.
+    watching: Mutex<Vec<tokio::task::JoinHandle<()>>>,
+    runtime: std::sync::OnceLock<tokio::runtime::Handle>,
+    /// By image, what it has.
+    tools: Mutex<HashMap<String, Arc<Tools>>>,
+    /// Whether what earlier processes left behind was removed.
+    reaped: tokio::sync::OnceCell<()>,
+    closed: AtomicBool,
+}
+
+impl Shared {
+    /// Connects to nothing yet.
+    ///
+    /// # Errors
+    /// `state_unavailable` when the state folder cannot be used.
+    pub(crate) fn new(settings: Settings) -> Result<Arc<Self>> {
+        let engine = Engine::new(settings.address.clone(), settings.dial.clone(), settings.answer_within);
+        let identity = Identity::claim(settings.state.as_deref())?;
+        Ok(Arc::new(Self {
+            settings,
+            engine,
+            identity,
+            images: Images::default(),
+            watch: Watch::default(),
+            leftovers: Arc::default(),
+            tasks: TaskTracker::new(),
+            watching: Mutex::default(),
+            runtime: std::sync::OnceLock::new(),
+            tools: Mutex::default(),
+            reaped: tokio::sync::OnceCell::new(),
+            closed: AtomicBool::new(false),
+        }))
+    }
+
+    /// Whether it answers, with what earlier processes left behind removed once.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn prepare(self: &Arc<Self>) -> Result<()> {
+        if self.is_closed() {
+            return Err(Error::new(ErrorCode::ProviderUnavailable, "the docker provider is closed"));
+        }
+        let _first = self.runtime.set(tokio::runtime::Handle::current());
+        self.engine.ready().await?;
+        let reaped = self.reaped.get_or_try_init(|| async {
+            self.reap().await?;
+            self.watching().push(tokio::spawn(tidy(Arc::downgrade(self))));
+            Ok(())
+        });
+        reaped.await.map(|_| ())
+    }
+
+    /// Removes what processes of this installation left behind that are no more; what cannot be removed now is later.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn reap(&self) -> Result<()> {
+        for thing in self.identity.reap(&self.engine).await? {
+            self.leftovers.add(thing, false);
+        }
+        self.leftovers.work(&self.engine, false).await;
+        Ok(())
+    }
+
+    fn watching(&self) -> std::sync::MutexGuard<'_, Vec<tokio::task::JoinHandle<()>>> {
+        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Nothing is begun any more.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.tasks.close();
+    }
+
+    /// Ends what has no end of its own.
+    pub(crate) fn end_watching(&self) {
+        for watching in self.watching().drain(..) {
+            watching.abort();
+        }
+    }
+
+    /// Does something in the background, also where no runtime is at hand, as in a drop.
+    pub(crate) fn spawn<T: Send + 'static>(
+        self: Arc<Self>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<tokio::task::JoinHandle<T>> {
+        self.runtime.get().map(|runtime| self.tasks.spawn_on(work, runtime))
+    }
+
+    /// Does something to its end also when the caller gives up; what comes of it is then dropped before the end, so that
+    /// whoever waits for the end waits for the removal as well.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(crate) async fn finish<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.tasks.spawn(async move {
+            let _unheard = sender.send(work.await);
+        });
+        let done = receiver.await;
+        pulse::beat();
+        done.map_err(|error| Error::internal("a container was not started to the end", error))?
+    }
+
+    /// Removes a container in the background, as often as it takes.
+    pub(crate) fn remove(self: &Arc<Self>, id: String) {
+        self.remove_soon(Thing::Container(id), false);
+    }
+
+    /// The same for one that may not be there yet: its creation was not waited for.
+    pub(crate) fn remove_late(self: &Arc<Self>, name: String) {
+        self.remove_soon(Thing::Container(name), true);
+    }
+
+    fn remove_soon(self: &Arc<Self>, thing: Thing, late: bool) {
+        let shared = self.clone();
+        let _removing = self.clone().spawn(async move {
+            if late {
+                return shared.leftovers.add(thing, true);
+            }
+            if let Err(error) = leftovers::remove(&shared.engine, &thing).await {
+                tracing::debug!(?thing, %error, "it was not removed");
+                shared.leftovers.add(thing, false);
+            }
+        });
+    }
+
+    /// Begins to watch the engine's events, once.
+    pub(crate) fn start_watch(self: &Arc<Self>) {
+        if !self.watch.must_start() {
+            return;
+        }
+        let shared = Arc::downgrade(self);
+        let watching = tokio::spawn(async move {
+            // Ends with the provider: `close` aborts it, and so does the end of the runtime.
+            if let Some(shared) = shared.upgrade() {
+                shared.watch.run(&shared.engine, &shared.identity).await;
+            }
+        });
+        self.watching().push(watching);
+    }
+
+    pub(crate) fn tools(&self, image: &str) -> Option<Arc<Tools>> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).get(image).cloned()
+    }
+
+    pub(crate) fn note_tools(&self, image: &str, tools: &Arc<Tools>) {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).insert(image.to_owned(), tools.clone());
+    }
+}
+
+/// Works off what is left, for as long as the provider is there and not closed, and looks from time to time for what nobody has on
+/// a list: what other processes of this installation left that ended meanwhile, and volumes whose container is gone.
+async fn tidy(shared: Weak<Shared>) {
+    let mut loose = HashSet::new();
+    let mut looked = Instant::now();
+    loop {
+        let Some((leftovers, every)) =
+            shared.upgrade().map(|shared| (shared.leftovers.clone(), shared.settings.look_every))
+        else {
+            return;
+        };
+        let look = looked + every;
+        let until = leftovers.next().map_or(look, |next| next.min(look));
+        tokio::select! {
+            () = tokio::time::sleep_until(until) => {}
+            () = leftovers.added() => {}
+        }
+        let Some(shared) = shared.upgrade().filter(|shared| !shared.is_closed()) else { return };
+        leftovers.work(&shared.engine, false).await;
+        if look <= Instant::now() {
+            looked = Instant::now();
+            if let Err(error) = look_around(&shared, &mut loose).await {
+                tracing::debug!(%error, "what is left was not looked for");
+            }
+        }
+    }
+}
+
+/// Takes up what processes that ended meanwhile left, and volumes of this process that no container had this time nor
+/// the last: one that is just being made has none for a moment.
+async fn look_around(shared: &Arc<Shared>, loose: &mut HashSet<String>) -> Result<()> {
+    shared.reap().await?;
+    let now = shared.identity.loose_volumes(&shared.engine).await?;
+    for name in now.intersection(loose) {
+        shared.leftovers.add(Thing::Volume(name.clone()), false);
+    }
+    *loose = now;
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Loads guests: finds the component of a language, gets its machine code, links it. Once for all runs.
+//!
+//! Owns: which engines there are, and that a guest is loaded once on each. Does not own: what runs in it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dormouse_core::{Error, GuestInfo, Language, Result};
+use wasmtime::component::Component;
+
+use crate::Settings;
+use crate::artifact::Artifacts;
+use crate::engine::{EngineSlot, Metering};
+use crate::guest::{Guest, Guests};
+use crate::loaded::{self, Loaded};
+use crate::once::Once;
+use crate::ready::Ready;
+
+/// The guests of a provider. Engines are set up and guests loaded on first use. Clones share them.
+#[derive(Clone)]
+pub(crate) struct Loader {
+    parts: Arc<Parts>,
+}
+
+/// What clones share.
+struct Parts {
+    settings: Settings,
+    guests: Guests,
+    artifacts: Arc<Artifacts>,
+    engines: Mutex<HashMap<Metering, Arc<EngineSlot>>>,
+    loaded: Once<(Language, Metering), Ready>,
+}
+
+impl Loader {
+    /// Starts nothing and compiles nothing.
+    pub(crate) fn new(settings: Settings) -> Self {
+        let parts = Parts {
+            guests: Guests::new(&settings.cache, settings.manifests.clone()),
+            artifacts: Arc::new(Artifacts::guests(&settings.cache)),
+            engines: Mutex::default(),
+            loaded: Once::default(),
+            settings,
+        };
+        Self { parts: Arc::new(parts) }
+    }
+
+    /// What is known of every language, sorted.
+    pub(crate) fn info(&self) -> Vec<GuestInfo> {
+        self.parts.guests.info()
+    }
+
+    /// The guest of a language. Looking for it reads two files, which takes as long as a fresh instance.
+    ///
+    /// # Errors
+    /// `unknown_language`, `guest_missing`, `guest_mismatch`.
+    pub(crate) fn find(&self, language: &Language) -> Result<Guest> {
+        self.parts.guests.find(language)
+    }
+
+    /// Whether there is a guest for a language, without loading it.
+    ///
+    /// # Errors
+    /// As [`Loader::find`].
+    pub(crate) fn speaks(&self, language: &Language) -> Result<()> {
+        self.find(language).map(drop)
+    }
+
+    /// Compiles the guest of a language into the cache, with and without fuel, unless that is done already. Answers the artifacts.
+    ///
+    /// # Errors
+    /// As [`Loader::find`] and [`Loader::engine`]; `internal` when the cache cannot be written.
+    pub(crate) fn precompile(&self, language: &Language) -> Result<Vec<PathBuf>> {
+        let guest = self.find(language)?;
+        let (wasm, hash) = guest.read()?;
+        let artifacts = &self.parts.artifacts;
+        let mut made = Vec::new();
+        for metering in [Metering::Epoch, Metering::Fuel] {
+            let slot = self.engine(metering)?;
+            let path = artifacts.path(&slot.engine, &hash);
+            if artifacts.load(&slot.engine, &hash)?.is_none() {
+                artifacts.store(&slot.engine, &hash, &wasm)?;
+            }
+            made.push(path);
+        }
+        Ok(made)
+    }
+
+    /// Whether the guest of a language has been compiled for this machine and this engine. Reads no machine code.
+    ///
+    /// # Errors
+    /// As [`Loader::find`] and [`Loader::engine`]; `internal` when others can write the artifact.
+    pub(crate) fn is_compiled(&self, language: &Language) -> Result<bool> {
+        let guest = self.find(language)?;
+        let hash = match guest.sha256.clone() {
+            Some(hash) => hash,
+            None => guest.read()?.1,
+        };
+        let slot = self.engine(Metering::Epoch)?;
+        self.parts.artifacts.has(&slot.engine, &hash)
+    }
+
+    /// The engine of a metering, set up by the first who asks.
+    ///
+    /// # Errors
+    /// `internal` when this machine refuses, for example its address space.
+    pub(crate) fn engine(&self, metering: Metering) -> Result<Arc<EngineSlot>> {
+        let mut engines = self.parts.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = engines.get(&metering) {
+            return Ok(slot.clone());
+        }
+        let slot = Arc::new(EngineSlot::new(metering, self.parts.settings.allocation)?);
+        engines.insert(metering, slot.clone());
+        Ok(slot)
+    }
+
+    /// Whether the guest of a language is loaded.
+    pub(crate) fn is_loaded(&self, language: &Language, metering: Metering) -> bool {
+        self.parts.loaded.made(&(language.clone(), metering)).is_some()
+    }
+
+    /// The loaded guest of a language; the first caller loads it, the others wait.
+    ///
+    /// # Errors
+    /// As [`Loader::find`] and [`Loader::engine`]; what keeps it from being loaded.
+    pub(crate) async fn ready(&self, language: &Language, metering: Metering) -> Result<Arc<Ready>> {
+        let key = (language.clone(), metering);
+        if let Some(ready) = self.parts.loaded.made(&key) {
+            return Ok(ready);
+        }
+        // What nobody speaks leaves no trace: callers can make up any number of names.
+        self.speaks(language)?;
+        let load = async {
+            let loaded = self.load(language, metering, Loaded::link).await?;
+            Ok(Ready::new(loaded, self.parts.settings.ready))
+        };
+        self.parts.loaded.get(key, load).await
+    }
+
+    /// Maps the machine code of a language's guest, or makes it first, and links it.
+    ///
+    /// # Errors
+    /// As [`Loader::find`] and [`Loader::engine`]; what keeps it from being compiled; those of `link`.
+    pub(crate) async fn load<T: Send + 'static>(
+        &self,
+        language: &Language,
+        metering: Metering,
+        link: impl FnOnce(&Guest, String, Arc<EngineSlot>, &Component) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let guest = self.find(language)?;
+        let slot = self.engine(metering)?;
+        let artifacts = self.parts.artifacts.clone();
+        let ready = guest.sha256.as_ref().is_some_and(|hash| artifacts.is_ready(&slot.engine, hash));
+        let load = move || {
+            let (component, hash) = loaded::component(&guest, &slot, &artifacts)?;
+            link(&guest, hash, slot, &component)
+        };
+        // Mapping an artifact takes 2 ms, less than it costs to move it to another thread; hashing it takes tens, compiling
+        // seconds.
+        if ready {
+            return load();
+        }
+        tokio::task::spawn_blocking(load)
+            .await
+            .map_err(|error| Error::internal("the compilation did not end", error))?
+    }
+}
