@@ -156,7 +156,7 @@ fn stamp(time: SystemTime) -> u32 {
     let at = Moment::of(time);
     let year = (at.year - 1980).clamp(0, 127);
     let date = year << 9 | at.month << 5 | at.day;
-    let clock = at.hour << 11 | at.minute << 5 | at.second / 2;
+    let clock = at.hour << 11 | at.minute << 5 | (at.second / 2);
     u32::try_from(date << 16 | clock).unwrap_or(0)
 }
 
