@@ -22,6 +22,8 @@ pub(crate) enum Phase {
     Check,
     /// The guests are there, or are built
     Guests,
+    /// Lints and unit tests of the guests' own Rust code, on this machine
+    GuestsUnit,
     /// Rust tests: units, evaluation, flow, state, models, structure, and the abuse cases; with an engine also those of containers
     Rust,
     /// The abuse cases alone: hostile snippets, files, programs
@@ -59,10 +61,11 @@ pub(crate) enum Phase {
 }
 
 /// What runs when no phase is named: all of them; the abuse cases are among the Rust tests.
-const DEFAULT: [Phase; 20] = [
+const DEFAULT: [Phase; 21] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
+    Phase::GuestsUnit,
     Phase::Rust,
     Phase::Docker,
     Phase::Fuzz,
@@ -149,7 +152,7 @@ fn listed(times: &[(String, u64)]) -> String {
 fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
     let single = |result: Result<()>| result.map(|()| (Totals { passed: 1, ..Totals::default() }, true));
     match phase {
-        Phase::Fmt => single(process::cargo(&["fmt", "--all", "--check"])),
+        Phase::Fmt => single(format()),
         Phase::Clippy => single(process::cargo(&[
             "clippy",
             "--quiet",
@@ -162,6 +165,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
         ])),
         Phase::Check => check::run().map(|totals| (totals, totals.failed == 0)),
         Phase::Guests => single(guests()),
+        Phase::GuestsUnit => process::counted(tools::GUESTS.command()?.arg("check")),
         Phase::Rust => {
             // Tests start the binaries and the examples that lie beside them.
             process::cargo(&["build", "--release", "--workspace", "--bins", "--tests", "--examples"])?;
@@ -209,6 +213,12 @@ pub(crate) fn tests(which: &[&str], environment: &[(&str, String)]) -> Result<(T
     let mut command = process::with_default_signals(process::plain_cargo().get_program());
     command.args(["test", "--quiet", "--release", "--workspace", "--no-fail-fast"]).args(which);
     process::counted(command.envs(environment.iter().cloned()).envs(programs::provide()))
+}
+
+/// The format of this workspace, and of the guests'.
+fn format() -> Result<()> {
+    process::cargo(&["fmt", "--all", "--check"])?;
+    process::cargo(&["fmt", "--all", "--check", "--manifest-path", "guests/Cargo.toml"])
 }
 
 /// Builds the guests that the cache lacks.

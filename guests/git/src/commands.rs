@@ -16,92 +16,41 @@ mod revision;
 mod status;
 mod tag;
 
+use dormouse_contract::system;
+
 use crate::context::{Done, Failure, Result, plain};
+use crate::usage;
 
-/// A command: its name, how it is called, and what runs it.
-struct Command {
-    name: &'static str,
-    usage: &'static str,
-    run: fn(Vec<String>) -> Done,
-}
-
-const fn command(name: &'static str, usage: &'static str, run: fn(Vec<String>) -> Done) -> Command {
-    Command { name, usage, run }
-}
-
-/// All of them, by name.
-const COMMANDS: [Command; 24] = [
-    command("add", "add [-A | -u] [-f] [-n] [-v] [--] [PATH...]", add::run),
-    command(
-        "branch",
-        "branch [-a | -r] [-v] [--show-current] | [-f] NAME [START] | -d|-D NAME... | -m [OLD] NEW | -u UPSTREAM",
-        branch::run,
-    ),
-    command("cat-file", "cat-file -t|-s|-p|-e OBJECT", revision::cat_file),
-    command("checkout", "checkout [-f] [-b|-B] NAME [START] | [REV] -- PATH...", checkout::checkout),
-    command(
-        "clone",
-        "clone [-b BRANCH] [--depth N] [--bare] [-n] [-o NAME] [-q] ADDRESS [FOLDER]",
-        create::clone,
-    ),
-    command(
-        "commit",
-        "commit [-a] [-m TEXT]... [-F FILE] [--amend] [--no-edit] [--allow-empty] [--author=NAME] [--date=DATE] [-q]",
-        commit::run,
-    ),
-    command(
-        "config",
-        "config [--global | --local] [--get | --get-all | --unset | --add] NAME [VALUE] | -l",
-        config::run,
-    ),
-    command(
-        "diff",
-        "diff [--cached] [--stat | --numstat | --shortstat | --name-only | --name-status] [-U N] [-w] [--quiet] \
-         [--exit-code] [REV [REV]] [--] [PATH...]",
-        diff::run,
-    ),
-    command("fetch", "fetch [--all] [-p] [--depth N] [-t] [-q] [REMOTE [REFSPEC...]]", remote::fetch),
-    command("init", "init [--bare] [-b BRANCH] [-q] [FOLDER]", create::init),
-    command("log", log::USAGE, log::log),
-    command("ls-files", "ls-files [-c] [-d] [-m] [-o] [-s] [-z] [--exclude-standard] [PATH...]", files::list),
-    command("merge", "merge [--ff-only] REV", merge::run),
-    command("mv", "mv [-f] FROM... TO", files::rename),
-    command("pull", "pull [--ff-only] [REMOTE [BRANCH]]", remote::pull),
-    command("push", "push [-u] [-f] [--tags] [-d] [REMOTE [REFSPEC...]]", remote::push),
-    command(
-        "remote",
-        "remote [-v] | add NAME ADDRESS | remove NAME | get-url NAME | set-url NAME ADDRESS",
-        remote::run,
-    ),
-    command("reset", "reset [--soft | --mixed | --hard] [-q] [REV] | [REV] [--] PATH...", reset::run),
-    command("restore", "restore [--staged] [--worktree] [-s REV] [--] PATH...", checkout::restore),
-    command(
-        "rev-parse",
-        "rev-parse [--short[=N]] [--abbrev-ref] [--verify] [-q] [--show-toplevel | --git-dir | --is-inside-work-tree | ...] \
-         [REV...]",
-        revision::run,
-    ),
-    command("rm", "rm [--cached] [-f] [-r] [-q] [--] PATH...", files::remove),
-    command("show", "show [OPTIONS OF log AND diff] [REV | REV:PATH]...", log::show),
-    command(
-        "status",
-        "status [-s | --porcelain] [-b] [-u no|normal|all] [--ignored] [-z] [--] [PATH...]",
-        status::run,
-    ),
-    command("switch", "switch [-c|-C] NAME [START] | --detach REV | -", checkout::switch),
-];
-
-/// Also there, as it has a name that sorts last.
-const TAG: Command =
-    command("tag", "tag [-l [PATTERN]] | [-a -m TEXT] [-f] NAME [REV] | -d NAME...", tag::run);
-
-fn all() -> impl Iterator<Item = &'static Command> {
-    COMMANDS.iter().chain(std::iter::once(&TAG))
-}
-
-/// How a command is called.
-pub(crate) fn usage(name: &str) -> &'static str {
-    all().find(|command| command.name == name).map_or("", |command| command.usage)
+/// What runs the command of this name.
+fn command(name: &str) -> Option<fn(Vec<String>) -> Done> {
+    Some(match name {
+        "add" => add::run,
+        "branch" => branch::run,
+        "cat-file" => revision::cat_file,
+        "checkout" => checkout::checkout,
+        "clone" => create::clone,
+        "commit" => commit::run,
+        "config" => config::run,
+        "diff" => diff::run,
+        "fetch" => remote::fetch,
+        "init" => create::init,
+        "log" => log::log,
+        "ls-files" => files::list,
+        "merge" => merge::run,
+        "mv" => files::rename,
+        "pull" => remote::pull,
+        "push" => remote::push,
+        "remote" => remote::run,
+        "reset" => reset::run,
+        "restore" => checkout::restore,
+        "rev-parse" => revision::run,
+        "rm" => files::remove,
+        "show" => log::show,
+        "status" => status::run,
+        "switch" => checkout::switch,
+        "tag" => tag::run,
+        _ => return None,
+    })
 }
 
 /// Runs a command and answers its exit status.
@@ -139,8 +88,8 @@ fn dispatch(words: Vec<String>) -> Done {
                 return Err(Failure::new(129, format!("unknown option: {option}\n{}", list())));
             }
             name => {
-                return match all().find(|command| command.name == name) {
-                    Some(command) => (command.run)(words.collect()),
+                return match command(name) {
+                    Some(run) => run(words.collect()),
                     None => Err(Failure::new(1, unknown(name))),
                 };
             }
@@ -159,7 +108,7 @@ fn libgit2() -> String {
 }
 
 fn unknown(name: &str) -> String {
-    let names: Vec<&str> = all().map(|command| command.name).collect();
+    let names: Vec<&str> = usage::names().collect();
     format!(
         "git: '{name}' is not a git command here. These are: {}. `git help` shows how each is called.\n",
         names.join(", ")
@@ -167,7 +116,7 @@ fn unknown(name: &str) -> String {
 }
 
 fn list() -> String {
-    let lines: String = all().map(|command| format!("  git {}\n", command.usage)).collect();
+    let lines: String = usage::all().map(|usage| format!("  git {usage}\n")).collect();
     format!("usage: git [-C FOLDER] [-c NAME=VALUE] COMMAND\n{lines}")
 }
 
@@ -182,8 +131,20 @@ fn override_setting(setting: &str) {
     };
     for variable in variables {
         if std::env::var_os(variable).is_none() {
-            // SAFETY: there is one thread.
-            unsafe { std::env::set_var(variable, value) };
+            system::set_variable(variable, value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_that_is_listed_can_be_run() {
+        let lost: Vec<&str> = usage::names().filter(|name| command(name).is_none()).collect();
+        assert!(lost.is_empty(), "{lost:?}");
+        assert!(usage::names().is_sorted());
+        assert!(command("rebase").is_none());
     }
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 /// A name in quotes if it has bytes that a line should not have; else as it is. `spaces`: those are reason enough.
 pub(crate) fn quoted(name: &[u8], spaces: bool) -> String {
     let odd = |byte: &u8| *byte < 0x20 || *byte >= 0x7f || matches!(byte, b'"' | b'\\');
-    if !name.iter().any(odd) && !(spaces && name.contains(&b' ')) {
+    let plain = !name.iter().any(odd);
+    if plain && !(spaces && name.contains(&b' ')) {
         return String::from_utf8_lossy(name).into_owned();
     }
     let mut text = String::from("\"");

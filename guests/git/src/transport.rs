@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use git2::Remote;
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream, Transport};
 
 use crate::host;
@@ -15,15 +16,9 @@ use crate::host;
 /// Where answers lie until they have been read.
 const FOLDER: &str = "/tmp";
 
-/// Lets libgit2 take this transport for `http://` and `https://`.
-pub(crate) fn register() -> Result<(), git2::Error> {
-    for scheme in ["http", "https"] {
-        // SAFETY: there is one thread.
-        unsafe {
-            git2::transport::register(scheme, |remote| Transport::smart(remote, true, Http))?;
-        }
-    }
-    Ok(())
+/// The transport for `http://` and `https://`.
+pub(crate) fn http(remote: &Remote<'_>) -> Result<Transport, git2::Error> {
+    Transport::smart(remote, true, Http)
 }
 
 struct Http;

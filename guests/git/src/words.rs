@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::context::{Failure, Result};
+use crate::usage;
 
 /// The words that are left.
 pub(crate) struct Words {
@@ -88,7 +89,7 @@ impl Words {
 
 /// An option that a command does not have here.
 pub(crate) fn unknown<T>(command: &str, option: &str) -> Result<T> {
-    let usage = crate::commands::usage(command);
+    let usage = usage::of(command);
     let bare = option.trim_start_matches('-');
     let kind = if option.starts_with("--") { "option" } else { "switch" };
     Err(Failure::new(129, format!("error: unknown {kind} `{bare}'\nusage here: git {usage}\n")))

@@ -4,15 +4,14 @@
 //! Does not own: links that lead on (bashkit follows them), `/etc`, `/proc`, `/dev/zero` and `/usr/bin` (bashkit's own).
 
 use std::collections::HashMap;
-use std::ffi::CString;
 use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write as _};
-use std::os::wasi::ffi::OsStrExt as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use bashkit::{DirEntry, FileType, FsBackend, Metadata, Result, async_trait};
+use dormouse_contract::system;
 
 /// Folders whose files are programs without being made so: a path, or its end.
 const PROGRAMS: [&str; 2] = ["/workspace/.local/bin", "node_modules/.bin"];
@@ -30,9 +29,7 @@ fn device(path: &Path) -> Option<fn() -> io::Result<Vec<u8>>> {
         "/dev/null" => Some(|| Ok(Vec::new())),
         "/dev/urandom" | "/dev/random" => Some(|| {
             let mut bytes = vec![0; RANDOM];
-            // SAFETY: the buffer has the length that is given; more than 256 bytes in one call are refused.
-            let filled = bytes.chunks_mut(256).all(|part| unsafe { libc::getentropy(part.as_mut_ptr().cast(), part.len()) } == 0);
-            if filled { Ok(bytes) } else { Err(io::Error::last_os_error()) }
+            system::random(&mut bytes).map(|()| bytes)
         }),
         _ => None,
     }
@@ -198,12 +195,7 @@ impl FsBackend for OwnFiles {
     }
 
     async fn symlink(&self, target: &Path, link: &Path) -> Result<()> {
-        let (target, link) = (c_path(target)?, c_path(link)?);
-        // SAFETY: both are strings that end with NUL and outlive the call.
-        match unsafe { libc::symlink(target.as_ptr(), link.as_ptr()) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error().into()),
-        }
+        Ok(system::symlink(target, link)?)
     }
 
     async fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -217,20 +209,6 @@ impl FsBackend for OwnFiles {
     }
 
     async fn set_modified_time(&self, path: &Path, time: SystemTime) -> Result<()> {
-        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let modified = libc::timespec {
-            tv_sec: since.as_secs() as libc::time_t,
-            tv_nsec: since.subsec_nanos() as libc::c_long,
-        };
-        let path = c_path(path)?;
-        // SAFETY: the path ends with NUL, and there are two times.
-        match unsafe { libc::utimensat(libc::AT_FDCWD, path.as_ptr(), [modified, modified].as_ptr(), 0) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error().into()),
-        }
+        Ok(system::set_modified_time(path, time)?)
     }
-}
-
-fn c_path(path: &Path) -> io::Result<CString> {
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| ErrorKind::InvalidInput.into())
 }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use bashkit::{Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileSystem, Result, SubCommand, async_trait};
+use bashkit::{
+    Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileSystem, Result, SubCommand, async_trait,
+};
 use serde_json::Value;
 
 use crate::programs::Program;
@@ -65,7 +67,8 @@ impl Builtin for Npm {
             }
         }
         let before = context.env.get("PATH").cloned();
-        let path: Vec<String> = bins(context.cwd).map(|bin| bin.display().to_string()).chain(before).collect();
+        let path: Vec<String> =
+            bins(context.cwd).map(|bin| bin.display().to_string()).chain(before).collect();
         let head = if script.quiet { "" } else { HEAD };
         let mut args = vec!["-c".to_owned(), format!("{head}{}", lines.join(" && ")), "npm".to_owned()];
         args.extend(script.arguments);
@@ -122,7 +125,8 @@ fn binary(words: &[String]) -> Option<&[String]> {
 
 /// The script that a command line of npm means; none: it means something else.
 fn script(words: &[String]) -> Option<Script> {
-    let quiet = words.iter().take_while(|word| *word != "--").any(|word| matches!(word.as_str(), "-s" | "--silent"));
+    let quiet =
+        words.iter().take_while(|word| *word != "--").any(|word| matches!(word.as_str(), "-s" | "--silent"));
     let if_present = words.iter().any(|word| word == "--if-present");
     let mut rest = words.iter().filter(|word| !QUIET.contains(&word.as_str()));
     let name = match rest.next()?.as_str() {

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bashkit::{Builtin, BuiltinContext, CommandResolver, ExecResult, Result, async_trait};
+use bashkit::{Builtin, BuiltinContext, CommandResolver, ExecResult, Result, Route, async_trait};
+use dormouse_contract::programs::{Call, Destination};
 
-use crate::contract::{self, Call};
 use crate::timeout;
 
 /// The commands that are known to be the host's, so that `type` and `command -v` find them. How much room there is only the
@@ -27,6 +27,7 @@ impl Builtin for Program {
     async fn execute(&self, context: BuiltinContext<'_>) -> Result<ExecResult> {
         let directory = context.cwd.to_string_lossy().into_owned();
         let arguments = named(&self.0, context.args);
+        let [output, errors] = context.routes();
         let call = Call {
             program: &self.0,
             arguments: &arguments,
@@ -34,12 +35,13 @@ impl Builtin for Program {
             directory: &directory,
             input: context.stdin.map(|input| input.as_bytes()).unwrap_or_default(),
             milliseconds: timeout::left(context.env),
-            routes: context.routes(),
+            output: destination(&output),
+            errors: destination(&errors),
         };
         if let Some(refusal) = call.refusal() {
             return Ok(ExecResult::err(format!("{}: {refusal}\n", self.0), TOO_LARGE));
         }
-        Ok(match contract::run(&call) {
+        Ok(match call.run() {
             Some(answer) => ExecResult {
                 stdout: answer.output.into(),
                 stderr: answer.errors.into(),
@@ -51,11 +53,21 @@ impl Builtin for Program {
     }
 }
 
+fn destination(route: &Route) -> Destination<'_> {
+    match route {
+        Route::Result => Destination::Answer,
+        Route::Stdout => Destination::Output,
+        Route::Stderr => Destination::Errors,
+        Route::File(path) => path.to_str().map_or(Destination::Answer, Destination::File),
+    }
+}
+
 /// An interpreter's arguments, with `-` for a script that is standard input by its name as a file, which no program has.
 fn named<'a>(program: &str, arguments: &'a [String]) -> Cow<'a, [String]> {
     let interpreter = matches!(program, "python" | "python3" | "node" | "js" | "php");
     // Behind `-c`, `-m`, `-e`, `-p` and `-r` there is no script.
-    let before = arguments.iter().take_while(|word| !matches!(word.as_str(), "-c" | "-m" | "-e" | "-p" | "-r"));
+    let before =
+        arguments.iter().take_while(|word| !matches!(word.as_str(), "-c" | "-m" | "-e" | "-p" | "-r"));
     let script = before.enumerate().find(|(_, word)| !word.starts_with('-'));
     let input = script.filter(|(_, word)| matches!(word.as_str(), "/dev/stdin" | "/dev/fd/0"));
     match input.filter(|_| interpreter) {

@@ -76,7 +76,7 @@ impl Session {
     }
 
     /// Runs a command line with the instance's standard streams; the answer is its exit status.
-    pub(crate) fn run(&mut self, source: &str, begin: Begin<'_>) -> i32 {
+    pub(crate) fn run(&mut self, source: &str, begin: &Begin<'_>) -> i32 {
         if begin.refresh_environment {
             for (name, value) in std::env::vars() {
                 self.bash.set_env(&name, &value);

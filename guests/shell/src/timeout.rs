@@ -86,7 +86,9 @@ fn duration(text: &str) -> Option<Duration> {
     let seconds = number.parse::<f64>().ok()? * unit;
     match seconds {
         0.0 => Some(LONGEST),
-        seconds if seconds > 0.0 => Some(Duration::try_from_secs_f64(seconds).map_or(LONGEST, |time| time.min(LONGEST))),
+        seconds if seconds > 0.0 => {
+            Some(Duration::try_from_secs_f64(seconds).map_or(LONGEST, |time| time.min(LONGEST)))
+        }
         _ => None,
     }
 }

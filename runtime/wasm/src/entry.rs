@@ -18,7 +18,7 @@ use crate::state::Host;
 /// Component handles that a store may hold at one time.
 const MAX_HANDLES: usize = 10_000;
 /// Bytes that a guest may hand to the host in one host call, or in an answer: a tool's arguments and the largest value fit.
-/// `MOST` of `guests/shell/src/contract.rs` is the same number.
+/// `MOST` of `guests/contract/src/programs.rs` is the same number.
 const HANDED: usize = 32 << 20;
 /// Time for the start code of a component, which guests of ours do not have.
 const START_TIME: Duration = Duration::from_secs(10);

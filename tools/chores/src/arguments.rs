@@ -32,10 +32,22 @@ pub struct Guests {
 pub enum GuestsChore {
     /// Edit the patches of a guest as commits of a git repository
     Refresh(Refresh),
+    /// Lint and test the guests' own Rust code on this machine
+    Check(Check),
+    /// Print the key of each guest
+    Keys,
     /// Install the tool chain for C, where it is missing
     Toolchain,
     /// Remove from the cache what only builds need: build folders, sources, the Rust compiler for guests
     Tidy,
+}
+
+/// What of the guests' Rust code to check.
+#[derive(Args)]
+pub struct Check {
+    /// Run only the tests whose name contains this, and no lints
+    #[arg(value_name = "TEXT")]
+    pub only: Option<String>,
 }
 
 /// What to do with the patches of a guest.

@@ -3,6 +3,7 @@
 use git2::{IndexAddOption, Status};
 
 use crate::context::{Done, Failure, Git, Result};
+use crate::index::{is_folder_of, tracked};
 use crate::words::{Word, Words, unknown};
 
 /// What is done with the paths.
@@ -78,7 +79,7 @@ fn check(git: &Git, how: &How, written: &[String], below: &[String]) -> Result<(
     let mut ignored = Vec::new();
     for (written, path) in written.iter().zip(below) {
         let there = git.root.join(path).symlink_metadata().is_ok();
-        let known = tracked(&index, &path) || is_folder_of(&index, path);
+        let known = tracked(&index, path) || is_folder_of(&index, path);
         let pattern = path.contains(['*', '?', '[']);
         if !there && !known && !pattern {
             return Err(Failure::fatal(format!("pathspec '{written}' did not match any files")));
@@ -101,16 +102,6 @@ fn check(git: &Git, how: &How, written: &[String], below: &[String]) -> Result<(
             ignored.join("\n")
         ),
     ))
-}
-
-/// Whether a path is that of a tracked file. The root is none, and must not be looked up.
-pub(super) fn tracked(index: &git2::Index, path: &str) -> bool {
-    !path.is_empty() && index.get_path(path.as_ref(), 0).is_some()
-}
-
-/// Whether tracked files lie below a path.
-pub(super) fn is_folder_of(index: &git2::Index, path: &str) -> bool {
-    path.is_empty() || index.find_prefix(format!("{path}/")).is_ok()
 }
 
 /// Whether a pattern fits any file, tracked or not.

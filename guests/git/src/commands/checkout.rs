@@ -9,6 +9,7 @@ use super::branch;
 use super::status::tracking_text;
 use crate::context::{Done, Failure, Git, Result, unknown_revision};
 use crate::format::subject;
+use crate::index::{is_folder_of, tracked};
 use crate::words::{Word, Words, unknown};
 
 /// A move to a branch or a commit.
@@ -151,12 +152,12 @@ fn go(git: &Git, wanted: &Move) -> Done {
         target = Some(previous(git)?);
     }
     let before = git.head()?;
-    if let (Some(name), None) = (&wanted.create, &before) {
-        if target.is_none() {
-            git.repository.set_head(&format!("refs/heads/{name}"))?;
-            eprintln!("Switched to a new branch '{name}'");
-            return Ok(0);
-        }
+    if let (Some(name), None) = (&wanted.create, &before)
+        && target.is_none()
+    {
+        git.repository.set_head(&format!("refs/heads/{name}"))?;
+        eprintln!("Switched to a new branch '{name}'");
+        return Ok(0);
     }
     let from = git.branch()?;
     if let Some(name) = &wanted.create {
@@ -246,10 +247,10 @@ fn detached_note(name: &str) -> String {
 
 /// Says where one was, when that had no branch.
 fn leave(git: &Git, from: &Option<String>, before: Option<&Commit<'_>>, to: &Commit<'_>) -> Result<()> {
-    if let (None, Some(before)) = (from, before) {
-        if before.id() != to.id() {
-            eprintln!("Previous HEAD position was {} {}", git.short(before.id())?, subject(before));
-        }
+    if let (None, Some(before)) = (from, before)
+        && before.id() != to.id()
+    {
+        eprintln!("Previous HEAD position was {} {}", git.short(before.id())?, subject(before));
     }
     Ok(())
 }
@@ -314,7 +315,7 @@ pub(super) fn tree(git: &Git, target: &Object<'_>, force: bool) -> Result<()> {
             let index = git.repository.index()?;
             let names = conflicts.into_inner();
             let (tracked, others): (Vec<String>, Vec<String>) =
-                names.into_iter().partition(|path| super::add::tracked(&index, &path));
+                names.into_iter().partition(|path| tracked(&index, path));
             let list = |paths: &[String]| paths.iter().map(|path| format!("\t{path}\n")).collect::<String>();
             let mut text = String::new();
             if !tracked.is_empty() {
@@ -375,7 +376,7 @@ fn take_paths(git: &Git, source: Option<&str>, written: &[String], into: [bool; 
     for (written, path) in written.iter().zip(&below) {
         let in_tree =
             tree.as_ref().is_some_and(|tree| path.is_empty() || tree.get_path(path.as_ref()).is_ok());
-        let in_index = super::add::tracked(&index, &path) || super::add::is_folder_of(&index, path);
+        let in_index = tracked(&index, path) || is_folder_of(&index, path);
         let pattern = path.contains(['*', '?', '[']);
         let known = if into[0] {
             in_tree || in_index

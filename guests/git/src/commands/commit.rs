@@ -2,12 +2,14 @@
 
 use std::io::{Read as _, Write as _};
 
+use dormouse_contract::system;
 use git2::{Commit, DiffOptions, ErrorCode, IndexAddOption, Signature};
 
 use super::diff::{Show, write_summary};
 use super::status::{Changes, Untracked, write_long};
 use crate::context::{Done, Failure, Git, Result, output, said};
 use crate::format::{Dates, subject};
+use crate::index::{is_folder_of, tracked};
 use crate::words::{Word, Words, unknown};
 
 /// What is asked for.
@@ -43,8 +45,7 @@ pub(super) fn run(words: Vec<String>) -> Done {
                 "--author" => wanted.author = Some(words.value(&option)?),
                 "--date" => {
                     wanted.dated = true;
-                    // SAFETY: there is one thread.
-                    unsafe { std::env::set_var("GIT_AUTHOR_DATE", words.value(&option)?) };
+                    system::set_variable("GIT_AUTHOR_DATE", &words.value(&option)?);
                 }
                 // What is so anyway: there are no hooks, no editor and no keys.
                 "--no-edit" | "-n" | "--no-verify" | "--no-gpg-sign" | "--no-signoff" => {}
@@ -67,8 +68,8 @@ fn stage(git: &Git, wanted: &Wanted) -> Result<()> {
         let below: Vec<String> =
             wanted.paths.iter().map(|path| git.below_root(path)).collect::<Result<_>>()?;
         for (path, below) in wanted.paths.iter().zip(&below) {
-            let tracked = super::add::tracked(&index, &below);
-            if !tracked && !super::add::is_folder_of(&index, below) {
+            let tracked = tracked(&index, below);
+            if !tracked && !is_folder_of(&index, below) {
                 return Err(Failure::error(format!(
                     "pathspec '{path}' did not match any file(s) known to git"
                 )));

@@ -3,6 +3,7 @@
 use git2::{Config, ConfigLevel, ErrorCode};
 
 use crate::context::{Done, Failure, Git, Result};
+use crate::usage;
 use crate::words::{Word, Words, unknown};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -125,7 +126,7 @@ fn act(action: Action, place: &Place, plain: &[String]) -> Done {
             Err(error) if error.code() == ErrorCode::NotFound => Ok(5),
             done => Ok(done.map(|()| 0)?),
         },
-        _ => Err(Failure::new(129, format!("usage here: git {}\n", crate::commands::usage("config")))),
+        _ => Err(Failure::new(129, format!("usage here: git {}\n", usage::of("config")))),
     }
 }
 

@@ -152,10 +152,10 @@ fn fetch_all(wanted: &Wanted, address: &str, path: &Path) -> Result<Repository> 
 
 fn clone_failure(wanted: &Wanted, address: &str, error: &git2::Error) -> Failure {
     let message = error.message();
-    if let Some(branch) = &wanted.branch {
-        if message.contains(&format!("refs/remotes/origin/{branch}")) {
-            return Failure::fatal(format!("Remote branch {branch} not found in upstream origin"));
-        }
+    if let Some(branch) = &wanted.branch
+        && message.contains(&format!("refs/remotes/origin/{branch}"))
+    {
+        return Failure::fatal(format!("Remote branch {branch} not found in upstream origin"));
     }
     let missing = !address.contains("://") && !Path::new(address).exists();
     if missing {

@@ -5,9 +5,10 @@ use std::io::Write as _;
 
 use git2::{Delta, StatusOptions};
 
-use super::add::is_folder_of;
 use crate::context::{Done, Failure, Git, Result, output, said};
+use crate::index::{is_folder_of, tracked};
 use crate::paths::{quoted, seen_from};
+use crate::usage;
 use crate::words::{Word, Words, unknown};
 
 /// `git rm`.
@@ -35,7 +36,7 @@ pub(super) fn remove(words: Vec<String>) -> Done {
     let mut gone = Vec::new();
     for written in &paths {
         let path = git.below_root(written)?;
-        if super::add::tracked(&index, &path) {
+        if tracked(&index, &path) {
             gone.push(path);
         } else if is_folder_of(&index, &path) {
             if !deep {
@@ -113,7 +114,7 @@ pub(super) fn rename(words: Vec<String>) -> Done {
         }
     }
     let Some(to) = plain.pop().filter(|_| !plain.is_empty()) else {
-        return Err(Failure::new(129, format!("usage here: git {}\n", super::usage("mv"))));
+        return Err(Failure::new(129, format!("usage here: git {}\n", usage::of("mv"))));
     };
     let git = Git::with_tree()?;
     let mut index = git.repository.index()?;
@@ -131,7 +132,7 @@ pub(super) fn rename(words: Vec<String>) -> Done {
             _ => target.clone(),
         };
         let bad = |why: &str| Failure::fatal(format!("{why}, source={written}, destination={to}"));
-        let tracked = super::add::tracked(&index, &from);
+        let tracked = tracked(&index, &from);
         if !tracked && !is_folder_of(&index, &from) {
             let there = git.root.join(&from).exists();
             return Err(bad(if there { "not under version control" } else { "bad source" }));

@@ -9,9 +9,6 @@ use crate::context::{Done, Failure, Git, Result, output, said, unknown_revision}
 use crate::format::{Dates, Decorations, Format, View};
 use crate::words::{Word, Words, number, unknown};
 
-pub(super) const USAGE: &str = "log [-n N | -N] [--skip=N] [--oneline] [--format=FORMAT] [--date=FORM] [--reverse] [--all] \
-[--author=TEXT] [--grep=TEXT] [--no-merges] [--decorate] [-p | --stat | --name-only | ...] [REV | A..B]... [--] [PATH...]";
-
 /// What is asked for.
 struct Wanted {
     format: Format,

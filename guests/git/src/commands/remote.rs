@@ -8,6 +8,7 @@ use git2::{
 
 use super::merge;
 use crate::context::{Done, Failure, Git, Result};
+use crate::usage;
 use crate::words::{Word, Words, number, unknown};
 
 /// `git remote`.
@@ -47,7 +48,7 @@ pub(super) fn run(words: Vec<String>) -> Done {
             known(name)?;
             git.repository.remote_set_url(name, address)?;
         }
-        _ => return Err(Failure::new(129, format!("usage here: git {}\n", super::usage("remote")))),
+        _ => return Err(Failure::new(129, format!("usage here: git {}\n", usage::of("remote")))),
     }
     Ok(0)
 }
@@ -271,13 +272,11 @@ pub(super) fn push(words: Vec<String>) -> Done {
     }
     if status != 0 {
         eprintln!("error: failed to push some refs to '{url}'");
-    } else if follow {
-        if let Some(branch) = git.branch()? {
-            git.repository
-                .find_branch(&branch, BranchType::Local)?
-                .set_upstream(Some(&format!("{name}/{branch}")))?;
-            println!("branch '{branch}' set up to track '{name}/{branch}'.");
-        }
+    } else if follow && let Some(branch) = git.branch()? {
+        git.repository
+            .find_branch(&branch, BranchType::Local)?
+            .set_upstream(Some(&format!("{name}/{branch}")))?;
+        println!("branch '{branch}' set up to track '{name}/{branch}'.");
     }
     Ok(status)
 }

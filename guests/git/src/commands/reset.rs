@@ -4,6 +4,7 @@ use git2::{Delta, ResetType};
 
 use crate::context::{Done, Failure, Git, Result, unknown_revision};
 use crate::format::subject;
+use crate::index::tracked;
 use crate::paths::quoted;
 use crate::words::{Word, Words, unknown};
 
@@ -31,7 +32,7 @@ pub(super) fn run(words: Vec<String>) -> Done {
         Some(name) if git.here.join(name).symlink_metadata().is_err() && paths.is_empty() => {
             // What was removed can be named too.
             let below = git.below_root(name)?;
-            if !super::add::tracked(&git.repository.index()?, &below) {
+            if !tracked(&git.repository.index()?, &below) {
                 return Err(unknown_revision(name));
             }
             None

@@ -6,6 +6,7 @@ use git2::ObjectType;
 
 use crate::context::{Done, Failure, Git, output, said, unknown_revision};
 use crate::paths::quoted;
+use crate::usage;
 use crate::words::{Word, Words, number, unknown};
 
 /// `git rev-parse`.
@@ -99,7 +100,7 @@ pub(super) fn cat_file(words: Vec<String>) -> Done {
         }
     }
     let (Some(what), [name]) = (what, plain.as_slice()) else {
-        return Err(Failure::new(129, format!("usage here: git {}\n", super::usage("cat-file"))));
+        return Err(Failure::new(129, format!("usage here: git {}\n", usage::of("cat-file"))));
     };
     let git = Git::find()?;
     let object = match git.repository.revparse_single(name) {

@@ -157,8 +157,9 @@ impl Changes {
             self.untracked.push(path());
         }
         let [staged, unstaged] = sides;
-        self.staged.extend(staged.and_then(change));
-        self.unstaged.extend(unstaged.filter(|delta| delta.status() != Delta::Untracked).and_then(change));
+        self.staged.extend(staged.as_ref().and_then(change));
+        let unstaged = unstaged.filter(|delta| delta.status() != Delta::Untracked);
+        self.unstaged.extend(unstaged.as_ref().and_then(change));
     }
 
     pub(super) fn nothing_staged(&self) -> bool {
@@ -206,7 +207,7 @@ impl Changes {
     }
 }
 
-fn change(delta: DiffDelta<'_>) -> Option<Change> {
+fn change(delta: &DiffDelta<'_>) -> Option<Change> {
     let name = |file: git2::DiffFile<'_>| {
         String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned()
     };

@@ -15,6 +15,8 @@ mod paths;
 mod split;
 mod stat;
 mod tar;
+#[cfg(test)]
+mod tests;
 mod times;
 mod zip;
 

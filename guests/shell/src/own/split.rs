@@ -205,7 +205,7 @@ fn size(text: &str) -> Option<usize> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let power = |letter: u8| {
-        b"KMGTPE".iter().position(|one| *one == letter.to_ascii_uppercase()).map(|at| at as u32 + 1)
+        (1..).zip(b"KMGTPE").find(|(_, one)| **one == letter.to_ascii_uppercase()).map(|(power, _)| power)
     };
     let factor = match unit.as_bytes() {
         [] => 1,

@@ -90,7 +90,8 @@ impl Moment {
 fn offset(seconds: i64, zone: Option<&String>) -> i64 {
     let zone = zone.and_then(|name| name.parse::<Tz>().ok());
     let at = DateTime::from_timestamp(seconds, 0);
-    let offset = zone.zip(at).map(|(zone, at)| zone.offset_from_utc_datetime(&at.naive_utc()).fix().local_minus_utc());
+    let offset =
+        zone.zip(at).map(|(zone, at)| zone.offset_from_utc_datetime(&at.naive_utc()).fix().local_minus_utc());
     offset.unwrap_or(0).into()
 }
 

@@ -14,7 +14,7 @@ use super::job::Job;
 use super::recipe::Recipe;
 use super::toolchain::Toolchain;
 use super::wizer::precompile;
-use super::{RECIPES, component, key, refresh, tidy};
+use super::{RECIPES, component, host, key, refresh, tidy};
 
 /// Builds the named guests, one after the other, and points the cache at them.
 ///
@@ -25,6 +25,8 @@ pub fn run(arguments: &Guests) -> Result<()> {
     let toolchain = |cache: &Cache| Toolchain::find(cache, &Progress::new("toolchain"));
     match &arguments.chore {
         Some(GuestsChore::Refresh(arguments)) => return refresh::run(arguments, named(&arguments.language)?),
+        Some(GuestsChore::Check(arguments)) => return host::check(arguments),
+        Some(GuestsChore::Keys) => return keys(&toolchain(&Cache::open()?)?),
         Some(GuestsChore::Toolchain) => return toolchain(&Cache::open()?).map(drop),
         Some(GuestsChore::Tidy) => return tidy::run(&Cache::open()?),
         None => {}
@@ -44,6 +46,15 @@ pub fn run(arguments: &Guests) -> Result<()> {
         if arguments.print_path {
             writeln!(std::io::stdout().lock(), "{}", path.display())?;
         }
+    }
+    Ok(())
+}
+
+/// Prints the key of each guest.
+fn keys(toolchain: &Toolchain) -> Result<()> {
+    let mut output = std::io::stdout().lock();
+    for recipe in RECIPES {
+        writeln!(output, "{} {}", recipe.language, key::of(recipe, &workspace(), toolchain)?)?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use super::recipe::Recipe;
 use super::tree::{Origin, Tree};
 use super::wizer::argument;
 
-/// git's commands; `guests/git/Cargo.lock` pins libgit2 and what it needs.
+/// git's commands; `guests/Cargo.lock` pins libgit2 and what it needs.
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "git",
     interpreter: "libgit2 1.9.7",

@@ -15,6 +15,21 @@ use super::tree;
 /// Raised when the steps that all recipes share change what they produce.
 const STEPS_VERSION: u32 = 4;
 
+/// What belongs to a guest of the workspace `guests/Cargo.toml` besides its own folder; nothing for the others. These are not in
+/// the recipes, because a recipe's text is part of the key of its guest.
+fn members(language: &str) -> &'static [&'static str] {
+    match language {
+        "git" | "shell" => &["Cargo.toml", "Cargo.lock", "contract"],
+        _ => &[],
+    }
+}
+
+/// Whether a file has no part in a guest: prose, and tests of its code.
+fn is_beside(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".md") || name.ends_with("_tests.rs") || file.iter().any(|part| part == "tests")
+}
+
 /// The key under which the guest of this recipe, these files and these tools is cached.
 pub(crate) fn of(recipe: &Recipe, workspace: &Path, toolchain: &Toolchain) -> Result<String> {
     let mut hash = Parts(Sha256::new());
@@ -34,15 +49,17 @@ pub(crate) fn of(recipe: &Recipe, workspace: &Path, toolchain: &Toolchain) -> Re
         }
     }
     let guests = workspace.join("guests");
-    for folder in [guests.join(recipe.language), guests.join("driver"), workspace.join("wit")] {
-        for file in tree::files(&folder)? {
-            // Prose does not change a guest.
-            if file.extension().is_some_and(|extension| extension == "md") {
+    let mut places = vec![guests.join(recipe.language), guests.join("driver"), workspace.join("wit")];
+    places.extend(members(recipe.language).iter().map(|member| guests.join(member)));
+    for place in places {
+        let files = if place.is_file() { vec![place] } else { tree::files(&place)? };
+        for file in files {
+            let name = file.strip_prefix(workspace).unwrap_or(&file);
+            if is_beside(name) {
                 continue;
             }
-            let name = file.strip_prefix(workspace).unwrap_or(&file).to_string_lossy().into_owned();
             let bytes = std::fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
-            hash.add(&name, &bytes);
+            hash.add(&name.to_string_lossy(), &bytes);
         }
     }
     Ok(hex(&hash.0.finalize())[..32].to_owned())
@@ -56,6 +73,30 @@ impl Parts {
         for part in [label.as_bytes(), bytes] {
             self.0.update((part.len() as u64).to_le_bytes());
             self.0.update(part);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_and_tests_are_no_part_of_a_guest() {
+        let beside =
+            ["guests/php/README.md", "guests/git/src/words_tests.rs", "guests/shell/src/own/tests/bc.rs"];
+        assert!(beside.iter().all(|file| is_beside(Path::new(file))));
+        let parts =
+            ["guests/Cargo.lock", "guests/shell/src/own/bc/mod.rs", "guests/javascript/prelude/test.js"];
+        assert!(!parts.iter().any(|file| is_beside(Path::new(file))));
+    }
+
+    #[test]
+    fn what_belongs_to_a_guest_is_there() {
+        let guests = dormouse_chores::workspace().join("guests");
+        for recipe in crate::guests::RECIPES {
+            assert!(guests.join(recipe.language).is_dir(), "{}", recipe.language);
+            assert!(members(recipe.language).iter().all(|member| guests.join(member).exists()));
         }
     }
 }

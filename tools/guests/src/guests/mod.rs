@@ -6,6 +6,7 @@ mod component;
 mod core_module;
 mod direct;
 mod git;
+mod host;
 mod javascript;
 mod job;
 mod key;

@@ -40,9 +40,7 @@ impl Job<'_> {
         command.args(["build", "--release", "--locked", "--target", TARGET, "--manifest-path"]);
         command.arg(self.guest.join("Cargo.toml")).env("CARGO_TARGET_DIR", &target);
         if !replaced.is_empty() {
-            let paths: Vec<String> =
-                replaced.iter().map(|path| format!("{:?}", path.display().to_string())).collect();
-            command.arg("--config").arg(format!("paths=[{}]", paths.join(",")));
+            command.arg("--config").arg(paths(replaced));
         }
         // What a build of the workspace around this one has set is not meant for it.
         for name in ["RUSTC", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTUP_TOOLCHAIN", "RUSTC_WRAPPER"] {
@@ -56,6 +54,13 @@ impl Job<'_> {
         self.run("compile (cargo)", &mut command)?;
         Ok(target.join(TARGET).join("release").join(format!("lib{library}.a")))
     }
+}
+
+/// What `--config` is told, so that the packages in these folders take the place of the published ones.
+pub(super) fn paths(replaced: &[PathBuf]) -> String {
+    let paths: Vec<String> =
+        replaced.iter().map(|path| format!("{:?}", path.display().to_string())).collect();
+    format!("paths=[{}]", paths.join(","))
 }
 
 impl Rust {

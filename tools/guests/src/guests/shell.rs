@@ -9,7 +9,7 @@ use super::job::Job;
 use super::recipe::Recipe;
 use super::tree::{Origin, Tree};
 
-/// The shell; `guests/shell/Cargo.lock` pins it and what it needs.
+/// The shell; `guests/Cargo.lock` pins it and what it needs.
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "shell",
     interpreter: "bashkit 0.20.2",

@@ -10,6 +10,7 @@ use dormouse_chores::progress::Progress;
 
 use super::job::{Job, NETWORK_TIMEOUT, run_for};
 use super::key::sha256;
+use super::series::Series;
 use super::source::{self, DebianFile};
 
 /// A source tree of a recipe. In patches its files have the tree's name before their own: `php/Zend/zend_long.h`.
@@ -57,6 +58,48 @@ impl Tree {
             Origin::Package { folder, .. } => copy(&fetched.join(folder), into),
         }
     }
+
+    /// The tree as a folder in `root`, with the patches and the own files of the guest in the folder `guest`. Does nothing when the
+    /// folder already holds exactly that.
+    pub(crate) fn prepare(
+        &self,
+        fetched: &Path,
+        guest: &Path,
+        series: &Series,
+        root: &Path,
+        progress: &Progress,
+    ) -> Result<PathBuf> {
+        let name = self.name;
+        let own_file = |name: &str| {
+            let path = guest.join(name);
+            fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
+        };
+        let mut parts = series.of(name).concat();
+        parts.extend(match fetched.is_dir() {
+            true => fetched.as_os_str().as_encoded_bytes().to_vec(),
+            false => fs::read(fetched).with_context(|| format!("cannot read `{}`", fetched.display()))?,
+        });
+        for (ours, _) in self.own {
+            parts.extend(own_file(ours)?);
+        }
+        let (folder, state) = (root.join(name), sha256(&parts));
+        let stamp = root.join(format!("{name}.stamp"));
+        if fs::read_to_string(&stamp).is_ok_and(|found| found == state) {
+            return Ok(folder);
+        }
+        let _step = progress.step(&format!("prepare {name}"));
+        let _ = fs::remove_file(&stamp);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        self.lay(fetched, &folder)?;
+        series.apply(root, name)?;
+        for (ours, theirs) in self.own {
+            fs::write(folder.join(theirs), own_file(ours)?)?;
+        }
+        fs::write(&stamp, state)?;
+        Ok(folder)
+    }
 }
 
 /// All files under a folder, sorted.
@@ -78,43 +121,13 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 impl Job<'_> {
-    /// One of the recipe's trees in the scratch folder, with the guest's patches and its own files. Does nothing when the
-    /// folder already holds exactly that.
+    /// One of the recipe's trees in the scratch folder, with the guest's patches and its own files.
     pub(crate) fn prepare(&self, name: &str) -> Result<PathBuf> {
         let tree = self.trees.iter().find(|tree| tree.name == name);
         let tree = tree.with_context(|| format!("the recipe has no tree `{name}`"))?;
         let fetched = tree.fetch(&self.workspace, self.cache, &self.progress)?;
         self.used(fetched.file_name().unwrap_or_default().to_string_lossy().into_owned());
-        let mut parts = self.series.of(name).concat();
-        parts.extend(match fetched.is_dir() {
-            true => fetched.as_os_str().as_encoded_bytes().to_vec(),
-            false => fs::read(&fetched).with_context(|| format!("cannot read `{}`", fetched.display()))?,
-        });
-        for (ours, _) in tree.own {
-            parts.extend(self.own_file(ours)?);
-        }
-        let (folder, state) = (self.scratch.join(name), sha256(&parts));
-        let stamp = self.scratch.join(format!("{name}.stamp"));
-        if fs::read_to_string(&stamp).is_ok_and(|found| found == state) {
-            return Ok(folder);
-        }
-        let _step = self.progress.step(&format!("prepare {name}"));
-        let _ = fs::remove_file(&stamp);
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        tree.lay(&fetched, &folder)?;
-        self.series.apply(&self.scratch, name)?;
-        for (ours, theirs) in tree.own {
-            fs::write(folder.join(theirs), self.own_file(ours)?)?;
-        }
-        fs::write(&stamp, state)?;
-        Ok(folder)
-    }
-
-    fn own_file(&self, name: &str) -> Result<Vec<u8>> {
-        let path = self.guest.join(name);
-        fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
+        tree.prepare(&fetched, &self.guest, &self.series, &self.scratch, &self.progress)
     }
 }
 

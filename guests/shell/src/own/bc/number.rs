@@ -196,11 +196,8 @@ impl Number {
     pub(super) fn read(text: &str, base: u32) -> Option<Self> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let one = text.len() == 1;
-        let digit = |letter: char| match letter.to_digit(16) {
-            // A digit that the base does not have counts as its highest, unless it stands alone.
-            Some(digit) => Some(if one { digit } else { digit.min(base - 1) }),
-            None => None,
-        };
+        let digit =
+            |letter: char| letter.to_digit(16).map(|digit| if one { digit } else { digit.min(base - 1) });
         let number =
             |text: &str| text.chars().try_fold(BigInt::ZERO, |sum, one| Some(sum * base + digit(one)?));
         let whole = Self::whole(number(whole)?);

@@ -348,7 +348,7 @@ impl Parser {
         for mark in ["++", "--"] {
             if self.mark(mark) {
                 let place = self.place()?;
-                return Ok(step(place, mark, false));
+                return Ok(Expression::Group(Box::new(step(place, mark, false))));
             }
         }
         if self.mark("-") {

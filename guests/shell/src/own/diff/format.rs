@@ -206,9 +206,12 @@ fn unified(out: &mut Out, texts: &[Text<'_>; 2], hunk: &Hunk<'_>) {
     (at..hunk.old.end).for_each(|at| line(out, " ", &texts[0], at));
 }
 
+/// Its lines on one side, and those on the other.
+type Sides = fn(&Change) -> (&Range<usize>, &Range<usize>);
+
 fn context(out: &mut Out, texts: &[Text<'_>; 2], hunk: &Hunk<'_>) {
     out.extend_from_slice(b"***************\n");
-    let sides: [(&Range<usize>, fn(&Change) -> (&Range<usize>, &Range<usize>), &str, [&str; 2]); 2] = [
+    let sides: [(&Range<usize>, Sides, &str, [&str; 2]); 2] = [
         (&hunk.old, |change| (&change.old, &change.new), "- ", ["***", "****"]),
         (&hunk.new, |change| (&change.new, &change.old), "+ ", ["---", "----"]),
     ];

@@ -107,21 +107,21 @@ fn hunk<'a>(lines: &[&'a [u8]], at: &mut usize, old: Range, new: Range) -> Resul
                 hunk.lines.push(Line::New(rest));
                 news -= 1;
             }
-            b'\\' => unended(hunk.lines.last_mut()),
+            b'\\' => unended(&mut hunk.lines),
             _ => return Err(bad()),
         }
         *at += 1;
     }
     if lines.get(*at).is_some_and(|line| line.starts_with(b"\\")) {
-        unended(hunk.lines.last_mut());
+        unended(&mut hunk.lines);
         *at += 1;
     }
     Ok(hunk)
 }
 
 /// `\ No newline at end of file`
-fn unended(line: Option<&mut Line<'_>>) {
-    if let Some(Line::Both(text) | Line::Old(text) | Line::New(text)) = line {
+fn unended(lines: &mut [Line<'_>]) {
+    if let Some(Line::Both(text) | Line::Old(text) | Line::New(text)) = lines.last_mut() {
         *text = text.strip_suffix(b"\n").unwrap_or(text);
     }
 }

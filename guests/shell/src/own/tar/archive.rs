@@ -1,6 +1,6 @@
-//! The format of tar: what lies in an archive, read and written whole, and how it is compressed.
+//! What lies in a tar archive, read and written whole by the crate `tar`, and how it is compressed.
 //!
-//! Written are POSIX's headers with GNU's entries for long names; those of `pax` are read as well.
+//! Written are GNU's headers, with its entries for long names; those of `pax` are read as well.
 
 use std::io::{self, Read, Write as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,12 +9,17 @@ use bzip2::read::MultiBzDecoder;
 use bzip2::write::BzEncoder;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
+use tar::{Archive, Builder, Entry, EntryType, Header};
 
 const BLOCK: usize = 512;
+/// Bytes that GNU's tar writes at a time.
+const RECORD: usize = 20 * BLOCK;
 /// The most that an archive may unpack to (1 GiB); the instance's memory is less.
 const LARGEST: u64 = 1 << 30;
 /// Who owns what is packed.
 const OWNER: (&str, u64) = ("sandbox", 1000);
+/// Bytes of a name in a header; a longer one has an entry of its own.
+const NAME: usize = 100;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,187 +49,136 @@ pub(super) struct Member<'a> {
 
 /// All entries of an archive, and where they end.
 pub(super) fn read(bytes: &[u8]) -> Result<(Vec<Member<'_>>, usize), &'static str> {
+    const NONE: &str = "This does not look like a tar archive";
     const CUT: &str = "Unexpected EOF in archive";
-    let mut members = Vec::new();
-    let (mut at, mut said) = (0, Said::default());
-    while let Some(header) = bytes.get(at..at + BLOCK) {
-        if header.iter().all(|byte| *byte == 0) {
-            return Ok((members, at));
-        }
-        if number(&header[148..156]) != Some(sum(header)) {
-            return Err(if at == 0 {
-                "This does not look like a tar archive"
-            } else {
-                "An entry is damaged"
-            });
-        }
-        let size = said.size.take().or_else(|| number(&header[124..136])).ok_or("Malformed header")?;
-        let start = at + BLOCK;
-        let end = usize::try_from(size).ok().and_then(|size| start.checked_add(size)).ok_or(CUT)?;
+    let (mut members, mut at) = (Vec::new(), 0);
+    let mut archive = Archive::new(bytes);
+    for entry in archive.entries().map_err(|_| NONE)? {
+        let mut entry = entry.map_err(|error| match error.kind() {
+            _ if at == 0 && !is_header(bytes) => NONE,
+            io::ErrorKind::UnexpectedEof => CUT,
+            _ if at + BLOCK > bytes.len() => CUT,
+            _ => "An entry is damaged",
+        })?;
+        let place = |number: u64| usize::try_from(number).map_err(|_| CUT);
+        let (start, size) = (place(entry.raw_file_position())?, place(entry.size())?);
+        let end = start.checked_add(size).ok_or(CUT)?;
         let content = bytes.get(start..end).ok_or(CUT)?;
-        let next = end.next_multiple_of(BLOCK);
-        match header[156] {
-            b'L' => said.name = Some(text(content)),
-            b'K' => said.link = Some(text(content)),
-            b'x' => said.records(content),
-            b'g' => {}
-            letter => members.push(member(header, letter, content, std::mem::take(&mut said))),
-        }
-        at = next;
-    }
-    match at {
-        0 => Err("This does not look like a tar archive"),
-        // The two empty blocks at the end are missing, and nothing else.
-        _ if at >= bytes.len() => Ok((members, bytes.len())),
-        _ => Err(CUT),
-    }
-}
-
-/// What entries of their own say of the one that follows.
-#[derive(Default)]
-struct Said {
-    name: Option<String>,
-    link: Option<String>,
-    modified: Option<SystemTime>,
-    size: Option<u64>,
-}
-
-impl Said {
-    /// Records of `pax`: `LENGTH NAME=VALUE` and a line feed.
-    fn records(&mut self, mut content: &[u8]) {
-        while let Some(space) = content.iter().position(|byte| *byte == b' ') {
-            let length = text(&content[..space]).parse().unwrap_or(0);
-            if length <= space + 1 || length > content.len() {
-                return;
-            }
-            let (record, rest) = content.split_at(length);
-            content = rest;
-            let record = text(&record[space + 1..]);
-            let Some((name, value)) = record.trim_end_matches('\n').split_once('=') else { continue };
-            match name {
-                "path" => self.name = Some(value.to_owned()),
-                "linkpath" => self.link = Some(value.to_owned()),
-                "size" => self.size = value.parse().ok(),
-                "mtime" => {
-                    let seconds = value.split('.').next().and_then(|whole| whole.parse().ok());
-                    self.modified = seconds.and_then(moment);
-                }
-                _ => {}
-            }
+        at = end.checked_next_multiple_of(BLOCK).ok_or(CUT)?;
+        if entry.header().entry_type() != EntryType::XGlobalHeader {
+            members.push(member(&mut entry, content));
         }
     }
+    match bytes.len() {
+        0 => Err(NONE),
+        length => Ok((members, at.min(length))),
+    }
 }
 
-fn member<'a>(header: &[u8], letter: u8, content: &'a [u8], said: Said) -> Member<'a> {
-    let mut name = said.name.unwrap_or_else(|| {
-        let (prefix, name) = (text(&header[345..500]), text(&header[..100]));
-        let posix = &header[257..263] == b"ustar\0" && !prefix.is_empty();
-        if posix { format!("{prefix}/{name}") } else { name }
-    });
-    let kind = match letter {
-        b'0' | 0 | b'7' if name.ends_with('/') => Kind::Folder,
-        b'0' | 0 | b'7' => Kind::File,
-        b'1' => Kind::HardLink,
-        b'2' => Kind::Link,
-        b'5' => Kind::Folder,
+/// Whether the first block is a header or empty.
+fn is_header(bytes: &[u8]) -> bool {
+    let Some(block) = bytes.first_chunk::<BLOCK>() else { return false };
+    let mut header = Header::new_old();
+    header.as_mut_bytes().copy_from_slice(block);
+    let written = header.cksum().ok();
+    header.set_cksum();
+    written.is_some() && written == header.cksum().ok()
+}
+
+fn member<'a>(entry: &mut Entry<'_, impl Read>, content: &'a [u8]) -> Member<'a> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut name = text(&entry.path_bytes());
+    let link = entry.link_name_bytes().map(|link| text(&link)).unwrap_or_default();
+    let header = entry.header();
+    let kind = match header.entry_type() {
+        EntryType::Regular | EntryType::Continuous if name.ends_with('/') => Kind::Folder,
+        EntryType::Regular | EntryType::Continuous => Kind::File,
+        EntryType::Link => Kind::HardLink,
+        EntryType::Symlink => Kind::Link,
+        EntryType::Directory => Kind::Folder,
         _ => Kind::Other,
     };
     if kind == Kind::Folder && !name.ends_with('/') {
         name.push('/');
     }
-    let who = |names: &[u8], numbers: &[u8]| match text(names) {
-        name if name.is_empty() => number(numbers).unwrap_or(0).to_string(),
-        name => name,
+    let who = |name: Option<&[u8]>, number: io::Result<u64>| match name {
+        Some(name) if !name.is_empty() => text(name),
+        _ => number.unwrap_or(0).to_string(),
     };
-    let (user, group) =
-        (who(&header[265..297], &header[108..116]), who(&header[297..329], &header[116..124]));
-    Member {
-        name,
-        kind,
-        link: said.link.unwrap_or_else(|| text(&header[157..257])),
-        mode: number(&header[100..108]).and_then(|mode| u32::try_from(mode & 0o7777).ok()).unwrap_or(0o644),
-        modified: said.modified.or_else(|| moment(number(&header[136..148])?)).unwrap_or(UNIX_EPOCH),
-        owner: format!("{user}/{group}"),
-        content,
-    }
+    let user = who(header.username_bytes(), header.uid());
+    let group = who(header.groupname_bytes(), header.gid());
+    let mode = header.mode().map_or(0o644, |mode| mode & 0o7777);
+    let seconds = header.mtime().ok();
+    // The extensions of `pax` have times of their own.
+    let said = entry.pax_extensions().ok().flatten().and_then(|all| {
+        let mut times = all.flatten().filter(|one| one.key_bytes() == b"mtime");
+        times.next()?.value().ok()?.split('.').next()?.parse().ok()
+    });
+    let moment = |seconds: u64| UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+    let modified = said.or(seconds).and_then(moment).unwrap_or(UNIX_EPOCH);
+    Member { name, kind, link, mode, modified, owner: format!("{user}/{group}"), content }
 }
 
-/// Appends an entry.
-pub(super) fn push(archive: &mut Vec<u8>, member: &Member<'_>) {
-    let letter = match member.kind {
-        Kind::HardLink => b'1',
-        Kind::Link => b'2',
-        Kind::Folder => b'5',
-        Kind::File | Kind::Other => b'0',
-    };
-    for (letter, long) in [(b'L', &member.name), (b'K', &member.link)] {
-        if long.len() > 100 {
-            let content = [long.as_bytes(), &[0]].concat();
-            block(archive, letter, "././@LongLink", "", (0o644, UNIX_EPOCH), &content);
+/// An archive that is being written.
+pub(super) struct Writer(Builder<Vec<u8>>);
+
+impl Writer {
+    /// One that begins with these entries, as they lie in another archive.
+    pub(super) fn behind(entries: Vec<u8>) -> Self {
+        Self(Builder::new(entries))
+    }
+
+    /// Appends an entry.
+    pub(super) fn push(&mut self, member: &Member<'_>) -> io::Result<()> {
+        let kind = match member.kind {
+            Kind::HardLink => EntryType::Link,
+            Kind::Link => EntryType::Symlink,
+            Kind::Folder => EntryType::Directory,
+            Kind::File | Kind::Other => EntryType::Regular,
+        };
+        for (kind, long) in [(EntryType::GNULongName, &member.name), (EntryType::GNULongLink, &member.link)] {
+            if long.len() > NAME {
+                let content = [long.as_bytes(), &[0]].concat();
+                self.block(kind, ["././@LongLink", ""], (0o644, UNIX_EPOCH), &content)?;
+            }
         }
+        let (mode, modified) = (member.mode & 0o7777, member.modified);
+        self.block(kind, [&member.name, &member.link], (mode, modified), member.content)
     }
-    block(archive, letter, &member.name, &member.link, (member.mode, member.modified), member.content);
-}
 
-/// Two empty blocks, and as many more as fill what GNU's tar writes at a time.
-pub(super) fn finish(archive: &mut Vec<u8>) {
-    archive.resize((archive.len() + 2 * BLOCK).next_multiple_of(20 * BLOCK), 0);
-}
-
-fn block(
-    archive: &mut Vec<u8>,
-    letter: u8,
-    name: &str,
-    link: &str,
-    (mode, modified): (u32, SystemTime),
-    content: &[u8],
-) {
-    let seconds = modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let mut header = [0; BLOCK];
-    let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
-    put(0, &name.as_bytes()[..name.len().min(100)]);
-    put(100, format!("{:07o}\0", mode & 0o7777).as_bytes());
-    put(108, format!("{:07o}\0", OWNER.1).as_bytes());
-    put(116, format!("{:07o}\0", OWNER.1).as_bytes());
-    put(124, format!("{:011o}\0", content.len()).as_bytes());
-    put(136, format!("{seconds:011o}\0").as_bytes());
-    put(148, b"        ");
-    put(156, &[letter]);
-    put(157, &link.as_bytes()[..link.len().min(100)]);
-    put(257, b"ustar  \0");
-    put(265, OWNER.0.as_bytes());
-    put(297, OWNER.0.as_bytes());
-    let sum = sum(&header);
-    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    archive.extend_from_slice(&header);
-    archive.extend_from_slice(content);
-    archive.resize(archive.len().next_multiple_of(BLOCK), 0);
-}
-
-/// The checksum of a header: its bytes, with blanks in the sum's own place.
-fn sum(header: &[u8]) -> u64 {
-    let bytes = header.iter().enumerate();
-    bytes.map(|(at, byte)| if (148..156).contains(&at) { 32 } else { u64::from(*byte) }).sum()
-}
-
-/// Up to the first NUL.
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
-}
-
-/// Octal digits, or a number in binary, which begins with the highest bit.
-fn number(field: &[u8]) -> Option<u64> {
-    if field[0] == 0x80 {
-        return field[1..].iter().try_fold(0_u64, |all, byte| Some(all.checked_mul(256)? | u64::from(*byte)));
+    /// A header and its content. Names are written as they are: those that lead out are refused where an archive is unpacked.
+    fn block(
+        &mut self,
+        kind: EntryType,
+        names: [&str; 2],
+        (mode, modified): (u32, SystemTime),
+        content: &[u8],
+    ) -> io::Result<()> {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_mode(mode);
+        header.set_uid(OWNER.1);
+        header.set_gid(OWNER.1);
+        header.set_size(content.len() as u64);
+        header.set_mtime(modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
+        header.set_username(OWNER.0)?;
+        header.set_groupname(OWNER.0)?;
+        if let Some(gnu) = header.as_gnu_mut() {
+            for (field, name) in [&mut gnu.name, &mut gnu.linkname].into_iter().zip(names) {
+                let length = name.len().min(NAME);
+                field[..length].copy_from_slice(&name.as_bytes()[..length]);
+            }
+        }
+        header.set_cksum();
+        self.0.append(&header, content)
     }
-    let digits = text(field);
-    let digits = digits.trim();
-    if digits.is_empty() { Some(0) } else { u64::from_str_radix(digits, 8).ok() }
-}
 
-fn moment(seconds: u64) -> Option<SystemTime> {
-    UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+    /// The archive, with two empty blocks and as many more as fill a record.
+    pub(super) fn finish(self) -> io::Result<Vec<u8>> {
+        let mut archive = self.0.into_inner()?;
+        archive.resize(archive.len().next_multiple_of(RECORD), 0);
+        Ok(archive)
+    }
 }
 
 /// How an archive is compressed.

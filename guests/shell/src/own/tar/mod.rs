@@ -11,7 +11,7 @@ use super::folders::reason;
 use super::options::{self, Given, Known, Value};
 use super::paths::lexical;
 use super::times::Moment;
-use archive::{Kind, Member, Packing};
+use archive::{Kind, Member, Packing, Writer};
 
 /// The exit status after an error.
 const FAILED: i32 = 2;
@@ -243,7 +243,8 @@ impl Run<'_, '_> {
     }
 
     /// Adds the names to what is there, and writes it.
-    async fn create(&mut self, mut archive: Vec<u8>) -> std::result::Result<(), String> {
+    async fn create(&mut self, entries: Vec<u8>) -> std::result::Result<(), String> {
+        let mut archive = Writer::behind(entries);
         let to_stdout = self.settings.file == "-";
         let target = lexical(&self.context.cwd.join(&self.settings.file));
         let base = self.settings.base.clone();
@@ -293,10 +294,10 @@ impl Run<'_, '_> {
             let (mode, modified) = (found.mode, found.modified);
             let member =
                 Member { name: stored, kind, link, mode, modified, owner: String::new(), content: &content };
-            archive::push(&mut archive, &member);
+            archive.push(&member).map_err(|error| error.to_string())?;
         }
-        archive::finish(&mut archive);
-        let packed = self.settings.packing.pack(archive).map_err(|error| error.to_string())?;
+        let packed = archive.finish().and_then(|archive| self.settings.packing.pack(archive));
+        let packed = packed.map_err(|error| error.to_string())?;
         if to_stdout {
             self.out = packed;
             return Ok(());

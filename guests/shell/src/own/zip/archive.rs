@@ -1,18 +1,16 @@
-//! The zip format: what lies in an archive, read and written whole.
+//! What lies in a zip archive, read and written whole by the crate `zip`.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{Cursor, Read as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use flate2::Compression;
 use flate2::Crc;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
+use zip::read::ZipReadOptions;
+use zip::result::ZipResult;
+use zip::write::{PreparedZipFile, SimpleFileOptions};
+use zip::{CompressionMethod, DateTime, System, ZipArchive, ZipWriter};
 
 use super::super::times::{Moment, day_number};
 
-const LOCAL: u32 = 0x0403_4b50;
-const CENTRAL: u32 = 0x0201_4b50;
-const END: u32 = 0x0605_4b50;
 /// The most that one entry may unpack to (1 GiB); the instance's memory is less.
 const LARGEST: u64 = 1 << 30;
 
@@ -26,112 +24,67 @@ pub(super) struct Entry {
 
 /// All entries of an archive, by its directory at the end.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<Entry>, String> {
-    let bad = || "End-of-central-directory signature not found; this is no zip archive".to_owned();
-    let earliest = bytes.len().saturating_sub(22 + 0xffff);
-    let end = (earliest..bytes.len().saturating_sub(21)).rev().find(|at| four(bytes, *at) == Some(END));
-    let end = end.ok_or_else(bad)?;
-    let count = two(bytes, end + 10).ok_or_else(bad)?;
-    let mut at = four(bytes, end + 16).ok_or_else(bad)? as usize;
-    let mut entries = Vec::with_capacity(count.into());
-    for _ in 0..count {
-        let (entry, next) = one(bytes, at)?;
-        entries.push(entry);
-        at = next;
-    }
-    Ok(entries)
+    let bad = |_| "End-of-central-directory signature not found; this is no zip archive".to_owned();
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(bad)?;
+    (0..archive.len()).map(|at| one(&mut archive, at)).collect()
 }
 
-fn one(bytes: &[u8], at: usize) -> Result<(Entry, usize), String> {
-    let cut = || "the archive is cut short or damaged".to_owned();
-    if four(bytes, at) != Some(CENTRAL) {
-        return Err(cut());
+fn one(archive: &mut ZipArchive<Cursor<&[u8]>>, at: usize) -> Result<Entry, String> {
+    let cut = |_| "the archive is cut short or damaged".to_owned();
+    let entry = archive.by_index_raw(at).map_err(cut)?;
+    let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
+    if entry.encrypted() {
+        return Err(format!("{name}: encrypted entries are not supported"));
     }
-    let small = |offset: usize| two(bytes, at + offset).map(usize::from).ok_or_else(cut);
-    let large = |offset: usize| four(bytes, at + offset).ok_or_else(cut);
-    let (method, time, date) = (small(10)?, small(12)?, small(14)?);
-    let (sum, packed, size) = (large(16)?, large(20)? as usize, u64::from(large(24)?));
-    let (name, extra, comment) = (small(28)?, small(30)?, small(32)?);
-    let (outer, local) = (large(38)?, large(42)? as usize);
-    let name_bytes = bytes.get(at + 46..at + 46 + name).ok_or_else(cut)?;
-    let text = String::from_utf8_lossy(name_bytes).into_owned();
-    if small(8)? & 1 == 1 {
-        return Err(format!("{text}: encrypted entries are not supported"));
+    if !matches!(entry.compression(), CompressionMethod::Stored | CompressionMethod::Deflated) {
+        #[expect(deprecated, reason = "there is no other way to the number")]
+        let method = entry.compression().to_u16();
+        return Err(format!("{name}: compression method {method} is not supported"));
     }
-    let before = |offset: usize| two(bytes, local + offset).map(usize::from).ok_or_else(cut);
-    let start = local + 30 + before(26)? + before(28)?;
-    let packed = bytes.get(start..start.saturating_add(packed)).ok_or_else(cut)?;
+    let (size, sum, outer, modified) =
+        (entry.size(), entry.crc32(), entry.external_attributes(), entry.last_modified());
+    drop(entry);
+    // The sum is checked here, which can say both numbers.
+    let options = ZipReadOptions::new().ignore_crc32(true);
+    let file = archive.by_index_with_options(at, options).map_err(cut)?;
     let mut data = Vec::new();
-    match method {
-        0 => data.extend_from_slice(packed),
-        8 => {
-            let read = DeflateDecoder::new(packed).take(size.min(LARGEST) + 1).read_to_end(&mut data);
-            read.map_err(|error| format!("{text}: {error}"))?;
-        }
-        other => return Err(format!("{text}: compression method {other} is not supported")),
-    }
+    let read = file.take(size.min(LARGEST) + 1).read_to_end(&mut data);
+    read.map_err(|error| format!("{name}: {error}"))?;
     let mut found = Crc::new();
     found.update(&data);
     if found.sum() != sum {
-        return Err(format!("{text}: bad CRC {:08x} (should be {sum:08x})", found.sum()));
+        return Err(format!("{name}: bad CRC {:08x} (should be {sum:08x})", found.sum()));
     }
-    let usual = if text.ends_with('/') { 0o755 } else { 0o644 };
+    let usual = if name.ends_with('/') { 0o755 } else { 0o644 };
     let mode = Some(outer >> 16 & 0o7777).filter(|mode| *mode != 0).unwrap_or(usual);
-    let entry = Entry { name: text, mode, modified: moment(date, time), data };
-    Ok((entry, at + 46 + name + extra + comment))
+    Ok(Entry { name, mode, modified: moment(modified.unwrap_or_default()), data })
 }
 
-/// An archive of these entries.
-pub(super) fn write(entries: &[Entry], level: u32) -> io::Result<Vec<u8>> {
-    let (mut archive, mut directory) = (Vec::new(), Vec::new());
-    let too_large = |_| io::Error::other("the archive is too large for its format");
+/// An archive of these entries. What does not get smaller by compression is stored.
+pub(super) fn write(entries: &[Entry], level: u32) -> ZipResult<Vec<u8>> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for entry in entries {
-        let mut sum = Crc::new();
-        sum.update(&entry.data);
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(level));
-        encoder.write_all(&entry.data)?;
-        let packed = encoder.finish()?;
-        let smaller = level > 0 && packed.len() < entry.data.len();
-        let (method, packed) = if smaller { (8_u16, packed.as_slice()) } else { (0, entry.data.as_slice()) };
-        let start = u32::try_from(archive.len()).map_err(too_large)?;
-        let name = u16::try_from(entry.name.len()).map_err(too_large)?;
-        let mut head = Vec::new();
-        // The version that can read it, names in UTF-8, how it is packed, when it was changed.
-        for number in [20, 1 << 11, method] {
-            head.extend(number.to_le_bytes());
-        }
-        head.extend(stamp(entry.modified).to_le_bytes());
-        for number in [sum.sum(), u32::try_from(packed.len()).map_err(too_large)?] {
-            head.extend(number.to_le_bytes());
-        }
-        head.extend(u32::try_from(entry.data.len()).map_err(too_large)?.to_le_bytes());
-        head.extend(name.to_le_bytes());
-        head.extend(0_u16.to_le_bytes());
-        archive.extend(LOCAL.to_le_bytes());
-        archive.extend(&head);
-        archive.extend(entry.name.bytes());
-        archive.extend_from_slice(packed);
         let folder = entry.name.ends_with('/');
-        let outer =
-            (if folder { 0o040_000 } else { 0o100_000 } | entry.mode & 0o7777) << 16 | u32::from(folder) << 4;
-        directory.extend(CENTRAL.to_le_bytes());
-        // Made on Unix, by version 3.0 of the format.
-        directory.extend((3_u16 << 8 | 30).to_le_bytes());
-        directory.extend(&head);
-        directory.extend([0; 6]);
-        directory.extend(outer.to_le_bytes());
-        directory.extend(start.to_le_bytes());
-        directory.extend(entry.name.bytes());
+        let kind = if folder { 0o040_000 } else { 0o100_000 };
+        let stored = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .system(System::Unix)
+            .external_attributes((kind | entry.mode & 0o7777) << 16 | u32::from(folder) << 4)
+            .last_modified_time(stamp(entry.modified));
+        let deflated =
+            stored.compression_method(CompressionMethod::Deflated).compression_level(Some(level.into()));
+        let mut file = None;
+        if level > 0 && !entry.data.is_empty() {
+            let packed = PreparedZipFile::from_data(&entry.name, deflated, &entry.data)?;
+            file = Some(packed).filter(|packed| packed.compressed_size() < packed.uncompressed_size());
+        }
+        let file = match file {
+            Some(packed) => packed,
+            None => PreparedZipFile::from_data(&entry.name, stored, &entry.data)?,
+        };
+        archive.add_prepared_file(file)?;
     }
-    let count = u16::try_from(entries.len()).map_err(too_large)?;
-    let start = u32::try_from(archive.len()).map_err(too_large)?;
-    let length = u32::try_from(directory.len()).map_err(too_large)?;
-    archive.extend(directory);
-    archive.extend(END.to_le_bytes());
-    archive.extend([0; 4]);
-    archive.extend([count.to_le_bytes(), count.to_le_bytes()].concat());
-    archive.extend([length.to_le_bytes(), start.to_le_bytes()].concat());
-    archive.extend([0; 2]);
-    Ok(archive)
+    Ok(archive.finish()?.into_inner())
 }
 
 /// What `unzip -l` shows.
@@ -151,28 +104,18 @@ pub(super) fn listed(name: &str, entries: &[Entry]) -> String {
     )
 }
 
-/// Date and time as DOS wrote them: 1980 and later, even seconds.
-fn stamp(time: SystemTime) -> u32 {
+/// Date and time as DOS wrote them: 1980 to 2107, even seconds.
+fn stamp(time: SystemTime) -> DateTime {
     let at = Moment::of(time);
-    let year = (at.year - 1980).clamp(0, 127);
-    let date = year << 9 | at.month << 5 | at.day;
-    let clock = at.hour << 11 | at.minute << 5 | at.second / 2;
-    u32::try_from(date << 16 | clock).unwrap_or(0)
+    let small = |number: i64| u8::try_from(number).unwrap_or(0);
+    let year = u16::try_from(at.year.clamp(1980, 2107)).unwrap_or(1980);
+    let date = [at.month, at.day, at.hour, at.minute, at.second].map(small);
+    let [month, day, hour, minute, second] = date;
+    DateTime::from_date_and_time(year, month, day, hour, minute, second).unwrap_or_default()
 }
 
-fn moment(date: usize, time: usize) -> SystemTime {
-    let part = |number: usize, from: usize, bits: usize| {
-        i64::try_from(number >> from & ((1 << bits) - 1)).unwrap_or(0)
-    };
-    let days = day_number(1980 + part(date, 9, 7), part(date, 5, 4), part(date, 0, 5));
-    let seconds = days * 86_400 + part(time, 11, 5) * 3600 + part(time, 5, 6) * 60 + part(time, 0, 5) * 2;
-    UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
-}
-
-fn two(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
-}
-
-fn four(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+fn moment(at: DateTime) -> SystemTime {
+    let days = day_number(at.year().into(), at.month().into(), at.day().into());
+    let of_day = i64::from(at.hour()) * 3600 + i64::from(at.minute()) * 60 + i64::from(at.second());
+    UNIX_EPOCH + Duration::from_secs(u64::try_from(days * 86_400 + of_day).unwrap_or(0))
 }

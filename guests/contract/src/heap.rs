@@ -1,17 +1,16 @@
 //! How much of the heap is in use, and how much has been since somebody asked: free memory that was never used needs no
 //! clearing before the state is saved.
 
+#![allow(unsafe_code, reason = "the border to C")]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The C allocator, counted.
-struct Counted;
+/// The C allocator, counted. Where there are several threads, the counts are no more than estimates.
+pub struct Counted;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
-
-#[global_allocator]
-static HEAP: Counted = Counted;
 
 fn add(bytes: usize) {
     let held = HELD.load(Relaxed).wrapping_add(bytes);
@@ -29,29 +28,32 @@ fn subtract(bytes: usize) {
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
+        // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
+        // SAFETY: as the caller promises.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         subtract(layout.size());
+        // SAFETY: as the caller promises.
         unsafe { System.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         add(size);
         subtract(layout.size());
+        // SAFETY: as the caller promises.
         unsafe { System.realloc(block, layout, size) }
     }
 }
 
 /// Bytes that were in use since the last call and are not now.
-#[unsafe(no_mangle)]
-pub extern "C" fn shell_freed() -> usize {
+pub fn freed() -> usize {
     let held = HELD.load(Relaxed);
     MOST.swap(held, Relaxed).saturating_sub(held)
 }
