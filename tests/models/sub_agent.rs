@@ -115,7 +115,7 @@ fn a_mistake_is_shown_to_the_model() {
         (2, "ZeroDivisionError"),
         (3, "were left out"),
         (4, "the output `n` is a str, not a int"),
-        (5, "`m` is no output"),
+        (5, "`m` is not an output"),
         (6, "The run was stopped"),
         (7, "ValueError: second"),
         (8, "not closed"),

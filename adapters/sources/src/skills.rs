@@ -61,7 +61,7 @@ fn checked(name: &str) -> Result<&str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
         let shown: String = name.escape_debug().take(MAX_NAME).collect();
-        return Err(Error::args_invalid(format!("`{shown}` is no name of a skill"))
+        return Err(Error::args_invalid(format!("`{shown}` is not a valid name of a skill"))
             .with_hint("use at most 64 letters, digits, `-` and `_`"));
     }
     Ok(name)

@@ -46,7 +46,7 @@ pub(crate) fn unpack(packed: &[u8], target: &GuestPath) -> Result<Unpacked> {
     } else if packed.get(257..262) == Some(b"ustar") {
         tar(packed, &Upload, |entry| unpacked.take(entry, target, most, "is cut"))?;
     } else {
-        return Err(Error::args_invalid("this is no archive that can be unpacked")
+        return Err(Error::args_invalid("this is not an archive that can be unpacked")
             .with_hint("send a zip, tar or tar.gz, or leave `unpack` out"));
     }
     unpacked.checked()

@@ -212,7 +212,7 @@ impl HostFolders {
         }
         let about = file.metadata().map_err(|error| outside(path).with_source(error))?;
         if !about.is_file() {
-            return Err(Error::args_invalid(format!("`{}` is no regular file", shown(path)))
+            return Err(Error::args_invalid(format!("`{}` is not a regular file", shown(path)))
                 .with_hint("name one file; a folder is not loaded as a whole"));
         }
         let name = asked.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

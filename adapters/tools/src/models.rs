@@ -110,7 +110,7 @@ async fn answer(model: &MeteredModel, arguments: &Json) -> Result<Json> {
     let text = |name: &str| match &arguments[name] {
         Json::Null => Ok(None),
         Json::String(text) => Ok(Some(text.clone())),
-        _ => Err(Error::args_invalid(format!("`{name}` is no text"))),
+        _ => Err(Error::args_invalid(format!("`{name}` is not a string"))),
     };
     let system = text("system")?;
     let max_tokens = match &arguments["max_tokens"] {
@@ -119,7 +119,7 @@ async fn answer(model: &MeteredModel, arguments: &Json) -> Result<Json> {
             .as_u64()
             .and_then(|number| u32::try_from(number).ok())
             .filter(|number| *number > 0)
-            .ok_or_else(|| Error::args_invalid("`max_tokens` is no number from 1"))?,
+            .ok_or_else(|| Error::args_invalid("`max_tokens` is not a number from 1"))?,
     };
     let prompt = |text: String| Prompt { system: system.clone(), max_tokens, ..Prompt::question(text) };
     match (text("prompt")?, &arguments["prompts"]) {

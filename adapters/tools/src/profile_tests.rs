@@ -84,7 +84,7 @@ fn s4_03_the_resource_limits_of_a_sprite_can_be_chosen() {
         (json!({"memory": 1}), "outside 16 to 512"),
         (json!({"cpu": 0}), "`resourceLimits.cpu` is 0, outside 0.01 to"),
         (json!({"cpu": -1}), "outside"),
-        (json!({"cpu": "2"}), "is no number"),
+        (json!({"cpu": "2"}), "is not a number"),
         (json!({"disk": 1}), "`resourceLimits.disk` is not known"),
         (json!([2]), "not an object"),
     ] {

@@ -131,7 +131,7 @@ pub(crate) fn uri(sandbox: &SandboxId, path: &GuestPath) -> String {
 pub(crate) async fn read(sandboxes: &Sandboxes, owner: &Owner, uri: &str) -> Result<Resource> {
     let (sandbox, path) = parse(uri).ok_or_else(|| {
         let shown: String = uri.escape_debug().take(64).collect();
-        Error::new(ErrorCode::NotFound, format!("`{shown}` is no address of a file"))
+        Error::new(ErrorCode::NotFound, format!("`{shown}` is not the address of a file"))
             .with_hint("sandbox_download returns the address of a file")
     })?;
     let Piece { bytes, size, .. } =

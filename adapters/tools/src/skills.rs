@@ -64,7 +64,7 @@ impl Skills {
         }
         let main = main_of(&source).map_err(|error| {
             let why = match error.kind() {
-                io::ErrorKind::NotFound => "is no skill: it has no SKILL.md",
+                io::ErrorKind::NotFound => "is not a skill: it has no SKILL.md",
                 _ => "is not a skill: its SKILL.md cannot be read, or leads out of the folder",
             };
             refused(&source, why).with_source(error)
@@ -91,7 +91,7 @@ impl Skills {
         found.sort();
         found.iter().try_for_each(|path| self.add(path))?;
         if self.all.len() == before {
-            return Err(refused(folder, "holds no skills: no folder in it has a SKILL.md"));
+            return Err(refused(folder, "contains no skills: no folder in it has a SKILL.md"));
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ fn check_name(name: &str) -> Result<()> {
         || !name.starts_with(|c: char| c.is_ascii_alphanumeric())
     {
         let shown: String = name.escape_debug().take(MAX_NAME).collect();
-        return Err(Error::args_invalid(format!("`{shown}` is no name of a skill"))
+        return Err(Error::args_invalid(format!("`{shown}` is not a valid name of a skill"))
             .with_hint("name the folder with at most 64 letters, digits, `-` and `_`"));
     }
     Ok(())

@@ -45,12 +45,12 @@ pub(super) fn check_inputs(signature: &Signature, inputs: &Map<String, Json>, mo
         || signature.inputs.iter().map(|slot| format!("`{}`", slot.name)).collect::<Vec<_>>().join(", ");
     if let Some(stray) = inputs.keys().find(|name| !signature.inputs.iter().any(|slot| slot.name == **name)) {
         let shown: String = stray.escape_debug().take(48).collect();
-        return Err(Error::args_invalid(format!("`{shown}` is no input of the signature"))
+        return Err(Error::args_invalid(format!("`{shown}` is not an input of the signature"))
             .with_hint(format!("its inputs are {}", names())));
     }
     for slot in &signature.inputs {
         if inputs.get(&slot.name).is_some_and(|value| !slot.kind.takes_json(value)) {
-            return Err(Error::args_invalid(format!("the input `{}` is no {}", slot.name, slot.written))
+            return Err(Error::args_invalid(format!("the input `{}` is not of the type {}", slot.name, slot.written))
                 .with_hint("give a value of that type, or another type in the signature"));
         }
     }
@@ -213,7 +213,7 @@ fn offer_submit(signature: &Signature, submitted: Arc<Mutex<bool>>, callbacks: &
 fn check_outputs(outputs: &[Slot], types: &Json) -> Result<(), String> {
     let given = types.as_object().ok_or("submit takes outputs by name")?;
     if let Some(stray) = given.keys().find(|name| !outputs.iter().any(|slot| slot.name == **name)) {
-        return Err(format!("`{}` is no output", stray.chars().take(48).collect::<String>()));
+        return Err(format!("`{}` is not an output", stray.chars().take(48).collect::<String>()));
     }
     for slot in outputs {
         match given.get(&slot.name).and_then(Json::as_str) {
@@ -248,7 +248,7 @@ mod tests {
         for (bad, why) in [
             (json!({"a": "int"}), "`b` is missing"),
             (json!({"a": "str", "b": "list"}), "`a` is a str, not a int"),
-            (json!({"a": "int", "b": "list", "c": "int"}), "`c` is no output"),
+            (json!({"a": "int", "b": "list", "c": "int"}), "`c` is not an output"),
             (json!(null), "by name"),
         ] {
             assert!(check_outputs(&outputs, &bad).unwrap_err().contains(why), "{bad}");

@@ -136,7 +136,7 @@ fn slot(part: &str) -> Result<Slot> {
     let fits = written.len() <= MAX_NAME && (base == written || written.ends_with(']'));
     match Kind::ALL.into_iter().find(|(known, _)| fits && *known == base) {
         Some((_, kind)) => Ok(Slot { name: name.to_owned(), kind, written: written.to_owned() }),
-        None => Err(malformed(&format!("`{}` is no type", shown(written)))),
+        None => Err(malformed(&format!("`{}` is not a type", shown(written)))),
     }
 }
 

@@ -41,7 +41,7 @@ arguments! {
             integer::<u64>((1, MAX_PLACE), "First line, from 1, instead of `offset`.").optional(),
         line_count: Option<u64> =
             integer::<u64>((1, MAX_PLACE), "Most lines. Default: what fits.").optional(),
-        encoding: Encoding = choice("`text` (default; base64 where the bytes are no UTF-8) or `base64`."),
+        encoding: Encoding = choice("`text` (default; base64 where the bytes are not UTF-8) or `base64`."),
     }
 }
 

@@ -116,7 +116,7 @@ pub(crate) async fn read(
         Form::Json => (as_json(file.bytes, &name).await?, format!("{size} bytes of JSON")),
         Form::Text => {
             let text = String::from_utf8(file.bytes).map_err(|_| {
-                Error::args_invalid(format!("`{name}` is no UTF-8 text")).with_hint("load it as `bytes`")
+                Error::args_invalid(format!("`{name}` is not UTF-8 text")).with_hint("load it as `bytes`")
             })?;
             let count = format!("{} chars", text.chars().count());
             (Json::from(text).to_string(), count)
@@ -130,11 +130,11 @@ pub(crate) async fn read(
 async fn as_json(bytes: Vec<u8>, name: &str) -> Result<String> {
     let looked = tokio::task::spawn_blocking(move || {
         incoming::check(&bytes).map_err(|error| error.to_string())?;
-        String::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())
+        String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
     });
     let looked = looked.await.map_err(|error| Error::internal("the file was not read", error))?;
     looked.map_err(|why| {
-        Error::args_invalid(format!("`{name}` is no JSON: {why}")).with_hint("load it as `text` or `bytes`")
+        Error::args_invalid(format!("`{name}` is not JSON: {why}")).with_hint("load it as `text` or `bytes`")
     })
 }
 

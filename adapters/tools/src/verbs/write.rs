@@ -78,7 +78,7 @@ async fn put(services: &Services, caller: &Caller, asked: Write) -> Result<Answe
 /// Bytes that came as base64.
 pub(crate) fn base64(field: &str, text: &str) -> Result<Vec<u8>> {
     BASE64.decode(text.as_bytes()).map_err(|error| {
-        Error::args_invalid(format!("the field `{field}` is no base64: {error}"))
+        Error::args_invalid(format!("the field `{field}` is not base64: {error}"))
             .with_hint("use the standard alphabet with padding and no line breaks")
     })
 }

@@ -22,7 +22,7 @@ const MB: u32 = 20;
 /// `args_invalid` for another key, what is no number, and what is outside the bounds.
 pub(super) fn set(spec: &mut SandboxSpec, asked: Map<String, Json>, rules: &Rules) -> Result<()> {
     for (key, value) in asked.into_iter().filter(|(_, value)| !value.is_null()) {
-        let number = value.as_f64().ok_or_else(|| wrong(&key, "is no number", "a number"))?;
+        let number = value.as_f64().ok_or_else(|| wrong(&key, "is not a number", "a number"))?;
         match key.as_str() {
             "cpu" => spec.cpu_millis = thousandths(number, rules.ceiling.cpu_millis)?,
             "memory" => {
