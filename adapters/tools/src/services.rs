@@ -86,8 +86,8 @@ impl Services {
     ///
     /// # Errors
     /// `args_invalid` when none or two are named; `unknown_sandbox`.
-    pub(crate) fn there(&self, target: &Target, owner: &Owner) -> Result<SandboxId> {
-        Ok(self.sandboxes.get(owner, &target.handle()?)?.sandbox.id)
+    pub(crate) fn there(&self, target: &Target, owner: &Owner) -> Result<Sandbox> {
+        self.sandboxes.find(owner, &target.handle()?)
     }
 
     /// Destroys the sandbox that is meant, also one whose record is damaged.
@@ -102,10 +102,10 @@ impl Services {
     ///
     /// # Errors
     /// As [`Services::there`], and of [`Sandboxes::create`].
-    pub(crate) async fn there_or_new(&self, target: &Target, owner: &Owner) -> Result<SandboxId> {
+    pub(crate) async fn there_or_new(&self, target: &Target, owner: &Owner) -> Result<Sandbox> {
         match target.handle()? {
             Handle::SessionKey(key) => self.with_key(key, owner).await,
-            handle => Ok(self.sandboxes.get(owner, &handle)?.sandbox.id),
+            handle => self.sandboxes.find(owner, &handle),
         }
     }
 
@@ -122,17 +122,17 @@ impl Services {
     ///
     /// # Errors
     /// As [`Sandboxes::create`].
-    pub(crate) async fn with_key(&self, key: &str, owner: &Owner) -> Result<SandboxId> {
+    pub(crate) async fn with_key(&self, key: &str, owner: &Owner) -> Result<Sandbox> {
         let key = SessionKey::parse(key)?;
         let handle = Handle::SessionKey(key.as_str());
-        if let Ok(view) = self.sandboxes.get(owner, &handle)
-            && view.sandbox.phase != Phase::Creating
+        if let Ok(record) = self.sandboxes.find(owner, &handle)
+            && record.phase != Phase::Creating
         {
-            return Ok(view.sandbox.id);
+            return Ok(record);
         }
         let spec = create::spec(self, false);
         let asked = Asked { session_key: Some(key), spec: Some(spec), ..Asked::default() };
-        Ok(self.sandboxes.create(owner, asked).await?.0.sandbox.id)
+        Ok(self.sandboxes.create(owner, asked).await?.0.sandbox)
     }
 }
 
@@ -140,6 +140,11 @@ impl Services {
 pub(crate) fn mark_of(folder: &Path) -> String {
     let hash = Sha256::digest(folder.as_os_str().as_encoded_bytes());
     HEXLOWER.encode(&hash[..MARK])
+}
+
+/// The handle of a sandbox whose record has been found: it is not looked up by its name once more.
+pub(crate) fn found(record: &Sandbox) -> Handle<'_> {
+    Handle::Found(record)
 }
 
 /// The handle of an id.

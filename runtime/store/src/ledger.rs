@@ -58,6 +58,7 @@ impl Ledger for Store {
             Handle::SessionKey(key) => (records::BY_KEY, key),
             Handle::IdOrName(text) if SandboxId::parse(text).is_some() => (records::BY_ID, text),
             Handle::IdOrName(text) => (records::BY_NAME, text),
+            Handle::Found(record) => (records::BY_ID, record.id.as_str()),
         };
         let found = self.database.read(|reader| records::one(&reader.connection, select, owner, what))?;
         found.ok_or_else(|| records::unknown(what))
@@ -93,8 +94,7 @@ impl Ledger for Store {
     }
 
     fn discard(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Option<SandboxId>> {
-        let (Handle::IdOrName(what) | Handle::SessionKey(what)) = *handle;
-        Ok(self.database.clear(|transaction| records::discard(transaction, owner, what))?)
+        Ok(self.database.clear(|transaction| records::discard(transaction, owner, handle.text()))?)
     }
 
     fn update_with_checkpoint(

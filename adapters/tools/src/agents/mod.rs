@@ -91,8 +91,8 @@ pub(crate) fn sub_agent() -> Verb<Named, Told> {
         run: |services, caller, asked| {
             Box::pin(async move {
                 let task = task(asked.ask, caller)?;
-                let id = services.there_or_new(&asked.target, &caller.owner).await?;
-                work(services, caller, &id, task).await
+                let sandbox = services.there_or_new(&asked.target, &caller.owner).await?;
+                work(services, caller, &sandbox.id, task).await
             })
         },
     }

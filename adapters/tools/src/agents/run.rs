@@ -50,8 +50,11 @@ pub(super) fn check_inputs(signature: &Signature, inputs: &Map<String, Json>, mo
     }
     for slot in &signature.inputs {
         if inputs.get(&slot.name).is_some_and(|value| !slot.kind.takes_json(value)) {
-            return Err(Error::args_invalid(format!("the input `{}` is not of the type {}", slot.name, slot.written))
-                .with_hint("give a value of that type, or another type in the signature"));
+            return Err(Error::args_invalid(format!(
+                "the input `{}` is not of the type {}",
+                slot.name, slot.written
+            ))
+            .with_hint("give a value of that type, or another type in the signature"));
         }
     }
     let size = crate::call::fit::encoded_len(inputs);

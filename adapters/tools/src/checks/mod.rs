@@ -140,8 +140,8 @@ async fn named<R: From<Report>>(
     caller: &Caller,
     asked: Named,
 ) -> Result<Answer<R>> {
-    let id = services.there(&asked.target, &caller.owner)?;
-    services.sandboxes.at_one_turn(run(check, services, caller, asked.what, &id)).await
+    let sandbox = services.there(&asked.target, &caller.owner)?;
+    services.sandboxes.at_one_turn(run(check, services, caller, asked.what, &sandbox.id)).await
 }
 
 /// Runs a check in this sandbox.

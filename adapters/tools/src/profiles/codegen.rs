@@ -48,10 +48,10 @@ pub(crate) fn all(services: &Arc<Services>) -> Vec<Box<dyn Tool>> {
 /// The sandbox that all of them work in.
 async fn sandbox(services: &Services, caller: &Caller) -> Result<SandboxId> {
     let key = services.key_of(PROFILE);
-    if let Ok(view) = services.sandboxes.get(&caller.owner, &Handle::SessionKey(&key)) {
-        return Ok(view.sandbox.id);
+    if let Ok(record) = services.sandboxes.find(&caller.owner, &Handle::SessionKey(&key)) {
+        return Ok(record.id);
     }
-    let id = services.with_key(&key, &caller.owner).await?;
+    let id = services.with_key(&key, &caller.owner).await?.id;
     let handle = by_id(&id);
     let made = services.sandboxes.make_folder(&caller.owner, &handle, GuestPath::parse(OUTPUTS)?);
     arrival::beforehand(made).await?;

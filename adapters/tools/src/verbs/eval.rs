@@ -18,7 +18,7 @@ use crate::call::order::Order;
 use crate::call::{CallContext, Reply, encode};
 use crate::catalog::Tool;
 use crate::models::{self, Models};
-use crate::services::{Services, Target, by_id};
+use crate::services::{Services, Target, found};
 use crate::spec::{Field, Table, ToolSpec};
 
 /// Bytes of the value's JSON that the guest may send (64 KiB), so that an answer stays readable for a model.
@@ -197,11 +197,9 @@ impl Fresh {
         let naming = Target::table();
         if let Some(field) = naming.fields().iter().find(|field| arguments.contains_key(field.name)) {
             let name = field.name;
-            return Err(Error::args_invalid(
-                format!(
+            return Err(Error::args_invalid(format!(
                 "the field `{name}` is unknown: this server has no persistent sandboxes"
-            ),
-            )
+            ))
             .with_hint(format!(
                 "leave `{name}` out, or have the operator start the server with `--state-dir DIR`"
             )));
@@ -259,8 +257,8 @@ impl Lasting {
         let mut request = self.runs.request(self.runs.asked(snippet)?, &context)?;
         let Grants { stdin, seed, .. } = request.grants;
         request.grants = Grants { stdin, seed, ..Grants::default() };
-        let id = self.services.there_or_new(&target, &context.owner).await?;
-        let (id, outcome) = self.services.sandboxes.eval(&context.owner, &by_id(&id), request).await?;
+        let sandbox = self.services.there_or_new(&target, &context.owner).await?;
+        let (id, outcome) = self.services.sandboxes.eval(&context.owner, &found(&sandbox), request).await?;
         Ok((Some(id), outcome))
     }
 }

@@ -12,7 +12,7 @@ pub(crate) use self::shown::{ELSEWHERE, Line, MISSING, Shown, missing, serial, w
 use super::Verb;
 use crate::call::order::Order;
 use crate::call::{Answer, Caller};
-use crate::services::{Services, Target, by_id};
+use crate::services::{Services, Target, by_id, found};
 use crate::spec::{CHANGES, Flat, Inline, Role, answer, arguments, flag, integer, text};
 
 /// Longest wall-clock limit that a call can ask for, in milliseconds; the operator's may be lower.
@@ -85,14 +85,14 @@ async fn run(services: &Services, caller: &Caller, asked: Exec) -> Result<Answer
     line.directory = cwd;
     line.stdin = stdin.unwrap_or_default().into_bytes();
     let (sandboxes, owner) = (&services.sandboxes, &caller.owner);
-    let id = services.there_or_new(&target, owner).await?;
+    let sandbox = services.there_or_new(&target, owner).await?;
     if background {
-        let (sandbox_id, job) = sandboxes.start_job(owner, &by_id(&id), line).await?;
+        let (sandbox_id, job) = sandboxes.start_job(owner, &found(&sandbox), line).await?;
         let job_id = Some(job.id().as_str().to_owned());
         return Ok(Executed { sandbox_id, line: None, job_id }.into());
     }
     line.sink = caller.output.clone();
-    let ran = sandboxes.exec_going_on(owner, &by_id(&id), line, shown::WHOLE).await?;
+    let ran = sandboxes.exec_going_on(owner, &found(&sandbox), line, shown::WHOLE).await?;
     let (sandbox_id, executed, outputs, job) = ran;
     let shown = shown::shorten(executed, &outputs);
     let job_id = job.map(|job| job.id().as_str().to_owned());

@@ -8,7 +8,7 @@ use super::Verb;
 use crate::call::fit::{VALUE, encoded_len};
 use crate::call::order::Order;
 use crate::call::{Answer, Caller};
-use crate::services::{Services, Target, by_id};
+use crate::services::{Services, Target, found};
 use crate::spec::{Answered as _, LOOKS, answer, arguments, flag, integer, text};
 
 /// Most entries of a page of a listing.
@@ -83,14 +83,15 @@ pub(crate) fn files() -> Verb<List, Page> {
 async fn list(services: &Services, caller: &Caller, asked: List) -> Result<Answer<Page>> {
     let List { target, path, recursive, limit, cursor } = asked;
     let owner = &caller.owner;
-    let id = services.there(&target, owner)?;
+    let sandbox = services.there(&target, owner)?;
     let from = (cursor, limit);
-    let page = services.sandboxes.page_of_files(owner, &by_id(&id), path.clone(), recursive, from).await?;
+    let page =
+        services.sandboxes.page_of_files(owner, &found(&sandbox), path.clone(), recursive, from).await?;
     let shown = fitting(&page.entries);
     let truncated = page.more || shown < page.entries.len();
     let last = shown.checked_sub(1).and_then(|last| page.entries.get(last)).filter(|_| truncated);
     let page = Page {
-        sandbox_id: id,
+        sandbox_id: sandbox.id,
         path,
         entries: page.entries.iter().take(shown).map(Shown::of).collect(),
         total: page.total,

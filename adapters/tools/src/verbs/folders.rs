@@ -7,7 +7,7 @@ use super::Verb;
 use super::read::path_row;
 use crate::call::order::Order;
 use crate::call::{Answer, Caller};
-use crate::services::{Services, Target, by_id};
+use crate::services::{Services, Target, found};
 use crate::spec::{CHANGES, REMOVES, SETTLES, answer, arguments, flag, text};
 
 answer! {
@@ -47,10 +47,10 @@ pub(crate) fn remove_file() -> Verb<Remove, Done> {
 
 async fn remove(services: &Services, caller: &Caller, asked: Remove) -> Result<Answer<Done>> {
     let Remove { target, path, recursive } = asked;
-    let id = services.there(&target, &caller.owner)?;
-    services.sandboxes.remove_file(&caller.owner, &by_id(&id), path.clone(), recursive).await?;
+    let sandbox = services.there(&target, &caller.owner)?;
+    services.sandboxes.remove_file(&caller.owner, &found(&sandbox), path.clone(), recursive).await?;
     let message = format!("`{path}` is removed.");
-    Ok(told(id, path, message))
+    Ok(told(sandbox.id, path, message))
 }
 
 arguments! {
@@ -79,10 +79,10 @@ pub(crate) fn rename_file() -> Verb<Rename, Done> {
 
 async fn rename(services: &Services, caller: &Caller, asked: Rename) -> Result<Answer<Done>> {
     let Rename { target, path, to, replace } = asked;
-    let id = services.there(&target, &caller.owner)?;
+    let sandbox = services.there(&target, &caller.owner)?;
     let message = format!("`{path}` is `{to}` now.");
-    services.sandboxes.rename_file(&caller.owner, &by_id(&id), (path, to.clone()), replace).await?;
-    Ok(told(id, to, message))
+    services.sandboxes.rename_file(&caller.owner, &found(&sandbox), (path, to.clone()), replace).await?;
+    Ok(told(sandbox.id, to, message))
 }
 
 arguments! {
@@ -108,8 +108,8 @@ pub(crate) fn make_folder() -> Verb<Make, Done> {
 
 async fn make(services: &Services, caller: &Caller, asked: Make) -> Result<Answer<Done>> {
     let Make { target, path } = asked;
-    let id = services.there_or_new(&target, &caller.owner).await?;
-    services.sandboxes.make_folder(&caller.owner, &by_id(&id), path.clone()).await?;
+    let sandbox = services.there_or_new(&target, &caller.owner).await?;
+    services.sandboxes.make_folder(&caller.owner, &found(&sandbox), path.clone()).await?;
     let message = format!("The folder `{path}` is there.");
-    Ok(told(id, path, message))
+    Ok(told(sandbox.id, path, message))
 }

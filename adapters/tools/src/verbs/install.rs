@@ -7,7 +7,7 @@ use dormouse_core::{Error, Result, Stream};
 use super::Verb;
 use crate::call::order::Order;
 use crate::call::{Answer, Caller};
-use crate::services::{Services, Target, by_id};
+use crate::services::{Services, Target, found};
 use crate::spec::{FETCHES, answer, arguments, choice, flag, list_of, texts, words};
 
 words! {
@@ -88,7 +88,7 @@ async fn run(services: &Services, caller: &Caller, asked: Install) -> Result<Ans
         );
     }
     let owner = &caller.owner;
-    let id = services.there_or_new(&target, owner).await?;
+    let sandbox = services.there_or_new(&target, owner).await?;
     let output = caller.output.clone();
     // A word for each archive; the bytes in between would be too many.
     let progress = move |event: PackageEvent| {
@@ -96,7 +96,7 @@ async fn run(services: &Services, caller: &Caller, asked: Install) -> Result<Ans
             output.write(Stream::Stderr, format!("unpacking {name}\n").as_bytes());
         }
     };
-    let (handle, manager) = (by_id(&id), manager.into());
+    let (handle, manager) = (found(&sandbox), manager.into());
     let installing = services.sandboxes.install(owner, &handle, manager, packages, upgrade, &progress);
     let (sandbox_id, added) = installing.await?;
     let installed = added.installed.into_iter().map(|one| Package {

@@ -13,7 +13,7 @@ use super::shown::{self, SandboxShown};
 use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::resource;
-use crate::services::{Services, Target, by_id};
+use crate::services::{Services, Target, found};
 use crate::spec::{Flat, Inline, LOOKS, REMOVES, SETTLES, answer, arguments, choice, integer, text, words};
 
 /// Most sandboxes of one page.
@@ -169,10 +169,10 @@ pub(crate) fn stop(rules: &Rules) -> Verb<Stop, Stopped> {
 }
 
 async fn put_away(services: &Services, caller: &Caller, asked: Stop) -> Result<Answer<Stopped>> {
-    let id = services.there(&asked.target, &caller.owner)?;
+    let sandbox = services.there(&asked.target, &caller.owner)?;
     let grace = Duration::from_millis(asked.grace_ms);
     let sandboxes = &services.sandboxes;
-    let view = sandboxes.stop_within(&caller.owner, &by_id(&id), StopReason::User, grace).await?;
+    let view = sandboxes.stop_within(&caller.owner, &found(&sandbox), StopReason::User, grace).await?;
     let not_held = match (view.sandbox.spec.provider, &view.sandbox.state) {
         (ProviderName::Docker, Some(state)) => Some(sandboxes.not_held(state)),
         _ => None,
@@ -192,8 +192,8 @@ pub(crate) fn resume() -> Verb<Named, Told> {
         order: Order::Works,
         run: |services, caller, Named { target }| {
             Box::pin(async move {
-                let id = services.there(&target, &caller.owner)?;
-                let view = services.sandboxes.resume(&caller.owner, &by_id(&id)).await?;
+                let sandbox = services.there(&target, &caller.owner)?;
+                let view = services.sandboxes.resume(&caller.owner, &found(&sandbox)).await?;
                 Ok(Told::of(services, &view).into())
             })
         },
@@ -224,9 +224,9 @@ pub(crate) fn reset() -> Verb<Named, Done> {
         order: Order::Works,
         run: |services, caller, Named { target }| {
             Box::pin(async move {
-                let id = services.there(&target, &caller.owner)?;
-                services.sandboxes.reset(&caller.owner, &by_id(&id)).await?;
-                Ok(done(id, "All variables are gone; files are kept.".into()))
+                let sandbox = services.there(&target, &caller.owner)?;
+                services.sandboxes.reset(&caller.owner, &found(&sandbox)).await?;
+                Ok(done(sandbox.id, "All variables are gone; files are kept.".into()))
             })
         },
     }

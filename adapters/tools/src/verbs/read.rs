@@ -1,14 +1,14 @@
 //! `sandbox_read`: a part of a file, by bytes or by lines.
 
 use data_encoding::BASE64;
-use dormouse_core::sandbox::{Owner, Piece, SandboxId, Timestamp};
+use dormouse_core::sandbox::{Handle, Owner, Piece, SandboxId, Timestamp};
 use dormouse_core::{Error, GuestPath, Result};
 
 use super::Verb;
 use crate::call::fit::{VALUE, cut};
 use crate::call::order::Order;
 use crate::call::{Answer, Caller};
-use crate::services::{Services, Target, by_id};
+use crate::services::{Services, Target, by_id, found};
 use crate::spec::{FromOne, Given, LOOKS, Row, answer, arguments, choice, integer, text, words};
 
 /// Most bytes of one answer (64 KiB) and how many are shown by default (16 KiB).
@@ -93,7 +93,7 @@ pub(crate) async fn lines(
     path: &GuestPath,
     (start, count): (u64, u64),
 ) -> Result<(Vec<u8>, bool)> {
-    let file = File { services, owner, id, path };
+    let file = File { services, owner, sandbox: by_id(id), path };
     let part = services.sandboxes.at_one_turn(file.lines(start, count, MAX_BYTES)).await?;
     let more = part.offset + (part.bytes.len() as u64) < part.size;
     Ok((part.bytes, more))
@@ -115,9 +115,9 @@ async fn run(services: &Services, caller: &Caller, asked: Read) -> Result<Answer
             .with_hint("give `offset`, or `start_line` and `line_count`"));
     }
     let owner = &caller.owner;
-    let id = services.there(&target, owner)?;
+    let sandbox = services.there(&target, owner)?;
     let start = start_line.unwrap_or(1);
-    let file = File { services, owner, id: &id, path: &path };
+    let file = File { services, owner, sandbox: found(&sandbox), path: &path };
     let mut part = if by_lines {
         let lines = file.lines(start, line_count.unwrap_or(u64::MAX), max_bytes);
         services.sandboxes.at_one_turn(lines).await?
@@ -130,7 +130,7 @@ async fn run(services: &Services, caller: &Caller, asked: Read) -> Result<Answer
     let next_line = (by_lines && end < part.size && part.bytes.ends_with(b"\n"))
         .then(|| FromOne(start + newlines(&part.bytes)));
     let shown = Shown {
-        sandbox_id: id,
+        sandbox_id: sandbox.id,
         path,
         encoding,
         content,
@@ -171,14 +171,14 @@ fn written(part: &mut Part, encoding: Encoding) -> (&'static str, String) {
 struct File<'a> {
     services: &'a Services,
     owner: &'a Owner,
-    id: &'a SandboxId,
+    sandbox: Handle<'a>,
     path: &'a GuestPath,
 }
 
 impl File<'_> {
     async fn part(&self, offset: u64, most: u64) -> Result<Part> {
         let sandboxes = &self.services.sandboxes;
-        let piece = sandboxes.read(self.owner, &by_id(self.id), self.path.clone(), offset, most).await?;
+        let piece = sandboxes.read(self.owner, &self.sandbox, self.path.clone(), offset, most).await?;
         let Piece { bytes, size, modified_ms } = piece;
         Ok(Part { bytes, offset: offset.min(size), size, modified_ms })
     }

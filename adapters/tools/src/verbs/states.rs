@@ -13,7 +13,7 @@ use super::lost::Noted;
 use super::shown::{self, CheckpointShown};
 use crate::call::order::Order;
 use crate::call::{Answer, Caller};
-use crate::services::{Services, Target, by_id};
+use crate::services::{Services, Target, by_id, found};
 use crate::spec::{
     CHANGES, Flat, Inline, LOOKS, REMOVES, Role, SETTLES, answer, any_text, arguments, choice, integer,
     list_of, text, words,
@@ -91,13 +91,13 @@ pub(crate) fn checkpoint() -> Verb<Save, Saved> {
 async fn save(services: &Services, caller: &Caller, asked: Save) -> Result<Answer<Saved>> {
     let Save { target, name, note, include } = asked;
     let (sandboxes, owner) = (&services.sandboxes, &caller.owner);
-    let id = services.there(&target, owner)?;
-    let (mut saved, mut closed) = sandboxes.checkpoint(owner, &by_id(&id), name, include.into()).await?;
+    let sandbox = services.there(&target, owner)?;
+    let (mut saved, mut closed) = sandboxes.checkpoint(owner, &found(&sandbox), name, include.into()).await?;
     if note.is_some() {
         saved = described(services, owner, &saved, note).await?;
     }
     closed.truncate(MAX_CLOSED);
-    let container = sandboxes.get(owner, &by_id(&id))?.sandbox.spec.provider == ProviderName::Docker;
+    let container = sandboxes.get(owner, &found(&sandbox))?.sandbox.spec.provider == ProviderName::Docker;
     let answer = Saved {
         checkpoint: Flat(CheckpointShown::from(&saved)),
         closed_files: closed,
@@ -167,12 +167,12 @@ pub(crate) fn restore() -> Verb<Restore, Restored> {
 async fn go_back(services: &Services, caller: &Caller, asked: Restore) -> Result<Answer<Restored>> {
     let Restore { target, checkpoint_id } = asked;
     let (sandboxes, owner) = (&services.sandboxes, &caller.owner);
-    let id = services.there(&target, owner)?;
+    let sandbox = services.there(&target, owner)?;
     let (sandbox, moment) = if checkpoint_id.starts_with(Step::PREFIX) {
-        let sandbox = sandboxes.go_back(owner, &by_id(&id), &checkpoint_id).await?;
+        let sandbox = sandboxes.go_back(owner, &found(&sandbox), &checkpoint_id).await?;
         (sandbox, format!("before `{checkpoint_id}`"))
     } else {
-        let (sandbox, restored) = sandboxes.restore(owner, &by_id(&id), &checkpoint_id).await?;
+        let (sandbox, restored) = sandboxes.restore(owner, &found(&sandbox), &checkpoint_id).await?;
         let moment = match (restored.label.include, sandbox.spec.provider) {
             (Include::Files, ProviderName::Docker) => {
                 format!("at `{checkpoint_id}`, in its files; its variables are fresh")
@@ -188,7 +188,7 @@ async fn go_back(services: &Services, caller: &Caller, asked: Restore) -> Result
         message.push_str(&format!(" The variables of {language} are not: {recovery} ({}).", gone.reason));
     }
     let noted = Flat(Noted::from(&notes));
-    let answer = Restored { sandbox_id: id, checkpoint_id, message: message.clone(), noted };
+    let answer = Restored { sandbox_id: sandbox.id, checkpoint_id, message: message.clone(), noted };
     Ok(Answer::from(answer).with_text(message))
 }
 
@@ -210,8 +210,8 @@ pub(crate) fn list_checkpoints() -> Verb<Named, Listed> {
         order: Order::Looks,
         run: |services, caller, Named { target }| {
             Box::pin(async move {
-                let id = services.there(&target, &caller.owner)?;
-                let all = services.sandboxes.checkpoints(&caller.owner, &by_id(&id)).await?;
+                let sandbox = services.there(&target, &caller.owner)?;
+                let all = services.sandboxes.checkpoints(&caller.owner, &found(&sandbox)).await?;
                 Ok(Listed { checkpoints: all.iter().map(CheckpointShown::from).collect() }.into())
             })
         },
@@ -257,8 +257,8 @@ async fn describe(services: &Services, caller: &Caller, asked: Describe) -> Resu
             .map(|text| Some(text).filter(filled).as_deref().map(Note::parse).transpose())
             .transpose()?,
     };
-    let id = services.there(&asked.target, &caller.owner)?;
-    let (handle, wanted) = (by_id(&id), asked.checkpoint_id);
+    let sandbox = services.there(&asked.target, &caller.owner)?;
+    let (handle, wanted) = (found(&sandbox), asked.checkpoint_id);
     let told = services.sandboxes.describe_checkpoint(&caller.owner, &handle, &wanted, description).await?;
     Ok(CheckpointShown::from(&told).into())
 }
@@ -299,11 +299,11 @@ pub(crate) fn remove_checkpoint() -> Verb<Remove, Removed> {
 
 async fn remove(services: &Services, caller: &Caller, asked: Remove) -> Result<Answer<Removed>> {
     let Remove { target, checkpoint_id } = asked;
-    let id = services.there(&target, &caller.owner)?;
-    let gone = services.sandboxes.remove_checkpoint(&caller.owner, &by_id(&id), &checkpoint_id).await?;
+    let sandbox = services.there(&target, &caller.owner)?;
+    let gone = services.sandboxes.remove_checkpoint(&caller.owner, &found(&sandbox), &checkpoint_id).await?;
     let checkpoint_id = gone.label.id;
     let message = format!("The checkpoint `{checkpoint_id}` is removed.");
-    let answer = Removed { sandbox_id: id, checkpoint_id, message: message.clone() };
+    let answer = Removed { sandbox_id: sandbox.id, checkpoint_id, message: message.clone() };
     Ok(Answer::from(answer).with_text(message))
 }
 
@@ -343,8 +343,8 @@ pub(crate) fn history() -> Verb<Named, Steps> {
         order: Order::Works,
         run: |services, caller, Named { target }| {
             Box::pin(async move {
-                let id = services.there(&target, &caller.owner)?;
-                let steps = services.sandboxes.history(&caller.owner, &by_id(&id)).await?;
+                let sandbox = services.there(&target, &caller.owner)?;
+                let steps = services.sandboxes.history(&caller.owner, &found(&sandbox)).await?;
                 Ok(Steps { steps: steps.into_iter().map(StepShown::from).collect() }.into())
             })
         },
@@ -396,11 +396,12 @@ pub(crate) fn fork() -> Verb<Fork, Forks> {
 
 async fn multiply(services: &Services, caller: &Caller, asked: Fork) -> Result<Answer<Forks>> {
     let Fork { target, count, checkpoint_id } = asked;
-    let id = services.there(&target, &caller.owner)?;
+    let sandbox = services.there(&target, &caller.owner)?;
     let checkpoint = checkpoint_id.as_deref();
-    let forks = services.sandboxes.fork(&caller.owner, &by_id(&id), count, checkpoint).await?;
+    let forks = services.sandboxes.fork(&caller.owner, &found(&sandbox), count, checkpoint).await?;
     let notes = forks.first().map(|fork| services.sandboxes.notes(&fork.sandbox)).unwrap_or_default();
     let shown = forks.into_iter().map(|fork| NewSandbox { id: fork.sandbox.id, name: fork.sandbox.name });
-    let answer = Forks { sandbox_id: id, sandboxes: shown.collect(), noted: Flat(Noted::from(&notes)) };
+    let answer =
+        Forks { sandbox_id: sandbox.id, sandboxes: shown.collect(), noted: Flat(Noted::from(&notes)) };
     Ok(answer.into())
 }

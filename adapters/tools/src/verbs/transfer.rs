@@ -15,7 +15,7 @@ use crate::archive::{self, MAX_PACKED, unpack};
 use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::resource;
-use crate::services::{Services, Target, by_id};
+use crate::services::{Services, Target, found};
 use crate::spec::{CHANGES, Nested, answer, any_text, arguments, flag, integer, text};
 
 /// Largest file that is downloaded, in bytes (256 MiB).
@@ -92,8 +92,8 @@ async fn take(services: &Services, caller: &Caller, asked: Upload) -> Result<Ans
     };
     let sha256 = HEXLOWER.encode(&Sha256::digest(&bytes));
     let size = bytes.len() as u64;
-    let id = services.there_or_new(&target, owner).await?;
-    let (handle, place) = (by_id(&id), path.clone());
+    let sandbox = services.there_or_new(&target, owner).await?;
+    let (handle, place) = (found(&sandbox), path.clone());
     let (files, bytes, size_bytes) = if let Some(offset) = offset {
         let whole = services.sandboxes.write_piece(owner, &handle, place, offset, bytes).await?;
         (1, size, Some(whole))
@@ -105,7 +105,7 @@ async fn take(services: &Services, caller: &Caller, asked: Upload) -> Result<Ans
         services.sandboxes.upload(owner, &handle, Vec::new(), vec![(place, bytes)]).await?;
         (1, size, None)
     };
-    Ok(Uploaded { sandbox_id: id, path, files, bytes, size_bytes, sha256 }.into())
+    Ok(Uploaded { sandbox_id: sandbox.id, path, files, bytes, size_bytes, sha256 }.into())
 }
 
 /// What an archive holds, when its turn has come: one is unpacked at a time.
@@ -130,8 +130,8 @@ async fn from_host(
     (host, path): (String, GuestPath),
 ) -> Result<Answer<Uploaded>> {
     let mut file = services.host.open(host).await?;
-    let id = services.there_or_new(target, owner).await?;
-    let handle = by_id(&id);
+    let sandbox = services.there_or_new(target, owner).await?;
+    let handle = found(&sandbox);
     let mut upload = services.sandboxes.upload_in_pieces(owner, &handle, path.clone())?;
     let mut sum = Sha256::new();
     let poured = loop {
@@ -154,7 +154,7 @@ async fn from_host(
     // What is acknowledged is saved, as that of any other upload.
     services.sandboxes.upload(owner, &handle, Vec::new(), Vec::new()).await?;
     let sha256 = HEXLOWER.encode(&sum.finalize());
-    Ok(Uploaded { sandbox_id: id, path, files: 1, bytes, size_bytes: None, sha256 }.into())
+    Ok(Uploaded { sandbox_id: sandbox.id, path, files: 1, bytes, size_bytes: None, sha256 }.into())
 }
 
 arguments! {
@@ -205,25 +205,32 @@ pub(crate) fn download() -> Verb<Download, Downloaded> {
 
 async fn give(services: &Services, caller: &Caller, asked: Download) -> Result<Answer<Downloaded>> {
     let Download { target, path, save } = asked;
-    let id = services.there(&target, &caller.owner)?;
+    let sandbox = services.there(&target, &caller.owner)?;
     let Piece { bytes, size, .. } =
-        services.sandboxes.read(&caller.owner, &by_id(&id), path.clone(), 0, MAX_FILE).await?;
+        services.sandboxes.read(&caller.owner, &found(&sandbox), path.clone(), 0, MAX_FILE).await?;
     if size > bytes.len() as u64 {
         return Err(Error::new(ErrorCode::TooLarge, format!("`{path}` has more than {MAX_FILE} bytes"))
             .with_hint("read it in pieces with sandbox_read"));
     }
     let name = path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
-    let (uri, mime_type) = (resource::uri(&id, &path), resource::mime(&name));
+    let (uri, mime_type) = (resource::uri(&sandbox.id, &path), resource::mime(&name));
     let resource = Nested(Named { uri, name: name.clone(), mime_type, size_bytes: size });
     let sha256 = HEXLOWER.encode(&Sha256::digest(&bytes));
     let (mut content_base64, mut host_path) = (None, None);
     if save || (size > INLINE && services.host.can_write()) {
-        let saved = services.host.save(id.as_str().to_owned(), name, bytes).await?;
+        let saved = services.host.save(sandbox.id.as_str().to_owned(), name, bytes).await?;
         host_path = Some(saved.display().to_string());
     } else if size <= INLINE {
         content_base64 = Some(BASE64.encode(&bytes));
     }
-    let answer =
-        Downloaded { sandbox_id: id, path, size_bytes: size, sha256, content_base64, host_path, resource };
+    let answer = Downloaded {
+        sandbox_id: sandbox.id,
+        path,
+        size_bytes: size,
+        sha256,
+        content_base64,
+        host_path,
+        resource,
+    };
     Ok(answer.into())
 }

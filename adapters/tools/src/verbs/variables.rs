@@ -11,7 +11,7 @@ use super::{Verb, lost};
 use crate::call::fit::{VALUE, encoded_len, fit};
 use crate::call::order::Order;
 use crate::call::{Answer, Caller, incoming};
-use crate::services::{Services, Target, by_id};
+use crate::services::{Services, Target, by_id, found};
 use crate::spec::{
     CHANGES, Flat, Inline, LOOKS, OrNull, Row, answer, arguments, choice, integer, text, words,
 };
@@ -78,8 +78,8 @@ pub(crate) fn load() -> Verb<Load, LoadedAnswer> {
         run: |services, caller, asked| {
             Box::pin(async move {
                 let loaded = read(services, asked.path, asked.var, asked.form, asked.language).await?;
-                let id = services.there_or_new(&asked.target, &caller.owner).await?;
-                bind(services, &caller.owner, &id, loaded).await
+                let sandbox = services.there_or_new(&asked.target, &caller.owner).await?;
+                bind(services, &caller.owner, &sandbox.id, loaded).await
             })
         },
     }
@@ -256,14 +256,14 @@ pub(crate) fn get_var() -> Verb<Get, Got> {
 async fn get(services: &Services, caller: &Caller, asked: Get) -> Result<Answer<Got>> {
     let Get { target, name, query, language, preview_offset, preview_items } = asked;
     let owner = &caller.owner;
-    let id = services.there(&target, owner)?;
+    let sandbox = services.there(&target, owner)?;
     let bounds = bounds(preview_offset, Some(preview_items));
     let got = if language == Language::python() {
         let asked = Look { name: name.clone(), query, page: None, bounds };
-        look(services, owner, &id, asked).await?.outcome
+        look(services, owner, &sandbox.id, asked).await?.outcome
     } else {
         let sandboxes = &services.sandboxes;
-        sandboxes.get_variable(owner, &by_id(&id), language, name.clone(), query, bounds).await?
+        sandboxes.get_variable(owner, &found(&sandbox), language, name.clone(), query, bounds).await?
     };
     let outcome = fit(got);
     let lost = Flat(lost::Told::from(&outcome));
@@ -274,7 +274,7 @@ async fn get(services: &Services, caller: &Caller, asked: Get) -> Result<Answer<
         Status::Exited(_) => (None, None),
     };
     let (result, exception) = (OrNull(result), OrNull(exception));
-    Ok(Got { sandbox_id: id, name, result, exception, lost }.into())
+    Ok(Got { sandbox_id: sandbox.id, name, result, exception, lost }.into())
 }
 
 arguments! {
@@ -326,10 +326,10 @@ pub(crate) fn vars() -> Verb<List, Listed> {
 
 async fn list(services: &Services, caller: &Caller, asked: List) -> Result<Answer<Listed>> {
     let List { target, language } = asked;
-    let id = services.there(&target, &caller.owner)?;
-    let Fitting { variables, total, lost } = fitting(services, &caller.owner, &id, language).await?;
+    let sandbox = services.there(&target, &caller.owner)?;
+    let Fitting { variables, total, lost } = fitting(services, &caller.owner, &sandbox.id, language).await?;
     let variables = variables.into_iter().map(VariableShown::from).collect();
-    Ok(Listed { sandbox_id: id, variables, total, lost: Flat(lost.as_ref().into()) }.into())
+    Ok(Listed { sandbox_id: sandbox.id, variables, total, lost: Flat(lost.as_ref().into()) }.into())
 }
 
 /// The variables that fit into an answer.

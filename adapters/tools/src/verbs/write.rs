@@ -8,7 +8,7 @@ use super::Verb;
 use super::read::{Encoding, path_row};
 use crate::call::order::Order;
 use crate::call::{Answer, Caller};
-use crate::services::{Services, Target, by_id};
+use crate::services::{Services, Target, found};
 use crate::spec::{CHANGES, answer, any_text, arguments, choice, flag, text};
 
 /// Largest content of one call, in bytes (8 MiB).
@@ -64,15 +64,15 @@ async fn put(services: &Services, caller: &Caller, asked: Write) -> Result<Answe
             .with_hint("write it in pieces, with `append` from the second on"));
     }
     let owner = &caller.owner;
-    let id = services.there_or_new(&target, owner).await?;
+    let sandbox = services.there_or_new(&target, owner).await?;
     let written = bytes.len() as u64;
     let size = if append {
-        services.sandboxes.append(owner, &by_id(&id), path.clone(), bytes).await?
+        services.sandboxes.append(owner, &found(&sandbox), path.clone(), bytes).await?
     } else {
-        services.sandboxes.write(owner, &by_id(&id), path.clone(), bytes).await?;
+        services.sandboxes.write(owner, &found(&sandbox), path.clone(), bytes).await?;
         written
     };
-    Ok(Written { sandbox_id: id, path, bytes: written, size_bytes: size }.into())
+    Ok(Written { sandbox_id: sandbox.id, path, bytes: written, size_bytes: size }.into())
 }
 
 /// Bytes that came as base64.
@@ -119,8 +119,8 @@ pub(crate) fn edit() -> Verb<Edit, Edited> {
 
 async fn replace(services: &Services, caller: &Caller, asked: Edit) -> Result<Answer<Edited>> {
     let Edit { target, path, old, new, all } = asked;
-    let id = services.there(&target, &caller.owner)?;
-    let (handle, texts) = (by_id(&id), (old, new));
+    let sandbox = services.there(&target, &caller.owner)?;
+    let (handle, texts) = (found(&sandbox), (old, new));
     let replaced = services.sandboxes.edit(&caller.owner, &handle, path.clone(), texts, all).await?;
-    Ok(Edited { sandbox_id: id, path, replaced }.into())
+    Ok(Edited { sandbox_id: sandbox.id, path, replaced }.into())
 }

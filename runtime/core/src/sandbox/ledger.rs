@@ -267,4 +267,17 @@ pub enum Handle<'a> {
     IdOrName(&'a str),
     /// By the caller's own key.
     SessionKey(&'a str),
+    /// By its record, which has been found before: what is done with it reads the record again under its lease, and not by its
+    /// name.
+    Found(&'a Sandbox),
+}
+
+impl<'a> Handle<'a> {
+    /// What the caller has called it; of a record its id.
+    pub fn text(&self) -> &'a str {
+        match self {
+            Self::IdOrName(text) | Self::SessionKey(text) => text,
+            Self::Found(record) => record.id.as_str(),
+        }
+    }
 }

@@ -10,6 +10,7 @@ impl Sandboxes {
         let given = match handle {
             Handle::IdOrName(text) => Lane::Named((*text).to_owned()),
             Handle::SessionKey(key) => Lane::Keyed((*key).to_owned()),
+            Handle::Found(record) => Lane::Named(record.id.as_str().to_owned()),
         };
         let Ok(record) = self.find(owner, handle) else { return vec![given] };
         let key = record.session_key.map(|key| Lane::Keyed(key.as_str().to_owned()));

@@ -232,12 +232,19 @@ impl Sandboxes {
         Ok(visit)
     }
 
-    /// The owner's record of a sandbox. What is no id, no name and no key is as unknown as what is not there.
+    /// The owner's record of a sandbox, with which calls name it as [`Handle::Found`]. What cannot be an id, a name or a key is as
+    /// unknown as what is not there.
     ///
     /// # Errors
     /// `unknown_sandbox`, the same for what is destroyed, another owner's, or was never there (S2-18).
-    pub(super) fn find(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox> {
+    pub fn find(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox> {
+        if let Handle::Found(record) = handle
+            && record.owner == *owner
+        {
+            return Ok((*record).clone());
+        }
         let can_be = match handle {
+            Handle::Found(_) => true,
             Handle::IdOrName(text) => Name::parse(text).is_ok(),
             Handle::SessionKey(key) => SessionKey::parse(key).is_ok(),
         };
@@ -246,7 +253,7 @@ impl Sandboxes {
         }
         let id = match handle {
             Handle::IdOrName(text) => SandboxId::of(text),
-            Handle::SessionKey(_) => None,
+            Handle::SessionKey(_) | Handle::Found(_) => None,
         };
         let meant = id.as_ref().map_or(*handle, |id| Handle::IdOrName(id.as_str()));
         self.inner.ledger.find(owner, &meant).map_err(|error| match error.code() {
@@ -483,8 +490,7 @@ fn asleep() -> Error {
 
 /// The error for a sandbox that the owner has not.
 pub(super) fn unknown(handle: &Handle<'_>) -> Error {
-    let (Handle::IdOrName(text) | Handle::SessionKey(text)) = handle;
-    let shown: String = text.escape_debug().take(64).collect();
+    let shown: String = handle.text().escape_debug().take(64).collect();
     Error::new(ErrorCode::UnknownSandbox, format!("there is no sandbox `{shown}`"))
         .with_hint("sandbox_list lists the existing ones; a destroyed sandbox does not come back")
 }

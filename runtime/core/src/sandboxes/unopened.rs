@@ -81,7 +81,7 @@ impl Sandboxes {
         let Some(id) = self.inner.ledger.discard(owner, handle)? else { return Ok(None) };
         self.inner.seats().remove(&id);
         self.inner.jobs.forget(owner, &id);
-        let (Handle::IdOrName(text) | Handle::SessionKey(text)) = handle;
+        let text = handle.text();
         let now = self.inner.clock.now();
         Ok(Some(Sandbox {
             name: Name::parse(text).or_else(|_| Name::parse(id.as_str()))?,

@@ -148,8 +148,9 @@ impl Ledger for MemoryLedger {
     fn find(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Sandbox> {
         let tables = lock(&self.tables);
         let mut own = tables.sandboxes.iter().filter(|sandbox| sandbox.owner == *owner);
-        let (Handle::IdOrName(what) | Handle::SessionKey(what)) = handle;
+        let what = handle.text();
         let found = own.find(|sandbox| match handle {
+            Handle::Found(record) => sandbox.id == record.id,
             Handle::IdOrName(text) => sandbox.id.as_str() == *text || sandbox.name.as_str() == *text,
             Handle::SessionKey(key) => {
                 sandbox.session_key.as_ref().is_some_and(|other| other.as_str() == *key)

@@ -50,7 +50,7 @@ pub(crate) fn all(services: &Arc<Services>) -> Vec<Box<dyn Tool>> {
 
 /// The sandbox that all of them work in.
 async fn sandbox(services: &Services, caller: &Caller) -> Result<SandboxId> {
-    services.with_key(&services.key_of(PROFILE), &caller.owner).await
+    Ok(services.with_key(&services.key_of(PROFILE), &caller.owner).await?.id)
 }
 
 arguments! {

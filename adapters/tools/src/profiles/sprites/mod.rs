@@ -75,8 +75,8 @@ fn said(message: String) -> Answer<Said> {
 
 /// The sandbox of this name or id.
 fn named(services: &Services, name: &str, owner: &Owner) -> Result<SandboxId> {
-    let found = services.sandboxes.get(owner, &Handle::IdOrName(name));
-    Ok(found.map_err(|error| in_words(error, name))?.sandbox.id)
+    let found = services.sandboxes.find(owner, &Handle::IdOrName(name));
+    Ok(found.map_err(|error| in_words(error, name))?.id)
 }
 
 /// An error with the names of sprites and checkpoints as the profile writes them.
