@@ -35,7 +35,7 @@ pub(crate) async fn pass(language: &str) -> Result<Moments> {
     let provider = WasmProvider::new(Settings { allocation: Allocation::OnDemand, ..Settings::new()? })?;
     moments.push(now());
     let name = Language::parse(language)?;
-    provider.load(&name).await?;
+    provider.load(&(&name).into()).await?;
     moments.push(now());
     let mut session = provider.session(&name).await?;
     moments.push(now());

@@ -21,6 +21,7 @@ fn waits_for_a_tool(language: &'static str, code: &str) {
     let mut request = times_out(language).request(code);
     let never = |_: Json| std::future::pending::<Result<Json, String>>();
     request
+        .context
         .callbacks
         .insert("never", Callback::new("Never answers.", json!({"type": "object"}), never))
         .unwrap();

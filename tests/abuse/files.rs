@@ -127,7 +127,7 @@ impl Project {
 
     fn mount(&self, request: &mut EvalRequest, target: &str, access: Access) {
         let target = GuestPath::parse(target).expect("a sandbox path");
-        request.grants.mounts.push(Mount { source: self.path().into(), target, access });
+        request.context.grants.mounts.push(Mount { source: self.path().into(), target, access });
     }
 }
 
@@ -178,7 +178,7 @@ fn only_with_write_access(language: &'static str, code: &str, wanted: &[&str]) {
         let project = Project::new();
         let before = project.state();
         let mut request = attack.request(code);
-        request.bounds.items = 1_000;
+        request.context.bounds.items = 1_000;
         project.mount(&mut request, "/mnt", access);
         let outcome = attack.run_requests(vec![request]).remove(0);
         let done = value(&outcome)["value"].as_array().cloned().unwrap_or_default();

@@ -285,7 +285,7 @@ fn fs_07_odd_files_below_a_mount_hold_nobody_up() {
             "import os; os.listdir('/mnt'); open('/mnt/new\\nline').read()",
         ] {
             let mut request = EvalRequest::new(Language::python(), snippet);
-            request.limits.wall = Duration::from_secs(3);
+            request.context.limits.wall = Duration::from_secs(3);
             let begin = Instant::now();
             let outcome = sandbox::wait(kept.run(request)).unwrap();
             assert!(begin.elapsed() < Duration::from_secs(6), "{snippet}: {:?}", begin.elapsed());

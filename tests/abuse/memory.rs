@@ -44,7 +44,11 @@ fn files_are_shared(language: &'static str, hoard: &str, use_one: &str) {
             Ok(Json::Null)
         }
     };
-    request.callbacks.insert("hold", Callback::new("Waits.", json!({"type": "object"}), hold)).unwrap();
+    request
+        .context
+        .callbacks
+        .insert("hold", Callback::new("Waits.", json!({"type": "object"}), hold))
+        .unwrap();
     let before = Levels::now();
     let manager = sandbox::sandbox().manager().clone();
     let hoarder = sandbox::spawn(async move { manager.eval(request).await });

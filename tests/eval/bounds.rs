@@ -12,7 +12,7 @@ fn with(language: &str, code: &str, change: impl FnOnce(&mut EvalRequest)) -> Js
 }
 
 fn bounded(language: &str, code: &str, bounds: Bounds) -> Json {
-    with(language, code, |request| request.bounds = bounds)
+    with(language, code, |request| request.context.bounds = bounds)
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn the_whole_text_stays_within_its_bound() {
     ] {
         let mut request = sandbox::request(language, code);
         for total_bytes in [1_000, 20_000, 256 << 10] {
-            request.bounds.total_bytes = total_bytes;
+            request.context.bounds.total_bytes = total_bytes;
             let found = value(&sandbox::run_request(request.clone()));
             let length = found.to_string().len();
             assert!(length <= total_bytes as usize, "{code}: {length} of {total_bytes}");
@@ -192,7 +192,7 @@ fn a_long_stack_is_cut_at_its_innermost_frames() {
         assert!(frames[0].starts_with("f (<snippet>:"), "{frames:?}");
         assert_eq!(frames[30], "...(truncated)");
         let mut request = sandbox::request(language, code);
-        request.bounds.frames = 5;
+        request.context.bounds.frames = 5;
         let outcome = sandbox::run_request(request);
         assert_eq!(exception(&outcome).stack_trace.len(), 6);
     }

@@ -78,10 +78,11 @@ fn calls_are_counted_to_their_limit() {
             async { Ok(Json::Null) }
         };
         request
+            .context
             .callbacks
             .insert("count", Callback::new("Counts.", json!({"type": "object"}), count))
             .unwrap();
-        request.callbacks.max_calls = 20;
+        request.context.callbacks.max_calls = 20;
         assert_eq!(value(&sandbox::run_request(request))["value"], 20, "{language}");
         assert_eq!(calls.load(Ordering::Relaxed), 20);
     }

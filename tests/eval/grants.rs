@@ -37,8 +37,9 @@ fn environment_and_arguments_are_those_of_the_run() {
         (JAVASCRIPT, "[{ ...process.env }, process.argv.slice(-3)]"),
     ] {
         let mut request = sandbox::request(language, code);
-        request.grants.environment = vec![("ONE".into(), "ü = 1".into()), ("EMPTY".into(), String::new())];
-        request.grants.arguments = vec!["--flag".into(), "a b".into(), "ü".into()];
+        request.context.grants.environment =
+            vec![("ONE".into(), "ü = 1".into()), ("EMPTY".into(), String::new())];
+        request.context.grants.arguments = vec!["--flag".into(), "a b".into(), "ü".into()];
         let found = value(&sandbox::run_request(request));
         assert_eq!(found["value"][0]["value"]["ONE"]["value"], "ü = 1", "{language}: {found}");
         assert_eq!(found["value"][0]["value"]["EMPTY"]["value"], "", "{language}");
@@ -147,7 +148,8 @@ fn the_clock_is_the_hosts_unless_it_is_fixed() {
         let found = sandbox::value_of(language, code)["value"].as_f64().unwrap();
         assert!(found >= before - 1.0 && found <= now() + 1.0, "{language}: {found}");
         let mut request = sandbox::request(language, code);
-        request.grants.clock = WallClock::Fixed(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+        request.context.grants.clock =
+            WallClock::Fixed(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
         assert_eq!(value(&sandbox::run_request(request))["value"].as_f64(), Some(1e9), "{language}");
     }
 }

@@ -85,8 +85,8 @@ fn output_arrives_while_the_run_goes_on_in_the_order_it_was_written() {
 fn output_past_its_limit_is_not_passed_on() {
     let sink = Arc::new(Seen::default());
     let mut request = sandbox::request(PYTHON, "for _ in range(1000): print('x' * 99)");
-    request.limits.output = 1_000;
-    request.output = Some(sink.clone());
+    request.context.limits.output = 1_000;
+    request.context.output = Some(sink.clone());
     let outcome = sandbox::run_request(request);
     assert_eq!(
         (outcome.stdout.text.len(), outcome.stdout.total_bytes, outcome.stdout.dropped_bytes),
@@ -108,7 +108,7 @@ fn a_run_reports_what_it_used() {
         ),
     ] {
         let mut request = sandbox::request(language, code);
-        request.limits.fuel = Some(100_000_000_000);
+        request.context.limits.fuel = Some(100_000_000_000);
         let outcome = sandbox::run_request(request);
         assert_ends(&outcome, &["returned"]);
         let usage = outcome.usage;
@@ -130,9 +130,10 @@ fn fuel_is_the_same_at_every_run() {
     {
         let used = || {
             let mut request = sandbox::request(language, code);
-            request.limits.fuel = Some(10_000_000_000);
-            request.grants.seed = Some(1);
-            request.grants.clock = dormouse::grants::WallClock::Fixed(std::time::SystemTime::UNIX_EPOCH);
+            request.context.limits.fuel = Some(10_000_000_000);
+            request.context.grants.seed = Some(1);
+            request.context.grants.clock =
+                dormouse::grants::WallClock::Fixed(std::time::SystemTime::UNIX_EPOCH);
             sandbox::run_request(request).usage.fuel
         };
         let first = used();
@@ -154,7 +155,7 @@ fn limits_past_the_ceiling_are_refused_and_nothing_runs() {
         |limits: &mut Limits| limits.files = 1_000_001,
     ] {
         let mut request = sandbox::request(JAVASCRIPT, "1");
-        change(&mut request.limits);
+        change(&mut request.context.limits);
         let error = sandbox::wait(sandbox::sandbox().manager().eval(request)).unwrap_err();
         assert_eq!(error.code(), ErrorCode::ArgsInvalid, "{error}");
         assert!(error.hint().is_some(), "{error}");

@@ -54,7 +54,8 @@ fn a_fixed_clock_is_the_time_of_files_too() {
         (PHP, "file_put_contents('/tmp/f', 'x'); filemtime('/tmp/f')"),
     ] {
         let mut request = sandbox::request(language, code);
-        request.grants.clock = WallClock::Fixed(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+        request.context.grants.clock =
+            WallClock::Fixed(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
         assert_eq!(value(&sandbox::run_request(request))["value"].as_f64(), Some(1e9), "{language}");
     }
 }
@@ -65,15 +66,15 @@ fn what_is_removed_gives_room_and_what_is_written_is_counted() {
         for i in range(5):\n open('/tmp/f', 'wb').write(bytes(900)); os.mkdir('/tmp/d'); os.rmdir('/tmp/d')\n\
         os.path.getsize('/tmp/f')";
     let mut request = sandbox::request(PYTHON, code);
-    (request.limits.disk, request.limits.files) = (1_000, 2);
+    (request.context.limits.disk, request.context.limits.files) = (1_000, 2);
     let ran = sandbox::run_request(request.clone());
     assert_eq!(value(&ran)["value"], 900);
     assert_eq!(ran.usage.disk_written, 4_500);
-    request.limits.files = 1;
+    request.context.limits.files = 1;
     assert_ends(&sandbox::run_request(request), &["raised OSError"]);
     let nothing = {
         let mut request = sandbox::request(PYTHON, "import os; os.listdir('/tmp') or open('/tmp/f', 'w')");
-        (request.limits.disk, request.limits.files) = (0, 0);
+        (request.context.limits.disk, request.context.limits.files) = (0, 0);
         request
     };
     assert_ends(&sandbox::run_request(nothing), &["raised OSError"]);

@@ -26,9 +26,9 @@ fn every_module_of_the_library_imports_or_says_why_not() {
          except BaseException as e: failed[name] = f'{type(e).__name__}, {e}'\n\
         [seen, failed]";
     let mut request = sandbox::request(PYTHON, sweep);
-    request.limits.wall = std::time::Duration::from_secs(60);
-    request.limits.memory = 512 << 20;
-    request.bounds.items = 1_000;
+    request.context.limits.wall = std::time::Duration::from_secs(60);
+    request.context.limits.memory = 512 << 20;
+    request.context.bounds.items = 1_000;
     let found = value(&sandbox::run_request(request));
     assert!(found["value"][0]["value"].as_u64() > Some(400), "too few modules were tried: {found}");
     let found: BTreeMap<String, String> = found["value"][1]["value"]
@@ -231,8 +231,8 @@ fn modules_of_a_mount_are_imported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("mine.py"), "value = 41\ndef more(): return value + 1\n").unwrap();
     let mut request = sandbox::request(PYTHON, "import mine; mine.more()");
-    request.grants.environment = vec![("PYTHONPATH".into(), "/mnt".into())];
-    request.grants.mounts.push(dormouse::Mount {
+    request.context.grants.environment = vec![("PYTHONPATH".into(), "/mnt".into())];
+    request.context.grants.mounts.push(dormouse::Mount {
         source: folder.path().into(),
         target: dormouse::GuestPath::parse("/mnt").unwrap(),
         access: dormouse::Access::ReadOnly,

@@ -30,9 +30,10 @@ const SOURCES: [(&str, &str); 17] = [
 
 fn answer(language: &str, code: &str, seed: Option<u64>) -> String {
     let mut request = sandbox::request(language, code);
-    request.grants.seed = seed;
+    request.context.grants.seed = seed;
     if seed.is_some() {
-        request.grants.clock = WallClock::Fixed(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+        request.context.grants.clock =
+            WallClock::Fixed(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
     }
     value(&sandbox::run_request(request)).to_string()
 }
@@ -87,7 +88,7 @@ fn a_shell_draws_its_own_numbers_in_each_run_and_the_same_with_a_seed() {
     ] {
         let shown = |seed| {
             let mut request = sandbox::request("shell", code);
-            request.grants.seed = seed;
+            request.context.grants.seed = seed;
             sandbox::run_request(request).stdout.text
         };
         let fresh: BTreeSet<_> = (0..5).map(|_| shown(None)).collect();

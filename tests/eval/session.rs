@@ -82,7 +82,7 @@ fn an_exception_leaves_the_session_alive_and_a_limit_ends_it() {
         assert!(kept.call(fail).exception().is_some());
         assert_eq!(value(&kept.call(get))["value"], 1, "{language}");
         let mut request = EvalRequest::new(kept.language.clone(), stop);
-        request.limits.wall = std::time::Duration::from_millis(200);
+        request.context.limits.wall = std::time::Duration::from_millis(200);
         assert_ends(&kept.request(&request).unwrap(), &["limit_time"]);
         let gone = kept.request(&EvalRequest::new(kept.language.clone(), get)).unwrap_err();
         assert_eq!(gone.code(), ErrorCode::GuestTrap);

@@ -124,7 +124,7 @@ fn what_parsing_takes_is_the_runs_own() {
     assert!(usage.memory_peak > 0 && usage.wall.as_nanos() > 0, "{usage:?}");
     // 400,000 statements take more memory than this run may have.
     let mut request = sandbox::request(TYPESCRIPT, "1;".repeat(400_000));
-    request.limits.memory = 16 << 20;
+    request.context.limits.memory = 16 << 20;
     assert_ends(&sandbox::run_request(request), &["limit_memory"]);
 }
 

@@ -134,7 +134,7 @@ handle = open('open', 'w'); handle.write('flushed'); handle.flush(); handle.writ
 gone = open('gone', 'w'); gone.write('x'); os.unlink('gone')
 x = 1";
     let mut request = dormouse::EvalRequest::new(dormouse::Language::python(), made);
-    request.limits.wall = std::time::Duration::from_secs(30);
+    request.context.limits.wall = std::time::Duration::from_secs(30);
     let outcome = sandbox::wait(kept.run(request)).unwrap();
     assert!(outcome.is_ok(), "{}", dormouse_tests::ending::told(&outcome));
     let (found, owner) = (lasting::sandboxes(&dormouse), Owner::local());

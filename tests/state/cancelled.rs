@@ -123,7 +123,7 @@ fn mcp_05_a_run_that_is_given_up_ends_within_a_second() {
     assert!(run(&kept, PYTHON, &remember(1)).is_ok());
     for code in ["while True: pass", "import time; time.sleep(50)"] {
         let mut request = EvalRequest::new(Language::python(), code);
-        request.limits.wall = Duration::from_secs(50);
+        request.context.limits.wall = Duration::from_secs(50);
         let gone = sandbox::wait(tokio_timeout(Duration::from_millis(100), kept.run(request)));
         assert!(gone, "it did not end by itself");
         let begin = Instant::now();

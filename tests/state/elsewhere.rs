@@ -167,7 +167,7 @@ fn a_session_is_saved_long_after_the_deadline_of_its_last_call() {
     for language in [PYTHON, JAVASCRIPT] {
         let mut kept = Kept::new(language);
         let mut request = kept.request("x = 5");
-        request.limits.wall = Duration::from_millis(100);
+        request.context.limits.wall = Duration::from_millis(100);
         assert_ends(&kept.run(&request), &["returned"]);
         // Past the deadline of the call.
         std::thread::sleep(Duration::from_millis(400));
@@ -227,11 +227,11 @@ fn a_state_that_is_larger_than_the_limit_is_refused_at_the_call() {
     ] {
         let mut kept = Kept::new(language);
         let mut request = kept.request(fill);
-        request.limits.memory = 256 << 20;
+        request.context.limits.memory = 256 << 20;
         assert_ends(&kept.run(&request), &["returned"]);
         let mut restored = Kept::restored(&kept.checkpoint()).unwrap();
         let mut narrow = restored.request("1");
-        narrow.limits.memory = 64 << 20;
+        narrow.context.limits.memory = 64 << 20;
         assert_ends(&restored.run(&narrow), &["limit_memory"]);
     }
 }

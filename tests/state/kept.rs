@@ -138,7 +138,7 @@ fn a_run_that_is_stopped_leaves_the_interpreter_as_it_was_before() {
         };
         assert!(run(&kept, language, one).is_ok());
         let mut request = dormouse::EvalRequest::new(dormouse::Language::parse(language).unwrap(), endless);
-        request.limits.wall = std::time::Duration::from_millis(100);
+        request.context.limits.wall = std::time::Duration::from_millis(100);
         let stopped = sandbox::wait(kept.run(request)).unwrap();
         assert_eq!(ending(&stopped), "limit_time");
         assert_eq!(stopped.recovery, Some(Recovery::BeforeRun), "{language}");
@@ -150,7 +150,7 @@ fn a_run_that_is_stopped_leaves_the_interpreter_as_it_was_before() {
     assert!(run(&kept, PYTHON, "x = 2; f = open('/workspace/f', 'w'); f.write('a')").is_ok());
     assert_eq!(shown(&kept, PYTHON, "f.write('b')"), 1, "an open file stays open from call to call");
     let mut request = dormouse::EvalRequest::new(dormouse::Language::python(), "while True: pass");
-    request.limits.wall = std::time::Duration::from_millis(100);
+    request.context.limits.wall = std::time::Duration::from_millis(100);
     assert_eq!(sandbox::wait(kept.run(request)).unwrap().recovery, Some(Recovery::BeforeRun));
     assert_eq!(shown(&kept, PYTHON, "x"), 2);
 }

@@ -46,7 +46,7 @@ fn lif_08_what_could_not_be_saved_is_told_once_by_whichever_answer_comes_next_af
     unsaved(folder.path(), &["run", "list", "get", "set"]);
     let dormouse = lasting::open(folder.path());
     let (found, owner, python) = (lasting::sandboxes(&dormouse), Owner::local(), Language::python());
-    let lost = Lost { language: python.clone(), recovery: Recovery::Earlier, reason: NOT_SAVED.into() };
+    let lost = Lost { guest: python.clone().into(), recovery: Recovery::Earlier, reason: NOT_SAVED.into() };
     for name in ["run", "list", "get", "set"] {
         let (kept, handle) = (named(&dormouse, name), Handle::IdOrName(name));
         assert_eq!(notes(&dormouse, &kept).lost, vec![lost.clone()], "{name}: before it wakes");
@@ -63,12 +63,12 @@ fn lif_08_what_could_not_be_saved_is_told_once_by_whichever_answer_comes_next_af
                 let got = found.get_variable(&owner, &handle, python.clone(), "x".into(), None, bounds);
                 let got = sandbox::wait(got).unwrap();
                 let (recovery, reason) = (got.recovery.unwrap(), got.recovery_reason.unwrap());
-                Some(Lost { language: python.clone(), recovery, reason })
+                Some(Lost { guest: python.clone().into(), recovery, reason })
             }
             _ => {
                 let ran = run(&kept, PYTHON, "None");
                 let (recovery, reason) = (ran.recovery.unwrap(), ran.recovery_reason.unwrap());
-                Some(Lost { language: python.clone(), recovery, reason })
+                Some(Lost { guest: python.clone().into(), recovery, reason })
             }
         };
         assert_eq!(told, Some(lost.clone()), "{name}");
@@ -85,7 +85,7 @@ fn lif_08_a_call_that_was_given_up_is_told_by_the_next_answer_also_after_a_resta
     let dormouse = lasting::open(folder.path());
     let give_up = |kept: &KeptSandbox| {
         let mut request = EvalRequest::new(Language::python(), "x = 2\nwhile True: pass");
-        request.limits.wall = Duration::from_secs(30);
+        request.context.limits.wall = Duration::from_secs(30);
         sandbox::wait(async {
             let cut = tokio::time::timeout(Duration::from_millis(300), kept.run(request)).await;
             assert!(cut.is_err(), "it does not end by itself");

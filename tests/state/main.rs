@@ -65,7 +65,11 @@ impl Kept {
     fn restored(checkpoint: &SavedInterpreter) -> Result<Self> {
         let provider = provider();
         let session = sandbox::wait(provider.restore(checkpoint))?;
-        Ok(Self { provider, session, language: checkpoint.language().clone() })
+        Ok(Self {
+            provider,
+            session,
+            language: checkpoint.guest().language().expect("an interpreter").clone(),
+        })
     }
 
     fn request(&self, code: &str) -> EvalRequest {

@@ -131,7 +131,7 @@ fn a_time_out_beside_an_open_file_costs_no_variables_and_the_file_goes_on() {
         assert!(run(&kept, PYTHON, &format!("x = {n}; log.write('{n}')")).is_ok());
     }
     let mut request = EvalRequest::new(Language::python(), "x = 99\nwhile True: pass");
-    request.limits.wall = Duration::from_secs(1);
+    request.context.limits.wall = Duration::from_secs(1);
     let stopped = sandbox::wait(kept.run(request)).unwrap();
     assert_eq!((ending(&stopped).as_str(), stopped.recovery), ("limit_time", Some(Recovery::BeforeRun)));
     assert_eq!(
@@ -201,7 +201,7 @@ fn sqlite_goes_on_in_the_middle_of_a_transaction() {
 /// Ends a run by its time, after all that it does before it loops.
 fn stopped(kept: &KeptSandbox, code: &str) {
     let mut request = EvalRequest::new(Language::python(), code);
-    request.limits.wall = Duration::from_secs(2);
+    request.context.limits.wall = Duration::from_secs(2);
     let stopped = sandbox::wait(kept.run(request)).unwrap();
     assert_eq!(
         (ending(&stopped).as_str(), stopped.recovery),

@@ -121,10 +121,10 @@ fn open_files_stay_open_and_those_that_go_with_the_session_are_named() {
 fn a_state_that_is_larger_than_the_limit_is_refused_at_the_call() {
     let mut kept = Kept::new(PHP);
     let mut request = kept.request("$blob = str_repeat('x', 100 << 20); 0");
-    request.limits.memory = 256 << 20;
+    request.context.limits.memory = 256 << 20;
     assert_ends(&kept.run(&request), &["returned"]);
     let mut restored = Kept::restored(&kept.checkpoint()).unwrap();
     let mut narrow = restored.request("1");
-    narrow.limits.memory = 64 << 20;
+    narrow.context.limits.memory = 64 << 20;
     assert_ends(&restored.run(&narrow), &["limit_memory"]);
 }

@@ -16,8 +16,9 @@ fn main() {
     let mut out = std::io::stdout().lock();
     dormouse_tests::sandbox::wait(async {
         let mut session = provider.restore(&checkpoint).await.expect("it can be restored");
+        let language = checkpoint.guest().language().expect("an interpreter");
         for code in snippets.split_terminator('\0') {
-            let request = EvalRequest::new(checkpoint.language().clone(), code);
+            let request = EvalRequest::new(language.clone(), code);
             let outcome = provider.continue_session(&mut session, &request).await.expect("it runs");
             let answer = dormouse_tests::ending::answer(&outcome);
             writeln!(out, "{}", dormouse_tests::golden::steady(answer)).expect("standard output is open");

@@ -74,7 +74,7 @@ fn cpu_01_limits_in_a_sandbox_that_lasts_leave_it_usable() {
         let mut request = dormouse::EvalRequest::new(Language::python(), code);
         // The others end by themselves; taking the state before them counts, and takes its time on a busy machine.
         let endless = code.starts_with("while");
-        request.limits.wall = std::time::Duration::from_secs(if endless { 2 } else { 30 });
+        request.context.limits.wall = std::time::Duration::from_secs(if endless { 2 } else { 30 });
         let outcome = sandbox::wait(kept.run(request)).unwrap();
         assert!(!outcome.is_ok(), "{code}");
         if outcome.recovery.is_some() {

@@ -57,8 +57,8 @@ fn lif_03_with_another_build_of_a_guest_files_and_other_languages_go_on() {
     // Said before anybody has woken it.
     let before = notes(&dormouse, &kept);
     assert_eq!((before.lost.len(), before.lost[0].reason.as_str()), (1, REASON));
-    assert_eq!((before.older.len(), before.older[0].language.as_str()), (1, JAVASCRIPT));
-    assert!(before.older[0].guest.len() == 64 && before.older[0].bytes > 0);
+    assert_eq!((before.older.len(), before.older[0].guest.as_str()), (1, JAVASCRIPT));
+    assert!(before.older[0].build.len() == 64 && before.older[0].bytes > 0);
 
     assert_eq!(sandbox::wait(kept.read("/workspace/f")).unwrap(), b"kept");
     sandbox::wait(kept.write("/workspace/g", "new")).unwrap();

@@ -69,10 +69,10 @@ impl Attack {
     /// The request of one snippet.
     pub fn request(&self, code: &str) -> EvalRequest {
         let mut request = sandbox::request(self.language, code);
-        request.limits.wall = self.wall;
-        request.limits.memory = self.memory;
-        request.limits.fuel = self.fuel;
-        request.limits.files = self.files.unwrap_or(request.limits.files);
+        request.context.limits.wall = self.wall;
+        request.context.limits.memory = self.memory;
+        request.context.limits.fuel = self.fuel;
+        request.context.limits.files = self.files.unwrap_or(request.context.limits.files);
         request
     }
 

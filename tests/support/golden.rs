@@ -102,12 +102,12 @@ impl Call {
         if let Some(name) = self.name {
             request.name = name;
         }
-        let limits = &mut request.limits;
+        let limits = &mut request.context.limits;
         limits.wall = self.timeout_ms.map_or(limits.wall, Duration::from_millis);
         limits.memory = self.memory_bytes.unwrap_or(limits.memory);
         limits.output = self.output_bytes.unwrap_or(limits.output);
-        request.bounds = self.bounds.unwrap_or_default();
-        let grants = &mut request.grants;
+        request.context.bounds = self.bounds.unwrap_or_default();
+        let grants = &mut request.context.grants;
         grants.seed = self.seed;
         if let Some(seconds) = self.clock {
             grants.clock = WallClock::Fixed(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
@@ -135,6 +135,6 @@ pub fn offer_tools(request: &mut EvalRequest) {
     let fail = Callback::new("Fails.", any, |arguments| async move {
         Err(arguments["why"].as_str().unwrap_or("no reason").to_owned())
     });
-    request.callbacks.insert("echo", echo).expect("a name");
-    request.callbacks.insert("fail", fail).expect("a name");
+    request.context.callbacks.insert("echo", echo).expect("a name");
+    request.context.callbacks.insert("fail", fail).expect("a name");
 }

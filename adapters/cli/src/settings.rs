@@ -22,7 +22,7 @@ use std::sync::Arc;
 use dormouse::wasm::Allocation;
 use dormouse::{
     Bounds, Builder, CommandRequest, Dormouse, Error, EvalRequest, Grants, GuestPath, Language, Limits,
-    Model, ModelBudget, Mount, Policy, Result,
+    Model, ModelBudget, Mount, Policy, Result, RunContext,
 };
 
 use dormouse::sandbox::SessionKey;
@@ -214,9 +214,9 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     let name = name(arguments.name.as_deref(), arguments.file.as_deref());
     let bounds = bounds(&arguments.bounds);
     let allow_eval = !arguments.no_eval;
-    let mut request =
-        EvalRequest { name, limits, grants, allow_eval, bounds, ..EvalRequest::new(language, code) };
-    request.grants.arguments = words;
+    let context = RunContext { limits, grants, bounds, ..RunContext::default() };
+    let mut request = EvalRequest { name, allow_eval, context, ..EvalRequest::new(language, code) };
+    request.context.grants.arguments = words;
     Ok(Eval { request, policy, unguarded, exceptions, show_null: arguments.show_null })
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Include, Machine, SandboxSpec, Snapshot, WarmPool};
-use dormouse_core::{Error, EvalRequest, GuestPath, Language, Limits, Provider as _, Result};
+use dormouse_core::{Error, GuestPath, Limits, LineRequest, Provider, Result};
 use dormouse_docker::{DockerProvider, Settings};
 use dormouse_files::{Files, Quota, Tree};
 use tokio::process::Command;
@@ -97,8 +97,8 @@ async fn transfer(provider: &DockerProvider, spec: &SandboxSpec) -> Result<()> {
 }
 
 async fn line(machine: &mut Box<dyn Machine>, text: &str) -> Result<()> {
-    let mut request = EvalRequest::new(Language::shell(), text);
-    request.limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
+    let mut request = LineRequest::new(text);
+    request.context.limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
     machine.exec(request, Arc::new(NoPrograms)).await.map(|_| ())
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use dormouse_core::sandbox::{Executed, Job};
-use dormouse_core::{Error, ErrorCode, EvalRequest, Outcome, Recovery, Result, Status, Usage};
+use dormouse_core::{Error, ErrorCode, LineRequest, Outcome, Recovery, Result, Status, Usage};
 use tokio::time::timeout;
 
 use crate::container::Container;
@@ -30,7 +30,7 @@ const STARTS: Duration = Duration::from_secs(2);
 struct Line {
     container: Arc<Container>,
     exec: Exec,
-    request: EvalRequest,
+    request: LineRequest,
     mark: String,
     sessions: Sessions,
     sweeping: Sweeping,
@@ -39,12 +39,12 @@ struct Line {
 
 impl DockerMachine {
     /// Runs a line in the shell that lasts.
-    pub(crate) async fn run_line(&mut self, request: EvalRequest) -> Result<Executed> {
+    pub(crate) async fn run_line(&mut self, request: LineRequest) -> Result<Executed> {
         self.line(request, true)?.run().await
     }
 
     /// A line that changes neither folder nor variables.
-    pub(crate) fn line_beside(&mut self, request: EvalRequest) -> Result<Job> {
+    pub(crate) fn line_beside(&mut self, request: LineRequest) -> Result<Job> {
         let line = self.line(request, false)?;
         // Until it is polled nothing runs, and nothing is to be ended.
         Ok(Box::pin(line.run()))
@@ -56,28 +56,28 @@ impl DockerMachine {
         self.container.run(argv.into(), Vec::new()).await.map(|_| ())
     }
 
-    fn line(&self, mut request: EvalRequest, keep: bool) -> Result<Line> {
-        if request.code.len() > MAX_LINE {
+    fn line(&self, mut request: LineRequest, keep: bool) -> Result<Line> {
+        if request.text.len() > MAX_LINE {
             return Err(Error::new(
                 ErrorCode::TooLarge,
-                format!("the command line has {} bytes, at most {MAX_LINE} are taken", request.code.len()),
+                format!("the command line has {} bytes, at most {MAX_LINE} are taken", request.text.len()),
             )
             .with_hint("write it to a file of the sandbox, and run that"));
         }
-        if request.code.contains('\0') {
+        if request.text.contains('\0') {
             return Err(Error::args_invalid("the command line holds a NUL byte"));
         }
         let mark = random()?;
-        let folder = request.grants.directory.as_ref().map(|folder| folder.as_str());
-        let argv = line::argv(self.container.tools.contains("bash"), &request.code, &mark, folder, keep);
-        let variables = self.spec.environment.iter().chain(&request.grants.environment);
+        let folder = request.context.grants.directory.as_ref().map(|folder| folder.as_str());
+        let argv = line::argv(self.container.tools.contains("bash"), &request.text, &mark, folder, keep);
+        let variables = self.spec.environment.iter().chain(&request.context.grants.environment);
         let exec = Exec {
             argv,
             environment: variables.map(|(name, value)| format!("{name}={value}")).collect(),
             directory: None,
-            input: std::mem::take(&mut request.grants.stdin).into(),
-            most: request.limits.output,
-            sink: request.output.take(),
+            input: std::mem::take(&mut request.context.grants.stdin).into(),
+            most: request.context.limits.output,
+            sink: request.context.output.take(),
             marks: None,
             starts: Some(self.sessions.starts.clone()),
         };
@@ -94,7 +94,7 @@ impl Line {
         let session = sessions.enter();
         exec.marks = Some(Marks::new(mark, session.number.clone()));
         let running = Running::new(&container, &sessions, &sweeping, session);
-        let wall = request.limits.wall;
+        let wall = request.context.limits.wall;
         let mut written = Written::default();
         let ran = timeout(wall, exec::run(&container.shared, &container.id, exec, &mut written)).await;
         let status = match ran {

@@ -193,10 +193,10 @@ impl Interpreter {
     pub async fn eval_from(&mut self, request: &EvalRequest, begin: Instant) -> Result<Reply> {
         supported(request)?;
         self.begin_call()?;
-        let mut capture = Capture::new(request.limits.output, request.output.clone());
-        let clock = Clock::new(begin + request.limits.wall);
+        let mut capture = Capture::new(request.context.limits.output, request.context.output.clone());
+        let clock = Clock::new(begin + request.context.limits.wall);
         let answer = clock.clone().within(self.run(request, &clock, &mut capture)).await;
-        Ok(self.reply(answer, (&request.limits, &request.bounds), capture))
+        Ok(self.reply(answer, (&request.context.limits, &request.context.bounds), capture))
     }
 
     /// The value of a global, or of an expression in which `value` is that global's value.
@@ -405,9 +405,9 @@ fn keeping() -> Limits {
 
 /// Refuses what a container's interpreter cannot give.
 fn supported(request: &EvalRequest) -> Result<()> {
-    let what = if request.grants.seed.is_some() {
+    let what = if request.context.grants.seed.is_some() {
         "randomness cannot be fixed"
-    } else if request.grants.clock != WallClock::System {
+    } else if request.context.grants.clock != WallClock::System {
         "the clock cannot be fixed"
     } else if !request.allow_eval {
         "code made from text cannot be refused"

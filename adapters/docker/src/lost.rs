@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use dormouse_core::sandbox::Lost;
-use dormouse_core::{Captured, Language, Recovery};
+use dormouse_core::{Captured, GuestName, Recovery};
 use dormouse_files::Extras;
 
 /// What an answer says of it.
@@ -15,35 +15,35 @@ const REASON: &str =
 /// What it says where variables were pickled.
 pub(crate) const EARLIER: &str = "its interpreter ended; it began anew with what could be pickled of its variables when they were saved last";
 
-/// By language, that its variables are gone.
+/// By guest, that its variables are gone.
 #[derive(Debug, Default)]
-pub(crate) struct Losses(BTreeMap<Language, Lost>);
+pub(crate) struct Losses(BTreeMap<GuestName, Lost>);
 
 impl Losses {
-    pub(crate) fn add(&mut self, languages: &[Language]) {
-        for language in languages {
-            let lost = Lost { language: language.clone(), recovery: Recovery::Fresh, reason: REASON.into() };
-            self.0.insert(language.clone(), lost);
+    pub(crate) fn add(&mut self, guests: &[GuestName]) {
+        for guest in guests {
+            let lost = Lost { guest: guest.clone(), recovery: Recovery::Fresh, reason: REASON.into() };
+            self.0.insert(guest.clone(), lost);
         }
     }
 
-    /// The one of a language.
-    pub(crate) fn of(&self, language: &Language) -> Option<Lost> {
-        self.0.get(language).cloned()
+    /// The one of a guest.
+    pub(crate) fn of(&self, guest: &GuestName) -> Option<Lost> {
+        self.0.get(guest).cloned()
     }
 
     /// Notes one with its own reason.
     pub(crate) fn note(&mut self, lost: Lost) {
-        self.0.insert(lost.language.clone(), lost);
+        self.0.insert(lost.guest.clone(), lost);
     }
 
     pub(crate) fn all(&self) -> Vec<Lost> {
         self.0.values().cloned().collect()
     }
 
-    /// What the answer of a run of this language has to say; it has been said then.
-    pub(crate) fn tell(&mut self, language: &Language) -> Option<Lost> {
-        self.0.remove(language)
+    /// What the answer of a run of this guest has to say; it has been said then.
+    pub(crate) fn tell(&mut self, guest: &GuestName) -> Option<Lost> {
+        self.0.remove(guest)
     }
 }
 

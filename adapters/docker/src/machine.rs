@@ -11,7 +11,10 @@ use std::sync::atomic::AtomicI64;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{Executed, Files, Include, Job, Lost, Machine, SandboxSpec, Snapshot, Variable};
-use dormouse_core::{Bounds, Error, ErrorCode, EvalRequest, Language, Limits, Outcome, Programs, Result};
+use dormouse_core::{
+    Bounds, Error, ErrorCode, EvalRequest, GuestName, Language, Limits, LineRequest, Outcome, Programs,
+    Result,
+};
 use dormouse_files::{Extras, Quota, Tree};
 
 use crate::config::Size;
@@ -161,7 +164,7 @@ impl Machine for DockerMachine {
         self.run_snippet(request).await
     }
 
-    async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
+    async fn exec(&mut self, request: LineRequest, _: Arc<dyn Programs>) -> Result<Executed> {
         self.settle().await?;
         self.container.admit()?;
         let mut executed = self.run_line(request).await?;
@@ -171,7 +174,7 @@ impl Machine for DockerMachine {
         Ok(executed)
     }
 
-    async fn job(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Job> {
+    async fn job(&mut self, request: LineRequest, _: Arc<dyn Programs>) -> Result<Job> {
         self.settle().await?;
         self.container.admit()?;
         self.line_beside(request)
@@ -256,15 +259,15 @@ impl Machine for DockerMachine {
         pulse::watched(&shared.settings, "put a sandbox's files into a container", putting).await?;
         self.variables = kept;
         if self.variables.are_kept() {
-            self.lost.tell(&Language::python());
+            self.lost.tell(&GuestName::python());
         }
-        self.lose(&state.languages());
+        self.lose(&state.guests());
         self.dropped = Extras::of(&tree).and_then(|(extras, _)| left_out(&extras));
         Ok(())
     }
 
-    fn awake(&self) -> Vec<Language> {
-        self.interpreters.awake()
+    fn awake(&self) -> Vec<GuestName> {
+        self.interpreters.awake().into_iter().map(GuestName::from).collect()
     }
 
     fn is_gone(&self) -> bool {
@@ -283,10 +286,10 @@ impl Machine for DockerMachine {
         self.lost.all()
     }
 
-    fn lose(&mut self, languages: &[Language]) {
-        let kept = self.variables.are_kept().then(Language::python);
-        let gone: Vec<Language> =
-            languages.iter().filter(|language| Some(*language) != kept.as_ref()).cloned().collect();
+    fn lose(&mut self, guests: &[GuestName]) {
+        let kept = self.variables.are_kept().then(GuestName::python);
+        let gone: Vec<GuestName> =
+            guests.iter().filter(|guest| Some(*guest) != kept.as_ref()).cloned().collect();
         self.lost.add(&gone);
     }
 }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::io::Read as _;
 use std::sync::Arc;
 
-use dormouse_core::{ErrorCode, Result};
+use dormouse_core::{ErrorCode, GuestName, Result};
 use dormouse_files::{Extras, Files, Tree};
 use futures::StreamExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -134,11 +134,12 @@ impl DockerMachine {
 
     /// Notes the files that are saved now, with what is said beside them.
     fn settle_on(&mut self, tree: Option<Tree>, mut extras: Extras) -> Result<Tree> {
-        let mut languages = self.interpreters.awake();
-        languages.extend(self.lost.all().into_iter().map(|lost| lost.language));
-        languages.sort();
-        languages.dedup();
-        extras.languages = languages.iter().map(|language| language.as_str().to_owned()).collect();
+        let awake = self.interpreters.awake().into_iter().map(GuestName::from);
+        let mut guests: Vec<GuestName> =
+            awake.chain(self.lost.all().into_iter().map(|lost| lost.guest)).collect();
+        guests.sort();
+        guests.dedup();
+        extras.languages = guests.iter().map(|guest| guest.as_str().to_owned()).collect();
         let changed = tree.is_some();
         let mut tree = tree.unwrap_or_else(|| self.base.clone());
         if self.variables.differ(&tree) {

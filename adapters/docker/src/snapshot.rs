@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dormouse_core::sandbox::chunk::{self, damaged};
 use dormouse_core::sandbox::{ChunkSink, ChunkSource, Include, Reached, SavedState, Snapshot};
-use dormouse_core::{Error, ErrorCode, Language, Result};
+use dormouse_core::{Error, ErrorCode, GuestName, Result};
 use dormouse_files::{Extras, Quota, Root, Tree};
 
 use crate::variables::Variables;
@@ -40,12 +40,12 @@ impl Snapshot for DockerSnapshot {
         Some(&self.0)
     }
 
-    fn languages(&self) -> Vec<Language> {
-        Extras::of(&self.0).map(|(extras, _)| extras.languages()).unwrap_or_default()
+    fn guests(&self) -> Vec<GuestName> {
+        Extras::of(&self.0).map(|(extras, _)| extras.guests()).unwrap_or_default()
     }
 
-    fn holds(&self) -> Vec<Language> {
-        Variables::of(&self.0).are_kept().then(Language::python).into_iter().collect()
+    fn holds(&self) -> Vec<GuestName> {
+        Variables::of(&self.0).are_kept().then(GuestName::python).into_iter().collect()
     }
 }
 

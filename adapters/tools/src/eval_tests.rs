@@ -38,7 +38,7 @@ fn s1_15_more_of_a_result_can_be_asked_for() {
     {
         let reply = call(&surface, "framework__eval", arguments).unwrap();
         assert!(!reply.is_error, "{}", reply.text);
-        assert_eq!(fake.0.lock().unwrap().pop().unwrap().bounds.offset, offset);
+        assert_eq!(fake.0.lock().unwrap().pop().unwrap().context.bounds.offset, offset);
     }
     let refused = call(&surface, "framework__eval", json!({"snippet": "1", "preview_offset": -1})).unwrap();
     assert_eq!(refused.structured["error"]["code"], "args_invalid");

@@ -206,12 +206,12 @@ fn arguments_reach_the_provider_and_defaults_are_the_operators() {
     let asked = fake.0.lock().expect("not poisoned");
     let (all, none) = (&asked[0], &asked[1]);
     assert_eq!((all.language.as_str(), all.name.as_str()), ("javascript", "a.js"));
-    assert_eq!((all.limits.wall, all.limits.fuel), (Duration::from_millis(100), Some(5)));
-    assert_eq!((all.limits.memory, all.limits.output), (16 << 20, 10));
-    assert_eq!((all.grants.seed, all.grants.stdin.as_slice()), (Some(7), b"in".as_slice()));
-    assert_eq!((all.bounds.offset, all.bounds.items), (3, 4));
-    assert_eq!((none.language.as_str(), &none.limits), ("python", &Policy::default().defaults));
-    assert_eq!(none.grants.seed, None);
+    assert_eq!((all.context.limits.wall, all.context.limits.fuel), (Duration::from_millis(100), Some(5)));
+    assert_eq!((all.context.limits.memory, all.context.limits.output), (16 << 20, 10));
+    assert_eq!((all.context.grants.seed, all.context.grants.stdin.as_slice()), (Some(7), b"in".as_slice()));
+    assert_eq!((all.context.bounds.offset, all.context.bounds.items), (3, 4));
+    assert_eq!((none.language.as_str(), &none.context.limits), ("python", &Policy::default().defaults));
+    assert_eq!(none.context.grants.seed, None);
 }
 
 /// MCP-02: what is refused never reaches the provider.
@@ -244,8 +244,9 @@ fn a_call_can_only_lower_the_access_of_a_mount() {
     eval(&surface, json!({"code": "1"}));
     eval(&surface, json!({"code": "1", "allow_writes": true}));
     let asked = fake.0.lock().expect("not poisoned");
-    let access =
-        |index: usize| asked[index].grants.mounts.iter().map(|mount| mount.access).collect::<Vec<_>>();
+    let access = |index: usize| {
+        asked[index].context.grants.mounts.iter().map(|mount| mount.access).collect::<Vec<_>>()
+    };
     assert_eq!(access(0), [Access::ReadOnly, Access::ReadOnly]);
     assert_eq!(access(1), [Access::ReadOnly, Access::ReadWrite]);
     let spec = surface.get("sandbox_eval").expect("a tool");

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, GuestName, Result};
 
 /// The name of a language: 1 to 32 characters of `[a-z0-9_-]`, beginning with a letter.
 ///
-/// `python`, `javascript`, `typescript` and `php` are known to every installation; a manifest can add others.
+/// `python`, `javascript`, `typescript` and `php` are known to every installation; a manifest can add others. `shell` and `git` are
+/// guests ([`GuestName`]) and no languages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Language(String);
@@ -38,16 +39,6 @@ impl Language {
         Self("php".into())
     }
 
-    /// The command language, which sandboxes run command lines in. It is no language of snippets.
-    pub fn shell() -> Self {
-        Self("shell".into())
-    }
-
-    /// git's commands, which command lines start. It is no language of snippets.
-    pub fn git() -> Self {
-        Self("git".into())
-    }
-
     /// The language whose interpreter runs it, and holds its variables: JavaScript for TypeScript, else itself.
     #[must_use]
     pub fn runs_as(&self) -> Self {
@@ -58,8 +49,12 @@ impl Language {
     /// any case, such as `PHP`.
     ///
     /// # Errors
-    /// `args_invalid` when the name breaks the rule above.
+    /// `args_invalid` when the name breaks the rule above, or is one of the guests that only command lines reach.
     pub fn parse(name: &str) -> Result<Self> {
+        if let GuestName::SHELL | GuestName::GIT = name {
+            return Err(Error::args_invalid(format!("`{name}` is not a language of snippets"))
+                .with_hint("run it as a command line, with sandbox_exec"));
+        }
         let canonical = match name.to_ascii_lowercase().as_str() {
             "python" | "py" | "python3" => "python",
             "javascript" | "js" | "node" => "javascript",
@@ -143,6 +138,7 @@ impl From<Language> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorCode;
 
     #[test]
     fn names_outside_the_rule_are_refused() {
@@ -150,6 +146,15 @@ mod tests {
             assert!(Language::parse(bad).is_err(), "{bad:?}");
         }
         assert_eq!(Language::parse("ts").unwrap(), Language::typescript());
+    }
+
+    #[test]
+    fn what_only_command_lines_reach_is_no_language() {
+        for name in ["shell", "git"] {
+            let refused = Language::parse(name).unwrap_err();
+            assert_eq!(refused.code(), ErrorCode::ArgsInvalid);
+            assert!(refused.hint().unwrap().contains("sandbox_exec"), "{refused:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //!
 //! | step | room |
 //! | --- | --- |
-//! | what to run | [`request`], [`language`], [`grants`], [`project`], [`limits`], [`callback`], [`program`] |
+//! | what to run | [`request`], [`language`], [`guest`], [`grants`], [`project`], [`limits`], [`callback`], [`program`] |
 //! | may it run | [`policy`], [`manager`] |
 //! | in which order calls came | [`arrival`] |
 //! | whose turn it is: places, time at the processor, memory | [`fair`], [`places`], [`turns`], [`memory`] |
@@ -32,6 +32,7 @@ pub mod error;
 pub mod exception;
 pub mod fair;
 pub mod grants;
+pub mod guest;
 pub mod keys;
 pub mod language;
 pub mod limits;
@@ -63,6 +64,7 @@ pub use capabilities::{Capabilities, GuestInfo};
 pub use error::{Error, ErrorCode, Result};
 pub use exception::Exception;
 pub use grants::{Access, Grants, GuestPath, Mount};
+pub use guest::GuestName;
 pub use language::Language;
 pub use limits::{Bounds, Limits, MIB};
 pub use manager::Manager;
@@ -74,7 +76,7 @@ pub use policy::Policy;
 pub use program::{OfferedPrograms, ProgramCall, ProgramEnd, Programs};
 pub use project::Project;
 pub use provider::Provider;
-pub use request::{CommandRequest, EvalRequest};
+pub use request::{CommandRequest, EvalRequest, LineRequest, RunContext};
 pub use resolve::Resolve;
 pub use sandboxes::Sandboxes;
 pub use value::Value;

@@ -72,7 +72,7 @@ impl Manager {
     /// As [`Manager::eval`].
     pub async fn eval_for(&self, owner: &Owner, mut request: EvalRequest) -> Result<Outcome> {
         self.admit(&mut request)?;
-        let (read, memory) = (Read::of(&request), request.limits.memory);
+        let (read, memory) = (Read::of(&request), request.context.limits.memory);
         let _place = self.place(owner).await?;
         let mut outcome = self.share(owner, self.inner.provider.eval(request)).await?;
         read.hint(&mut outcome);
@@ -86,10 +86,10 @@ impl Manager {
     /// `args_invalid`, `too_large` or `write_denied`.
     pub(crate) fn admit(&self, request: &mut EvalRequest) -> Result<()> {
         request.check()?;
-        request.limits = request.limits.clone().within(&self.inner.policy.ceiling)?;
-        request.bounds = request.bounds.clamped();
+        request.context.limits = request.context.limits.clone().within(&self.inner.policy.ceiling)?;
+        request.context.bounds = request.context.bounds.clamped();
         request.allow_eval &= self.inner.policy.allow_eval;
-        self.check_grants(&request.grants)
+        self.check_grants(&request.context.grants)
     }
 
     /// Runs a program of the user's own. Dropping the future cancels the run.

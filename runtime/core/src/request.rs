@@ -4,7 +4,22 @@ use std::sync::Arc;
 
 use crate::{Bounds, Callbacks, Error, ErrorCode, Grants, Language, Limits, OutputSink, Result};
 
-/// One snippet, to be run in a fresh instance.
+/// What every run has, whatever it runs.
+#[derive(Clone, Default)]
+pub struct RunContext {
+    /// What it may use.
+    pub limits: Limits,
+    /// What it may touch.
+    pub grants: Grants,
+    /// How much of its value is encoded.
+    pub bounds: Bounds,
+    /// Functions of the host that it may call.
+    pub callbacks: Callbacks,
+    /// Receives output while it runs. Default none.
+    pub output: Option<Arc<dyn OutputSink>>,
+}
+
+/// One snippet.
 #[derive(Clone)]
 pub struct EvalRequest {
     /// The language.
@@ -13,20 +28,12 @@ pub struct EvalRequest {
     pub code: String,
     /// The name that traces show. Default `<snippet>`.
     pub name: String,
-    /// What it may use.
-    pub limits: Limits,
-    /// What it may touch.
-    pub grants: Grants,
     /// Whether its own text may make code from text: `eval` in all languages, `exec` and `compile` in Python, the
     /// constructors of functions in JavaScript; if not, they raise (S1-24). Code of libraries and of the project is not
     /// held back: this keeps a snippet readable, it is not what confines it. Default true.
     pub allow_eval: bool,
-    /// How much of its value is encoded.
-    pub bounds: Bounds,
-    /// Functions of the host that it may call.
-    pub callbacks: Callbacks,
-    /// Receives output while it runs.
-    pub output: Option<Arc<dyn OutputSink>>,
+    /// What it runs with.
+    pub context: RunContext,
 }
 
 impl EvalRequest {
@@ -41,12 +48,8 @@ impl EvalRequest {
             language,
             code: code.into(),
             name: "<snippet>".into(),
-            limits: Limits::default(),
-            grants: Grants::default(),
             allow_eval: true,
-            bounds: Bounds::default(),
-            callbacks: Callbacks::default(),
-            output: None,
+            context: RunContext::default(),
         }
     }
 
@@ -65,7 +68,32 @@ impl EvalRequest {
         if self.name.is_empty() || self.name.len() > Self::MAX_NAME || self.name.contains('\0') {
             return Err(Error::args_invalid("the snippet's name must have 1 to 256 bytes and no NUL"));
         }
-        self.grants.check()
+        self.context.grants.check()
+    }
+}
+
+/// One command line, which the shell of a sandbox runs.
+#[derive(Clone)]
+pub struct LineRequest {
+    /// The command line; several lines are a script.
+    pub text: String,
+    /// What it runs with. Of the grants only standard input and the working folder are the line's own; the others are the
+    /// sandbox's.
+    pub context: RunContext,
+}
+
+impl LineRequest {
+    /// A command line with default limits.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), context: RunContext::default() }
+    }
+
+    /// Checks its grants.
+    ///
+    /// # Errors
+    /// `args_invalid`.
+    pub fn check(&self) -> Result<()> {
+        self.context.grants.check()
     }
 }
 

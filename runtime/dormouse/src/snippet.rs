@@ -22,7 +22,11 @@ pub struct Snippet {
 impl Snippet {
     pub(crate) fn new(manager: Manager, language: Result<Language>, code: String) -> Self {
         let limits = manager.policy().defaults.clone();
-        let request = language.map(|language| EvalRequest { limits, ..EvalRequest::new(language, code) });
+        let request = language.map(|language| {
+            let mut request = EvalRequest::new(language, code);
+            request.context.limits = limits;
+            request
+        });
         Self { manager, request }
     }
 
@@ -41,31 +45,31 @@ impl Snippet {
     /// Wall-clock limit. Default 5 s.
     #[must_use]
     pub fn timeout(self, wall: Duration) -> Self {
-        self.set(|request| request.limits.wall = wall)
+        self.set(|request| request.context.limits.wall = wall)
     }
 
     /// Memory limit in bytes. Default 128 MiB.
     #[must_use]
     pub fn memory(self, bytes: u64) -> Self {
-        self.set(|request| request.limits.memory = bytes)
+        self.set(|request| request.context.limits.memory = bytes)
     }
 
     /// Fuel budget. Default: not counted.
     #[must_use]
     pub fn fuel(self, fuel: u64) -> Self {
-        self.set(|request| request.limits.fuel = Some(fuel))
+        self.set(|request| request.context.limits.fuel = Some(fuel))
     }
 
     /// All limits at once.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
-        self.set(|request| request.limits = limits)
+        self.set(|request| request.context.limits = limits)
     }
 
     /// How much of the value is encoded.
     #[must_use]
     pub fn bounds(self, bounds: Bounds) -> Self {
-        self.set(|request| request.bounds = bounds)
+        self.set(|request| request.context.bounds = bounds)
     }
 
     /// The name that traces show. Default `<snippet>`.
@@ -79,7 +83,7 @@ impl Snippet {
     pub fn mount(self, source: impl Into<PathBuf>, target: &str, access: Access) -> Self {
         self.with(|request| {
             let target = GuestPath::parse(target)?;
-            request.grants.mounts.push(Mount { source: source.into(), target, access });
+            request.context.grants.mounts.push(Mount { source: source.into(), target, access });
             Ok(())
         })
     }
@@ -87,20 +91,20 @@ impl Snippet {
     /// Runs it inside a project, which is opened before: see [`Project`].
     #[must_use]
     pub fn project(self, project: Project) -> Self {
-        self.set(|request| request.grants.project = Some(project))
+        self.set(|request| request.context.grants.project = Some(project))
     }
 
     /// Sets an environment variable.
     #[must_use]
     pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.set(|request| request.grants.environment.push((name.into(), value.into())))
+        self.set(|request| request.context.grants.environment.push((name.into(), value.into())))
     }
 
     /// The working directory inside the sandbox.
     #[must_use]
     pub fn directory(self, path: &str) -> Self {
         self.with(|request| {
-            request.grants.directory = Some(GuestPath::parse(path)?);
+            request.context.grants.directory = Some(GuestPath::parse(path)?);
             Ok(())
         })
     }
@@ -108,13 +112,13 @@ impl Snippet {
     /// What standard input yields.
     #[must_use]
     pub fn stdin(self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.set(|request| request.grants.stdin = bytes.into())
+        self.set(|request| request.context.grants.stdin = bytes.into())
     }
 
     /// Fixes all randomness: two runs with the same seed and input give the same answer.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
-        self.set(|request| request.grants.seed = Some(seed))
+        self.set(|request| request.context.grants.seed = Some(seed))
     }
 
     /// Whether the snippet may make code from text: see [`EvalRequest::allow_eval`]. Default true.
@@ -130,13 +134,15 @@ impl Snippet {
         F: Fn(Json) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = std::result::Result<Json, String>> + Send + 'static,
     {
-        self.with(|request| request.callbacks.insert(name, Callback::new(description, schema, function)))
+        self.with(|request| {
+            request.context.callbacks.insert(name, Callback::new(description, schema, function))
+        })
     }
 
     /// Receives output while the snippet runs.
     #[must_use]
     pub fn on_output(self, sink: Arc<dyn OutputSink>) -> Self {
-        self.set(|request| request.output = Some(sink))
+        self.set(|request| request.context.output = Some(sink))
     }
 
     /// The request as it stands, for adapters.

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use dormouse_core::{ErrorCode, GuestPath, Language, Result};
+use dormouse_core::{ErrorCode, GuestName, GuestPath, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::{Files, Kind, Tree};
@@ -126,8 +126,8 @@ impl Extras {
     }
 
     /// The languages.
-    pub fn languages(&self) -> Vec<Language> {
-        self.languages.iter().filter_map(|name| Language::parse(name).ok()).collect()
+    pub fn guests(&self) -> Vec<GuestName> {
+        self.languages.iter().filter_map(|name| GuestName::parse(name).ok()).collect()
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!((read.mode("workspace/old", false), read.mode("workspace/b", false)), (0o600, 0o644));
         let inode = |name: &str| files.stat(&path(name)).unwrap().inode;
         assert!(age.knows(inode("/workspace/old")) && !age.knows(inode("/workspace/new")));
-        assert_eq!(read.languages(), [Language::python()]);
+        assert_eq!(read.guests(), [Language::python()]);
     }
 
     #[test]

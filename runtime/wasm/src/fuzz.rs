@@ -39,7 +39,7 @@ pub fn reach(state: &SavedState, source: &dyn ChunkSource, reached: &mut Reached
 /// # Errors
 /// What the sink says.
 pub fn save(interpreter: SavedInterpreter, sink: &mut dyn ChunkSink) -> Result<SavedState> {
-    let latest = (interpreter.language().clone(), Arc::new(Kept::new(interpreter)));
+    let latest = (interpreter.guest().clone(), Arc::new(Kept::new(interpreter)));
     let interpreters = Some([latest].into());
     WasmSnapshot { interpreters, tree: None, older: Vec::new(), parts: Parts::default() }.save(sink)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dormouse_core::{Error, ErrorCode, GuestInfo, Language, Result};
+use dormouse_core::{Error, ErrorCode, GuestInfo, GuestName, Language, Result};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -14,7 +14,7 @@ use crate::hex::hex;
 /// A guest on disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Guest {
-    pub(crate) language: Language,
+    pub(crate) language: GuestName,
     pub(crate) interpreter: String,
     pub(crate) wasm: PathBuf,
     /// SHA-256 of the file; none: not known before it is read.
@@ -24,7 +24,7 @@ pub(crate) struct Guest {
 /// The record that stands beside a built guest, and the form of a user's own manifest.
 #[derive(Deserialize)]
 struct Manifest {
-    language: Language,
+    language: GuestName,
     interpreter: String,
     #[serde(default = "own_contract", alias = "package")]
     contract: String,
@@ -34,8 +34,8 @@ struct Manifest {
 }
 
 /// The languages whose guests `cargo xtask guests` can build, for snippets.
-fn own() -> [Language; 3] {
-    [Language::python(), Language::javascript(), Language::php()]
+fn own() -> [GuestName; 3] {
+    [GuestName::python(), GuestName::javascript(), GuestName::php()]
 }
 
 fn own_contract() -> String {
@@ -84,7 +84,7 @@ impl Guests {
     ///
     /// # Errors
     /// `unknown_language`, `guest_missing` or `guest_mismatch`, each with what to do.
-    pub(crate) fn find(&self, language: &Language) -> Result<Guest> {
+    pub(crate) fn find(&self, language: &GuestName) -> Result<Guest> {
         for file in &self.manifests {
             let (guest, contract) = read_manifest(file)?;
             if guest.language == *language {
@@ -100,7 +100,7 @@ impl Guests {
             return Err(Error::new(ErrorCode::StateUnavailable, message)
                 .with_hint("try again; look whether the process has descriptors left (`ulimit -n`), or build the guest anew"));
         }
-        let helpers = [Language::shell(), Language::git(), Language::typescript()];
+        let helpers = [GuestName::Shell, GuestName::Git, GuestName::typescript()];
         if own().contains(language) || helpers.contains(language) {
             return Err(Error::new(
                 ErrorCode::GuestMissing,
@@ -115,8 +115,11 @@ impl Guests {
 
     /// What is known of every language, sorted. Reads records only.
     pub(crate) fn info(&self) -> Vec<GuestInfo> {
-        let mut list: Vec<GuestInfo> =
-            self.all().into_iter().map(|(language, found)| info(language, found)).collect();
+        let mut list: Vec<GuestInfo> = self
+            .all()
+            .into_iter()
+            .filter_map(|(guest, found)| Some(info(guest.language()?.clone(), found)))
+            .collect();
         if let Some(javascript) = list.iter().find(|info| info.language == Language::javascript()).cloned() {
             list.push(self.typescript(javascript));
         }
@@ -127,14 +130,14 @@ impl Guests {
     /// TypeScript takes two guests: one that makes JavaScript of it, and JavaScript's own.
     fn typescript(&self, javascript: GuestInfo) -> GuestInfo {
         let language = Language::typescript();
-        let own = info(language.clone(), self.built(&language));
+        let own = info(language.clone(), self.built(&GuestName::typescript()));
         let lacks = own.note.or(javascript.note);
         let note = lacks.unwrap_or_else(|| format!("{} makes JavaScript of it", own.interpreter));
         let available = own.available && javascript.available;
         GuestInfo { language, interpreter: javascript.interpreter, available, note: Some(note) }
     }
 
-    fn all(&self) -> BTreeMap<Language, Option<(Guest, String)>> {
+    fn all(&self) -> BTreeMap<GuestName, Option<(Guest, String)>> {
         let mut all = BTreeMap::new();
         for language in own() {
             let built = self.built(&language);
@@ -148,7 +151,7 @@ impl Guests {
         all
     }
 
-    fn built(&self, language: &Language) -> Option<(Guest, String)> {
+    fn built(&self, language: &GuestName) -> Option<(Guest, String)> {
         let folder = self.built.join(language.as_str());
         let key = fs::read_to_string(folder.join("current")).ok()?;
         let key = key.trim();
@@ -177,8 +180,8 @@ fn read_manifest(file: &Path) -> Result<(Guest, String)> {
 }
 
 /// The contract that this host has with the guest of a language.
-fn contract_with(language: &Language) -> &'static str {
-    if *language == Language::typescript() { TYPESCRIPT_CONTRACT } else { CONTRACT }
+fn contract_with(language: &GuestName) -> &'static str {
+    if *language == GuestName::typescript() { TYPESCRIPT_CONTRACT } else { CONTRACT }
 }
 
 fn check_contract(guest: Guest, contract: &str) -> Result<Guest> {
@@ -189,7 +192,7 @@ fn check_contract(guest: Guest, contract: &str) -> Result<Guest> {
 }
 
 /// The error for a guest of another contract.
-pub(crate) fn mismatch(language: &Language, found: &str) -> Error {
+pub(crate) fn mismatch(language: &GuestName, found: &str) -> Error {
     Error::new(
         ErrorCode::GuestMismatch,
         format!("the {language} guest speaks `{found}`, this host speaks `{}`", contract_with(language)),
@@ -197,16 +200,17 @@ pub(crate) fn mismatch(language: &Language, found: &str) -> Error {
     .with_hint(build_hint(language))
 }
 
-fn build_hint(language: &Language) -> String {
+fn build_hint(language: &GuestName) -> String {
     format!("build it with `dormouse guests build {language}` in a source checkout")
 }
 
 fn info(language: Language, found: Option<(Guest, String)>) -> GuestInfo {
+    let name = GuestName::from(&language);
     let Some((guest, contract)) = found else {
-        let note = Some(format!("not built; {}", build_hint(&language)));
+        let note = Some(format!("not built; {}", build_hint(&name)));
         return GuestInfo { language, interpreter: "-".into(), available: false, note };
     };
-    let note = (contract != contract_with(&language))
-        .then(|| format!("it speaks `{contract}`; {}", build_hint(&language)));
+    let note =
+        (contract != contract_with(&name)).then(|| format!("it speaks `{contract}`; {}", build_hint(&name)));
     GuestInfo { language, interpreter: guest.interpreter, available: note.is_none(), note }
 }

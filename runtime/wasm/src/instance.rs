@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use dormouse_core::{
-    Error, ErrorCode, EvalRequest, Exception, Limits, Outcome, Project, Result, Status, Stream, Usage, Value,
+    Error, ErrorCode, Exception, Limits, Outcome, Project, Result, Status, Stream, Usage, Value,
 };
 use dormouse_files::Handle;
 
@@ -18,6 +18,7 @@ use crate::doors::Doors;
 use crate::entry::{Allowance, Entry, Left, STATE_TIME};
 use crate::state::Launcher;
 use crate::stdio::{Input, Outlet, Output};
+use crate::task::Task;
 use crate::{grants, trap};
 
 /// What traces show for the script that opens a project.
@@ -84,14 +85,9 @@ impl Instance {
     ///
     /// # Errors
     /// Only what a grant names and the host does not have.
-    pub(crate) async fn run(
-        &mut self,
-        request: &EvalRequest,
-        begin: Instant,
-        own: &OwnFiles,
-    ) -> Result<Outcome> {
+    pub(crate) async fn run(&mut self, request: &Task, begin: Instant, own: &OwnFiles) -> Result<Outcome> {
         self.grant(request, own)?;
-        let allowance = Allowance::run(begin + request.limits.wall);
+        let allowance = Allowance::run(begin + request.context.limits.wall);
         let status = if self.arm(request) {
             match self.bind(request, &allowance).await {
                 Some(stopped) => stopped,
@@ -101,7 +97,7 @@ impl Instance {
             Status::Stopped(trap::held((self.memory(), self.image), request, own.is_kept()))
         };
         self.withdraw(request).await;
-        let outcome = self.outcome(status, &request.limits, begin);
+        let outcome = self.outcome(status, &request.context.limits, begin);
         self.spent = Spent::default();
         Ok(outcome)
     }
@@ -110,8 +106,8 @@ impl Instance {
     ///
     /// # Errors
     /// `args_invalid`, naming the least.
-    pub(crate) fn check_room(&self, request: &EvalRequest) -> Result<()> {
-        trap::too_small(&request.language, self.image, &request.limits).map_or(Ok(()), Err)
+    pub(crate) fn check_room(&self, request: &Task) -> Result<()> {
+        trap::too_small(&request.guest, self.image, &request.context.limits).map_or(Ok(()), Err)
     }
 
     /// Lets its monotonic clock be this one. Must come before its first run.
@@ -171,19 +167,19 @@ impl Instance {
     ///
     /// # Errors
     /// Only what a grant names and the host does not have.
-    fn grant(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<()> {
+    fn grant(&mut self, request: &Task, own: &OwnFiles) -> Result<()> {
         if !self.granted {
             let streams = (&self.stdout, &self.stderr);
             let host = self.entry.host_mut();
             host.wasi = grants::context(
-                &request.grants,
+                &request.context.grants,
                 &request.name,
                 &self.stdin,
                 streams,
                 own.missing_mounts(),
                 self.monotonic.as_ref(),
             )?;
-            host.files.give(own, &request.grants);
+            host.files.give(own, &request.context.grants);
             self.granted = true;
         }
         Ok(())
@@ -195,7 +191,7 @@ impl Instance {
     /// Only what a grant names and the host does not have.
     pub(crate) async fn get(
         &mut self,
-        request: &EvalRequest,
+        request: &Task,
         name: &str,
         query: Option<&str>,
         own: &OwnFiles,
@@ -203,33 +199,34 @@ impl Instance {
         let begin = Instant::now();
         self.grant(request, own)?;
         let status = if self.arm(request) {
-            let (allowance, options) = (Allowance::run(begin + request.limits.wall), &options(request));
-            let bounds = &request.bounds;
+            let (allowance, options) =
+                (Allowance::run(begin + request.context.limits.wall), &options(request));
+            let bounds = &request.context.bounds;
             let called = self.entry.call(&allowance, Get { name, query, options, bounds }).await;
             self.came_to(called, request)
         } else {
             Status::Stopped(trap::held((self.memory(), self.image), request, own.is_kept()))
         };
-        Ok(self.outcome(status, &request.limits, begin))
+        Ok(self.outcome(status, &request.context.limits, begin))
     }
 
     /// What a call came to. A guest that answers in another form than the contract's is broken, and said to be.
-    fn came_to(&self, called: Result<contract::Outcome, Left>, request: &EvalRequest) -> Status {
+    fn came_to(&self, called: Result<contract::Outcome, Left>, request: &Task) -> Status {
         let read = match called {
-            Err(left) => return trap::left(left, self.entry.host(), &request.limits),
+            Err(left) => return trap::left(left, self.entry.host(), &request.context.limits),
             Ok(contract::Outcome::Returned(json)) => {
-                Value::from_guest(&json, &request.bounds).map(Status::Returned)
+                Value::from_guest(&json, &request.context.bounds).map(Status::Returned)
             }
             Ok(contract::Outcome::Raised(json)) => {
-                Exception::from_guest(&json, &request.bounds).map(|mut exception| {
-                    if request.grants.project.is_some() {
+                Exception::from_guest(&json, &request.context.bounds).map(|mut exception| {
+                    if request.context.grants.project.is_some() {
                         exception.relative_to(Project::TARGET);
                         exception.leave_out(PROJECT_SCRIPT);
                     }
                     if let Some(refused) = self.entry.host().limiter.refused()
                         && trap::is_of_memory(&exception)
                     {
-                        exception.hint = Some(trap::raise_memory(refused, &request.limits));
+                        exception.hint = Some(trap::raise_memory(refused, &request.context.limits));
                     }
                     Status::Raised(exception)
                 })
@@ -248,10 +245,10 @@ impl Instance {
     ///
     /// # Errors
     /// `limit_time`, `limit_memory`, `guest_trap`: what ended it; what a grant names and the host does not have.
-    pub(crate) async fn variables(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<String> {
-        let limits = &request.limits;
+    pub(crate) async fn variables(&mut self, request: &Task, own: &OwnFiles) -> Result<String> {
+        let limits = &request.context.limits;
         let allowance = self.begin(request, own)?;
-        let listed = self.entry.call(&allowance, Vars { bounds: &request.bounds }).await;
+        let listed = self.entry.call(&allowance, Vars { bounds: &request.context.bounds }).await;
         self.entry.host_mut().disarm();
         listed.map_err(|left| self.stopped(left, limits, "the variables cannot be listed"))
     }
@@ -261,14 +258,8 @@ impl Instance {
     /// # Errors
     /// `args_invalid` with what the guest says against it; `limit_time`, `limit_memory`, `guest_trap`: what ended it; what a
     /// grant names and the host does not have.
-    pub(crate) async fn set(
-        &mut self,
-        request: &EvalRequest,
-        name: &str,
-        json: &str,
-        own: &OwnFiles,
-    ) -> Result<()> {
-        let limits = &request.limits;
+    pub(crate) async fn set(&mut self, request: &Task, name: &str, json: &str, own: &OwnFiles) -> Result<()> {
+        let limits = &request.context.limits;
         let allowance = self.begin(request, own)?;
         let set = self.entry.call(&allowance, Set { name, json }).await;
         self.entry.host_mut().disarm();
@@ -278,8 +269,8 @@ impl Instance {
     }
 
     /// Begins a call that is no snippet.
-    fn begin(&mut self, request: &EvalRequest, own: &OwnFiles) -> Result<Allowance> {
-        let allowance = Allowance::run(Instant::now() + request.limits.wall);
+    fn begin(&mut self, request: &Task, own: &OwnFiles) -> Result<Allowance> {
+        let allowance = Allowance::run(Instant::now() + request.context.limits.wall);
         self.grant(request, own)?;
         if self.arm(request) {
             Ok(allowance)
@@ -343,16 +334,16 @@ impl Instance {
     }
 
     /// Sets the limits of the run that begins. False when the instance holds more memory than they allow.
-    fn arm(&mut self, request: &EvalRequest) -> bool {
-        let limits = &request.limits;
-        self.stdin.begin(&request.grants.stdin);
-        self.stdout.begin(limits.output, request.output.clone());
-        self.stderr.begin(limits.output, request.output.clone());
+    fn arm(&mut self, request: &Task) -> bool {
+        let limits = &request.context.limits;
+        self.stdin.begin(&request.context.grants.stdin);
+        self.stdout.begin(limits.output, request.context.output.clone());
+        self.stderr.begin(limits.output, request.context.output.clone());
         let (programs, used) = (self.programs.take(), self.used.take());
         self.entry.set_fuel(limits.fuel.map(|fuel| fuel.saturating_sub(self.spent.fuel)));
         let host = self.entry.host_mut();
         host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
-        host.callbacks = request.callbacks.clone();
+        host.callbacks = request.context.callbacks.clone();
         host.calls = used.unwrap_or_default();
         host.programs = programs;
         host.limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX))
@@ -360,8 +351,9 @@ impl Instance {
 
     /// Gives the run's callbacks the names that they have in the language, those that this instance does not have yet.
     /// Answers how the run ended, if it did.
-    async fn bind(&mut self, request: &EvalRequest, allowance: &Allowance) -> Option<Status> {
-        for (name, source) in request.callbacks.bindings(&request.language) {
+    async fn bind(&mut self, request: &Task, allowance: &Allowance) -> Option<Status> {
+        let (callbacks, language) = (&request.context.callbacks, request.guest.language());
+        for (name, source) in language.into_iter().flat_map(|language| callbacks.bindings(language)) {
             if self.bound.contains(name) {
                 continue;
             }
@@ -379,16 +371,17 @@ impl Instance {
     }
 
     /// Takes the names away that the run's callbacks had for the run alone.
-    async fn withdraw(&mut self, request: &EvalRequest) {
-        for (name, source) in request.callbacks.withdrawals(&request.language) {
+    async fn withdraw(&mut self, request: &Task) {
+        let (callbacks, language) = (&request.context.callbacks, request.guest.language());
+        for (name, source) in language.into_iter().flat_map(|language| callbacks.withdrawals(language)) {
             if self.is_whole() && self.bound.remove(name) {
                 self.eval(request, source, &Allowance::run(Instant::now() + STATE_TIME)).await;
             }
         }
     }
 
-    async fn eval(&mut self, request: &EvalRequest, source: &str, allowance: &Allowance) -> Status {
-        let (options, bounds) = (&options(request), &request.bounds);
+    async fn eval(&mut self, request: &Task, source: &str, allowance: &Allowance) -> Status {
+        let (options, bounds) = (&options(request), &request.context.bounds);
         let called = self.entry.call(allowance, Eval { source, options, bounds }).await;
         self.came_to(called, request)
     }
@@ -404,11 +397,11 @@ impl Instance {
     }
 }
 
-fn options(request: &EvalRequest) -> contract::Options {
-    let grants = &request.grants;
+fn options(request: &Task) -> contract::Options {
+    let grants = &request.context.grants;
     contract::Options {
         name: request.name.clone(),
-        bounds: contract_bounds(&request.bounds),
+        bounds: contract_bounds(&request.context.bounds),
         refresh_environment: !grants.environment.is_empty()
             || !grants.arguments.is_empty()
             || grants.program.is_some(),

@@ -60,6 +60,7 @@ mod share;
 mod snapshot;
 mod state;
 mod stdio;
+mod task;
 mod ticker;
 mod trap;
 mod tree_files;
@@ -68,7 +69,7 @@ mod typescript;
 mod written;
 
 pub use bindings::CONTRACT;
-pub use dormouse_core::Language;
+pub use dormouse_core::{GuestName, Language};
 pub use provider::{ABILITIES, WasmProvider};
 pub use saved::SavedInterpreter;
 pub use session::Session;

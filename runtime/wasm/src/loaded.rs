@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dormouse_core::{Error, ErrorCode, Language, Result};
+use dormouse_core::{Error, ErrorCode, GuestName, Result};
 use wasmtime::component::{Component, InstancePre};
 use wasmtime::{PoolConcurrencyLimitError, Store};
 
@@ -25,7 +25,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(2);
 /// A guest on one engine.
 pub(crate) struct Loaded {
     pub(crate) slot: Arc<EngineSlot>,
-    pub(crate) language: Language,
+    pub(crate) language: GuestName,
     /// SHA-256 of the component.
     pub(crate) hash: String,
     /// Where the doors of [`crate::doors`] are.
@@ -134,7 +134,7 @@ fn compile(
 }
 
 /// Tells a guest of another contract from one that is no guest at all.
-fn check_exports(language: &Language, slot: &EngineSlot, component: &Component) -> Result<()> {
+fn check_exports(language: &GuestName, slot: &EngineSlot, component: &Component) -> Result<()> {
     let (package, version) = CONTRACT.split_once('@').unwrap_or((CONTRACT, ""));
     let wanted = format!("{package}/interpreter@{version}");
     if component.get_export_index(None, wanted.as_str()).is_some() {
@@ -155,7 +155,7 @@ fn check_exports(language: &Language, slot: &EngineSlot, component: &Component) 
 }
 
 /// Why there is no instance of a language's guest.
-pub(crate) fn not_started(left: Left, language: &Language) -> Error {
+pub(crate) fn not_started(left: Left, language: &GuestName) -> Error {
     match left {
         Left::Failed(error) if error.is::<PoolConcurrencyLimitError>() => full(),
         Left::Failed(error) => exhausted(error),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dormouse_core::{Error, GuestInfo, Language, Result};
+use dormouse_core::{Error, GuestInfo, GuestName, Result};
 use wasmtime::component::Component;
 
 use crate::Settings;
@@ -29,7 +29,7 @@ struct Parts {
     guests: Guests,
     artifacts: Arc<Artifacts>,
     engines: Mutex<HashMap<Metering, Arc<EngineSlot>>>,
-    loaded: Once<(Language, Metering), Ready>,
+    loaded: Once<(GuestName, Metering), Ready>,
 }
 
 impl Loader {
@@ -54,7 +54,7 @@ impl Loader {
     ///
     /// # Errors
     /// `unknown_language`, `guest_missing`, `guest_mismatch`.
-    pub(crate) fn find(&self, language: &Language) -> Result<Guest> {
+    pub(crate) fn find(&self, language: &GuestName) -> Result<Guest> {
         self.parts.guests.find(language)
     }
 
@@ -62,7 +62,7 @@ impl Loader {
     ///
     /// # Errors
     /// As [`Loader::find`].
-    pub(crate) fn speaks(&self, language: &Language) -> Result<()> {
+    pub(crate) fn speaks(&self, language: &GuestName) -> Result<()> {
         self.find(language).map(drop)
     }
 
@@ -70,7 +70,7 @@ impl Loader {
     ///
     /// # Errors
     /// As [`Loader::find`] and [`Loader::engine`]; `internal` when the cache cannot be written.
-    pub(crate) fn precompile(&self, language: &Language) -> Result<Vec<PathBuf>> {
+    pub(crate) fn precompile(&self, language: &GuestName) -> Result<Vec<PathBuf>> {
         let guest = self.find(language)?;
         let (wasm, hash) = guest.read()?;
         let artifacts = &self.parts.artifacts;
@@ -90,7 +90,7 @@ impl Loader {
     ///
     /// # Errors
     /// As [`Loader::find`] and [`Loader::engine`]; `internal` when others can write the artifact.
-    pub(crate) fn is_compiled(&self, language: &Language) -> Result<bool> {
+    pub(crate) fn is_compiled(&self, language: &GuestName) -> Result<bool> {
         let guest = self.find(language)?;
         let hash = match guest.sha256.clone() {
             Some(hash) => hash,
@@ -115,7 +115,7 @@ impl Loader {
     }
 
     /// Whether the guest of a language is loaded.
-    pub(crate) fn is_loaded(&self, language: &Language, metering: Metering) -> bool {
+    pub(crate) fn is_loaded(&self, language: &GuestName, metering: Metering) -> bool {
         self.parts.loaded.made(&(language.clone(), metering)).is_some()
     }
 
@@ -123,7 +123,7 @@ impl Loader {
     ///
     /// # Errors
     /// As [`Loader::find`] and [`Loader::engine`]; what keeps it from being loaded.
-    pub(crate) async fn ready(&self, language: &Language, metering: Metering) -> Result<Arc<Ready>> {
+    pub(crate) async fn ready(&self, language: &GuestName, metering: Metering) -> Result<Arc<Ready>> {
         let key = (language.clone(), metering);
         if let Some(ready) = self.parts.loaded.made(&key) {
             return Ok(ready);
@@ -143,7 +143,7 @@ impl Loader {
     /// As [`Loader::find`] and [`Loader::engine`]; what keeps it from being compiled; those of `link`.
     pub(crate) async fn load<T: Send + 'static>(
         &self,
-        language: &Language,
+        language: &GuestName,
         metering: Metering,
         link: impl FnOnce(&Guest, String, Arc<EngineSlot>, &Component) -> Result<T> + Send + 'static,
     ) -> Result<T> {

@@ -22,8 +22,8 @@ use dormouse_core::sandbox::{
     SandboxSpec, Snapshot, Variable,
 };
 use dormouse_core::{
-    Bounds, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, Outcome, Programs, Recovery,
-    Result, Status,
+    Bounds, Error, ErrorCode, EvalRequest, Grants, GuestName, GuestPath, Language, Limits, LineRequest,
+    Outcome, Programs, Recovery, Result, RunContext, Status,
 };
 use dormouse_files::{Files, Quota, Tree, Usage};
 
@@ -37,6 +37,7 @@ use crate::instance::Spent;
 use crate::loader::Loader;
 use crate::share::Share;
 use crate::snapshot::WasmSnapshot;
+use crate::task::Task;
 use crate::tree_files::TreeFiles;
 use crate::typescript::{Prepared, Transpilers};
 
@@ -63,7 +64,7 @@ pub(crate) struct WasmMachine {
     files: TreeFiles,
     /// The same and the mounts, for tools.
     reach: Reach,
-    interpreters: BTreeMap<Language, Interpreter>,
+    interpreters: BTreeMap<GuestName, Interpreter>,
     /// What its files held when they were last held to it, while they are.
     held: Option<Usage>,
     /// The monotonic clock of all its guests, and what it showed when the latest of their states was taken.
@@ -127,14 +128,14 @@ impl WasmMachine {
     }
 
     /// A request with the sandbox's own grants and memory.
-    fn adopt(&self, request: EvalRequest) -> EvalRequest {
+    fn adopt(&self, request: Task) -> Task {
         let grants = Grants {
-            stdin: request.grants.stdin,
-            arguments: request.grants.arguments,
-            seed: request.grants.seed,
+            stdin: request.context.grants.stdin,
+            arguments: request.context.grants.arguments,
+            seed: request.context.grants.seed,
             ..self.grants.clone()
         };
-        let memory = match self.interpreters.get(&request.language.runs_as()) {
+        let memory = match self.interpreters.get(&request.guest.runs_as()) {
             // What it grows by is saved as well.
             Some(interpreter) if self.held.is_some() => {
                 self.spec.memory.min(interpreter.size().max(HELD_MEMORY))
@@ -142,30 +143,32 @@ impl WasmMachine {
             None if self.held.is_some() => self.spec.memory.min(HELD_MEMORY),
             _ => self.spec.memory,
         };
-        let limits = Limits { memory, fuel: None, ..request.limits };
-        EvalRequest { grants, limits, ..request }
+        let limits = Limits { memory, fuel: None, ..request.context.limits };
+        let context = RunContext { grants, limits, ..request.context };
+        Task { context, ..request }
     }
 
     /// The request of a call that is no snippet.
-    fn request(&self, language: &Language, limits: &Limits) -> EvalRequest {
-        let request = EvalRequest::new(language.clone(), "");
-        self.adopt(EvalRequest { limits: limits.clone(), ..request })
+    fn request(&self, language: &GuestName, limits: &Limits) -> Task {
+        let mut task = Task::new(language.clone(), "");
+        task.context.limits = limits.clone();
+        self.adopt(task)
     }
 }
 
 #[async_trait]
 impl Machine for WasmMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
-        let mut request = self.adopt(request);
+        let mut request = self.adopt(request.into());
         let mut spent = Spent::default();
-        if request.language == Language::typescript() {
+        if request.guest == GuestName::typescript() {
             (request, spent) = match self.transpilers.prepare(request, Metering::Epoch).await? {
                 Prepared::Request(request, spent) => (*request, spent),
                 Prepared::Ended(outcome) => return Ok(*outcome),
             };
         }
         let begin = spent.begin();
-        let language = request.language.clone();
+        let language = request.guest.clone();
         if !self.spec.keeps_memory {
             self.interpreters.remove(&language);
         }
@@ -173,16 +176,16 @@ impl Machine for WasmMachine {
         run.instance.charge(spent);
         let own = self.own();
         let running = run.instance.run(&request, begin, &own);
-        let done = self.share.hold(begin + request.limits.wall, running).await;
+        let done = self.share.hold(begin + request.context.limits.wall, running).await;
         let told = self.end(&language, run);
         self.answer(&language, done, told)
     }
 
-    async fn exec(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Executed> {
+    async fn exec(&mut self, request: LineRequest, programs: Arc<dyn Programs>) -> Result<Executed> {
         self.run_line(request, programs).await
     }
 
-    async fn job(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Job> {
+    async fn job(&mut self, request: LineRequest, programs: Arc<dyn Programs>) -> Result<Job> {
         self.line_beside(request, programs).await
     }
 
@@ -193,24 +196,25 @@ impl Machine for WasmMachine {
         query: Option<&str>,
         (limits, bounds): (&Limits, &Bounds),
     ) -> Result<Outcome> {
-        let language = &language.runs_as();
-        let request = EvalRequest { bounds: *bounds, ..self.request(language, limits) };
-        let mut run = self.begin(language).await?;
+        let guest = &GuestName::from(language.runs_as());
+        let mut request = self.request(guest, limits);
+        request.context.bounds = *bounds;
+        let mut run = self.begin(guest).await?;
         let own = self.own();
         let running = run.instance.get(&request, name, query, &own);
-        let done = self.share.hold(Instant::now() + request.limits.wall, running).await;
+        let done = self.share.hold(Instant::now() + request.context.limits.wall, running).await;
         // A query can change what it looks at.
-        let told = self.end(language, run);
-        let outcome = self.answer(language, done, told)?;
+        let told = self.end(guest, run);
+        let outcome = self.answer(guest, done, told)?;
         if let Status::Stopped(_) = outcome.status {
             // Whoever asked gets the error; what it has cost is told by the next run.
             let reason = outcome.recovery_reason.clone().or_else(|| Some(STOPPED.into()));
-            self.keep(language, (outcome.recovery, reason));
+            self.keep(guest, (outcome.recovery, reason));
         }
         if query.is_some() || !matches!(outcome.status, Status::Raised(_)) {
             return Ok(outcome);
         }
-        self.keep(language, (outcome.recovery, outcome.recovery_reason.clone()));
+        self.keep(guest, (outcome.recovery, outcome.recovery_reason.clone()));
         if self.variables(language, limits).await?.iter().any(|variable| variable.name == name) {
             let (recovery, recovery_reason) = told_of(self.tell(language));
             return Ok(Outcome { recovery, recovery_reason, ..outcome });
@@ -221,29 +225,29 @@ impl Machine for WasmMachine {
     }
 
     async fn set(&mut self, language: &Language, name: &str, json: &str, limits: &Limits) -> Result<()> {
-        let language = &language.runs_as();
-        let request = self.request(language, limits);
-        let mut run = self.begin(language).await?;
+        let guest = &GuestName::from(language.runs_as());
+        let request = self.request(guest, limits);
+        let mut run = self.begin(guest).await?;
         let own = self.own();
         let running = run.instance.set(&request, name, json, &own);
-        let done = self.share.hold(Instant::now() + request.limits.wall, running).await;
-        self.end_quietly(language, run);
+        let done = self.share.hold(Instant::now() + request.context.limits.wall, running).await;
+        self.end_quietly(guest, run);
         done
     }
 
     async fn variables(&mut self, language: &Language, limits: &Limits) -> Result<Vec<Variable>> {
-        let language = &language.runs_as();
-        if !self.interpreters.contains_key(language) {
-            self.loader.speaks(language)?;
+        let guest = &GuestName::from(language.runs_as());
+        if !self.interpreters.contains_key(guest) {
+            self.loader.speaks(guest)?;
             return Ok(Vec::new());
         }
-        let request = self.request(language, limits);
-        let mut run = self.begin(language).await?;
+        let request = self.request(guest, limits);
+        let mut run = self.begin(guest).await?;
         // Showing a value can run its code.
         let own = self.own();
         let running = run.instance.variables(&request, &own);
-        let done = self.share.hold(Instant::now() + request.limits.wall, running).await;
-        self.end_quietly(language, run);
+        let done = self.share.hold(Instant::now() + request.context.limits.wall, running).await;
+        self.end_quietly(guest, run);
         serde_json::from_str(&done?)
             .map_err(|error| Error::internal("the guest's list of variables has another form", error))
     }
@@ -308,14 +312,15 @@ impl Machine for WasmMachine {
     }
 
     fn tell(&mut self, language: &Language) -> Option<Lost> {
-        self.interpreters.get_mut(&language.runs_as())?.tell(&language.runs_as())
+        let guest = GuestName::from(language.runs_as());
+        self.interpreters.get_mut(&guest)?.tell(&guest)
     }
 
     fn older_memory(&self) -> Vec<OlderMemory> {
         let older = self.interpreters.values().flat_map(Interpreter::older);
         let shown = older.map(|kept| OlderMemory {
-            language: kept.language().clone(),
-            guest: kept.guest().to_owned(),
+            guest: kept.language().clone(),
+            build: kept.guest().to_owned(),
             bytes: kept.bytes(),
         });
         shown.collect()
@@ -334,8 +339,8 @@ impl Machine for WasmMachine {
         Some(Arc::new(self.as_before()))
     }
 
-    fn instances(&self, with: Option<&Language>) -> usize {
-        let (typescript, javascript) = (Language::typescript(), Language::javascript());
+    fn instances(&self, with: Option<&GuestName>) -> usize {
+        let (typescript, javascript) = (GuestName::typescript(), GuestName::javascript());
         let with = with.map(|language| if *language == typescript { &javascript } else { language });
         let is_awake = |language| self.interpreters.get(language).is_some_and(Interpreter::is_awake);
         let more = with.is_some_and(|language| !is_awake(language));
@@ -346,7 +351,7 @@ impl Machine for WasmMachine {
         self.interpreters.values().map(Interpreter::memory).sum::<u64>() + self.files.0.in_memory()
     }
 
-    fn lose(&mut self, languages: &[Language]) {
+    fn lose(&mut self, languages: &[GuestName]) {
         for language in languages {
             self.interpreters.entry(language.clone()).or_default().note_lost(
                 language,
@@ -356,7 +361,7 @@ impl Machine for WasmMachine {
         }
     }
 
-    fn awake(&self) -> Vec<Language> {
+    fn awake(&self) -> Vec<GuestName> {
         let awake = self.interpreters.iter().filter(|(_, interpreter)| interpreter.is_awake());
         awake.map(|(language, _)| language.clone()).collect()
     }

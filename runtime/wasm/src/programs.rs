@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use dormouse_core::program::MAX_STREAM;
 use dormouse_core::sandbox::Executed;
 use dormouse_core::{
-    Callbacks, Error, EvalRequest, Exception, Grants, GuestPath, Language, Limits, Outcome, ProgramCall,
-    ProgramEnd, Programs as Operators, Status,
+    Callbacks, Error, Exception, Grants, GuestName, GuestPath, Limits, Outcome, ProgramCall, ProgramEnd,
+    Programs as Operators, Status,
 };
 use futures::future::BoxFuture;
 
@@ -31,6 +31,7 @@ use crate::loader::Loader;
 use crate::share::Share;
 use crate::state::Launcher;
 use crate::stdio::{Outlet, Output};
+use crate::task::Task;
 use crate::tree_files::TreeFiles;
 
 /// Names of commands that nobody has, kept of one command line.
@@ -72,16 +73,16 @@ impl Programs {
     pub(crate) fn new(
         loader: Loader,
         files: dormouse_files::Files,
-        request: &EvalRequest,
+        request: &Task,
         operators: Arc<dyn Operators>,
         (share, clock): (Share, Monotonic),
     ) -> Self {
         let inner = Inner {
             loader,
             files,
-            grants: Grants { stdin: Vec::new(), arguments: Vec::new(), ..request.grants.clone() },
-            limits: Limits { output: MAX_STREAM, ..request.limits.clone() },
-            callbacks: request.callbacks.clone(),
+            grants: Grants { stdin: Vec::new(), arguments: Vec::new(), ..request.context.grants.clone() },
+            limits: Limits { output: MAX_STREAM, ..request.context.limits.clone() },
+            callbacks: request.context.callbacks.clone(),
             operators,
             used: Arc::default(),
             share,
@@ -201,11 +202,11 @@ impl Programs {
     ) -> Result<(Outcome, [Vec<u8>; 2]), Error> {
         let inner = &self.inner;
         let begin = Instant::now();
-        let mut request = EvalRequest::new(launch.language, launch.code);
-        request.limits =
+        let mut request = Task::new(launch.language, launch.code);
+        request.context.limits =
             Limits { wall: deadline.saturating_duration_since(begin).max(LEAST), ..inner.limits.clone() };
-        request.callbacks = inner.callbacks.clone();
-        request.grants = Grants {
+        request.context.callbacks = inner.callbacks.clone();
+        request.context.grants = Grants {
             stdin: launch.stdin,
             environment: call.environment.clone(),
             arguments: launch.arguments,
@@ -214,12 +215,12 @@ impl Programs {
             ..inner.grants.clone()
         };
         request.name = launch.name;
-        request.check()?;
-        let ready = inner.loader.ready(&request.language, Metering::Epoch).await?;
+        request.context.grants.check()?;
+        let ready = inner.loader.ready(&request.guest, Metering::Epoch).await?;
         let mut instance = ready.take().await?;
         instance.keep_time(&inner.clock);
         instance.lead(outlets);
-        if request.language == Language::git() {
+        if request.guest == GuestName::Git {
             Self { inner: inner.clone(), only: Some(TRANSPORT), streams: None }.offer_to(&mut instance);
         } else {
             instance.share(self.used());
@@ -233,7 +234,7 @@ impl Programs {
 /// An interpreter's outcome as a shell sees it.
 fn ended(
     name: &str,
-    language: &Language,
+    language: &GuestName,
     outcome: &Outcome,
     output: Vec<u8>,
     mut errors: Vec<u8>,
@@ -241,7 +242,7 @@ fn ended(
     let status = match &outcome.status {
         Status::Raised(exception) => {
             errors.extend_from_slice(uncaught(language, exception).as_bytes());
-            if *language == Language::php() { 255 } else { 1 }
+            if *language == GuestName::php() { 255 } else { 1 }
         }
         Status::Stopped(error) => {
             errors.extend_from_slice(format!("{name}: {error}\n").as_bytes());
@@ -261,7 +262,7 @@ fn ended(
 }
 
 /// What an interpreter says of an exception that nobody caught.
-fn uncaught(language: &Language, exception: &Exception) -> String {
+fn uncaught(language: &GuestName, exception: &Exception) -> String {
     let Exception { class, message, stack_trace, traceback, .. } = exception;
     let own = match traceback {
         Some(text) => text.trim_end().to_owned(),
@@ -270,7 +271,7 @@ fn uncaught(language: &Language, exception: &Exception) -> String {
             format!("{class}: {message}{steps}")
         }
     };
-    if *language == Language::php() {
+    if *language == GuestName::php() {
         format!("PHP Fatal error:  Uncaught {own}\n")
     } else {
         format!("Uncaught {own}\n")

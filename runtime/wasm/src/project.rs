@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use dormouse_core::grants::WallClock;
-use dormouse_core::{Callbacks, Error, ErrorCode, EvalRequest, Language, Outcome, Project, Result, Status};
+use dormouse_core::{Callbacks, Error, ErrorCode, GuestName, Outcome, Project, Result, RunContext, Status};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -24,6 +24,7 @@ use crate::instance::{Instance, PROJECT_SCRIPT};
 use crate::private::{Durability, Folder};
 use crate::ready::Ready;
 use crate::saved::SavedInterpreter;
+use crate::task::Task;
 
 /// The global through which the script learns what to open.
 const ARGUMENT: &str = "__dormouse_project__";
@@ -65,12 +66,12 @@ impl Projects {
     pub(crate) async fn enter(
         &self,
         project: &Project,
-        request: &EvalRequest,
+        request: &Task,
         ready: &Ready,
         instance: &mut Instance,
         own: &OwnFiles,
     ) -> Result<Option<Outcome>> {
-        let Some(script) = script(&request.language) else { return Ok(None) };
+        let Some(script) = script(&request.guest) else { return Ok(None) };
         let key = key(script, project, request, ready);
         // What a bootstrap file leaves in a sandbox's own files is the sandbox's, and is nobody else's state.
         let fresh = matches!(own, OwnFiles::Fresh);
@@ -189,7 +190,7 @@ fn remember(kept: &mut Vec<(String, Arc<Opened>)>, key: String, opened: Arc<Open
 }
 
 /// The script that opens a project. A registered language has none: its project is a folder and nothing more.
-fn script(language: &Language) -> Option<&'static str> {
+fn script(language: &GuestName) -> Option<&'static str> {
     match language.as_str() {
         "python" => Some(include_str!("project/open.py")),
         "javascript" => Some(include_str!("project/open.js")),
@@ -201,19 +202,18 @@ fn script(language: &Language) -> Option<&'static str> {
 async fn open(
     script: &str,
     project: &Project,
-    request: &EvalRequest,
+    request: &Task,
     instance: &mut Instance,
     own: &OwnFiles,
 ) -> Result<Option<Outcome>> {
     let argument = json!({"root": Project::TARGET, "bootstrap": project.bootstrap}).to_string();
     instance.set(request, ARGUMENT, &argument, own).await?;
-    let opening = EvalRequest {
+    let opening = Task {
         code: script.into(),
         name: PROJECT_SCRIPT.into(),
         // This is the host's text, and what it loads is the project's.
         allow_eval: true,
-        callbacks: Callbacks::default(),
-        output: None,
+        context: RunContext { callbacks: Callbacks::default(), output: None, ..request.context.clone() },
         ..request.clone()
     };
     let mut outcome = instance.run(&opening, Instant::now(), own).await?;
@@ -248,8 +248,8 @@ fn while_opening(error: Error) -> Error {
 
 /// Names all that the opened state depends on, the project's files excepted. None when it depends on what cannot be
 /// named: a seed, a clock that stands still, or other mounts.
-fn key(script: &str, project: &Project, request: &EvalRequest, ready: &Ready) -> Option<String> {
-    let grants = &request.grants;
+fn key(script: &str, project: &Project, request: &Task, ready: &Ready) -> Option<String> {
+    let grants = &request.context.grants;
     if grants.seed.is_some() || grants.clock != WallClock::System || !grants.mounts.is_empty() {
         return None;
     }

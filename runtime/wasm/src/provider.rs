@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{ChunkSource, Machine, Notes, Reached, SandboxSpec, SavedState, Snapshot};
-use dormouse_core::{Abilities, CommandRequest, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
+use dormouse_core::{
+    Abilities, CommandRequest, EvalRequest, GuestInfo, GuestName, Outcome, Provider, Result,
+};
 use dormouse_files::Quota;
 
 use crate::artifact::Artifacts;
@@ -16,6 +18,7 @@ use crate::loader::Loader;
 use crate::machine::WasmMachine;
 use crate::project::Projects;
 use crate::snapshot::WasmSnapshot;
+use crate::task::Task;
 use crate::trim;
 use crate::typescript::{Prepared, Transpilers};
 use crate::{Settings, command, written};
@@ -74,8 +77,8 @@ impl WasmProvider {
     ///
     /// # Errors
     /// As [`Provider::eval`].
-    pub async fn load(&self, language: &Language) -> Result<()> {
-        if *language == Language::typescript() {
+    pub async fn load(&self, language: &GuestName) -> Result<()> {
+        if *language == GuestName::typescript() {
             self.transpilers.get(Metering::Epoch).await?;
         }
         self.loader.ready(&language.runs_as(), Metering::Epoch).await.map(drop)
@@ -86,7 +89,7 @@ impl WasmProvider {
     ///
     /// # Errors
     /// As [`Provider::eval`]; `internal` when the cache cannot be written.
-    pub fn precompile(&self, language: &Language) -> Result<Vec<PathBuf>> {
+    pub fn precompile(&self, language: &GuestName) -> Result<Vec<PathBuf>> {
         self.loader.precompile(language)
     }
 
@@ -94,7 +97,7 @@ impl WasmProvider {
     ///
     /// # Errors
     /// `unknown_language`, `guest_missing` or `guest_mismatch`, each with what to do.
-    pub fn component(&self, language: &Language) -> Result<PathBuf> {
+    pub fn component(&self, language: &GuestName) -> Result<PathBuf> {
         Ok(self.loader.find(language)?.wasm)
     }
 
@@ -102,7 +105,7 @@ impl WasmProvider {
     ///
     /// # Errors
     /// As [`WasmProvider::component`], and as [`WasmProvider::check_engine`]; `internal` when others can write the artifact.
-    pub fn is_compiled(&self, language: &Language) -> Result<bool> {
+    pub fn is_compiled(&self, language: &GuestName) -> Result<bool> {
         self.loader.is_compiled(language)
     }
 
@@ -138,28 +141,29 @@ impl Provider for WasmProvider {
         ABILITIES
     }
 
-    async fn eval(&self, mut request: EvalRequest) -> Result<Outcome> {
-        let metering = if request.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
+    async fn eval(&self, request: EvalRequest) -> Result<Outcome> {
+        let mut request = Task::from(request);
+        let metering = if request.context.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
         let mut spent = Spent::default();
-        if request.language == Language::typescript() {
+        if request.guest == GuestName::typescript() {
             (request, spent) = match self.transpilers.prepare(request, metering).await? {
                 Prepared::Request(request, spent) => (*request, spent),
                 Prepared::Ended(outcome) => return Ok(*outcome),
             };
         }
         let mut begin = spent.begin();
-        let first = !self.loader.is_loaded(&request.language, metering);
-        let ready = self.loader.ready(&request.language, metering).await?;
+        let first = !self.loader.is_loaded(&request.guest, metering);
+        let ready = self.loader.ready(&request.guest, metering).await?;
         // A waiting one, or a new one.
         let mut instance = ready.take().await?;
         instance.check_room(&request)?;
-        if let Some(project) = &request.grants.project
+        if let Some(project) = &request.context.grants.project
             && let Some(failed) =
                 self.projects.enter(project, &request, &ready, &mut instance, &OwnFiles::Fresh).await?
         {
             return Ok(failed);
         }
-        if first || request.grants.project.is_some() {
+        if first || request.context.grants.project.is_some() {
             // Compiling a guest and opening a project are not the run's own work.
             begin = spent.begin();
         }
@@ -175,7 +179,7 @@ impl Provider for WasmProvider {
         let own = state.as_deref().map(WasmSnapshot::of).transpose()?;
         let mut machine = WasmMachine::new(&self.loader, &self.transpilers, spec, own.as_ref()).await?;
         if own.is_some_and(|own| own.interpreters.is_none()) {
-            machine.lose(&state.map(|state| state.languages()).unwrap_or_default());
+            machine.lose(&state.map(|state| state.guests()).unwrap_or_default());
         }
         Ok(Box::new(machine))
     }

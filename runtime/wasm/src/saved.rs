@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::slice;
 use std::sync::Arc;
 
-use dormouse_core::{Error, ErrorCode, Language, Result};
+use dormouse_core::{Error, ErrorCode, GuestName, Result};
 use dormouse_files::Held;
 use sha2::{Digest as _, Sha256};
 
@@ -30,7 +30,7 @@ pub(crate) const MAX_MEMORY: u64 = 4 << 30;
 /// nothing that it could not have computed itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedInterpreter {
-    pub(crate) language: Language,
+    pub(crate) language: GuestName,
     /// SHA-256 of the guest whose image the pages belong to.
     pub(crate) guest: String,
     pub(crate) stack_pointer: u32,
@@ -89,8 +89,8 @@ impl SavedInterpreter {
         self.pages.len()
     }
 
-    /// The language of the interpreter.
-    pub fn language(&self) -> &Language {
+    /// The guest of the interpreter.
+    pub fn guest(&self) -> &GuestName {
         &self.language
     }
 
@@ -136,7 +136,7 @@ impl SavedInterpreter {
             return Err(damaged("its content does not fit its checksum"));
         }
         let mut reader = Reader { rest: content.get(MAGIC.len()..).unwrap_or_default() };
-        let language = Language::parse(reader.text()?)?;
+        let language = GuestName::parse(reader.text()?)?;
         let guest = reader.text()?.to_owned();
         let stack_pointer = u32::from_le_bytes(reader.array()?);
         let memory = u64::from_le_bytes(reader.array()?);
@@ -195,7 +195,7 @@ mod tests {
 
     fn sample() -> SavedInterpreter {
         SavedInterpreter {
-            language: Language::python(),
+            language: GuestName::python(),
             guest: "ab".repeat(32),
             stack_pointer: 1 << 20,
             memory: 1 << 20,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use dormouse_core::{Error, ErrorCode, EvalRequest, Language, Outcome, Result, Status};
+use dormouse_core::{Error, ErrorCode, EvalRequest, GuestName, Language, Outcome, Result, Status};
 
 use crate::checkpoint;
 use crate::disk::OwnFiles;
@@ -26,7 +26,11 @@ impl WasmProvider {
     /// # Errors
     /// As [`Provider::eval`](dormouse_core::Provider::eval).
     pub async fn session(&self, language: &Language) -> Result<Session> {
-        let ready = self.loader().ready(language, Metering::Epoch).await?;
+        self.session_of(&language.into()).await
+    }
+
+    async fn session_of(&self, guest: &GuestName) -> Result<Session> {
+        let ready = self.loader().ready(guest, Metering::Epoch).await?;
         let instance = ready.lasting().await?;
         Ok(Session { ready, instance, lost: false })
     }
@@ -36,7 +40,7 @@ impl WasmProvider {
     /// # Errors
     /// `guest_mismatch` when the checkpoint belongs to another build of the guest.
     pub async fn restore(&self, checkpoint: &SavedInterpreter) -> Result<Session> {
-        let mut session = self.session(&checkpoint.language).await?;
+        let mut session = self.session_of(&checkpoint.language).await?;
         checkpoint::restore(&session.ready, &mut session.instance, checkpoint).await?;
         Ok(session)
     }
@@ -49,7 +53,7 @@ impl WasmProvider {
         session.alive()?;
         // Until the call has ended well, the session counts as lost: the future may be dropped at any await.
         session.lost = true;
-        let outcome = session.instance.run(request, Instant::now(), &OwnFiles::Fresh).await?;
+        let outcome = session.instance.run(&request.clone().into(), Instant::now(), &OwnFiles::Fresh).await?;
         session.lost = matches!(outcome.status, Status::Stopped(_));
         Ok(outcome)
     }

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use dormouse_core::sandbox::chunk::{self, damaged};
 use dormouse_core::sandbox::{ChunkId, ChunkSink, ChunkSource, Reached, SavedState, Snapshot};
-use dormouse_core::{Error, ErrorCode, Language, Result};
+use dormouse_core::{Error, ErrorCode, GuestName, Result};
 use dormouse_files::{Extras, Held, Quota, Root, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ const MAX_INTERPRETERS: usize = 64;
 #[derive(Clone)]
 pub(crate) struct WasmSnapshot {
     /// By language, the memory that was used last. None: the state is without interpreters, and says nothing about them.
-    pub(crate) interpreters: Option<BTreeMap<Language, Arc<Kept>>>,
+    pub(crate) interpreters: Option<BTreeMap<GuestName, Arc<Kept>>>,
     /// None: the state is without files.
     pub(crate) tree: Option<Tree>,
     /// Memory of other builds of guests than the ones in `interpreters`; of each language the one that was used last comes first.
@@ -215,11 +215,11 @@ impl Snapshot for WasmSnapshot {
         self.tree.as_ref().map(|tree| tree as &dyn Any)
     }
 
-    fn languages(&self) -> Vec<Language> {
+    fn guests(&self) -> Vec<GuestName> {
         match (&self.interpreters, &self.tree) {
             (Some(interpreters), _) => interpreters.keys().cloned().collect(),
             // A container's, which knows what ran in it.
-            (None, Some(tree)) => Extras::of(tree).map(|(extras, _)| extras.languages()).unwrap_or_default(),
+            (None, Some(tree)) => Extras::of(tree).map(|(extras, _)| extras.guests()).unwrap_or_default(),
             (None, None) => Vec::new(),
         }
     }

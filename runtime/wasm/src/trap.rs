@@ -1,12 +1,13 @@
 //! What a trap means: exactly one named reason for each way a guest can be ended.
 
-use dormouse_core::{Error, ErrorCode, EvalRequest, Exception, Language, Limits, MIB, Status};
+use dormouse_core::{Error, ErrorCode, Exception, GuestName, Limits, MIB, Status};
 use wasmtime::Trap;
 use wasmtime_wasi::I32Exit;
 
 use crate::entry::Left;
 use crate::limiter::Refused;
 use crate::state::Host;
+use crate::task::Task;
 
 /// What is said where it is not a run's own limit that was reached.
 const IN_ALL: &str = "all runs together have the memory that they may have";
@@ -98,7 +99,7 @@ pub(crate) fn raise_memory(refused: Refused, limits: &Limits) -> String {
 }
 
 /// The memory limit is less than a fresh interpreter takes that has `image` bytes, or leaves it nothing; none: it is enough.
-pub(crate) fn too_small(language: &Language, image: usize, limits: &Limits) -> Option<Error> {
+pub(crate) fn too_small(language: &GuestName, image: usize, limits: &Limits) -> Option<Error> {
     let least = (image as u64 + MIB).div_ceil(MIB);
     (limits.memory < least * MIB).then(|| {
         let (asked, title) = (limits.memory, language.title());
@@ -112,12 +113,12 @@ pub(crate) fn too_small(language: &Language, image: usize, limits: &Limits) -> O
 
 /// An interpreter, which had `image` bytes when it was fresh, holds more than the run may: its limit is lower than it was, or
 /// too small for any. `kept`: it belongs to a sandbox, which can have a fresh one.
-pub(crate) fn held((held, image): (usize, usize), request: &EvalRequest, kept: bool) -> Error {
-    let limits = &request.limits;
+pub(crate) fn held((held, image): (usize, usize), request: &Task, kept: bool) -> Error {
+    let limits = &request.context.limits;
     if !kept {
         return memory(limits);
     }
-    if let Some(error) = too_small(&request.language, image, limits) {
+    if let Some(error) = too_small(&request.guest, image, limits) {
         return Error::new(ErrorCode::LimitMemory, error.message())
             .with_hint("make a sandbox with more memory, or have the operator's ceiling raised");
     }
@@ -165,7 +166,7 @@ mod tests {
         let limits = |mib: u64| Limits { memory: mib * MIB, ..Limits::default() };
         let image = (43 << 20) - 7;
         for (mib, told) in [(16, true), (43, true), (44, false), (128, false)] {
-            let error = too_small(&Language::python(), image, &limits(mib));
+            let error = too_small(&GuestName::python(), image, &limits(mib));
             assert_eq!(error.is_some(), told, "{mib} MiB");
             if let Some(error) = error {
                 assert_eq!(error.code(), ErrorCode::ArgsInvalid);
@@ -178,8 +179,8 @@ mod tests {
     #[test]
     fn a_sandbox_whose_interpreter_grew_is_told_to_reset_it_and_a_small_one_that_it_is_small() {
         let request = |mib: u64| {
-            let mut request = EvalRequest::new(Language::python(), "1");
-            request.limits.memory = mib * MIB;
+            let mut request = Task::new(GuestName::python(), "1");
+            request.context.limits.memory = mib * MIB;
             request
         };
         let image = 42 << 20;

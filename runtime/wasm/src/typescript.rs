@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dormouse_core::{
-    Captured, Error, ErrorCode, EvalRequest, Exception, Language, Limits, Outcome, Result, Status, Usage,
+    Captured, Error, ErrorCode, Exception, GuestName, Limits, Outcome, Result, Status, Usage,
 };
 use wasmtime::component::Component;
 use wasmtime::{Store, Trap};
@@ -20,6 +20,7 @@ use crate::loaded::{self, IMAGE_MEMORY};
 use crate::loader::Loader;
 use crate::once::Once;
 use crate::state::Host;
+use crate::task::Task;
 use crate::trap;
 
 mod bindings {
@@ -47,7 +48,7 @@ const MAX_EXCERPT: usize = 200;
 /// What became of a request.
 pub(crate) enum Prepared {
     /// It can be given to an interpreter.
-    Request(Box<EvalRequest>, Spent),
+    Request(Box<Task>, Spent),
     /// The run is over: the source is no TypeScript, or a limit was reached.
     Ended(Box<Outcome>),
 }
@@ -76,20 +77,20 @@ impl Transpilers {
     /// What keeps it from being loaded.
     pub(crate) async fn get(&self, metering: Metering) -> Result<Arc<Transpiler>> {
         let link = |_: &Guest, _: String, slot, component: &Component| Transpiler::link(slot, component);
-        self.loaded.get(metering, self.loader.load(&Language::typescript(), metering, link)).await
+        self.loaded.get(metering, self.loader.load(&GuestName::typescript(), metering, link)).await
     }
 
     /// Makes a request for an interpreter of a request in TypeScript. Loading guests is not counted as the run's own time.
     ///
     /// # Errors
     /// `too_large` for a source past the bound; what keeps the guest from being loaded.
-    pub(crate) async fn prepare(&self, mut request: EvalRequest, metering: Metering) -> Result<Prepared> {
+    pub(crate) async fn prepare(&self, mut request: Task, metering: Metering) -> Result<Prepared> {
         check_size(&request.code)?;
         let transpiler = self.get(metering).await?;
         let (status, usage) = transpiler.run(&request).await?;
         let status = match status {
             Ok(code) => {
-                (request.code, request.language) = (code, Language::javascript());
+                (request.code, request.guest) = (code, GuestName::javascript());
                 let spent = Spent {
                     time: usage.wall,
                     fuel: usage.fuel.unwrap_or_default(),
@@ -139,10 +140,10 @@ impl Transpiler {
 
     /// Transpiles the code of a request in an instance that ends with this call. What did not become code tells how the run
     /// ends.
-    async fn run(&self, request: &EvalRequest) -> Result<(std::result::Result<String, Status>, Usage)> {
-        let (begin, limits) = (Instant::now(), &request.limits);
+    async fn run(&self, request: &Task) -> Result<(std::result::Result<String, Status>, Usage)> {
+        let (begin, limits) = (Instant::now(), &request.context.limits);
         let started = Entry::start(self.slot.clone(), Host::idle(IMAGE_MEMORY), self).await;
-        let mut entry = started.map_err(|left| loaded::not_started(left, &Language::typescript()))?;
+        let mut entry = started.map_err(|left| loaded::not_started(left, &GuestName::typescript()))?;
         entry.set_fuel(limits.fuel);
         let done = if entry.host_mut().limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX)) {
             let allowance = Allowance::run(begin + limits.wall);
@@ -207,7 +208,7 @@ fn status(left: Left, host: &Host, limits: &Limits) -> Status {
     }
 }
 
-fn exception(request: &EvalRequest, refusal: &Refusal) -> Exception {
+fn exception(request: &Task, refusal: &Refusal) -> Exception {
     let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
     let line = refusal.place.as_ref().and_then(|place| {
         let before = usize::try_from(place.line.checked_sub(1)?).ok()?;
@@ -241,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_a_guest_says_of_a_source_is_bounded_and_its_place_need_not_exist() {
-        let request = EvalRequest::new(Language::typescript(), "a\nbc");
+        let request = Task::new(GuestName::typescript(), "a\nbc");
         let say = |line, column| Refusal {
             message: "x".repeat(10_000),
             place: Some(bindings::exports::dormouse::typescript::transpiler::Place { line, column }),

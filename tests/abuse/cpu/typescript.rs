@@ -109,7 +109,7 @@ fn cpu_07_nesting_without_end_is_a_named_outcome_of_the_run() {
         {
             let begin: String = code.chars().take(12).collect();
             let mut request = attack.request(code);
-            request.limits.memory = memory << 20;
+            request.context.limits.memory = memory << 20;
             let outcome = sandbox::run_request(request);
             assert!(
                 ends.contains(&ending(&outcome).as_str()),
@@ -136,7 +136,7 @@ fn cpu_07_the_parser_uses_the_fuel_of_the_run() {
                 language,
                 code.replace(": number", if language == TYPESCRIPT { ": number" } else { "" }),
             );
-            request.limits.fuel = Some(1_000_000_000);
+            request.context.limits.fuel = Some(1_000_000_000);
             sandbox::run_request(request).usage.fuel.unwrap()
         };
         let (whole, again, javascript) = (fuel(TYPESCRIPT), fuel(TYPESCRIPT), fuel(JAVASCRIPT));

@@ -92,7 +92,7 @@ fn esc_06_configuration_tricks_have_no_effect_on_the_wall() {
         let mut request = sandbox::request(JAVASCRIPT, code);
         let variables =
             [("LD_PRELOAD", "/tmp/x.so"), ("NODE_OPTIONS", "--require /etc/passwd"), ("NODE_PATH", "/")];
-        request.grants.environment =
+        request.context.grants.environment =
             variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let outcome = sandbox::run_request(request);
         assert!(ending(&outcome).starts_with("raised"), "{}", told(&outcome));

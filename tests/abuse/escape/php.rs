@@ -99,7 +99,7 @@ fn esc_06_configuration_tricks_have_no_effect_on_the_wall() {
         );
         let mut request = sandbox::request(PHP, code);
         let variables = [("LD_PRELOAD", "/tmp/x.so"), ("PHPRC", "/etc"), ("PHP_INI_SCAN_DIR", "/etc")];
-        request.grants.environment =
+        request.context.grants.environment =
             variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let outcome = sandbox::run_request(request);
         assert_eq!(value(&outcome)["value"], false, "{}", told(&outcome));

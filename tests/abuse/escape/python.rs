@@ -133,7 +133,7 @@ fn esc_06_configuration_tricks_have_no_effect_on_the_wall() {
             PYTHON,
             format!("import os\nos.environ['LD_PRELOAD'] = '/tmp/x.so'\nopen({:?}).read()", canary.display()),
         );
-        request.grants.environment = [
+        request.context.grants.environment = [
             ("LD_PRELOAD", "/tmp/x.so"),
             ("PYTHONSTARTUP", "/etc/passwd"),
             ("PYTHONPATH", "/usr/lib/python3"),

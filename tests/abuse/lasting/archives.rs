@@ -48,7 +48,7 @@ fn fs_09_a_hostile_archive_is_refused_as_a_whole() {
         let dormouse = open(folder.path());
         let workshop = named(&dormouse, "workshop");
         let mut request = EvalRequest::new(Language::python(), BOMBS);
-        request.limits.wall = Duration::from_secs(30);
+        request.context.limits.wall = Duration::from_secs(30);
         let made = sandbox::wait(workshop.run(request)).unwrap();
         assert!(made.is_ok(), "{}", answer(&made));
         let mut archives: Vec<(String, Vec<u8>)> =

@@ -150,7 +150,7 @@ for n in range(300):
         while walked < 4 || loaded == 0 || rounds.load(Ordering::Relaxed) < 10_000 {
             assert!(walked < 1_000, "{loaded} reads in {} rounds", rounds.load(Ordering::Relaxed));
             let mut request = EvalRequest::new(Language::python(), walk);
-            request.limits.wall = Duration::from_secs(20);
+            request.context.limits.wall = Duration::from_secs(20);
             let outcome = sandbox::wait(kept.run(request)).unwrap();
             let shown = answer(&outcome).to_string();
             assert!(outcome.is_ok() && !shown.contains(canary::SONG), "{shown}");

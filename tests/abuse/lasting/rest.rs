@@ -44,7 +44,7 @@ fn generation(kept: &KeptSandbox) -> u64 {
 
 fn eval_within(kept: &KeptSandbox, code: &str, wall: u64) -> dormouse::Result<Outcome> {
     let mut request = EvalRequest::new(Language::python(), code);
-    request.limits.wall = Duration::from_millis(wall);
+    request.context.limits.wall = Duration::from_millis(wall);
     sandbox::wait(kept.run(request))
 }
 
@@ -202,7 +202,7 @@ fn lif_08_callbacks_of_a_run_cannot_be_called_after_it() {
         callbacks.insert("count", callback).unwrap();
         let code = "import sys\nclass E:\n    def write(self, s): return len(s)\n    def flush(self):\n        try: call_tool('count')\n        except Exception as e: self.error = str(e)\nsys.stdout = kept = E()\nNone";
         let mut request = EvalRequest::new(Language::python(), code);
-        request.callbacks = callbacks;
+        request.context.callbacks = callbacks;
         assert!(sandbox::wait(kept.run(request)).unwrap().is_ok());
         let during = called.load(Ordering::SeqCst);
         sandbox::wait(kept.checkpoint()).unwrap();

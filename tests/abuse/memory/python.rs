@@ -168,7 +168,7 @@ fn mem_05_a_huge_environment_is_refused_or_the_guests_own_burden() {
         ] {
             let mut request =
                 Attack::new(PYTHON).wall(20_000).request("import os, sys; len(os.environ) + len(sys.argv)");
-            change(&mut request.grants);
+            change(&mut request.context.grants);
             match sandbox::wait(sandbox::sandbox().manager().eval(request)) {
                 Err(error) => assert_eq!(error.code(), ErrorCode::TooLarge, "{error}"),
                 Ok(outcome) => {

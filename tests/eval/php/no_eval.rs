@@ -36,7 +36,7 @@ fn project() -> TempDir {
 
 fn in_project(folder: &TempDir, access: Access, code: &str) -> Outcome {
     let mut request = forbidden(code);
-    request.grants.project = Some(Project { access, ..Project::new(folder.path()) });
+    request.context.grants.project = Some(Project { access, ..Project::new(folder.path()) });
     sandbox::run_request(request)
 }
 
@@ -142,7 +142,7 @@ fn a_file_of_a_mount_may_be_included_unless_it_can_be_written() {
     for (access, allowed) in [(Access::ReadOnly, true), (Access::ReadWrite, false)] {
         let mut request = forbidden("(require '/lib/vendor/autoload.php') + render('return 4;')");
         let target = GuestPath::parse("/lib").unwrap();
-        request.grants.mounts.push(Mount { source: folder.path().into(), target, access });
+        request.context.grants.mounts.push(Mount { source: folder.path().into(), target, access });
         let outcome = sandbox::run_request(request);
         if allowed {
             assert_eq!(value(&outcome)["value"], 7, "{}", told(&outcome));
@@ -157,7 +157,7 @@ fn a_snippet_cannot_take_the_name_of_a_file_or_the_place_of_its_wrapper() {
     let folder = project();
     let mut request = forbidden("eval('return 1;');");
     request.name = "/project/vendor/autoload.php".into();
-    request.grants.project = Some(Project::new(folder.path()));
+    request.context.grants.project = Some(Project::new(folder.path()));
     assert_refused(&sandbox::run_request(request), "the name of a file");
     let code = "class W { public $context; private $n = 0; function stream_open() { return true; } function stream_stat() { return []; } function stream_set_option() { return false; } function stream_eof() { return $this->n++ > 0; } function stream_read($c) { return '<?php return eval(\"return 1;\");'; } } stream_wrapper_unregister('file'); stream_wrapper_register('file', 'W'); require '/project/more.php';";
     assert_refused(&in_project(&folder, Access::ReadOnly, code), "the place of a wrapper");

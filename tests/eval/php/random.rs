@@ -28,9 +28,10 @@ const SOURCES: [&str; 15] = [
 
 fn answer(code: &str, seed: Option<u64>) -> String {
     let mut request = sandbox::request(PHP, code);
-    request.grants.seed = seed;
+    request.context.grants.seed = seed;
     if seed.is_some() {
-        request.grants.clock = WallClock::Fixed(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+        request.context.grants.clock =
+            WallClock::Fixed(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
     }
     value(&sandbox::run_request(request)).to_string()
 }

@@ -161,7 +161,7 @@ fn iterables() {
         let mut seen = Vec::new();
         for offset in [0, 50, 100, 150] {
             let mut request = sandbox::request(PHP, code);
-            request.bounds = Bounds { offset, ..Bounds::default() };
+            request.context.bounds = Bounds { offset, ..Bounds::default() };
             let found = value(&sandbox::run_request(request));
             let items = found["value"].as_array().or(found["preview"].as_array()).unwrap().clone();
             seen.extend(items.into_iter().map(|item| item["value"].as_i64().unwrap()));
@@ -218,7 +218,7 @@ fn values_stay_within_their_bounds() {
     ] {
         let mut request = sandbox::request(PHP, code);
         for total_bytes in [1_000, 20_000, 256 << 10] {
-            request.bounds.total_bytes = total_bytes;
+            request.context.bounds.total_bytes = total_bytes;
             let found = value(&sandbox::run_request(request.clone())).to_string();
             assert!(found.len() <= total_bytes as usize, "{code}: {} of {total_bytes}", found.len());
             assert!(found.contains("value too large"), "{code}: what is left out is marked");

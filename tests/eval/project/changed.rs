@@ -127,8 +127,8 @@ fn s1_20_what_a_run_writes_into_a_project_is_bounded_and_said_to_be() {
         let folder = files();
         let before = held(folder.path());
         let mut request = sandbox::request(language, code);
-        request.limits.disk = 4 << 20;
-        request.grants.project = Some(Project::new(folder.path()));
+        request.context.limits.disk = 4 << 20;
+        request.context.grants.project = Some(Project::new(folder.path()));
         let outcome = sandbox::run_request(request);
         let raised = exception(&outcome);
         let words = raised.message.to_lowercase();

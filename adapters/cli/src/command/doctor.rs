@@ -125,7 +125,8 @@ fn language(guest: &GuestInfo, provider: &WasmProvider, dormouse: &Dormouse) -> 
         hint: error.hint().map(Into::into),
     };
     let compiled = |guest| provider.component(guest).and_then(|_| provider.is_compiled(guest).or(Ok(false)));
-    let compiled = match needed(&guest.language).iter().map(compiled).collect::<Result<Vec<_>, _>>() {
+    let compiled = match needed(&(&guest.language).into()).iter().map(compiled).collect::<Result<Vec<_>, _>>()
+    {
         Ok(compiled) => compiled.iter().all(|compiled| *compiled),
         Err(error) => return failed(&error),
     };

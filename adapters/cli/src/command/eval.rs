@@ -35,8 +35,8 @@ fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Fa
     let audit =
         audit::Entry::begin("eval", &exceptions)?.map(|entry| entry.of_snippet(&request, &exceptions));
     let live = form.live();
-    request.output = live.clone().map(|live| live as std::sync::Arc<dyn OutputSink>);
-    let (name, offset) = (request.name.clone(), request.bounds.offset);
+    request.context.output = live.clone().map(|live| live as std::sync::Arc<dyn OutputSink>);
+    let (name, offset) = (request.name.clone(), request.context.bounds.offset);
     let null = Some(Null::of(&request.language, show_null));
     // Only people see an excerpt of the source.
     let code = if live.is_some() { request.code.clone() } else { String::new() };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dormouse::wasm::WasmProvider;
-use dormouse::{Error, ErrorCode, GuestInfo, Language};
+use dormouse::{Error, ErrorCode, GuestInfo, GuestName};
 use serde_json::json;
 
 use crate::args::{GuestsCommand, PlaceArgs};
@@ -43,14 +43,14 @@ fn list(place: &PlaceArgs, as_json: bool) -> Result<u8, Failure> {
 
 fn path(place: &PlaceArgs, language: &str) -> Result<u8, Failure> {
     let provider = WasmProvider::new(settings::provider(place)?)?;
-    let component = provider.component(&Language::parse(language)?)?;
+    let component = provider.component(&GuestName::parse(language)?)?;
     print::out(&format!("{}\n", component.display()))?;
     Ok(0)
 }
 
-/// The guests that a language takes: its own, and for TypeScript the one that runs what was made of it.
-pub(super) fn needed(language: &Language) -> Vec<Language> {
-    let mut guests = vec![language.clone(), language.runs_as()];
+/// The guests that one takes: its own, and for TypeScript the one that runs what was made of it.
+pub(super) fn needed(guest: &GuestName) -> Vec<GuestName> {
+    let mut guests = vec![guest.clone(), guest.runs_as()];
     guests.dedup();
     guests
 }
@@ -58,9 +58,9 @@ pub(super) fn needed(language: &Language) -> Vec<Language> {
 /// Hands over to `cargo xtask guests` in a source checkout.
 #[expect(clippy::disallowed_methods, reason = "building guests is the work of another program")]
 fn build(place: &PlaceArgs, languages: &[String], source: Option<&Path>) -> Result<u8, Failure> {
-    let mut wanted: Vec<Language> = Vec::new();
+    let mut wanted: Vec<GuestName> = Vec::new();
     for name in languages {
-        for guest in needed(&Language::parse(name)?) {
+        for guest in needed(&GuestName::parse(name)?) {
             if !wanted.contains(&guest) {
                 wanted.push(guest);
             }
@@ -68,7 +68,7 @@ fn build(place: &PlaceArgs, languages: &[String], source: Option<&Path>) -> Resu
     }
     let checkout = checkout(source)?;
     let mut cargo = std::process::Command::new("cargo");
-    cargo.args(["xtask", "guests"]).args(wanted.iter().map(Language::as_str)).current_dir(&checkout);
+    cargo.args(["xtask", "guests"]).args(wanted.iter().map(GuestName::as_str)).current_dir(&checkout);
     cargo.env("DORMOUSE_CACHE_DIR", settings::provider(place)?.cache);
     let status = cargo.status().map_err(|error| {
         Error::new(ErrorCode::CapabilityUnavailable, "`cargo` cannot be started")

@@ -199,9 +199,9 @@ impl Repl {
         let live = form.live();
         let mut request = EvalRequest::new(self.language.clone(), code);
         if let Some(wall) = self.wall {
-            request.limits.wall = wall;
+            request.context.limits.wall = wall;
         }
-        request.output = live.clone().map(|live| live as Arc<dyn OutputSink>);
+        request.context.output = live.clone().map(|live| live as Arc<dyn OutputSink>);
         let run = async {
             let (owner, handle) = (Owner::local(), Handle::IdOrName(&self.name));
             let run = self.dormouse.sandboxes()?.eval(&owner, &handle, request);

@@ -137,10 +137,10 @@ fn eval(
     let null = Some(Null::of(&language, show_null));
     let mut request = EvalRequest::new(language, code.clone());
     if let Some(text) = timeout {
-        request.limits.wall = settings::duration("--timeout", text)?;
+        request.context.limits.wall = settings::duration("--timeout", text)?;
     }
     let live = form.live();
-    request.output = live.clone().map(|live| live as std::sync::Arc<dyn dormouse::OutputSink>);
+    request.context.output = live.clone().map(|live| live as std::sync::Arc<dyn dormouse::OutputSink>);
     let run = async {
         let (sandboxes, handle) = (dormouse.sandboxes()?, Handle::IdOrName(name));
         sandboxes.eval(&Owner::local(), &handle, request).await

@@ -39,7 +39,7 @@ fn the_first_word_is_the_code_and_the_others_are_arguments() {
     ] {
         let Eval { request, .. } = parse(words).unwrap();
         assert_eq!(
-            (request.code.as_str(), &request.grants.arguments[..]),
+            (request.code.as_str(), &request.context.grants.arguments[..]),
             (code, &arguments.iter().map(ToString::to_string).collect::<Vec<_>>()[..]),
             "{words:?}"
         );
@@ -55,16 +55,16 @@ fn with_a_file_every_word_is_an_argument() {
     let Eval { request, .. } = parse(&["--file", file, "a", "--", "--b", "-"]).unwrap();
     assert_eq!((request.code.as_str(), request.name.as_str()), ("1", file));
     assert_eq!(request.language, Language::typescript());
-    assert_eq!(request.grants.arguments, ["a", "--b", "-"]);
+    assert_eq!(request.context.grants.arguments, ["a", "--b", "-"]);
     assert_eq!(parse(&["-l", "py", "-f", file]).unwrap().request.language, Language::python());
 }
 
 #[test]
 fn defaults_grant_nothing_and_limit_everything() {
     let Eval { request, policy, .. } = parse(&["1"]).unwrap();
-    assert_eq!(request.limits, Limits::default());
-    assert_eq!(request.bounds, Bounds::default());
-    assert_eq!(request.grants, dormouse::Grants::default());
+    assert_eq!(request.context.limits, Limits::default());
+    assert_eq!(request.context.bounds, Bounds::default());
+    assert_eq!(request.context.grants, dormouse::Grants::default());
     assert_eq!(request.language, Language::python());
     assert!(!policy.allow_writes);
 }
@@ -74,15 +74,18 @@ fn every_option_arrives() {
     let words = "-l js -t 2s -m 64MiB --fuel 7 --output 1KiB --disk 1MB --seed 9 --env A=b=c --cwd /tmp \
                  --name n --depth 1 --items 2 --offset 3 --clock 1970-01-01T00:00:01Z 1";
     let Eval { request, .. } = parse(&words.split_whitespace().collect::<Vec<_>>()).unwrap();
-    let limits = &request.limits;
+    let limits = &request.context.limits;
     assert_eq!((limits.wall, limits.memory, limits.fuel), (Duration::from_secs(2), 64 << 20, Some(7)));
     assert_eq!((limits.output, limits.disk), (1024, 1_000_000));
-    assert_eq!(request.grants.environment, [("A".to_owned(), "b=c".to_owned())]);
-    assert_eq!(request.grants.directory.unwrap().as_str(), "/tmp");
-    assert_eq!((request.grants.seed, request.name.as_str()), (Some(9), "n"));
+    assert_eq!(request.context.grants.environment, [("A".to_owned(), "b=c".to_owned())]);
+    assert_eq!(request.context.grants.directory.unwrap().as_str(), "/tmp");
+    assert_eq!((request.context.grants.seed, request.name.as_str()), (Some(9), "n"));
     let second = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1);
-    assert_eq!(request.grants.clock, WallClock::Fixed(second));
-    assert_eq!((request.bounds.depth, request.bounds.items, request.bounds.offset), (1, 2, 3));
+    assert_eq!(request.context.grants.clock, WallClock::Fixed(second));
+    assert_eq!(
+        (request.context.bounds.depth, request.context.bounds.items, request.context.bounds.offset),
+        (1, 2, 3)
+    );
 }
 
 #[test]
@@ -104,7 +107,7 @@ fn a_project_is_read_only_unless_writes_are_asked_for() {
         (&["--project", path, "--writes", "1"], Access::ReadWrite),
     ] {
         let Eval { request, policy, .. } = parse(words).unwrap();
-        let project = request.grants.project.unwrap();
+        let project = request.context.grants.project.unwrap();
         assert_eq!((project.access, project.bootstrap), (access, None));
         assert_eq!(project.source, folder.path().canonicalize().unwrap());
         assert_eq!(policy.allow_writes, access == Access::ReadWrite);
@@ -162,8 +165,8 @@ fn s1_25_unsafe_lifts_every_guard_that_there_is() {
     let path = folder.path().to_str().unwrap();
     let Eval { request, policy, unguarded, .. } = parse(&["--unsafe", "--project", path, "1"]).unwrap();
     assert_eq!(unguarded, Some(Confirmed(false)));
-    assert_eq!(request.limits, Limits { fuel: None, ..Limits::ceiling() });
-    assert_eq!(request.grants.project.unwrap().access, Access::ReadWrite);
+    assert_eq!(request.context.limits, Limits { fuel: None, ..Limits::ceiling() });
+    assert_eq!(request.context.grants.project.unwrap().access, Access::ReadWrite);
     assert!(policy.allow_writes);
     assert_eq!(parse(&["--unsafe", "--yes", "1"]).unwrap().unguarded, Some(Confirmed(true)));
     assert_eq!(parse(&["--", "--unsafe"]).unwrap().request.code, "--unsafe");
@@ -191,7 +194,7 @@ fn s1_25_unsafe_keeps_the_limits_that_are_asked_for() {
         output: 1 << 10,
         ..Limits::ceiling()
     };
-    assert_eq!(parse(&words).unwrap().request.limits, asked);
+    assert_eq!(parse(&words).unwrap().request.context.limits, asked);
     assert_eq!(refused(&["--unsafe", "--timeout", "61s", "1"]), ErrorCode::ArgsInvalid);
 }
 

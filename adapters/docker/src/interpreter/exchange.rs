@@ -53,7 +53,7 @@ fn answer_size(bounds: &Bounds) -> usize {
 
 impl Asked {
     fn eval(request: &EvalRequest, code: &str, input: &[u8]) -> Result<Self> {
-        let grants = &request.grants;
+        let grants = &request.context.grants;
         let environment = grants.environment.iter().map(|(name, value)| [name.as_str(), value.as_str()]);
         let program = grants.program.as_deref().unwrap_or(&request.name);
         let refresh = !grants.arguments.is_empty() || grants.program.is_some();
@@ -61,13 +61,13 @@ impl Asked {
         let run = Run {
             code,
             name: &request.name,
-            bounds: &request.bounds,
+            bounds: &request.context.bounds,
             environment: (!grants.environment.is_empty()).then(|| environment.collect()),
             arguments: refresh.then(|| arguments.collect()),
             directory: grants.directory.as_ref().map(|path| path.as_str()),
         };
         let payload = serde_json::to_value(run).map_err(|error| wire::broken("a request", error))?;
-        let most = answer_size(&request.bounds).max(Callbacks::MAX_BYTES + SLACK);
+        let most = answer_size(&request.context.bounds).max(Callbacks::MAX_BYTES + SLACK);
         Ok(Self { kind: b'E', payload, input: input.to_vec(), most })
     }
 
@@ -117,8 +117,8 @@ impl Interpreter {
         clock: &Clock,
         capture: &mut Capture,
     ) -> Result<Answer> {
-        let mut tools = Tools::new(&request.callbacks, clock);
-        for (name, source) in request.callbacks.bindings(&request.language) {
+        let mut tools = Tools::new(&request.context.callbacks, clock);
+        for (name, source) in request.context.callbacks.bindings(&request.language) {
             if self.bound.contains(name) {
                 continue;
             }
@@ -128,7 +128,7 @@ impl Interpreter {
             }
             self.bound.insert(name.to_owned());
         }
-        let asked = Asked::eval(request, &request.code, &request.grants.stdin)?;
+        let asked = Asked::eval(request, &request.code, &request.context.grants.stdin)?;
         self.exchange(asked, capture, Some(&mut tools)).await
     }
 

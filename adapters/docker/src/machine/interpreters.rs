@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use dormouse_core::sandbox::{Lost, Variable};
 use dormouse_core::{
-    Bounds, Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, Outcome, Recovery, Result,
-    Status, Usage,
+    Bounds, Error, ErrorCode, EvalRequest, Grants, GuestName, GuestPath, Language, Limits, Outcome, Recovery,
+    Result, Status, Usage,
 };
 
 use crate::config::WORKSPACE;
@@ -62,12 +62,16 @@ impl DockerMachine {
         let begin = Instant::now();
         let language = request.language.clone();
         // Of the call's grants only standard input counts; the environment is the sandbox's own, and the process has it.
-        let stdin = std::mem::take(&mut request.grants.stdin);
-        request.grants =
-            Grants { stdin, clock: request.grants.clock, seed: request.grants.seed, ..Grants::default() };
-        request.grants.environment = self.spec.environment.clone();
-        request.grants.directory = Some(GuestPath::parse(WORKSPACE)?);
-        let wall = request.limits.wall;
+        let stdin = std::mem::take(&mut request.context.grants.stdin);
+        request.context.grants = Grants {
+            stdin,
+            clock: request.context.grants.clock,
+            seed: request.context.grants.seed,
+            ..Grants::default()
+        };
+        request.context.grants.environment = self.spec.environment.clone();
+        request.context.grants.directory = Some(GuestPath::parse(WORKSPACE)?);
+        let wall = request.context.limits.wall;
         let mut busy = self.interpreter(&language).await?;
         let mut reply = busy.interpreter.eval_from(&request, begin).await;
         if let Ok(reply) = &mut reply {
@@ -75,7 +79,7 @@ impl DockerMachine {
             tracing::trace!(%language, ?wall, "a snippet ended");
         }
         let recovery = self.give_back(&language, busy);
-        reply.map(|reply| outcome(reply, begin, recovery, self.lost.tell(&language)))
+        reply.map(|reply| outcome(reply, begin, recovery, self.lost.tell(&GuestName::from(&language))))
     }
 
     /// What of the variables of an interpreter that runs can be kept. The error is the reason why nothing can.
@@ -88,7 +92,7 @@ impl DockerMachine {
         if let Some(recovery) = self.give_back(language, busy) {
             let reason =
                 "its interpreter did not answer when its variables were to be saved, and was ended".into();
-            self.lost.note(Lost { language: language.clone(), recovery, reason });
+            self.lost.note(Lost { guest: language.clone().into(), recovery, reason });
         }
         saved.map_err(|error| error.to_string())
     }
@@ -108,7 +112,7 @@ impl DockerMachine {
             self.explain(reply).await?;
         }
         let recovery = self.give_back(language, busy);
-        reply.map(|reply| outcome(reply, begin, recovery, self.lost.tell(language)))
+        reply.map(|reply| outcome(reply, begin, recovery, self.lost.tell(&language.into())))
     }
 
     /// Binds a global.
@@ -211,7 +215,7 @@ impl DockerMachine {
                 self.variables.clear();
                 let (language, reason) =
                     (Language::python(), format!("its variables were not loaded: {error}"));
-                self.lost.note(Lost { language: language.clone(), recovery: Recovery::Fresh, reason });
+                self.lost.note(Lost { guest: language.clone().into(), recovery: Recovery::Fresh, reason });
                 // Whatever it has loaded of them is gone with it.
                 drop(busy);
                 Box::pin(self.start_interpreter(&language)).await

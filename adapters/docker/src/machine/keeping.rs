@@ -3,7 +3,7 @@
 //! Owns: when variables are taken and given back. Does not own: what is in them ([`crate::variables`]).
 
 use dormouse_core::sandbox::Lost;
-use dormouse_core::{Language, Recovery};
+use dormouse_core::{GuestName, Language, Recovery};
 
 use crate::lost::EARLIER;
 use crate::machine::DockerMachine;
@@ -12,13 +12,13 @@ use crate::variables::Variables;
 impl DockerMachine {
     /// Lets go of the interpreters that run, and notes that their variables are gone.
     pub(crate) fn lose_running(&mut self) {
-        let awake = self.interpreters.awake();
+        let awake: Vec<GuestName> = self.interpreters.awake().into_iter().map(GuestName::from).collect();
         self.interpreters.clear();
         self.lost.add(&awake);
-        let python = Language::python();
+        let python = GuestName::python();
         if awake.contains(&python) && self.variables.are_kept() {
             // It goes on from what was pickled last.
-            self.lost.note(Lost { language: python, recovery: Recovery::Earlier, reason: EARLIER.into() });
+            self.lost.note(Lost { guest: python, recovery: Recovery::Earlier, reason: EARLIER.into() });
         }
     }
 
@@ -40,11 +40,11 @@ impl DockerMachine {
 
     /// What is to be said of an interpreter that began with kept variables: which of them are missing.
     pub(crate) fn say_missing(&mut self, missing: Option<String>) {
-        let python = Language::python();
+        let python = GuestName::python();
         let before = self.lost.of(&python);
         let Some(reason) = missing.or_else(|| before.as_ref().map(|lost| lost.reason.clone())) else {
             return;
         };
-        self.lost.note(Lost { language: python, recovery: Recovery::Earlier, reason });
+        self.lost.note(Lost { guest: python, recovery: Recovery::Earlier, reason });
     }
 }

@@ -19,7 +19,7 @@ use crate::support::{
 
 fn python(code: &str) -> EvalRequest {
     let mut request = EvalRequest::new(Language::python(), code);
-    request.limits = Limits { wall: Duration::from_secs(60), ..Limits::default() };
+    request.context.limits = Limits { wall: Duration::from_secs(60), ..Limits::default() };
     request
 }
 

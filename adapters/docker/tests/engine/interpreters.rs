@@ -11,7 +11,7 @@ use crate::support::{Bench, FULL, line, said, spec};
 
 async fn eval(machine: &mut Box<dyn Machine>, language: &Language, code: &str) -> Outcome {
     let mut request = EvalRequest::new(language.clone(), code);
-    request.limits.wall = Duration::from_secs(30);
+    request.context.limits.wall = Duration::from_secs(30);
     machine.eval(request).await.unwrap()
 }
 
@@ -60,7 +60,7 @@ async fn variables_last_from_call_to_call_and_beside_command_lines() {
         assert!(names.contains(&"x".into()) && names.contains(&"y".into()), "{names:?}");
         // A line that is cut off takes no interpreter with it.
         let mut request = line("sleep 30");
-        request.limits.wall = Duration::from_millis(300);
+        request.context.limits.wall = Duration::from_millis(300);
         let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
         assert!(ended.outcome.timed_out());
         assert_eq!(eval(&mut machine, &python, "x").await.value().and_then(|value| value.as_i64()), Some(20));
@@ -79,7 +79,7 @@ async fn con_01_a_snippet_that_is_stopped_leaves_nothing_and_a_fresh_interpreter
         let python = Language::python();
         let mut request =
             EvalRequest::new(python.clone(), "import subprocess; subprocess.run(['sleep', '555'])");
-        request.limits.wall = Duration::from_secs(3);
+        request.context.limits.wall = Duration::from_secs(3);
         let outcome = machine.eval(request).await.unwrap();
         assert_eq!(
             outcome.stopped().map(|error| error.code()),

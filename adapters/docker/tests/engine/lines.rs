@@ -43,13 +43,13 @@ async fn lasting(machine: &mut Box<dyn Machine>) {
     assert_eq!(said(machine, "pwd; echo \"$X\"; echo \"$y\"").await.1, "/workspace/a b\n1 \"2\" $3\nit's\n");
     // A folder of its own holds for one line.
     let mut request = line("pwd; exit 3");
-    request.grants.directory = Some(path("/tmp"));
+    request.context.grants.directory = Some(path("/tmp"));
     let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
     assert_eq!((ended.outcome.stdout.text.as_str(), ended.outcome.exit_code()), ("/tmp\n", 3));
     assert_eq!(said(machine, "pwd").await.1, "/workspace/a b\n");
     // Standard input, and a line that replaces its shell.
     let mut request = line("exec cat");
-    request.grants.stdin = b"from outside".to_vec();
+    request.context.grants.stdin = b"from outside".to_vec();
     let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
     assert_eq!((ended.outcome.stdout.text.as_str(), ended.outcome.exit_code()), ("from outside", 0));
     assert_eq!(said(machine, "nosuchcommand").await.0, 127);
@@ -78,7 +78,7 @@ async fn con_01_a_time_limit_ends_all_of_a_line_and_nothing_else() {
     }
     let mut request =
         line("trap '' TERM; echo first; setsid sleep 777 & (while :; do :; done) & while :; do :; done");
-    request.limits.wall = Duration::from_millis(700);
+    request.context.limits.wall = Duration::from_millis(700);
     let begin = Instant::now();
     let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
     let took = begin.elapsed();
@@ -127,7 +127,7 @@ async fn con_01_a_fork_bomb_is_bounded_and_swept() {
     assert!(matches!(killed.status, Status::Exited(_)), "{:?}", killed.status);
     assert_eq!(said(&mut machine, "echo alive").await.1, "alive\n");
     let mut request = line("b() { b | b & }; b; sleep 20");
-    request.limits.wall = Duration::from_secs(2);
+    request.context.limits.wall = Duration::from_secs(2);
     let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
     assert!(!ended.outcome.is_ok());
     let (_, count, _) = said(&mut machine, "ls -d /proc/[0-9]* | wc -l").await;
@@ -147,7 +147,7 @@ async fn con_01_a_full_limit_of_processes_does_not_keep_the_sweep_out() {
         // Python forks without a pause; what is killed is forked again by those that are left.
         let bomb = "import os\nwhile True:\n try: os.fork()\n except OSError: pass\n";
         let mut request = line(&format!("python3 -c '{bomb}'"));
-        request.limits.wall = Duration::from_secs(3);
+        request.context.limits.wall = Duration::from_secs(3);
         let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
         assert_eq!(ended.outcome.stopped().map(|error| error.code()), Some(ErrorCode::LimitTime));
         assert_eq!(said(&mut machine, "cat file").await.1, "kept\n");

@@ -139,7 +139,7 @@ async fn con_32_what_works_on_after_its_call_is_seen_and_saved() {
 
 fn python(code: &str) -> EvalRequest {
     let mut request = EvalRequest::new(Language::python(), code);
-    request.limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
+    request.context.limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
     request
 }
 

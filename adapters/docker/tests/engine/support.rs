@@ -12,7 +12,7 @@ use bollard::query_parameters::{
 use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Executed, Machine, SandboxSpec};
 use dormouse_core::testing::wait_for_async;
-use dormouse_core::{EvalRequest, GuestPath, Language, Limits, Provider as _, Status};
+use dormouse_core::{GuestPath, Limits, LineRequest, Status};
 use dormouse_docker::{DockerProvider, Settings};
 use futures::StreamExt as _;
 
@@ -163,9 +163,9 @@ pub(crate) fn spec() -> SandboxSpec {
     SandboxSpec { memory: 64 << 20, disk: 16 << 20, files: 1_000, processes: 64, ..SandboxSpec::default() }
 }
 
-pub(crate) fn line(text: &str) -> EvalRequest {
-    let mut request = EvalRequest::new(Language::shell(), text);
-    request.limits = Limits { wall: Duration::from_secs(30), output: 64 << 10, ..Limits::default() };
+pub(crate) fn line(text: &str) -> LineRequest {
+    let mut request = LineRequest::new(text);
+    request.context.limits = Limits { wall: Duration::from_secs(30), output: 64 << 10, ..Limits::default() };
     request
 }
 

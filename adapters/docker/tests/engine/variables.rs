@@ -9,7 +9,7 @@ use crate::support::{Bench, FULL, said, spec};
 
 async fn eval(machine: &mut Box<dyn Machine>, code: &str) -> Outcome {
     let mut request = EvalRequest::new(Language::python(), code);
-    request.limits = Limits { wall: Duration::from_secs(20), ..Limits::default() };
+    request.context.limits = Limits { wall: Duration::from_secs(20), ..Limits::default() };
     machine.eval(request).await.unwrap()
 }
 

@@ -128,7 +128,7 @@ async fn functions_of_the_host_are_called_and_counted() {
         );
         let mut request = running.snippet(code);
         offer_tools(&mut request);
-        request.callbacks.max_calls = 2;
+        request.context.callbacks.max_calls = 2;
         let raised = exception(&running.request(request).await);
         assert_eq!(raised["message"], "the run has made its 2 tool calls", "{language}");
         assert_eq!(raised["file"], "<snippet>", "{language}");
@@ -151,7 +151,7 @@ async fn a_function_gets_its_name_in_the_language_once() {
     .bound(language.clone(), "def count():\n    return call_tool('count')\nprint('bound')");
     for wanted in ["bound\n", "", "bound\n"] {
         let mut request = running.snippet("count()");
-        request.callbacks.insert("count", callback.clone()).unwrap();
+        request.context.callbacks.insert("count", callback.clone()).unwrap();
         let reply = running.request(request).await;
         assert_eq!(reply.stdout.text, wanted);
         if calls.load(Ordering::Relaxed) == 2 {
@@ -169,12 +169,12 @@ async fn the_clock_stands_still_for_a_function_that_stops_it() {
     }
     let mut running = start(&language).await;
     let mut request = running.snippet("call_tool('wait')");
-    request.limits.wall = Duration::from_millis(500);
+    request.context.limits.wall = Duration::from_millis(500);
     let wait = Callback::new("Waits.", json!({}), |_| async {
         tokio::time::sleep(Duration::from_secs(1)).await;
         Ok(json!("done"))
     });
-    request.callbacks.insert("wait", wait.stopping_clock()).unwrap();
+    request.context.callbacks.insert("wait", wait.stopping_clock()).unwrap();
     assert_eq!(value(&running.request(request).await)["value"], "done");
 }
 
@@ -209,10 +209,10 @@ async fn surroundings_come_with_the_call() {
         );
         for input in ["one\n", "", "two"] {
             let mut request = running.snippet(code);
-            request.grants.stdin = input.into();
-            request.grants.environment = vec![("A".into(), "b=ü".into())];
-            request.grants.arguments = vec!["-x".into()];
-            request.grants.directory = Some(GuestPath::parse("/usr").unwrap());
+            request.context.grants.stdin = input.into();
+            request.context.grants.environment = vec![("A".into(), "b=ü".into())];
+            request.context.grants.arguments = vec!["-x".into()];
+            request.context.grants.directory = Some(GuestPath::parse("/usr").unwrap());
             let found = value(&running.request(request).await);
             let items = found["value"].as_array().unwrap();
             assert_eq!(items[0]["value"], input, "{language}");

@@ -137,11 +137,11 @@ async fn answer(language: &Language, case: &Path, extension: &str) -> Option<Jso
     if let Some(name) = call.name {
         request.name = name;
     }
-    request.limits.wall = call.timeout_ms.map_or(request.limits.wall, Duration::from_millis);
-    request.limits.memory = call.memory_bytes.unwrap_or(request.limits.memory);
-    request.limits.output = call.output_bytes.unwrap_or(request.limits.output);
-    request.bounds = call.bounds.unwrap_or_default();
-    let grants = &mut request.grants;
+    request.context.limits.wall = call.timeout_ms.map_or(request.context.limits.wall, Duration::from_millis);
+    request.context.limits.memory = call.memory_bytes.unwrap_or(request.context.limits.memory);
+    request.context.limits.output = call.output_bytes.unwrap_or(request.context.limits.output);
+    request.context.bounds = call.bounds.unwrap_or_default();
+    let grants = &mut request.context.grants;
     grants.stdin = call.stdin.unwrap_or_default().into_bytes();
     grants.environment = call.env.into_iter().collect();
     grants.arguments = call.args;
@@ -153,7 +153,7 @@ async fn answer(language: &Language, case: &Path, extension: &str) -> Option<Jso
         support::offer_tools(&mut request);
     }
     if call.seed.is_some() || call.clock.is_some() {
-        request.grants.seed = call.seed;
+        request.context.grants.seed = call.seed;
         let error = running.interpreter.eval(&request).await.expect_err(REFUSED);
         assert_eq!(error.code().as_str(), "capability_unavailable");
         return None;

@@ -67,7 +67,7 @@ async fn the_time_limit_keeps_what_was_written() {
             ],
         );
         let mut request = running.snippet(code);
-        request.limits.wall = Duration::from_millis(800);
+        request.context.limits.wall = Duration::from_millis(800);
         let reply = running.request(request).await;
         assert_eq!(stopped(&reply.status), ErrorCode::LimitTime);
         assert_eq!(reply.stdout.text, "kept\n", "{language}");
@@ -129,7 +129,7 @@ async fn forged_frames_end_the_interpreter_and_nothing_else() {
     // A length that never comes is ended by the time limit.
     let mut running = start(&language).await;
     let mut request = running.snippet(&forge("b'\\0\\0\\xff\\0R\\0\\0\\0\\1'"));
-    request.limits.wall = Duration::from_secs(2);
+    request.context.limits.wall = Duration::from_secs(2);
     let begin = Instant::now();
     let reply = running.request(request).await;
     assert!(matches!(reply.status, Status::Stopped(_)));

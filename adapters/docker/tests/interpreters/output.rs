@@ -92,13 +92,13 @@ async fn output_is_heard_while_the_call_goes_on() {
         );
         let heard = Arc::new(Heard(Mutex::default()));
         let mut request = running.snippet(code);
-        request.output = Some(heard.clone());
+        request.context.output = Some(heard.clone());
         let seen = heard.clone();
         let look = dormouse_core::Callback::new("Looks.", serde_json::json!({}), move |_| {
             let count = seen.0.lock().unwrap().len();
             async move { Ok(count.into()) }
         });
-        request.callbacks.insert("look", look).unwrap();
+        request.context.callbacks.insert("look", look).unwrap();
         assert_eq!(value(&running.request(request).await)["value"], 1, "{language}");
         assert_eq!(*heard.0.lock().unwrap(), [(Stream::Stdout, "first\n".to_owned())]);
     }

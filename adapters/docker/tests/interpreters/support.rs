@@ -96,7 +96,7 @@ impl Running {
 
     pub(crate) fn snippet(&self, code: &str) -> EvalRequest {
         let mut request = EvalRequest::new(self.interpreter.language().clone(), code);
-        request.limits.wall = std::time::Duration::from_secs(30);
+        request.context.limits.wall = std::time::Duration::from_secs(30);
         request
     }
 
@@ -144,6 +144,6 @@ pub(crate) fn offer_tools(request: &mut EvalRequest) {
     let fail = Callback::new("Fails.", any, |arguments| async move {
         Err(arguments["why"].as_str().unwrap_or("no reason").to_owned())
     });
-    request.callbacks.insert("echo", echo).expect("a name");
-    request.callbacks.insert("fail", fail).expect("a name");
+    request.context.callbacks.insert("echo", echo).expect("a name");
+    request.context.callbacks.insert("fail", fail).expect("a name");
 }

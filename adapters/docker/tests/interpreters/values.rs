@@ -78,7 +78,7 @@ async fn deep_values_are_opened_to_their_depth() {
         );
         for depth in [1, 3, 16] {
             let mut request = running.snippet(code);
-            request.bounds = Bounds { depth, ..Bounds::default() };
+            request.context.bounds = Bounds { depth, ..Bounds::default() };
             let mut at = &value(&running.request(request).await);
             for _ in 0..depth {
                 at = &at["value"][0];
@@ -104,7 +104,7 @@ async fn values_are_as_large_as_they_may_be() {
             [(50, 10_000, 256 << 10), (10_000, 1 << 20, 8 << 20), (10, 100, 2048)]
         {
             let mut request = running.snippet(code);
-            request.bounds = Bounds { items, string_bytes, total_bytes, ..Bounds::default() };
+            request.context.bounds = Bounds { items, string_bytes, total_bytes, ..Bounds::default() };
             let reply = running.request(request).await;
             let text = value(&reply).to_string();
             assert!(text.len() <= total_bytes as usize, "{language}: {} of {total_bytes}", text.len());

@@ -61,10 +61,10 @@ impl Provider for Fake {
         self.started.fetch_add(1, Ordering::SeqCst);
         let mut guard = Guard(self, false);
         if request.code == "sleep" {
-            let end = tokio::time::Instant::now() + request.limits.wall;
+            let end = tokio::time::Instant::now() + request.context.limits.wall;
             while tokio::time::Instant::now() < end {
                 tokio::time::sleep(Duration::from_millis(10)).await;
-                if let Some(sink) = &request.output {
+                if let Some(sink) = &request.context.output {
                     sink.write(Stream::Stdout, b"x");
                 }
             }

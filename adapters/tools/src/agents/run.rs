@@ -187,12 +187,12 @@ impl Task {
         let policy = services.sandboxes.manager().policy();
         let mut request = EvalRequest::new(Language::python(), code);
         request.name = "<sub-agent>".into();
-        request.limits = policy.defaults.clone();
-        request.limits.wall = WALL.min(policy.ceiling.wall);
-        request.bounds = Bounds { total_bytes: VALUE_BYTES, ..Bounds::default() };
+        request.context.limits = policy.defaults.clone();
+        request.context.limits.wall = WALL.min(policy.ceiling.wall);
+        request.context.bounds = Bounds { total_bytes: VALUE_BYTES, ..Bounds::default() };
         request.allow_eval = policy.allow_eval;
-        models::offer(Some(self.model.clone()), &mut request.callbacks)?;
-        offer_submit(&self.signature, submitted, &mut request.callbacks)?;
+        models::offer(Some(self.model.clone()), &mut request.context.callbacks)?;
+        offer_submit(&self.signature, submitted, &mut request.context.callbacks)?;
         Ok(services.sandboxes.eval(&caller.owner, &by_id(id), request).await?.1)
     }
 }

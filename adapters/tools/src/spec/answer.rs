@@ -1,7 +1,7 @@
 //! Answers as Rust types: one declaration gives the type, its schema and its JSON.
 
 use dormouse_core::sandbox::{CheckpointId, Name, Note, SandboxId, SessionKey, Timestamp};
-use dormouse_core::{Error, GuestPath, Language};
+use dormouse_core::{Error, GuestName, GuestPath};
 use serde_json::{Map, Value as Json, json};
 
 use super::schema::{self, Object};
@@ -214,7 +214,7 @@ described! {
     Note: |note| note.as_str().into(), |about| schema::text(about);
     SessionKey: |key| key.as_str().into(), |about| schema::text(about);
     GuestPath: |path| path.as_str().into(), |about| schema::text(about);
-    Language: |language| language.as_str().into(), |about| schema::text(about);
+    GuestName: |guest| guest.as_str().into(), |about| schema::text(about);
     Timestamp: |at| iso8601(at).into(), |about| schema::text(about);
     bool: |flag| flag.into(), |about| schema::flag(about);
     u32: |number| number.into(), |about| schema::integer(0, about);
@@ -261,9 +261,9 @@ impl Part for Vec<&'static str> {
     }
 }
 
-impl Part for Vec<Language> {
+impl Part for Vec<GuestName> {
     fn json(self) -> Option<Json> {
-        Some(self.iter().map(Language::as_str).collect())
+        Some(self.iter().map(GuestName::as_str).collect())
     }
 }
 

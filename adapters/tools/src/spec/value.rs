@@ -159,21 +159,10 @@ parsed! {
     Name: |_field, text| Self::parse(&text);
     Note: |_field, text| Self::parse(&text);
     SessionKey: |_field, text| Self::parse(&text);
-    Language: |field, text| {
-        let language = Self::parse(&text).map_err(|error| {
-            let hint = error.hint().unwrap_or_default().to_owned();
-            Error::args_invalid(format!("the field `{}` is invalid: {error}", field.name)).with_hint(hint)
-        })?;
-        // Guests that only command lines reach.
-        if language == Self::shell() || language == Self::git() {
-            return Err(Error::args_invalid(format!(
-                "the field `{}` is invalid: `{language}` is not a language of snippets",
-                field.name
-            ))
-            .with_hint("run it as a command line, with sandbox_exec"));
-        }
-        Ok(language)
-    };
+    Language: |field, text| Self::parse(&text).map_err(|error| {
+        let hint = error.hint().unwrap_or_default().to_owned();
+        Error::args_invalid(format!("the field `{}` is invalid: {error}", field.name)).with_hint(hint)
+    });
 }
 
 /// An enum of words: see `words!`.

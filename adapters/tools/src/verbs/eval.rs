@@ -106,13 +106,13 @@ impl Runs {
             request.name = name;
         }
         request.allow_eval = asked.makes_code;
-        request.limits = asked.limits;
-        request.bounds = asked.bounds;
-        request.grants = Grants { stdin: asked.stdin.into_bytes(), seed: asked.seed, ..grants };
-        request.output.clone_from(&context.output);
+        request.context.limits = asked.limits;
+        request.context.bounds = asked.bounds;
+        request.context.grants = Grants { stdin: asked.stdin.into_bytes(), seed: asked.seed, ..grants };
+        request.context.output.clone_from(&context.output);
         // Lets a snippet ask the model, where there is one.
         if let Some(model) = self.models.of_call(context) {
-            models::offer(Some(model), &mut request.callbacks)?;
+            models::offer(Some(model), &mut request.context.callbacks)?;
         }
         Ok(request)
     }
@@ -255,8 +255,8 @@ impl Lasting {
         };
         settled(&snippet)?;
         let mut request = self.runs.request(self.runs.asked(snippet)?, &context)?;
-        let Grants { stdin, seed, .. } = request.grants;
-        request.grants = Grants { stdin, seed, ..Grants::default() };
+        let Grants { stdin, seed, .. } = request.context.grants;
+        request.context.grants = Grants { stdin, seed, ..Grants::default() };
         let sandbox = self.services.there_or_new(&target, &context.owner).await?;
         let (id, outcome) = self.services.sandboxes.eval(&context.owner, &found(&sandbox), request).await?;
         Ok((Some(id), outcome))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dormouse_core::sandbox::{Phase, ProviderName, SandboxId, StopReason};
 use dormouse_core::sandboxes::{Rules, View};
-use dormouse_core::{Language, Result};
+use dormouse_core::{GuestName, Result};
 
 use super::Verb;
 use super::lost::Noted;
@@ -149,7 +149,7 @@ answer! {
     /// A sandbox that was stopped.
     pub(crate) struct Stopped {
         sandbox: Flat<Told> = Inline,
-        not_held: Option<Vec<Language>> = shown::not_held(),
+        not_held: Option<Vec<GuestName>> = shown::not_held(),
     }
 }
 

@@ -39,12 +39,12 @@ impl From<&Notes> for Noted {
     fn from(notes: &Notes) -> Self {
         let of = |lost: &Lost| {
             let told = json!({"recovery": lost.recovery.as_str(), "reason": lost.reason});
-            (lost.language.as_str().to_owned(), told)
+            (lost.guest.as_str().to_owned(), told)
         };
         let lost: Map<String, Json> = notes.lost.iter().map(of).collect();
         let older = notes.older.iter().map(|older| Older {
-            language: older.language.as_str().to_owned(),
-            guest: older.guest.to_string(),
+            language: older.guest.as_str().to_owned(),
+            guest: older.build.clone(),
             bytes: older.bytes,
         });
         let older: Vec<Older> = older.collect();

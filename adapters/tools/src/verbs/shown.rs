@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dormouse_core::Language;
+use dormouse_core::GuestName;
 use dormouse_core::sandbox::{
     Checkpoint, CheckpointId, Durability, Include, Name, Note, ProviderName, SandboxId, SandboxSpec,
     SessionKey, Timestamp,
@@ -26,7 +26,7 @@ answer! {
         stopped_at: Option<Timestamp> = "When it was stopped, UTC.",
         created_at: Timestamp = "When it was made, UTC.",
         last_activity_at: Timestamp = "When it was last called, UTC.",
-        awake: Vec<Language> =
+        awake: Vec<GuestName> =
             list_of("Language.", "Languages whose interpreters this server has in memory."),
         persistence: &'static str =
             "session: variables and files are kept (of a container only Python's variables, as far as they can be pickled); \

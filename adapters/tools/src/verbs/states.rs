@@ -5,7 +5,7 @@ use dormouse_core::sandbox::{
     Checkpoint, CheckpointId, Description, Include, Name, Note, Owner, ProviderName, SandboxId, Timestamp,
 };
 use dormouse_core::sandboxes::Step;
-use dormouse_core::{Language, Result};
+use dormouse_core::{GuestName, Result};
 
 use super::Verb;
 use super::life::Named;
@@ -69,7 +69,7 @@ answer! {
         closed_files: Vec<String> =
             list_of("Path.", "Files that were open and are no part of it; none on the provider wasm."),
         noted: Flat<Noted> = Inline,
-        not_held: Option<Vec<Language>> = shown::not_held(),
+        not_held: Option<Vec<GuestName>> = shown::not_held(),
     }
 }
 
@@ -184,7 +184,7 @@ async fn go_back(services: &Services, caller: &Caller, asked: Restore) -> Result
     let notes = sandboxes.notes(&sandbox);
     let mut message = format!("The sandbox `{}` is as it was {moment}.", sandbox.name);
     for gone in &notes.lost {
-        let (language, recovery) = (&gone.language, gone.recovery.as_str());
+        let (language, recovery) = (&gone.guest, gone.recovery.as_str());
         message.push_str(&format!(" The variables of {language} are not: {recovery} ({}).", gone.reason));
     }
     let noted = Flat(Noted::from(&notes));
@@ -319,7 +319,7 @@ answer! {
     pub(crate) struct StepShown = "A run." {
         step: String = "Its id, for sandbox_restore.",
         at: Timestamp = "When it began, UTC.",
-        language: Language = "Its language.",
+        language: GuestName = "Its language.",
         code: String = "The beginning of its code.",
         ended: &'static str = "returned, raised, exited or stopped.",
     }
@@ -327,7 +327,7 @@ answer! {
 
 impl From<Step> for StepShown {
     fn from(step: Step) -> Self {
-        Self { step: step.id, at: step.at, language: step.language, code: step.code, ended: step.ended }
+        Self { step: step.id, at: step.at, language: step.guest, code: step.code, ended: step.ended }
     }
 }
 

@@ -198,7 +198,7 @@ async fn unwrap(
         ),
     };
     let mut request = EvalRequest::new(language, code);
-    request.limits = services.sandboxes.manager().policy().defaults.clone();
+    request.context.limits = services.sandboxes.manager().policy().defaults.clone();
     let (_, outcome) = services.sandboxes.eval(owner, &by_id(id), request).await?;
     match outcome.status {
         Status::Stopped(error) => Err(error),

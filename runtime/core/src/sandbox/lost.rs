@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Language, Recovery};
+use crate::{GuestName, Recovery};
 
-/// What was lost of one language's interpreter, until an answer has said so.
+/// What was lost of one interpreter, until an answer has said so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
-    /// The language.
-    pub language: Language,
+    /// The interpreter's guest.
+    #[serde(rename = "language")]
+    pub guest: GuestName,
     /// What its interpreter is now.
     pub recovery: Recovery,
     /// Why, in a few words.
@@ -30,10 +31,10 @@ impl Lost {
 /// again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OlderMemory {
-    /// The language.
-    pub language: Language,
-    /// SHA-256 of the guest that it belongs to, in hexadecimal.
-    pub guest: String,
+    /// The guest.
+    pub guest: GuestName,
+    /// SHA-256 of the build of it that the memory belongs to, in hexadecimal.
+    pub build: String,
     /// Bytes of its pages.
     pub bytes: u64,
 }
@@ -41,9 +42,9 @@ pub struct OlderMemory {
 /// What there is to say of a state besides what it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// What was lost and no answer of a run has told yet, by language.
+    /// What was lost and no answer of a run has told yet, by guest.
     pub lost: Vec<Lost>,
-    /// Memory of other guests, by language, the latest used first.
+    /// Memory of other guests, by guest, the latest used first.
     pub older: Vec<OlderMemory>,
 }
 
@@ -57,11 +58,15 @@ impl Notes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Language;
 
     #[test]
     fn of_two_losses_the_greater_is_told_and_of_equal_ones_the_later() {
-        let lost =
-            |recovery, reason: &str| Lost { language: Language::python(), recovery, reason: reason.into() };
+        let lost = |recovery, reason: &str| Lost {
+            guest: Language::python().into(),
+            recovery,
+            reason: reason.into(),
+        };
         let told = |now, before| lost(now, "now").or_worse(before).reason;
         assert_eq!(told(Recovery::Earlier, Some(lost(Recovery::Fresh, "before"))), "before");
         assert_eq!(told(Recovery::Fresh, Some(lost(Recovery::Earlier, "before"))), "now");

@@ -10,7 +10,9 @@ use super::chunk::{ChunkSink, ChunkSource};
 use super::lost::{Lost, OlderMemory};
 use super::reached::Reached;
 use super::record::SavedState;
-use crate::{Bounds, EvalRequest, GuestPath, Language, Limits, Outcome, Programs, Result};
+use crate::{
+    Bounds, EvalRequest, GuestName, GuestPath, Language, Limits, LineRequest, Outcome, Programs, Result,
+};
 
 /// What of a sandbox's state is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -137,14 +139,14 @@ pub trait Snapshot: Send + Sync {
     /// The files that were open in interpreters and are no part of this state.
     fn closed_files(&self) -> Vec<String>;
 
-    /// The languages whose interpreters had run when it was taken, sorted, in it or not: a machine that goes on from it without
+    /// The guests that had run when it was taken, sorted, in it or not: a machine that goes on from it without
     /// them has lost their variables. Default none.
-    fn languages(&self) -> Vec<Language> {
+    fn guests(&self) -> Vec<GuestName> {
         Vec::new()
     }
 
     /// Those of them whose variables are in it all the same, as far as they can be kept. Default none.
-    fn holds(&self) -> Vec<Language> {
+    fn holds(&self) -> Vec<GuestName> {
         Vec::new()
     }
 
@@ -179,19 +181,19 @@ pub trait Machine: Send {
     /// Only what kept it from running.
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome>;
 
-    /// Runs a command line in the sandbox's shell, which is started on first use. Its working folder and variables last.
-    /// The request's language is [`Language::shell`]; a granted directory holds for this command line alone.
+    /// Runs a command line in the sandbox's shell, which is started on first use. Its working folder and variables last;
+    /// a granted directory holds for this command line alone.
     ///
     /// # Errors
     /// Only what kept it from running; `capability_unavailable` where there is no shell.
-    async fn exec(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Executed>;
+    async fn exec(&mut self, request: LineRequest, programs: Arc<dyn Programs>) -> Result<Executed>;
 
     /// A command line to be run beside the sandbox's calls, on the same files: it begins with the shell's working folder and
     /// variables, and changes neither. Nothing runs before the answer is polled.
     ///
     /// # Errors
     /// As [`Machine::exec`].
-    async fn job(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Job>;
+    async fn job(&mut self, request: LineRequest, programs: Arc<dyn Programs>) -> Result<Job>;
 
     /// The value of a global, or of an expression in which `value` is that global's value (S3-08).
     ///
@@ -252,12 +254,12 @@ pub trait Machine: Send {
         None
     }
 
-    /// The languages whose interpreters are in memory, sorted.
-    fn awake(&self) -> Vec<Language>;
+    /// The guests whose instances are in memory, sorted.
+    fn awake(&self) -> Vec<GuestName>;
 
-    /// How many instances of its provider's pool its interpreters take now, or would take with that of a language besides.
+    /// How many instances of its provider's pool its interpreters take now, or would take with one of a guest besides.
     /// Default 0: the provider has no pool.
-    fn instances(&self, with: Option<&Language>) -> usize {
+    fn instances(&self, with: Option<&GuestName>) -> usize {
         let _ = with;
         0
     }
@@ -274,7 +276,7 @@ pub trait Machine: Send {
         0
     }
 
-    /// What was lost of its interpreters and no answer has told yet, by language: at most one entry for each. The outcome of a run tells
+    /// What was lost of its interpreters and no answer has told yet, by guest: at most one entry for each. The outcome of a run tells
     /// it as its `recovery`; saving the machine keeps it. Default: nothing.
     fn lost(&self) -> Vec<Lost> {
         Vec::new()
@@ -286,7 +288,7 @@ pub trait Machine: Send {
         None
     }
 
-    /// Memory of other guests that it keeps, by language, the latest used first. Default: none.
+    /// Memory of other guests that it keeps, by guest, the latest used first. Default: none.
     fn older_memory(&self) -> Vec<OlderMemory> {
         Vec::new()
     }
@@ -319,9 +321,9 @@ pub trait Machine: Send {
         false
     }
 
-    /// Notes that the variables of these languages are gone: the next run of each says so. Default: nothing is noted.
-    fn lose(&mut self, languages: &[Language]) {
-        let _ = languages;
+    /// Notes that the variables of these guests are gone: the next run of each says so. Default: nothing is noted.
+    fn lose(&mut self, guests: &[GuestName]) {
+        let _ = guests;
     }
 }
 

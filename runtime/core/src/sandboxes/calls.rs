@@ -7,7 +7,7 @@ use super::history::Begun;
 use super::providers::noted;
 use crate::mistaken::Read;
 use crate::sandbox::{Batch, Files, Handle, Lost, Owner, Piece, SandboxId, Variable};
-use crate::{Bounds, Error, EvalRequest, GuestPath, Language, Limits, Outcome, Result};
+use crate::{Bounds, Error, EvalRequest, GuestName, GuestPath, Language, Limits, Outcome, Result};
 
 /// How long files are written without giving way.
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -25,13 +25,15 @@ impl Sandboxes {
         mut request: EvalRequest,
     ) -> Result<(SandboxId, Outcome)> {
         // Memory is the sandbox's own, whatever the request says.
-        request.limits.memory = request.limits.memory.min(self.inner.rules.ceiling.memory);
+        request.context.limits.memory = request.context.limits.memory.min(self.inner.rules.ceiling.memory);
         self.inner.manager.admit(&mut request)?;
         let read = Read::of(&request);
         let mut visit = self.visit_to_run(owner, handle).await?;
-        let _place = visit.admitted(&request.language).await?;
+        let guest = GuestName::from(&request.language);
+        let _place = visit.admitted(&guest).await?;
         let run = async {
-            let begun = Begun::new(&mut visit, &request).await?;
+            let limits = &request.context.limits;
+            let begun = Begun::new(&mut visit, guest, &request.code, limits).await?;
             Ok::<_, Error>((begun, visit.run(|machine| machine.eval(request)).await?))
         };
         let (begun, outcome) = self.inner.manager.share(owner, run).await?;
@@ -61,7 +63,7 @@ impl Sandboxes {
         let limits = self.limits();
         let bounds = bounds.clamped();
         let mut visit = self.visit(owner, handle).await?;
-        let _place = visit.admitted(&language).await?;
+        let _place = visit.admitted(&(&language).into()).await?;
         let got = visit.run(|machine| {
             Box::pin(async move { machine.get(&language, &name, query.as_deref(), (&limits, &bounds)).await })
         });
@@ -84,7 +86,7 @@ impl Sandboxes {
     ) -> Result<Option<Lost>> {
         let limits = self.limits();
         let mut visit = self.visit_to_grow(owner, handle).await?;
-        let _place = visit.admitted(&language).await?;
+        let _place = visit.admitted(&(&language).into()).await?;
         let set = visit.run(|machine| {
             Box::pin(async move {
                 machine.set(&language, &name, &json, &limits).await?;
@@ -108,7 +110,7 @@ impl Sandboxes {
         let limits = self.limits();
         let mut visit = self.visit_to_look(owner, handle).await?;
         // Showing a value can run code of the sandbox.
-        let _place = visit.admitted(&language).await?;
+        let _place = visit.admitted(&(&language).into()).await?;
         let listed = visit.run(|machine| {
             Box::pin(async move {
                 let variables = machine.variables(&language, &limits).await?;

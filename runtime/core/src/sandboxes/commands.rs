@@ -12,7 +12,7 @@ use super::seat::{Seat, Visit};
 use crate::places::Place;
 use crate::program::{OfferedPrograms, OwnersPrograms, Programs};
 use crate::sandbox::{Durability, Event, Executed, Handle, JobId, Owner, Sandbox, SandboxId};
-use crate::{Error, ErrorCode, EvalRequest, Grants, GuestPath, Language, Limits, OutputSink, Result};
+use crate::{Error, ErrorCode, Grants, GuestName, GuestPath, Limits, LineRequest, OutputSink, Result};
 
 /// A command line, and what it may use.
 #[derive(Clone)]
@@ -105,9 +105,10 @@ impl Sandboxes {
         let programs = self.programs(owner, line.sink.clone());
         let request = self.request(line)?;
         let mut visit = self.visit_to_run(owner, handle).await?;
-        let _place = visit.admitted(&Language::shell()).await?;
+        let _place = visit.admitted(&GuestName::Shell).await?;
         let run = async {
-            let begun = Begun::new(&mut visit, &request).await?;
+            let limits = &request.context.limits;
+            let begun = Begun::new(&mut visit, GuestName::Shell, &request.text, limits).await?;
             Ok::<_, Error>((begun, visit.run(|machine| machine.exec(request, programs)).await?))
         };
         let (begun, mut executed) = self.inner.manager.share(owner, run).await?;
@@ -143,7 +144,7 @@ impl Sandboxes {
         let id = visit.record.id.clone();
         let place = self.inner.manager.job_place(owner)?;
         let admitted = self.inner.jobs.admit(owner, &id, &text, self.inner.clock.now(), &self.inner.rules)?;
-        request.output = Some(admitted.sink());
+        request.context.output = Some(admitted.sink());
         let running = visit.run(|machine| machine.job(request, programs)).await?;
         let ends = admitted.begin(self.inner.clock.clone());
         let job = ends.job().clone();
@@ -224,7 +225,7 @@ impl Sandboxes {
     }
 
     /// The request for a command line, within what the operator allows.
-    pub(super) fn request(&self, line: CommandLine) -> Result<EvalRequest> {
+    pub(super) fn request(&self, line: CommandLine) -> Result<LineRequest> {
         let CommandLine { text, directory, stdin, wall, output, sink } = line;
         if text.len() > CommandLine::MAX_TEXT {
             let most = CommandLine::MAX_TEXT;
@@ -244,12 +245,11 @@ impl Sandboxes {
             ))
             .with_hint("start it as a job and ask for its output, or split the work"));
         }
-        let mut request = EvalRequest::new(Language::shell(), text);
-        request.name = "bash".into();
-        request.limits =
+        let mut request = LineRequest::new(text);
+        request.context.limits =
             Limits { wall, output: output.min(policy.ceiling.output), ..policy.defaults.clone() };
-        request.grants = Grants { stdin, directory, ..Grants::default() };
-        request.output = sink;
+        request.context.grants = Grants { stdin, directory, ..Grants::default() };
+        request.context.output = sink;
         request.check()?;
         Ok(request)
     }

@@ -15,7 +15,7 @@ use super::providers::noted;
 use super::seat::Visit;
 use super::{CommandLine, Sandboxes};
 use crate::sandbox::{Executed, Handle, Owner, ProviderName, SandboxId};
-use crate::{Captured, Error, ErrorCode, EvalRequest, Language, Limits, Result, Status, Stream};
+use crate::{Captured, Error, ErrorCode, GuestName, Limits, Result, Status, Stream};
 
 /// How long what was started may take to end and be a part of the answer.
 const SOON: Duration = Duration::from_millis(300);
@@ -51,10 +51,12 @@ impl Sandboxes {
             return Ok((id, executed, outputs, None));
         };
         let mut visit = self.visit_to_run(owner, handle).await?;
-        let place = visit.admitted(&Language::shell()).await?;
+        let place = visit.admitted(&GuestName::Shell).await?;
         let id = visit.record.id.clone();
         let run = async {
-            let begun = Begun::new(&mut visit, &self.request(line.clone())?).await?;
+            let request = self.request(line.clone())?;
+            let limits = &request.context.limits;
+            let begun = Begun::new(&mut visit, GuestName::Shell, &request.text, limits).await?;
             Ok::<_, Error>((begun, self.run_parts(owner, &mut visit, &line, &parts).await?))
         };
         let (begun, (mut executed, jobs)) = self.inner.manager.share(owner, run).await?;
@@ -128,7 +130,7 @@ impl Sandboxes {
                 ..part(&beside)
             };
             let mut request = self.request(beside)?;
-            request.output = Some(admitted.sink());
+            request.context.output = Some(admitted.sink());
             let programs = self.programs(owner, None);
             let running = visit.run(|machine| machine.job(request, programs)).await?;
             let ends = admitted.begin(self.inner.clock.clone());
@@ -163,7 +165,7 @@ impl Sandboxes {
 
     async fn run_part(&self, owner: &Owner, visit: &mut Visit, line: CommandLine) -> Result<Executed> {
         let programs = self.programs(owner, line.sink.clone());
-        let request: EvalRequest = self.request(line)?;
+        let request = self.request(line)?;
         visit.run(|machine| machine.exec(request, programs)).await
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::seat::Visit;
 use super::{Rules, Sandboxes};
 use crate::sandbox::{Handle, Include, Owner, Sandbox, Snapshot, Timestamp};
-use crate::{Error, ErrorCode, EvalRequest, Language, Limits, Outcome, Result, Status};
+use crate::{Error, ErrorCode, GuestName, Limits, Outcome, Result, Status};
 
 /// Letters kept of a step's code.
 const CODE: usize = 200;
@@ -23,7 +23,7 @@ pub struct Step {
     /// When it began.
     pub at: Timestamp,
     /// Its language.
-    pub language: Language,
+    pub guest: GuestName,
     /// The beginning of its code, at most 200 characters.
     pub code: String,
     /// How it ended: `returned`, `raised`, `exited` or `stopped`.
@@ -44,7 +44,7 @@ pub(super) struct History {
 
 /// A run that has begun.
 pub(super) struct Begun {
-    language: Language,
+    guest: GuestName,
     code: String,
     at: Timestamp,
     before: Arc<dyn Snapshot>,
@@ -55,9 +55,14 @@ impl Begun {
     ///
     /// # Errors
     /// What keeps the sandbox from waking; `limit_time` when taking the state takes longer than the run may.
-    pub(super) async fn new(visit: &mut Visit, request: &EvalRequest) -> Result<Option<Self>> {
+    pub(super) async fn new(
+        visit: &mut Visit,
+        guest: GuestName,
+        code: &str,
+        limits: &Limits,
+    ) -> Result<Option<Self>> {
         if visit.inner.rules.history == 0 || !visit.record.spec.rolls_back {
-            visit.settle(request.limits.wall).await?;
+            visit.settle(limits.wall).await?;
             return Ok(None);
         }
         let include = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
@@ -67,10 +72,10 @@ impl Begun {
             return Ok(None);
         }
         // Who gives up in the middle loses nothing: the next call waits for the rest.
-        let taken = tokio::time::timeout(request.limits.wall, machine.snapshot(include)).await;
-        let before = taken.map_err(|_| not_taken(&request.limits))??;
-        let code = request.code.chars().take(CODE).collect();
-        Ok(Some(Self { language: request.language.clone(), code, at, before }))
+        let taken = tokio::time::timeout(limits.wall, machine.snapshot(include)).await;
+        let before = taken.map_err(|_| not_taken(limits))??;
+        let code = code.chars().take(CODE).collect();
+        Ok(Some(Self { guest, code, at, before }))
     }
 }
 
@@ -91,7 +96,7 @@ impl History {
         let step = Step {
             id: format!("{}{}", Step::PREFIX, self.last),
             at: begun.at,
-            language: begun.language,
+            guest: begun.guest,
             code: begun.code,
             ended: match outcome.status {
                 Status::Returned(_) => "returned",

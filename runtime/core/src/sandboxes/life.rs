@@ -12,7 +12,7 @@ use crate::sandbox::{
     Event, Handle, Name, Owner, Phase, ProviderName, Sandbox, SandboxId, SandboxSpec, SessionKey, StopReason,
     Timestamp, WarmPool,
 };
-use crate::{Error, ErrorCode, Language, Result};
+use crate::{Error, ErrorCode, GuestName, Result};
 
 /// Sandboxes that a listing gives at most.
 const PAGE: usize = 1_000;
@@ -40,7 +40,7 @@ pub struct View {
     /// Its record.
     pub sandbox: Sandbox,
     /// The languages whose interpreters are in this process's memory, sorted.
-    pub awake: Vec<Language>,
+    pub awake: Vec<GuestName>,
     /// The status word of S4-14: the same in each process that has the state folder open.
     pub status: &'static str,
     /// What it has now of what it was made with. In listings no folder was looked at.

@@ -20,7 +20,7 @@ use super::seat::Visit;
 use crate::sandbox::{
     Created, Event, Executed, Handle, Owner, Phase, ProviderName, Sandbox, SandboxId, SandboxSpec,
 };
-use crate::{Error, ErrorCode, Language, Result};
+use crate::{Error, ErrorCode, GuestName, Result};
 
 /// How often it is looked whether another process has made a sandbox.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -320,7 +320,7 @@ impl Sandboxes {
         let owner = visit.record.owner.clone();
         let programs = self.programs(&owner, begins.line.sink.clone());
         let request = self.request(begins.line)?;
-        let _place = visit.admitted(&Language::shell()).await?;
+        let _place = visit.admitted(&GuestName::Shell).await?;
         let run = visit.run(|machine| machine.exec(request, programs));
         (begins.judge)(self.inner.manager.share(&owner, run).await?)
     }

@@ -18,7 +18,7 @@ use super::{Rules, Sandboxes};
 use crate::fair::{Fair, Full, Held};
 use crate::places::Place;
 use crate::sandbox::{Include, Owner, ProviderName, SandboxId};
-use crate::{Error, ErrorCode, Language, Policy, Result};
+use crate::{Error, ErrorCode, GuestName, Policy, Result};
 
 /// How long one sandbox may take to be put down before a second one is put down besides.
 const STEP: Duration = Duration::from_millis(100);
@@ -132,11 +132,11 @@ impl Visit {
     ///
     /// # Errors
     /// `busy` when either does not come free in time; `cancelled` when its calls are being ended; what keeps it from waking.
-    pub(super) async fn admitted(&mut self, language: &Language) -> Result<Place> {
+    pub(super) async fn admitted(&mut self, guest: &GuestName) -> Result<Place> {
         let endings = self.seat.endings.clone();
         let admitted = async {
             // In this order: whoever has a place waits for nothing more, so that those who wait for one come to it.
-            self.room_for(language).await?;
+            self.room_for(guest).await?;
             self.inner.manager.place(&self.record.owner).await
         };
         endings.unless(admitted).await
@@ -156,12 +156,12 @@ impl Visit {
         Ok(())
     }
 
-    async fn room_for(&mut self, language: &Language) -> Result<()> {
+    async fn room_for(&mut self, guest: &GuestName) -> Result<()> {
         let wait = self.inner.rooms.wait;
         let begin = Instant::now();
         loop {
             let (needed, has) = {
-                let needed = self.machine().await?.instances(Some(language));
+                let needed = self.machine().await?.instances(Some(guest));
                 (needed, self.live.room.count(Kind::Interpreter))
             };
             if has >= needed {

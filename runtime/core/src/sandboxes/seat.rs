@@ -19,7 +19,7 @@ use crate::sandbox::{
     Event, Handle, Lease, Machine, Name, Owner, Phase, ProviderName, Sandbox, SandboxId, SessionKey,
     Snapshot, StopReason, Timestamp,
 };
-use crate::{Error, ErrorCode, Language, Result, arrival};
+use crate::{Error, ErrorCode, GuestName, Result, arrival};
 
 /// How long to wait before asking again for a lease that another process has.
 pub(super) const ASK_AGAIN: Duration = Duration::from_millis(5);
@@ -71,7 +71,7 @@ pub(super) struct Live {
     /// The uptime when it was last saved while something worked on in it.
     pub(super) worked_at: Duration,
     /// The languages whose variables went with a machine that has ended by itself.
-    pub(super) lost: Vec<Language>,
+    pub(super) lost: Vec<GuestName>,
 }
 
 /// How saving a sandbox has failed.
@@ -127,7 +127,7 @@ impl Live {
     pub(super) fn lose(&mut self) {
         if let Some(machine) = self.machine.as_ref().filter(|machine| machine.forgets()) {
             self.lost.extend(machine.awake());
-            self.lost.extend(machine.lost().into_iter().map(|lost| lost.language));
+            self.lost.extend(machine.lost().into_iter().map(|lost| lost.guest));
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::seat::Visit;
 use super::{Inner, Sandboxes};
 use crate::sandbox::{Handle, Name, Notes, Owner, Phase, Sandbox, SavedState};
-use crate::{ErrorCode, Language, Result};
+use crate::{ErrorCode, GuestName, Result};
 
 /// Calls that fail are noted so often at most.
 const NOTED: Duration = Duration::from_secs(60);
@@ -62,11 +62,11 @@ impl Sandboxes {
         self.inner.notes(state).unwrap_or_default()
     }
 
-    /// The languages that had run when a state was saved and whose variables are not in it. Empty when it cannot be read.
-    pub fn not_held(&self, state: &SavedState) -> Vec<Language> {
+    /// The guests that had run when a state was saved and whose variables are not in it. Empty when it cannot be read.
+    pub fn not_held(&self, state: &SavedState) -> Vec<GuestName> {
         let Ok(loaded) = self.inner.load(state) else { return Vec::new() };
         let holds = loaded.holds();
-        loaded.languages().into_iter().filter(|language| !holds.contains(language)).collect()
+        loaded.guests().into_iter().filter(|guest| !holds.contains(guest)).collect()
     }
 
     /// Whether a sandbox's saved state can be opened, as far as that shows before it is woken.

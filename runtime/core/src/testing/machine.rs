@@ -13,8 +13,8 @@ use crate::sandbox::{
     SandboxSpec, SavedState, Snapshot, SpecMount, Variable,
 };
 use crate::{
-    Access, Bounds, Captured, Error, ErrorCode, EvalRequest, GuestPath, Language, Limits, Outcome, Programs,
-    Recovery, Result, Status, Usage, Value,
+    Access, Bounds, Captured, Error, ErrorCode, EvalRequest, GuestName, GuestPath, Language, Limits,
+    LineRequest, Outcome, Programs, Recovery, Result, Status, Usage, Value,
 };
 
 /// What is saved; a half that is none stays as it is when this is restored.
@@ -25,7 +25,7 @@ pub(super) struct State {
     variables: Option<BTreeMap<String, String>>,
     files: Option<BTreeMap<String, Vec<u8>>>,
     /// The languages that had run where variables are not saved.
-    languages: BTreeSet<Language>,
+    guests: BTreeSet<GuestName>,
 }
 
 impl Snapshot for State {
@@ -48,8 +48,8 @@ impl Snapshot for State {
         Vec::new()
     }
 
-    fn languages(&self) -> Vec<Language> {
-        self.languages.iter().cloned().collect()
+    fn guests(&self) -> Vec<GuestName> {
+        self.guests.iter().cloned().collect()
     }
 
     fn as_any(&self) -> &dyn std::any::Any {
@@ -63,7 +63,7 @@ impl Beside for State {
             provider: self.provider.clone(),
             variables: self.variables.clone().filter(|_| include != Include::Files),
             files: self.files.clone().filter(|_| include != Include::Memory),
-            languages: self.languages.clone(),
+            guests: self.guests.clone(),
         }))
     }
 }
@@ -75,9 +75,9 @@ pub(super) struct FakeMachine {
     files: BTreeMap<String, Vec<u8>>,
     provider: &'static str,
     /// The languages that ran.
-    used: BTreeSet<Language>,
+    used: BTreeSet<GuestName>,
     /// Those whose variables are gone, and no answer has said so.
-    lost: BTreeSet<Language>,
+    lost: BTreeSet<GuestName>,
     /// Snapshots that were taken of it.
     taken: u32,
 }
@@ -186,19 +186,20 @@ impl FakeMachine {
 impl Machine for FakeMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
         let provider = self.provider;
-        self.used.insert(request.language.clone());
-        let lost = self.lost.remove(&request.language).then_some(Recovery::Fresh);
+        let guest = GuestName::from(&request.language);
+        let lost = self.lost.remove(&guest).then_some(Recovery::Fresh);
+        self.used.insert(guest);
         let done = self.words(request).await;
         done.map(|outcome| Outcome { provider, recovery: outcome.recovery.or(lost), ..outcome })
     }
     /// `echo TEXT`, `flood BYTES`, `exit STATUS`, `python3 - JOB < SCRIPT`, and the words of [`FakeMachine::eval`].
-    async fn exec(&mut self, request: EvalRequest, _: Arc<dyn Programs>) -> Result<Executed> {
-        let line = request.code.clone();
-        self.used.insert(Language::shell());
+    async fn exec(&mut self, request: LineRequest, _: Arc<dyn Programs>) -> Result<Executed> {
+        let line = request.text.clone();
+        self.used.insert(GuestName::Shell);
         let outcome = match line.split_once(' ') {
             Some(("echo", text)) => {
                 let text = format!("{text}\n");
-                if let Some(sink) = &request.output {
+                if let Some(sink) = &request.context.output {
                     sink.write(crate::Stream::Stdout, text.as_bytes());
                 }
                 outcome(Status::Exited(0), &text)
@@ -209,15 +210,18 @@ impl Machine for FakeMachine {
             }
             Some(("flood", bytes)) => outcome(Status::Exited(0), &"x".repeat(bytes.parse().unwrap_or(0))),
             Some(("exit", status)) => outcome(Status::Exited(status.parse().unwrap_or(2)), ""),
-            _ => self.eval(request).await?,
+            _ => {
+                let (language, LineRequest { text: code, context }) = (Language::python(), request);
+                self.eval(EvalRequest { context, ..EvalRequest::new(language, code) }).await?
+            }
         };
         let missing = if line == "gcc" { vec![line] } else { Vec::new() };
         Ok(Executed { outcome, missing, elsewhere: Vec::new() })
     }
 
     /// A line that is `never starts` does not.
-    async fn job(&mut self, request: EvalRequest, programs: Arc<dyn Programs>) -> Result<Job> {
-        if request.code == "never starts" {
+    async fn job(&mut self, request: LineRequest, programs: Arc<dyn Programs>) -> Result<Job> {
+        if request.text == "never starts" {
             self.shared.waiting.fetch_add(1, Ordering::SeqCst);
             let _waiting = Waiting(&self.shared);
             std::future::pending::<()>().await;
@@ -272,7 +276,7 @@ impl Machine for FakeMachine {
             self.files.insert("/works".into(), self.taken.to_string().into_bytes());
         }
         Ok(Arc::new(State {
-            languages: if self.forgets() {
+            guests: if self.forgets() {
                 self.used.union(&self.lost).cloned().collect()
             } else {
                 BTreeSet::new()
@@ -288,7 +292,7 @@ impl Machine for FakeMachine {
         let ours = state.variables.as_ref().filter(|_| state.provider == self.provider);
         self.variables = ours.unwrap_or(&self.variables).clone();
         self.files = state.files.clone().unwrap_or_else(|| self.files.clone());
-        self.lose(&state.languages());
+        self.lose(&state.guests());
         Ok(())
     }
 
@@ -298,17 +302,17 @@ impl Machine for FakeMachine {
             provider: self.provider.into(),
             variables: Some(self.variables.clone()),
             files: Some(self.files.clone()),
-            languages: BTreeSet::new(),
+            guests: BTreeSet::new(),
         };
         (!self.forgets()).then(|| Arc::new(state) as Arc<dyn Beside>)
     }
 
-    fn awake(&self) -> Vec<Language> {
-        if self.forgets() { self.used.iter().cloned().collect() } else { vec![Language::python()] }
+    fn awake(&self) -> Vec<GuestName> {
+        if self.forgets() { self.used.iter().cloned().collect() } else { vec![Language::python().into()] }
     }
 
-    fn instances(&self, with: Option<&Language>) -> usize {
-        let more = with.is_some_and(|language| !self.used.contains(language));
+    fn instances(&self, with: Option<&GuestName>) -> usize {
+        let more = with.is_some_and(|guest| !self.used.contains(guest));
         if self.forgets() { 0 } else { self.used.len() + usize::from(more) }
     }
 
@@ -337,8 +341,8 @@ impl Machine for FakeMachine {
         self.variables.contains_key("works")
     }
 
-    fn lose(&mut self, languages: &[Language]) {
-        self.lost.extend(languages.iter().cloned());
+    fn lose(&mut self, guests: &[GuestName]) {
+        self.lost.extend(guests.iter().cloned());
     }
 }
 

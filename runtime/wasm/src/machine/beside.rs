@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dormouse_core::sandbox::{Beside, Include, Snapshot};
-use dormouse_core::{Language, Result};
+use dormouse_core::{GuestName, Result};
 use dormouse_files::{Files, Held};
 
 use super::WasmMachine;
@@ -17,7 +17,7 @@ pub(super) struct AsBefore {
     files: Files,
     /// What interpreters had open then.
     held: Vec<Held>,
-    interpreters: BTreeMap<Language, Arc<Kept>>,
+    interpreters: BTreeMap<GuestName, Arc<Kept>>,
     older: Vec<Arc<Kept>>,
     parts: Parts,
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dormouse_core::sandbox::{Executed, Job};
-use dormouse_core::{ErrorCode, EvalRequest, Grants, Language, Limits, Programs as Operators, Result};
+use dormouse_core::{ErrorCode, Grants, GuestName, LineRequest, Programs as Operators, Result};
 
 use super::WasmMachine;
 use super::interpreter::Interpreter;
 use crate::programs::Programs;
+use crate::task::Task;
 
 /// Bytes of a shell that is put to sleep after its line, so that a long pipeline does not stay in memory.
 const LARGE: usize = 128 << 20;
@@ -17,13 +18,13 @@ impl WasmMachine {
     /// Runs a command line in the shell that lasts.
     pub(super) async fn run_line(
         &mut self,
-        request: EvalRequest,
+        request: LineRequest,
         operators: Arc<dyn Operators>,
     ) -> Result<Executed> {
         let begin = Instant::now();
         let _process = self.share.process()?;
         let (request, programs) = self.line(request, operators);
-        let shell = Language::shell();
+        let shell = GuestName::Shell;
         if !self.spec.keeps_memory {
             self.interpreters.remove(&shell);
         }
@@ -31,7 +32,7 @@ impl WasmMachine {
         programs.clone().offer_to(&mut run.instance);
         let own = self.own();
         let running = run.instance.run(&request, begin, &own);
-        let done = self.share.hold(begin + request.limits.wall, running).await;
+        let done = self.share.hold(begin + request.context.limits.wall, running).await;
         let large = run.instance.memory() > LARGE;
         let told = self.end(&shell, run);
         let outcome = self.answer(&shell, done, told)?;
@@ -46,12 +47,12 @@ impl WasmMachine {
     /// A command line in a copy of the shell.
     pub(super) async fn line_beside(
         &mut self,
-        request: EvalRequest,
+        request: LineRequest,
         operators: Arc<dyn Operators>,
     ) -> Result<Job> {
         let process = self.share.process()?;
         let (request, programs) = self.line(request, operators);
-        let shell = Language::shell();
+        let shell = GuestName::Shell;
         self.interpreters.entry(shell.clone()).or_default().settle(&shell).await?;
         let kept = self.interpreters.get(&shell).and_then(Interpreter::kept);
         let mut copy = kept.map(|kept| Interpreter::of(kept, &self.files.0)).unwrap_or_default();
@@ -64,22 +65,24 @@ impl WasmMachine {
             programs.clone().offer_to(&mut instance);
             let begin = Instant::now();
             let running = instance.run(&request, begin, &own);
-            let outcome = share.hold(begin + request.limits.wall, running).await?;
+            let outcome = share.hold(begin + request.context.limits.wall, running).await?;
             Ok(programs.executed(outcome))
         }))
     }
 
     /// The request with the sandbox's own grants, and what it can start.
-    fn line(&self, request: EvalRequest, operators: Arc<dyn Operators>) -> (EvalRequest, Programs) {
-        let limits = Limits { memory: self.spec.memory, fuel: None, ..request.limits };
+    fn line(&self, request: LineRequest, operators: Arc<dyn Operators>) -> (Task, Programs) {
+        let mut task = Task::from(request);
+        let context = &mut task.context;
+        context.limits.memory = self.spec.memory;
+        context.limits.fuel = None;
         // Without a folder of its own the line runs where the last one ended.
-        let directory = request.grants.directory;
-        let grants = Grants { stdin: request.grants.stdin, directory, ..self.grants.clone() };
-        let request = EvalRequest { limits, grants, ..request };
+        let Grants { stdin, directory, .. } = std::mem::take(&mut context.grants);
+        context.grants = Grants { stdin, directory, ..self.grants.clone() };
         let files = self.files.0.clone();
         let shared = (self.share.clone(), self.clock.clone());
-        let programs = Programs::new(self.loader.clone(), files, &request, operators, shared);
-        (request, programs)
+        let programs = Programs::new(self.loader.clone(), files, &task, operators, shared);
+        (task, programs)
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use dormouse_core::sandbox::Lost;
-use dormouse_core::{Error, ErrorCode, Language, Recovery, Result};
+use dormouse_core::{Error, ErrorCode, GuestName, Recovery, Result};
 use dormouse_files::{Files, Handle, Held};
 use tokio::task::JoinHandle;
 
@@ -142,7 +142,7 @@ impl Interpreter {
     ///
     /// # Errors
     /// What keeps the guest from it; `state_damaged`.
-    pub(super) async fn wake(&mut self, loader: &Loader, language: &Language) -> Result<()> {
+    pub(super) async fn wake(&mut self, loader: &Loader, language: &GuestName) -> Result<()> {
         if self.taking.is_some() {
             self.settle(language).await?;
         }
@@ -164,7 +164,7 @@ impl Interpreter {
     /// # Errors
     /// `limit_time`, `guest_trap` when the guest does not come to rest; it is as it was when its state was last taken then, and the
     /// next run says so. `busy` when there is no place to do it in; it is as it was then.
-    pub(super) async fn settle(&mut self, language: &Language) -> Result<()> {
+    pub(super) async fn settle(&mut self, language: &GuestName) -> Result<()> {
         if self.taking.is_none() {
             if !self.changed {
                 return Ok(());
@@ -198,10 +198,10 @@ impl Interpreter {
     }
 
     /// Remembers that what came after its last state was lost, for the next answer.
-    pub(super) fn note_lost(&mut self, language: &Language, recovery: Recovery, reason: &str) {
+    pub(super) fn note_lost(&mut self, language: &GuestName, recovery: Recovery, reason: &str) {
         let fresh = self.kept.is_none() && recovery != Recovery::BeforeRun;
         let recovery = if fresh { Recovery::Fresh } else { recovery };
-        let lost = Lost { language: language.clone(), recovery, reason: reason.into() };
+        let lost = Lost { guest: language.clone(), recovery, reason: reason.into() };
         self.note(Some(lost));
     }
 
@@ -213,26 +213,26 @@ impl Interpreter {
     }
 
     /// A run begins that goes back to `recovery` if it is cut off. Until it ends, it counts as cut off.
-    pub(super) fn run_begins(&mut self, language: &Language, recovery: Recovery) {
+    pub(super) fn run_begins(&mut self, language: &GuestName, recovery: Recovery) {
         self.note_given_up(language);
         self.running = Some(recovery);
     }
 
     /// The run has ended. What was lost before it, which its answer tells.
-    pub(super) fn run_ends(&mut self, language: &Language) -> Option<Lost> {
+    pub(super) fn run_ends(&mut self, language: &GuestName) -> Option<Lost> {
         self.running = None;
         self.tell(language)
     }
 
     /// Whether a run has ended without an answer is known when the next comes.
-    fn note_given_up(&mut self, language: &Language) {
+    fn note_given_up(&mut self, language: &GuestName) {
         if let Some(recovery) = self.running.take() {
             self.note_lost(language, recovery, GIVEN_UP);
         }
     }
 
     /// What was lost and no answer has said yet, kept with its state. What belongs to another build of its guest is seen anew whenever it wakes.
-    pub(super) fn lost(&self, language: &Language) -> Option<Lost> {
+    pub(super) fn lost(&self, language: &GuestName) -> Option<Lost> {
         let mut seen = Self { lost: self.lost.clone(), running: self.running, ..Self::default() };
         seen.kept = self.kept.clone();
         seen.note_given_up(language);
@@ -240,13 +240,13 @@ impl Interpreter {
     }
 
     /// The same, and what belongs to another build.
-    pub(super) fn all_lost(&self, language: &Language) -> Option<Lost> {
+    pub(super) fn all_lost(&self, language: &GuestName) -> Option<Lost> {
         let lost = self.lost(language);
         if self.outdated { Some(replaced(language, self.kept.is_some()).or_worse(lost)) } else { lost }
     }
 
     /// The same, for an answer that tells it.
-    pub(super) fn tell(&mut self, language: &Language) -> Option<Lost> {
+    pub(super) fn tell(&mut self, language: &GuestName) -> Option<Lost> {
         let lost = self.all_lost(language);
         (self.lost, self.running) = (None, None);
         self.outdated = false;

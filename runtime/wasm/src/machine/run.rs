@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dormouse_core::sandbox::Lost;
-use dormouse_core::{Language, Outcome, Recovery, Result};
+use dormouse_core::{GuestName, Outcome, Recovery, Result};
 
 use super::WasmMachine;
 use crate::instance::Instance;
@@ -29,7 +29,7 @@ pub(super) type Told = (Option<Recovery>, Option<String>);
 impl WasmMachine {
     /// The interpreter of a language, out of its place, awake, and what it goes back to if the run is stopped or given up:
     /// its state before, where that is wanted and possible. Whoever took it gives it to [`WasmMachine::end`].
-    pub(super) async fn begin(&mut self, language: &Language) -> Result<Run> {
+    pub(super) async fn begin(&mut self, language: &GuestName) -> Result<Run> {
         let interpreter = self.interpreters.entry(language.clone()).or_default();
         interpreter.wake(&self.loader, language).await?;
         let recovery = if self.spec.rolls_back {
@@ -50,7 +50,7 @@ impl WasmMachine {
 
     /// Ends a run: an interpreter that can go on stays in memory. The answer for one that cannot: what the next run begins
     /// with; for one that began with less than the caller can know, what it began with, and why.
-    pub(super) fn end(&mut self, language: &Language, run: Run) -> Told {
+    pub(super) fn end(&mut self, language: &GuestName, run: Run) -> Told {
         let interpreter = self.interpreters.entry(language.clone()).or_default();
         // What was captured of its streams has been copied out.
         drop(run.instance.streams());
@@ -70,7 +70,7 @@ impl WasmMachine {
     /// The answer of a run that has ended. Where there is none, the next one tells what was lost before.
     pub(super) fn answer(
         &mut self,
-        language: &Language,
+        language: &GuestName,
         done: Result<Outcome>,
         told: Told,
     ) -> Result<Outcome> {
@@ -87,15 +87,15 @@ impl WasmMachine {
     }
 
     /// Keeps what was lost before for the next answer.
-    pub(super) fn keep(&mut self, language: &Language, told: Told) {
+    pub(super) fn keep(&mut self, language: &GuestName, told: Told) {
         if let (Some(recovery), Some(reason)) = told {
-            let lost = Lost { language: language.clone(), recovery, reason };
+            let lost = Lost { guest: language.clone(), recovery, reason };
             self.interpreters.entry(language.clone()).or_default().note(Some(lost));
         }
     }
 
     /// Ends a call that has no outcome: the next answer tells what was lost in this.
-    pub(super) fn end_quietly(&mut self, language: &Language, run: Run) {
+    pub(super) fn end_quietly(&mut self, language: &GuestName, run: Run) {
         let (recovery, reason) = self.end(language, run);
         let reason = reason.or_else(|| Some(STOPPED.into()));
         self.keep(language, (recovery, reason));

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dormouse_core::{Error, ErrorCode, Language, Result};
+use dormouse_core::{Error, ErrorCode, GuestName, Result};
 
 use super::interpreter::Interpreter;
 use super::{WasmMachine, quota};
@@ -15,7 +15,7 @@ use crate::loader::Loader;
 use crate::snapshot::{Kept, WasmSnapshot};
 
 /// Interpreters by language.
-pub(super) type Interpreters = BTreeMap<Language, Interpreter>;
+pub(super) type Interpreters = BTreeMap<GuestName, Interpreter>;
 
 impl WasmMachine {
     /// The interpreters of a state, asleep. None: it says nothing about them.
@@ -24,7 +24,7 @@ impl WasmMachine {
     /// What keeps a guest from being loaded, but that it is not here.
     pub(super) async fn woken(loader: &Loader, state: &WasmSnapshot) -> Result<Option<Interpreters>> {
         let Some(latest) = &state.interpreters else { return Ok(None) };
-        let mut of: BTreeMap<Language, Vec<Arc<Kept>>> = BTreeMap::new();
+        let mut of: BTreeMap<GuestName, Vec<Arc<Kept>>> = BTreeMap::new();
         for kept in latest.values().chain(&state.older) {
             of.entry(kept.language().clone()).or_default().push(kept.clone());
         }
@@ -38,7 +38,7 @@ impl WasmMachine {
             interpreters.insert(language, Interpreter::of_builds(memories, guest.as_deref()));
         }
         for lost in &state.parts.lost {
-            interpreters.entry(lost.language.clone()).or_default().note(Some(lost.clone()));
+            interpreters.entry(lost.guest.clone()).or_default().note(Some(lost.clone()));
         }
         Ok(Some(interpreters))
     }

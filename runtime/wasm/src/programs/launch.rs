@@ -1,6 +1,6 @@
 //! Command lines of guests: what `python3 -c CODE`, `node FILE`, `php -r CODE` or `git COMMAND` are to run.
 
-use dormouse_core::{Language, ProgramCall, ProgramEnd};
+use dormouse_core::{GuestName, ProgramCall, ProgramEnd};
 
 /// Starts what Python's own command line says; its reading is the guest's (`guests/python/boot/_dormouse/program.py`).
 const PYTHON: &str = "__import__('_dormouse.program', fromlist=['main']).main()";
@@ -29,7 +29,7 @@ const PHP_VERSION_TEXT: &str = "echo 'PHP ', PHP_VERSION, \" (wasi)\\n\";";
 /// What an interpreter is to run.
 #[derive(Debug)]
 pub(super) struct Launch {
-    pub(super) language: Language,
+    pub(super) language: GuestName,
     /// A snippet: the user's own, or one of the constants here.
     pub(super) code: String,
     /// The name that traces show for it.
@@ -68,7 +68,7 @@ pub(super) fn of_operators(call: &ProgramCall) -> Option<ProgramCall> {
     Some(ProgramCall { name: "pip".into(), arguments: rest.to_vec(), ..call.clone() })
 }
 
-fn launch(call: &ProgramCall, language: Language, code: impl Into<String>, name: &str) -> Launch {
+fn launch(call: &ProgramCall, language: GuestName, code: impl Into<String>, name: &str) -> Launch {
     Launch {
         language,
         code: code.into(),
@@ -84,17 +84,20 @@ fn usage(call: &ProgramCall, status: u8, why: &str) -> ProgramEnd {
 }
 
 fn python(call: &ProgramCall) -> Launch {
-    Launch { arguments: call.arguments.clone(), ..launch(call, Language::python(), PYTHON, "<command line>") }
+    Launch {
+        arguments: call.arguments.clone(),
+        ..launch(call, GuestName::python(), PYTHON, "<command line>")
+    }
 }
 
 /// The words are all there is to run.
 fn git(call: &ProgramCall) -> Launch {
-    Launch { arguments: call.arguments.clone(), ..launch(call, Language::git(), "", "git") }
+    Launch { arguments: call.arguments.clone(), ..launch(call, GuestName::Git, "", "git") }
 }
 
 fn node(call: &ProgramCall) -> Result<Launch, ProgramEnd> {
     let start = |code: &str, name: &str, arguments: &[String]| {
-        with_words(launch(call, Language::javascript(), code, name), arguments)
+        with_words(launch(call, GuestName::javascript(), code, name), arguments)
     };
     let mut rest = call.arguments.as_slice();
     while let Some((first, after)) = rest.split_first() {
@@ -129,7 +132,7 @@ fn node(call: &ProgramCall) -> Result<Launch, ProgramEnd> {
 
 fn node_input(call: &ProgramCall, arguments: &[String]) -> Result<Launch, ProgramEnd> {
     let code = text(call)?;
-    let start = launch(call, Language::javascript(), code, "[stdin]");
+    let start = launch(call, GuestName::javascript(), code, "[stdin]");
     Ok(Launch { stdin: Vec::new(), ..with_words(start, arguments) })
 }
 
@@ -142,7 +145,7 @@ fn with_words(launch: Launch, words: &[String]) -> Launch {
 }
 
 fn php(call: &ProgramCall) -> Result<Launch, ProgramEnd> {
-    let start = |code: &str, name: &str| launch(call, Language::php(), code, name);
+    let start = |code: &str, name: &str| launch(call, GuestName::php(), code, name);
     let mut rest = call.arguments.as_slice();
     while let Some((first, after)) = rest.split_first() {
         let value = after.first();

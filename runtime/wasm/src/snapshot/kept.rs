@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use dormouse_core::sandbox::chunk::{self, damaged};
 use dormouse_core::sandbox::{ChunkId, ChunkSink, ChunkSource};
-use dormouse_core::{Error, Language, Result};
+use dormouse_core::{Error, GuestName, Result};
 use dormouse_files::Held;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub(super) type Regions = Vec<(u32, ChunkId)>;
 /// What an interpreter fits.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Head {
-    pub(super) language: Language,
+    pub(super) language: GuestName,
     pub(super) guest: String,
     pub(super) stack_pointer: u32,
     pub(super) memory: u64,
@@ -88,7 +88,7 @@ impl Kept {
     }
 
     /// Its language.
-    pub(crate) fn language(&self) -> &Language {
+    pub(crate) fn language(&self) -> &GuestName {
         &self.head.language
     }
 

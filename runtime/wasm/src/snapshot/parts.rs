@@ -94,14 +94,14 @@ fn of<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
 
 #[cfg(test)]
 mod tests {
-    use dormouse_core::{ErrorCode, Language, Recovery};
+    use dormouse_core::{ErrorCode, GuestName, Recovery};
 
     use super::*;
 
     #[test]
     fn parts_come_back_and_those_that_nobody_knows_are_gone_past() {
         let lost = Lost {
-            language: Language::python(),
+            guest: GuestName::python(),
             recovery: Recovery::Earlier,
             reason: "it could not be saved".into(),
         };

@@ -8,7 +8,7 @@ use crate::saved::SavedInterpreter;
 fn saved() -> (MemoryChunks, WasmSnapshot) {
     let pages = vec![(1, Arc::new([7; PAGE])), (40, Arc::new([9; PAGE]))];
     let interpreter = SavedInterpreter {
-        language: Language::python(),
+        language: GuestName::python(),
         guest: "ab".repeat(32),
         stack_pointer: 1 << 20,
         memory: 1 << 20,
@@ -17,7 +17,7 @@ fn saved() -> (MemoryChunks, WasmSnapshot) {
         held: Vec::new(),
     };
     let kept = Arc::new(Kept::new(interpreter));
-    let interpreters = Some(BTreeMap::from([(Language::python(), kept)]));
+    let interpreters = Some(BTreeMap::from([(GuestName::python(), kept)]));
     let tree = Some(Tree::new(Quota::default()));
     (MemoryChunks::default(), WasmSnapshot { interpreters, tree, older: Vec::new(), parts: Parts::default() })
 }
@@ -87,7 +87,7 @@ fn lif_03_a_missing_chunk_is_named_wherever_it_is() {
 #[test]
 fn lif_03_claims_of_a_terabyte_and_of_another_version_are_refused() {
     let (chunks, snapshot) = saved();
-    let head = snapshot.interpreters.as_ref().unwrap()[&Language::python()].head.clone();
+    let head = snapshot.interpreters.as_ref().unwrap()[&GuestName::python()].head.clone();
     let page = [&[0][..], &[1; PAGE]].concat();
     let region = put(&mut chunks.clone(), &page).unwrap();
     let code = |state: &SavedState| read(state, &chunks).err().map(|error| error.code());

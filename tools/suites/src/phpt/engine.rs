@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use dormouse::wasm::{Settings, WasmProvider};
 use dormouse::{
-    Access, EvalRequest, Exception, Grants, GuestPath, Language, Limits, Mount, Outcome, OutputSink, Status,
-    Stream,
+    Access, EvalRequest, Exception, Grants, GuestPath, Language, Limits, Mount, Outcome, OutputSink,
+    RunContext, Status, Stream,
 };
 use dormouse_chores::workspace;
 
@@ -190,9 +190,12 @@ impl Run<'_> {
     fn request(&self, name: &str, code: String) -> EvalRequest {
         EvalRequest {
             name: name.to_owned(),
-            limits: LIMITS,
-            grants: self.grants.clone(),
-            output: Some(self.output.clone()),
+            context: RunContext {
+                limits: LIMITS,
+                grants: self.grants.clone(),
+                output: Some(self.output.clone()),
+                ..RunContext::default()
+            },
             ..EvalRequest::new(Language::php(), code)
         }
     }

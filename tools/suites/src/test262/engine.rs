@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use dormouse::wasm::{Settings, WasmProvider};
-use dormouse::{Access, EvalRequest, Grants, GuestPath, Language, Limits, Mount, Outcome, Status};
+use dormouse::{
+    Access, EvalRequest, Grants, GuestPath, Language, Limits, Mount, Outcome, RunContext, Status,
+};
 
 use super::script::Script;
 use crate::sandbox::brief;
@@ -70,7 +72,8 @@ impl Engine {
     fn request(&self, code: String, name: &str, wall: Duration) -> EvalRequest {
         let limits = Limits { wall, memory: MEMORY, ..Limits::default() };
         let request = EvalRequest::new(Language::javascript(), code);
-        EvalRequest { name: name.to_owned(), limits, grants: self.grants.clone(), ..request }
+        let context = RunContext { limits, grants: self.grants.clone(), ..request.context };
+        EvalRequest { name: name.to_owned(), context, ..request }
     }
 }
 

@@ -94,12 +94,12 @@ fn exec(most: u64) -> Verb<Exec, Ran> {
 async fn run(services: &Services, caller: &Caller, asked: Exec) -> Result<Answer<Ran>> {
     let policy = services.sandboxes.manager().policy();
     let mut request = EvalRequest::new(Language::python(), asked.code);
-    request.limits = policy.defaults.clone();
-    request.limits.wall = Duration::from_secs(asked.timeout);
-    request.bounds = Bounds { total_bytes: VALUE_BYTES, ..Bounds::default() };
+    request.context.limits = policy.defaults.clone();
+    request.context.limits.wall = Duration::from_secs(asked.timeout);
+    request.context.bounds = Bounds { total_bytes: VALUE_BYTES, ..Bounds::default() };
     request.allow_eval = policy.allow_eval;
-    request.output = caller.output.clone();
-    models::offer(caller.model.clone(), &mut request.callbacks)?;
+    request.context.output = caller.output.clone();
+    models::offer(caller.model.clone(), &mut request.context.callbacks)?;
     let id = sandbox(services, caller).await?;
     let (id, outcome) = services.sandboxes.eval(&caller.owner, &by_id(&id), request).await?;
     let outcome = fit(outcome);
