@@ -8,7 +8,7 @@
 //! | step | module |
 //! | --- | --- |
 //! | a zip | [`Zip`] |
-//! | a tar, packed or not | [`tar`], [`gunzip`], [`gunzipped`] |
+//! | a tar, packed or not | [`tar()`], [`gunzip`], [`gunzipped`] |
 //! | one entry, and its bytes | [`Entry`] |
 //! | a file that lies where another entry needs a folder | [`file_above`] |
 

@@ -136,8 +136,6 @@ fn a_stream_ends_at_its_bound() {
 #[test]
 fn what_is_no_file_and_no_folder_is_refused_by_name() {
     use tar::EntryType::{Block, Char, Continuous, Fifo, Link, Symlink};
-    let packed = zipped(&[("a", 0o120_777, b"/etc/passwd")]);
-    assert!(of_zip(&packed, 99).is_ok(), "the writer keeps permissions only");
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
     writer.add_symlink("l", "/etc/passwd", SimpleFileOptions::default()).unwrap();
     let packed = writer.finish().unwrap().into_inner();
