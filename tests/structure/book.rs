@@ -181,7 +181,13 @@ fn every_phase_of_the_tests_is_explained_to_contributors() {
         .split("Phase::")
         .skip(1)
         .map(|rest| rest.chars().take_while(char::is_ascii_alphanumeric).collect::<String>())
-        .map(|phase| if phase == "McpConformance" { "mcp-conformance".into() } else { phase.to_lowercase() })
+        .map(|phase| {
+            let small = |letter: char| match letter.is_ascii_uppercase() {
+                true => format!("-{}", letter.to_ascii_lowercase()),
+                false => letter.to_string(),
+            };
+            phase.chars().map(small).collect::<String>().trim_start_matches('-').to_owned()
+        })
         .collect();
     assert!(phases.len() > 10, "{phases:?}");
     for phase in phases {

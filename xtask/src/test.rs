@@ -215,10 +215,11 @@ pub(crate) fn tests(which: &[&str], environment: &[(&str, String)]) -> Result<(T
     process::counted(command.envs(environment.iter().cloned()).envs(programs::provide()))
 }
 
-/// The format of this workspace, and of the guests'.
+/// The format of this workspace and of those of the guests.
 fn format() -> Result<()> {
-    process::cargo(&["fmt", "--all", "--check"])?;
-    process::cargo(&["fmt", "--all", "--check", "--manifest-path", "guests/Cargo.toml"])
+    ["Cargo.toml", "guests/Cargo.toml", "guests/typescript/Cargo.toml"]
+        .into_iter()
+        .try_for_each(|manifest| process::cargo(&["fmt", "--all", "--check", "--manifest-path", manifest]))
 }
 
 /// Builds the guests that the cache lacks.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Include, Machine, SandboxSpec, Snapshot, WarmPool};
-use dormouse_core::{Error, GuestPath, Limits, LineRequest, Provider, Result};
+use dormouse_core::{Error, GuestPath, Limits, LineRequest, Provider as _, Result};
 use dormouse_docker::{DockerProvider, Settings};
 use dormouse_files::{Files, Quota, Tree};
 use tokio::process::Command;

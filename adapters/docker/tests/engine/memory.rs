@@ -47,7 +47,7 @@ async fn con_24_the_memory_limit_is_what_the_sandbox_is_told() {
             Some(ErrorCode::LimitMemory)
         );
         let mut snippet = EvalRequest::new(Language::python(), "x = bytearray(200 << 20)");
-        snippet.limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
+        snippet.context.limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
         let outcome = machine.eval(snippet).await.unwrap();
         let error = outcome.stopped().unwrap();
         assert_eq!(error.code(), ErrorCode::LimitMemory, "{error}");

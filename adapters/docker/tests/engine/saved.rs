@@ -153,14 +153,14 @@ async fn con_33_variables_that_are_lost_are_told_once_in_the_next_answer() {
     let mut machine = bench.provider.machine(&spec, None).await.unwrap();
     assert_eq!(machine.eval(python("w = 5")).await.unwrap().recovery, None);
     let state = machine.snapshot(Include::Both).await.unwrap();
-    assert_eq!(state.languages(), [Language::python()]);
+    assert_eq!(state.guests(), [Language::python()]);
     // A container that wakes, and one that is put back.
     let mut other = bench.provider.machine(&spec, Some(state.clone())).await.unwrap();
     machine.restore(state.as_ref()).await.unwrap();
     for machine in [&mut other, &mut machine] {
         assert_eq!(machine.lost().len(), 1);
         // Also where it is saved again before anybody has asked.
-        assert_eq!(machine.snapshot(Include::Both).await.unwrap().languages(), [Language::python()]);
+        assert_eq!(machine.snapshot(Include::Both).await.unwrap().guests(), [Language::python()]);
         let told = machine.eval(python("'w' in globals()")).await.unwrap();
         assert_eq!((told.recovery, told.is_ok()), (Some(Recovery::Fresh), true));
         assert!(machine.lost().is_empty());

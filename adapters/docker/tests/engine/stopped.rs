@@ -135,7 +135,7 @@ async fn con_06_an_engine_that_stalls_is_named_within_the_time_of_the_call() {
     let id = engine.id().and_then(|id| Pid::from_raw(id.try_into().ok()?)).unwrap();
     kill_process(id, Signal::STOP).unwrap();
     let mut command = line("echo other > f");
-    command.limits.wall = Duration::from_secs(2);
+    command.context.limits.wall = Duration::from_secs(2);
     let begin = Instant::now();
     let error = machine.exec(command, Arc::new(NoPrograms)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ProviderUnavailable, "{error}");

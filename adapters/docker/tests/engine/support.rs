@@ -12,7 +12,7 @@ use bollard::query_parameters::{
 use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Executed, Machine, SandboxSpec};
 use dormouse_core::testing::wait_for_async;
-use dormouse_core::{GuestPath, Limits, LineRequest, Status};
+use dormouse_core::{GuestPath, Limits, LineRequest, Provider as _, Status};
 use dormouse_docker::{DockerProvider, Settings};
 use futures::StreamExt as _;
 

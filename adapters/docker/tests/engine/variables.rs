@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dormouse_core::sandbox::{Include, Machine, SandboxSpec};
-use dormouse_core::{EvalRequest, Language, Limits, Outcome, Provider as _, Recovery};
+use dormouse_core::{EvalRequest, GuestName, Language, Limits, Outcome, Provider as _, Recovery};
 
 use crate::support::{Bench, FULL, said, spec};
 
@@ -30,7 +30,7 @@ async fn con_37_pickled_variables_go_into_the_next_container_and_what_is_missing
     let mut machine = bench.provider.machine(&asked(), None).await.unwrap();
     eval(&mut machine, "import json\ndef f(): return x + 1\nx = 41; g = (i for i in [])").await;
     let state = machine.snapshot(Include::Both).await.unwrap();
-    assert_eq!((state.languages(), state.holds()), (vec![Language::python()], vec![Language::python()]));
+    assert_eq!((state.guests(), state.holds()), (vec![GuestName::python()], vec![GuestName::python()]));
     eval(&mut machine, "x = 1").await;
     let mut other = bench.provider.machine(&asked(), Some(state.clone())).await.unwrap();
     machine.restore(state.as_ref()).await.unwrap();
@@ -52,7 +52,7 @@ async fn con_37_pickled_variables_go_into_the_next_container_and_what_is_missing
     eval(&mut machine, "x = 50").await;
     machine.snapshot(Include::Both).await.unwrap();
     let mut endless = EvalRequest::new(Language::python(), "x = 51\nwhile True: pass");
-    endless.limits.wall = Duration::from_secs(1);
+    endless.context.limits.wall = Duration::from_secs(1);
     let ended = machine.eval(endless).await.unwrap();
     assert_eq!(ended.recovery, Some(Recovery::Earlier));
     assert_eq!(number(&mut machine, "x").await, Some(50));

@@ -228,8 +228,8 @@ async fn what_a_container_cannot_give_is_refused_and_nothing_is_run() {
     for language in languages() {
         let mut running = start(&language).await;
         let mut requests = vec![running.snippet("1"); 3];
-        requests[0].grants.seed = Some(1);
-        requests[1].grants.clock = WallClock::Fixed(std::time::SystemTime::UNIX_EPOCH);
+        requests[0].context.grants.seed = Some(1);
+        requests[1].context.grants.clock = WallClock::Fixed(std::time::SystemTime::UNIX_EPOCH);
         requests[2].allow_eval = false;
         for request in requests {
             let error = running.interpreter.eval(&request).await.unwrap_err();

@@ -19,9 +19,42 @@ const STEPS_VERSION: u32 = 4;
 /// the recipes, because a recipe's text is part of the key of its guest.
 fn members(language: &str) -> &'static [&'static str] {
     match language {
-        "git" | "shell" => &["Cargo.toml", "Cargo.lock", "contract"],
+        "git" | "shell" => &["Cargo.toml", "contract"],
         _ => &[],
     }
+}
+
+/// The entries of the lock file for a package and for everything that it depends on, in the order of the file: what another
+/// member of the workspace depends on does not count. None: the package is not in it.
+fn locked<'a>(lock: &'a str, package: &str) -> Option<Vec<&'a str>> {
+    fn field<'a>(entry: &'a str, name: &str) -> &'a str {
+        let line = entry.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
+        line.unwrap_or_default().trim_matches('"')
+    }
+    let entries: Vec<&str> = lock.split("[[package]]").skip(1).collect();
+    // A dependency is a name, and a version where there are several.
+    let find = |dependency: &str| {
+        let (name, version) = dependency.split_once(' ').unwrap_or((dependency, ""));
+        let fits = |entry: &&str| {
+            field(entry, "name") == name && (version.is_empty() || field(entry, "version") == version)
+        };
+        entries.iter().position(fits)
+    };
+    let (mut reached, mut open) = (vec![false; entries.len()], vec![find(package)?]);
+    while let Some(at) = open.pop() {
+        if !std::mem::replace(&mut reached[at], true) {
+            let lines = entries[at].lines().filter_map(|line| line.strip_prefix(" \"")?.strip_suffix("\","));
+            open.extend(lines.filter_map(find));
+        }
+    }
+    Some(
+        entries
+            .into_iter()
+            .zip(reached)
+            .filter(|(_, reached)| *reached)
+            .map(|(entry, _)| entry.trim())
+            .collect(),
+    )
 }
 
 /// Whether a file has no part in a guest: prose, and tests of its code.
@@ -62,6 +95,15 @@ pub(crate) fn of(recipe: &Recipe, workspace: &Path, toolchain: &Toolchain) -> Re
             hash.add(&name.to_string_lossy(), &bytes);
         }
     }
+    if !members(recipe.language).is_empty() {
+        let path = guests.join("Cargo.lock");
+        let lock =
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let package = format!("dormouse-{}", recipe.language);
+        let entries =
+            locked(&lock, &package).with_context(|| format!("`{}` has no `{package}`", path.display()))?;
+        entries.into_iter().for_each(|entry| hash.add("locked", entry.as_bytes()));
+    }
     Ok(hex(&hash.0.finalize())[..32].to_owned())
 }
 
@@ -89,6 +131,29 @@ mod tests {
         let parts =
             ["guests/Cargo.lock", "guests/shell/src/own/bc/mod.rs", "guests/javascript/prelude/test.js"];
         assert!(!parts.iter().any(|file| is_beside(Path::new(file))));
+    }
+
+    #[test]
+    fn of_the_lock_file_only_what_a_guest_depends_on_counts() {
+        let entry = |name: &str, version: &str, dependencies: &[&str]| {
+            let lines: String = dependencies.iter().map(|one| format!(" \"{one}\",\n")).collect();
+            format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\ndependencies = [\n{lines}]\n\n")
+        };
+        let all = [
+            entry("dormouse-git", "0.1.0", &["b 2.0.0"]),
+            entry("dormouse-shell", "0.1.0", &["b 1.0.0", "c"]),
+            entry("b", "1.0.0", &[]),
+            entry("b", "2.0.0", &["c"]),
+            entry("c", "1.0.0", &["b 2.0.0"]),
+        ];
+        let lock = format!("version = 4\n\n{}", all.concat());
+        let names = |package| -> Vec<&str> {
+            let entries = locked(&lock, package).unwrap_or_default();
+            entries.iter().map(|entry| entry.split('"').nth(1).unwrap_or_default()).collect()
+        };
+        assert_eq!(names("dormouse-git"), ["dormouse-git", "b", "c"]);
+        assert_eq!(names("dormouse-shell"), ["dormouse-shell", "b", "b", "c"]);
+        assert!(locked(&lock, "dormouse-php").is_none());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Written are GNU's headers, with its entries for long names; those of `pax` are read as well.
 
-use std::io::{self, Read, Write as _};
+use std::io::{self, Cursor, Read, Write as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bzip2::read::MultiBzDecoder;
@@ -52,8 +52,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Vec<Member<'_>>, usize), &'static st
     const NONE: &str = "This does not look like a tar archive";
     const CUT: &str = "Unexpected EOF in archive";
     let (mut members, mut at) = (Vec::new(), 0);
-    let mut archive = Archive::new(bytes);
-    for entry in archive.entries().map_err(|_| NONE)? {
+    let mut archive = Archive::new(Cursor::new(bytes));
+    for entry in archive.entries_with_seek().map_err(|_| NONE)? {
         let mut entry = entry.map_err(|error| match error.kind() {
             _ if at == 0 && !is_header(bytes) => NONE,
             io::ErrorKind::UnexpectedEof => CUT,

@@ -141,6 +141,13 @@ fn unzip_writes_to_no_place_that_a_name_leads_out_to() {
 }
 
 #[test]
+fn a_zip_may_stand_behind_other_bytes() {
+    let mut shell = Shell::new();
+    shell.out("echo inside > f; zip -q a f; { echo '#!/bin/sh'; cat a.zip; } > b.zip");
+    assert_eq!(shell.out("unzip -p b.zip"), "inside\n");
+}
+
+#[test]
 fn a_damaged_zip_is_an_error() {
     let mut shell = Shell::new();
     shell.out("seq 1000 > f; zip -q a f");
