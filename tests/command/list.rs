@@ -130,7 +130,7 @@ fn the_documents_name_every_command_that_there_is() {
             let _ = writeln!(table, "| `{name}` | {} |", if shown.is_empty() { "-" } else { &shown });
         }
         let list = programs.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
-        let described = root().join("adapters/tools/src/tool/exec/commands.txt");
+        let described = root().join("adapters/tools/src/verbs/exec/commands.txt");
         let document = root().join("docs/shell.md");
         let text = fs::read_to_string(&document).unwrap();
         let (head, rest) = text.split_once(MARKS[0]).expect("the table begins");

@@ -4,46 +4,23 @@ mod toolset;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use dormouse_core::sandboxes::Rules;
-use dormouse_core::{Error, Grants, Manager};
-use serde_json::{Map, Value as Json};
+use dormouse_core::{Grants, Manager};
 
 pub use self::toolset::Toolset;
 pub(crate) use self::toolset::WITH_STATE;
 use crate::agents;
-use crate::call::order::Order;
-use crate::call::{CallContext, Reply};
 use crate::checks;
 use crate::models::Models;
 use crate::profile::Profile;
 use crate::profiles::{codegen, eval as framework_eval, rlm, sprites};
 use crate::services::Services;
 use crate::skills::Skills;
-use crate::spec::{Field, ToolSpec};
+use crate::tool::Tool;
 use crate::verbs::{
     capabilities, create, eval, exec, files, folders, install, job, life, read, states, transfer, variables,
     write,
 };
-
-/// One tool.
-#[async_trait]
-pub(crate) trait Tool: Send + Sync {
-    /// How it is listed. Always the same.
-    fn spec(&self) -> &ToolSpec;
-
-    /// The table of its arguments.
-    fn fields(&self) -> &[Field];
-
-    /// How its calls stand to others.
-    fn order(&self) -> Order;
-
-    /// Decodes, runs, encodes. Dropping the future cancels the run.
-    async fn call(&self, arguments: Map<String, Json>, context: CallContext) -> Reply;
-
-    /// The answer when something else kept it from running. Fulfils the output schema.
-    fn refuse(&self, error: &Error) -> Reply;
-}
 
 /// The tools that are listed when nobody chooses: what it takes to run code, to keep it and its files, and to go back or
 /// several ways. A list costs its readers attention, so what snippets can do themselves and what is rare is left out.

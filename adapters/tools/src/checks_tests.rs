@@ -91,7 +91,7 @@ fn what_nobody_can_check_is_refused_with_what_would() {
     assert_eq!(desk.code("run_lint", json!({"sandbox": "a"})), "not_found");
     desk.ok("sandbox_write", json!({"sandbox": "a", "path": "/workspace/a.py", "content": "x"}));
     let lint = desk.call("run_lint", json!({"sandbox": "a"}));
-    assert!(lint.text.contains("typescript are not looked at"), "{}", lint.text);
+    assert!(lint.text.contains("TypeScript files are not checked"), "{}", lint.text);
     let missing = json!({"complete": true, "tool": "mypy", "missing": "mypy", "failures": []}).to_string();
     desk.ok("sandbox_write", json!({"sandbox": "a", "path": "/answer", "content": missing}));
     let types = desk.call("run_typecheck", json!({"sandbox": "a", "language": "python"}));

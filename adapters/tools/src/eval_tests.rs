@@ -49,7 +49,11 @@ fn a_container_is_promised_only_where_there_is_a_project() {
     let (alone, _) = of_profile(None);
     let (placed, _) = of_profile(Some(Project::new("/somewhere")));
     assert!(alone.instructions().contains("there is no `container()`"), "{}", alone.instructions());
-    assert!(placed.instructions().contains("`container()` gives its services"), "{}", placed.instructions());
+    assert!(
+        placed.instructions().contains("`container()` returns its services"),
+        "{}",
+        placed.instructions()
+    );
     let snippet = |surface: &Surface| {
         let schema = &surface.get("framework__eval").unwrap().input_schema;
         schema["properties"]["snippet"]["description"].as_str().unwrap().to_owned()

@@ -162,6 +162,9 @@ fn the_choice_of_tools_is_the_operators() {
     let desk = Desk::new(Profile::Sandbox);
     let names = |surface: &Surface| surface.list().iter().map(|spec| spec.name).collect::<Vec<_>>();
     assert_eq!(names(&desk.surface).len(), WITH_A_SANDBOX.len() + 4);
+    let alone = ["sandbox_capabilities", "sandbox_eval"];
+    let lasting: Vec<_> = names(&desk.surface).into_iter().filter(|name| !alone.contains(name)).collect();
+    assert_eq!(lasting, catalog::LASTING, "those that are missed without sandboxes that last");
     let surface = desk.surface.with_tools(Toolset::default()).unwrap();
     assert_eq!(names(&surface), catalog::USUAL);
     let chosen = Toolset::parse("sandbox_eval, sandbox_vars").unwrap();

@@ -10,6 +10,7 @@
 //! | what a tool is: its listing, its arguments, its answer, as types | `spec` |
 //! | who calls, in which order, in which place; how an answer is written | [`call`] |
 //! | the sets of names, and which tools each has | `profile`, `catalog` |
+//! | what every tool is to the surface | `tool` |
 //! | what all tools over sandboxes that last share | `services` |
 //! | the canonical tools, `sandbox_*` | `verbs` |
 //! | the names, arguments and texts of seeds over the same work | `profiles` |
@@ -39,6 +40,8 @@ mod services;
 pub mod skills;
 mod spec;
 pub mod surface;
+mod time;
+mod tool;
 mod verbs;
 
 pub use call::hints::reworded;
@@ -50,4 +53,5 @@ pub use profile::Profile;
 pub use skills::Skills;
 pub use spec::{Annotations, ToolSpec, by_likeness};
 pub use surface::Surface;
+pub use verbs::exec::{executed, missing};
 pub use verbs::write::MAX_CONTENT;

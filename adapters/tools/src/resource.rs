@@ -4,7 +4,7 @@ use dormouse_core::sandbox::{EntryKind, Handle, Owner, Phase, Piece, Sandbox, Sa
 use dormouse_core::{Error, ErrorCode, GuestPath, Result, Sandboxes};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::call::time::iso8601;
+use crate::time::iso8601;
 
 /// What every address begins with; the sandbox's id follows.
 const SCHEME: &str = "dormouse://sandbox/";

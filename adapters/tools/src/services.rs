@@ -7,16 +7,15 @@ use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use dormouse_core::fair::Fair;
-use dormouse_core::sandbox::{Handle, Owner, Phase, Sandbox, SandboxId, SessionKey};
+use dormouse_core::sandbox::{Handle, Owner, Phase, Sandbox, SandboxId, SandboxSpec, SessionKey, SpecMount};
 use dormouse_core::sandboxes::Asked;
-use dormouse_core::{Error, Grants, Result, Sandboxes};
+use dormouse_core::{Access, Error, Grants, Result, Sandboxes};
 use sha2::{Digest as _, Sha256};
 
 use crate::host::HostFolders;
 use crate::models::Models;
 use crate::skills::Skills;
 use crate::spec::{Role, arguments, text};
-use crate::verbs::create;
 
 /// Longest id, name or key that is looked up, in bytes. What is longer than a name can be is merely not there.
 pub(crate) const MAX_HANDLE: usize = 64 << 10;
@@ -109,6 +108,22 @@ impl Services {
         }
     }
 
+    /// What a sandbox is that nothing is asked of: the operator's numbers and folders.
+    pub(crate) fn spec(&self, writes: bool) -> SandboxSpec {
+        let access = |asked: Access| if writes { asked } else { Access::ReadOnly };
+        let mounts = self.granted.mounts.iter().map(|mount| SpecMount {
+            source: mount.source.clone(),
+            target: mount.target.clone(),
+            access: access(mount.access),
+        });
+        let defaults = &self.sandboxes.rules().defaults;
+        SandboxSpec {
+            mounts: defaults.mounts.iter().cloned().chain(mounts).collect(),
+            environment: self.granted.environment.clone(),
+            ..defaults.clone()
+        }
+    }
+
     /// The key of the one sandbox that a profile works in.
     pub(crate) fn key_of(&self, profile: &str) -> String {
         match (&self.session, &self.started_in) {
@@ -130,7 +145,7 @@ impl Services {
         {
             return Ok(record);
         }
-        let spec = create::spec(self, false);
+        let spec = self.spec(false);
         let asked = Asked { session_key: Some(key), spec: Some(spec), ..Asked::default() };
         Ok(self.sandboxes.create(owner, asked).await?.0.sandbox)
     }

@@ -67,8 +67,8 @@ fn what_is_no_skill_is_refused_with_its_reason() {
         ("a", ErrorCode::ArgsInvalid, "two skills `a`"),
         ("empty", ErrorCode::PathDenied, "no SKILL.md"),
         ("none", ErrorCode::PathDenied, "cannot be read"),
-        ("with space", ErrorCode::ArgsInvalid, "no name of a skill"),
-        ("..b", ErrorCode::ArgsInvalid, "no name of a skill"),
+        ("with space", ErrorCode::ArgsInvalid, "not a valid name of a skill"),
+        ("..b", ErrorCode::ArgsInvalid, "not a valid name of a skill"),
     ] {
         let error = skills.add(&folder.path().join(name)).unwrap_err();
         assert_eq!(error.code(), code, "{error}");
@@ -103,7 +103,7 @@ fn fs_03_a_skill_that_links_out_of_its_folder_tells_nothing() {
     std::fs::create_dir(&skill).unwrap();
     symlink("../other/SKILL.md", skill.join(MAIN)).unwrap();
     let error = Skills::default().add(&skill).unwrap_err();
-    assert!(error.message().contains("no file within it"), "{error}");
+    assert!(error.message().contains("leads out of the folder"), "{error}");
     std::fs::remove_file(skill.join(MAIN)).unwrap();
     std::fs::create_dir(skill.join(MAIN)).unwrap();
     assert!(Skills::default().add(&skill).is_err());

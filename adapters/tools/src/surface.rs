@@ -1,5 +1,7 @@
 //! Which tools there are, and how one is called.
 
+mod order;
+
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::call::places::{Owners, Place};
 use crate::call::{CallContext, Reply, fallback, hints, unsaved};
-use crate::catalog::{self, LASTING, Tool, Toolset, WITH_STATE};
+use crate::catalog::{self, LASTING, Toolset, WITH_STATE};
 use crate::host::HostFolders;
 use crate::instructions;
 use crate::models::Models;
@@ -22,6 +24,7 @@ use crate::resource::{self, Artifacts, Resource};
 use crate::services::{self, Services};
 use crate::skills::Skills;
 use crate::spec::{ToolSpec, nearest};
+use crate::tool::Tool;
 
 /// Archives that may wait to be unpacked.
 const ARCHIVES_WAITING: usize = 128;

@@ -176,7 +176,7 @@ mod tests {
         assert_eq!((read.mode("workspace/old", false), read.mode("workspace/b", false)), (0o600, 0o644));
         let inode = |name: &str| files.stat(&path(name)).unwrap().inode;
         assert!(age.knows(inode("/workspace/old")) && !age.knows(inode("/workspace/new")));
-        assert_eq!(read.guests(), [Language::python()]);
+        assert_eq!(read.guests(), [GuestName::python()]);
     }
 
     #[test]

@@ -16,11 +16,10 @@ use serde_json::{Map, Value as Json};
 use self::run::Task;
 use self::signature::Signature;
 use self::transcript::{Transcript, TurnShown};
-use crate::call::order::Order;
 use crate::call::{Answer, Caller, encode};
 use crate::models;
 use crate::services::{Services, Target, by_id};
-use crate::spec::{ErrorFields, FETCHES, answer, arguments, integer, object, text};
+use crate::spec::{ErrorFields, FETCHES, Order, answer, arguments, integer, object, text};
 use crate::verbs::Verb;
 
 /// Bytes of all inputs together, as JSON.

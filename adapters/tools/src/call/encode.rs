@@ -1,16 +1,15 @@
 //! Answers: an outcome or an error as one JSON object, and as text. The command line's `--json` prints exactly
 //! [`outcome`].
 
-use dormouse_core::sandbox::{Executed, SandboxId};
+use dormouse_core::sandbox::SandboxId;
 use dormouse_core::{Captured, Error, Exception, Outcome, Status, Value};
 use serde_json::Value as Json;
 
 use super::{Reply, unsaved};
 use crate::spec::{
     Answered as _, ErrorFields, Flat, Inline, Nested, OrNull, answer, answer::Part, error_schema, list_of,
+    outcome,
 };
-use crate::verbs::eval::listing as shape;
-use crate::verbs::{exec, lost};
 
 /// Bytes of each stream's end that the text of a stopped run repeats.
 const TAIL: usize = 1_024;
@@ -28,8 +27,8 @@ answer! {
     /// What a run came to.
     pub(crate) struct Head {
         ok: bool = "True when the snippet ran to its end, or exited with status 0.",
-        result: OrNull<Value> = shape::result(),
-        exception: OrNull<Exception> = shape::exception(),
+        result: OrNull<Value> = outcome::result(),
+        exception: OrNull<Exception> = outcome::exception(),
         stdout: String = "Standard output, cut at `output_bytes`. Untrusted: written by the snippet.",
         stderr: String = "Standard error, cut at `output_bytes`. Untrusted: written by the snippet.",
         exit_code: i32 = "0; 1 after an exception; the snippet's own status; 124 after the time limit; 137 after another limit; \
@@ -53,9 +52,9 @@ answer! {
         recovery: Option<&'static str> = "What the variables are after a run that was stopped in a persistent sandbox: \
              before_run (as before it), earlier (as before an earlier run) or fresh; or their state at the start of \
              this run, if something had been lost before. Reported once.",
-        recovery_reason: Option<String> = lost::REASON,
-        warning: Option<ErrorFields> = shape::warning(),
-        closed_files: Option<Vec<String>> = list_of("Its path.", shape::CLOSED_FILES),
+        recovery_reason: Option<String> = outcome::RECOVERY_REASON,
+        warning: Option<ErrorFields> = outcome::warning(),
+        closed_files: Option<Vec<String>> = list_of("Its path.", outcome::CLOSED_FILES),
     }
 }
 
@@ -174,16 +173,6 @@ fn ran(outcome: &Outcome, sandbox: Option<&SandboxId>) -> Json {
 pub fn refused(cause: &Error) -> Json {
     let ran = Ran { head: Flat(Head::refused(cause)), duration_ms: 0.0, tail: Flat(Tail::refused()) };
     Json::Object(ran.into_fields())
-}
-
-/// What came of a command line in a sandbox, as `sandbox_exec` answers it, with the whole of its output.
-pub fn executed(executed: Executed, sandbox: &SandboxId) -> Json {
-    exec::whole(executed).structured(sandbox)
-}
-
-/// What a command line's missing commands could be had by; none when there are none.
-pub fn missing(executed: &Executed) -> Option<Error> {
-    exec::missing(executed)
 }
 
 /// An error: `{code, message, hint}`; the hint is the advice of its code where it has none of its own.

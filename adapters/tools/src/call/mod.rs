@@ -3,9 +3,8 @@
 //! | step | room |
 //! | --- | --- |
 //! | the JSON that callers send, measured before it is read; why it cannot be read | [`incoming`], [`unread`] |
-//! | what a call touches, so that calls begin in order | `order` |
 //! | what one owner may have in progress | [`places`] |
-//! | an outcome or an error as structured content and text | [`encode`], `fit`, `time` |
+//! | an outcome or an error as structured content and text | [`encode`], `fit` |
 //! | that another provider has answered | `fallback` |
 //! | that what a call did could not be saved | [`unsaved`] |
 //! | the names of tools in hints, in the words of each door | `hints` |
@@ -15,10 +14,8 @@ pub(crate) mod fallback;
 pub(crate) mod fit;
 pub(crate) mod hints;
 pub mod incoming;
-pub(crate) mod order;
 pub mod places;
 pub(crate) mod plain;
-pub(crate) mod time;
 pub mod unread;
 pub mod unsaved;
 

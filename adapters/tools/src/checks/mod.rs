@@ -26,10 +26,9 @@ pub(crate) use self::find::path;
 use self::plan::{Checker, Work};
 pub(crate) use self::report::Report;
 pub(crate) use self::report::{OfFiles, OfTests};
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::services::{Services, Target, by_id};
-use crate::spec::{CHANGES, Role, Table, Word as _, arguments, choice, integer, text, words};
+use crate::spec::{CHANGES, Order, Role, Table, Word as _, arguments, choice, integer, text, words};
 use crate::verbs::{Run, Verb, exec};
 
 /// Longest wall-clock limit that a call can ask for, and the usual one, in milliseconds.

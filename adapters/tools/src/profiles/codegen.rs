@@ -10,12 +10,13 @@ use dormouse_core::sandbox::{Handle, SandboxId};
 use dormouse_core::sandboxes::CommandLine;
 use dormouse_core::{Error, GuestPath, Result, arrival};
 
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
-use crate::catalog::Tool;
 use crate::checks::{self, Check, OfFiles, OfTests, What};
 use crate::services::{Services, by_id};
-use crate::spec::{CHANGES, Flat, FromOne, Inline, LOOKS, answer, any_text, arguments, flag, integer, text};
+use crate::spec::{
+    CHANGES, Flat, FromOne, Inline, LOOKS, Order, answer, any_text, arguments, flag, integer, text,
+};
+use crate::tool::Tool;
 use crate::verbs::{Verb, exec, read};
 
 /// Its name, of which the key of its sandbox is made.

@@ -13,13 +13,12 @@ use serde_json::{Map, Value as Json};
 
 use crate::call::encode::{self, Head, Tail};
 use crate::call::fit::fit;
-use crate::call::order::Order;
 use crate::call::{CallContext, Reply};
-use crate::catalog::Tool;
 use crate::spec::{
-    Answered as _, Field, Flat, Inline, Role, Table, ToolSpec, answer, arguments, flag, integer, limit,
-    schema, text,
+    Answered as _, Field, Flat, Inline, Order, Role, Table, ToolSpec, answer, arguments, flag, integer,
+    limit, schema, text,
 };
+use crate::tool::Tool;
 use crate::verbs::eval::{Asked, Runs, bounds, listing};
 
 /// The seed's text, to the letter.

@@ -5,7 +5,7 @@ use dormouse_core::{Error, GuestName, GuestPath};
 use serde_json::{Map, Value as Json, json};
 
 use super::schema::{self, Object};
-use crate::call::time::iso8601;
+use crate::time::iso8601;
 
 /// Declares an answer, or an object within one:
 ///

@@ -13,6 +13,8 @@ pub(crate) mod answer;
 mod arguments;
 mod decode;
 mod field;
+mod order;
+pub(crate) mod outcome;
 mod row;
 pub(crate) mod schema;
 mod value;
@@ -26,6 +28,7 @@ pub(crate) use self::arguments::{Nothing, arguments, words};
 pub use self::decode::by_likeness;
 pub(crate) use self::decode::{Checked, nearest};
 pub(crate) use self::field::{Field, Role};
+pub(crate) use self::order::Order;
 pub(crate) use self::row::{
     Row, Rows, Table, any_text, choice, flag, integer, limit, number, object, text, texts,
 };

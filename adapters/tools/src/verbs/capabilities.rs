@@ -11,15 +11,14 @@ use dormouse_core::{Abilities, Access, Error, EvalRequest, Grants, GuestInfo, Li
 use serde_json::{Map, Value as Json};
 
 use self::offered::{Git, LanguageModel, Packages};
-use crate::call::order::Order;
 use crate::call::{CallContext, Reply, encode};
-use crate::catalog::Tool;
 use crate::models::Models;
 use crate::skills::{self, SkillShown, Skills};
 use crate::spec::{
-    Answered as _, ErrorFields, Field, LOOKS, Nested, Nothing, OrNull, Table, ToolSpec, answer, error_schema,
-    list_of, schema,
+    Answered as _, ErrorFields, Field, LOOKS, Nested, Nothing, OrNull, Order, Table, ToolSpec, answer,
+    error_schema, list_of, schema,
 };
+use crate::tool::Tool;
 
 const DESCRIPTION: &str = "Lists what the sandbox can do: installed languages with their interpreter versions, default \
 limits and ceilings of time, memory and output, quotas, how long sandboxes are kept, providers with what each can do, container images, mounted folders, skills, packages, git repositories and language models that can be reached, and whether writes or network access can be granted. \

@@ -5,20 +5,19 @@ mod ignored;
 use std::time::Duration;
 
 use dormouse_core::grants::set_variable;
-use dormouse_core::sandbox::{Durability, Name, ProviderName, SandboxSpec, SessionKey, SpecMount, WarmPool};
+use dormouse_core::sandbox::{Durability, Name, ProviderName, SandboxSpec, SessionKey, WarmPool};
 use dormouse_core::sandboxes::{Asked, Rules};
-use dormouse_core::{Access, Error, ErrorCode, Grants, Limits, Result, Sandboxes};
+use dormouse_core::{Error, ErrorCode, Grants, Limits, Result, Sandboxes};
 
 use super::Verb;
 use super::clone::{self, Repository};
 use super::shown::SandboxShown;
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::services::Services;
 use crate::skills::{self, SkillShown};
 use crate::spec::{
-    CHANGES, Flat, Given, Inline, Role, Row, Scalar, answer, arguments, choice, flag, integer, limit, text,
-    texts, words,
+    CHANGES, Flat, Given, Inline, Order, Role, Row, Scalar, answer, arguments, choice, flag, integer, limit,
+    text, texts, words,
 };
 
 /// Bytes of a name or key that are read before it is judged.
@@ -225,22 +224,6 @@ pub(crate) fn create(sandboxes: &Sandboxes) -> Verb<Create, Created> {
     }
 }
 
-/// What a sandbox is that nothing is asked of: the operator's numbers and folders.
-pub(crate) fn spec(services: &Services, writes: bool) -> SandboxSpec {
-    let access = |asked: Access| if writes { asked } else { Access::ReadOnly };
-    let mounts = services.granted.mounts.iter().map(|mount| SpecMount {
-        source: mount.source.clone(),
-        target: mount.target.clone(),
-        access: access(mount.access),
-    });
-    let defaults = &services.sandboxes.rules().defaults;
-    SandboxSpec {
-        mounts: defaults.mounts.iter().cloned().chain(mounts).collect(),
-        environment: services.granted.environment.clone(),
-        ..defaults.clone()
-    }
-}
-
 async fn run(services: &Services, caller: &Caller, asked: Create) -> Result<Answer<Created>> {
     let sandboxes = &services.sandboxes;
     let repository = repository(&asked)?;
@@ -248,7 +231,7 @@ async fn run(services: &Services, caller: &Caller, asked: Create) -> Result<Answ
         let error = Error::new(ErrorCode::WriteDenied, "writes are not allowed here");
         return Err(error.with_hint("leave `allow_writes` out; the sandbox's own files are always writable"));
     }
-    let mut spec = spec(services, asked.allow_writes.value);
+    let mut spec = services.spec(asked.allow_writes.value);
     let wants_provider = place(&mut spec, &asked, sandboxes.rules());
     if spec.provider == ProviderName::Wasm && asked.cpu_millis.given && spec.cpu_millis > ONE_CORE {
         return Err(more_than_a_core(spec.cpu_millis, sandboxes.has_provider(ProviderName::Docker)));

@@ -14,12 +14,11 @@ use serde_json::{Map, Value as Json};
 
 use self::listing::{Placed, Snippet};
 use crate::call::fit::fit;
-use crate::call::order::Order;
 use crate::call::{CallContext, Reply, encode};
-use crate::catalog::Tool;
 use crate::models::{self, Models};
 use crate::services::{Services, Target, found};
-use crate::spec::{Field, Table, ToolSpec};
+use crate::spec::{Field, Order, Table, ToolSpec};
+use crate::tool::Tool;
 
 /// Bytes of the value's JSON that the guest may send (64 KiB), so that an answer stays readable for a model.
 const VALUE_BYTES: u32 = 64 << 10;

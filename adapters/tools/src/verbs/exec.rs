@@ -7,13 +7,14 @@ use std::time::Duration;
 use dormouse_core::sandbox::{Owner, SandboxId};
 use dormouse_core::sandboxes::CommandLine;
 use dormouse_core::{GuestPath, Result};
+use serde_json::Value as Json;
 
-pub(crate) use self::shown::{ELSEWHERE, Line, MISSING, Shown, missing, serial, whole};
+pub use self::shown::missing;
+pub(crate) use self::shown::{ELSEWHERE, Line, MISSING, Shown, serial};
 use super::Verb;
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::services::{Services, Target, by_id, found};
-use crate::spec::{CHANGES, Flat, Inline, Role, answer, arguments, flag, integer, text};
+use crate::spec::{CHANGES, Flat, Inline, Order, Role, answer, arguments, flag, integer, text};
 
 /// Longest wall-clock limit that a call can ask for, in milliseconds; the operator's may be lower.
 const MAX_TIMEOUT: u64 = 600_000;
@@ -102,6 +103,11 @@ async fn run(services: &Services, caller: &Caller, asked: Exec) -> Result<Answer
         (Some(error), Some(text)) => answer.with_text(text).stopped_by(error),
         _ => answer,
     })
+}
+
+/// What came of a command line in a sandbox, as `sandbox_exec` answers it, with the whole of its output.
+pub fn executed(executed: dormouse_core::sandbox::Executed, sandbox: &SandboxId) -> Json {
+    shown::whole(executed).structured(sandbox)
 }
 
 /// Runs a command line and makes its output short enough to be shown.

@@ -6,10 +6,9 @@ use serde_json::Value as Json;
 
 use super::Verb;
 use crate::call::fit::{VALUE, encoded_len};
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::services::{Services, Target, found};
-use crate::spec::{Answered as _, LOOKS, answer, arguments, flag, integer, text};
+use crate::spec::{Answered as _, LOOKS, Order, answer, arguments, flag, integer, text};
 
 /// Most entries of a page of a listing.
 const MAX_ENTRIES: u64 = 1_000;

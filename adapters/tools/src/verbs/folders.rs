@@ -5,10 +5,9 @@ use dormouse_core::{GuestPath, Result};
 
 use super::Verb;
 use super::read::path_row;
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::services::{Services, Target, found};
-use crate::spec::{CHANGES, REMOVES, SETTLES, answer, arguments, flag, text};
+use crate::spec::{CHANGES, Order, REMOVES, SETTLES, answer, arguments, flag, text};
 
 answer! {
     /// What all of them answer.

@@ -5,10 +5,9 @@ use dormouse_core::sandbox::SandboxId;
 use dormouse_core::{Error, Result, Stream};
 
 use super::Verb;
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::services::{Services, Target, found};
-use crate::spec::{FETCHES, answer, arguments, choice, flag, list_of, texts, words};
+use crate::spec::{FETCHES, Order, answer, arguments, choice, flag, list_of, texts, words};
 
 words! {
     /// Whose packages.

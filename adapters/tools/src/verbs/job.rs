@@ -8,11 +8,10 @@ use dormouse_core::{Error, Result, Stream};
 
 use super::{Verb, exec};
 use crate::call::fit;
-use crate::call::order::Order;
 use crate::call::{Answer, Caller, encode};
 use crate::services::{Services, Target};
 use crate::spec::{
-    CHANGES, ErrorFields, Flat, Inline, Role, answer, arguments, choice, integer, list_of, text, words,
+    CHANGES, ErrorFields, Flat, Inline, Order, Role, answer, arguments, choice, integer, list_of, text, words,
 };
 
 /// How long the end of a job that was cancelled is waited for.

@@ -10,11 +10,12 @@ use dormouse_core::{GuestName, Result};
 use super::Verb;
 use super::lost::Noted;
 use super::shown::{self, SandboxShown};
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::resource;
 use crate::services::{Services, Target, found};
-use crate::spec::{Flat, Inline, LOOKS, REMOVES, SETTLES, answer, arguments, choice, integer, text, words};
+use crate::spec::{
+    Flat, Inline, LOOKS, Order, REMOVES, SETTLES, answer, arguments, choice, integer, text, words,
+};
 
 /// Most sandboxes of one page.
 const PAGE: u64 = 200;

@@ -4,11 +4,8 @@ use dormouse_core::sandbox::{Lost, Notes};
 use dormouse_core::{Error, ErrorCode, Outcome, Recovery};
 use serde_json::{Map, Value as Json, json};
 
-use crate::spec::answer;
 use crate::spec::schema::Object;
-
-/// What `recovery_reason` of an answer is.
-pub(crate) const REASON: &str = "Why, if the outcome of this run does not say it.";
+use crate::spec::{answer, outcome};
 
 answer! {
     /// What was lost of all languages, and memory that cannot be opened.
@@ -61,7 +58,7 @@ answer! {
         recovery: Option<&'static str> =
             "What the interpreter is, after something of it was lost: before_run (as before a run that was cut off), earlier (as before an \
              earlier run) or fresh. Reported once.",
-        recovery_reason: Option<String> = REASON,
+        recovery_reason: Option<String> = outcome::RECOVERY_REASON,
     }
 }
 

@@ -6,10 +6,9 @@ use dormouse_core::{Error, GuestPath, Result};
 
 use super::Verb;
 use crate::call::fit::{VALUE, cut};
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::services::{Services, Target, by_id, found};
-use crate::spec::{FromOne, Given, LOOKS, Row, answer, arguments, choice, integer, text, words};
+use crate::spec::{FromOne, Given, LOOKS, Order, Row, answer, arguments, choice, integer, text, words};
 
 /// Most bytes of one answer (64 KiB) and how many are shown by default (16 KiB).
 const MAX_BYTES: u64 = 64 << 10;

@@ -11,12 +11,11 @@ use super::Verb;
 use super::life::Named;
 use super::lost::Noted;
 use super::shown::{self, CheckpointShown};
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::services::{Services, Target, by_id, found};
 use crate::spec::{
-    CHANGES, Flat, Inline, LOOKS, REMOVES, Role, SETTLES, answer, any_text, arguments, choice, integer,
-    list_of, text, words,
+    CHANGES, Flat, Inline, LOOKS, Order, REMOVES, Role, SETTLES, answer, any_text, arguments, choice,
+    integer, list_of, text, words,
 };
 
 /// Most sandboxes that one call makes.

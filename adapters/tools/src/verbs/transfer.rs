@@ -12,11 +12,10 @@ use super::Verb;
 use super::read::{MAX_PLACE, path_row};
 use super::write::{MAX_BASE64, base64};
 use crate::archive::{self, MAX_PACKED, unpack};
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::resource;
 use crate::services::{Services, Target, found};
-use crate::spec::{CHANGES, Nested, answer, any_text, arguments, flag, integer, text};
+use crate::spec::{CHANGES, Nested, Order, answer, any_text, arguments, flag, integer, text};
 
 /// Largest file that is downloaded, in bytes (256 MiB).
 const MAX_FILE: u64 = archive::MAX_BYTES;

@@ -5,15 +5,15 @@ use dormouse_core::sandbox::{Lost, Owner, SandboxId, Variable};
 use dormouse_core::{Error, EvalRequest, Exception, Language, Result, Status, Value};
 use serde_json::Value as Json;
 
-use super::eval::{bounds, listing};
+use super::eval::bounds;
 use super::look::{Look, look};
 use super::{Verb, lost};
 use crate::call::fit::{VALUE, encoded_len, fit};
-use crate::call::order::Order;
 use crate::call::{Answer, Caller, incoming};
 use crate::services::{Services, Target, by_id, found};
+use crate::spec::outcome;
 use crate::spec::{
-    CHANGES, Flat, Inline, LOOKS, OrNull, Row, answer, arguments, choice, integer, text, words,
+    CHANGES, Flat, Inline, LOOKS, OrNull, Order, Row, answer, arguments, choice, integer, text, words,
 };
 
 /// Largest file that is bound to a variable, in bytes (64 MiB).
@@ -231,8 +231,8 @@ answer! {
     pub(crate) struct Got {
         sandbox_id: SandboxId = "The sandbox.",
         name: String = "The variable.",
-        result: OrNull<Value> = listing::result(),
-        exception: OrNull<Exception> = listing::exception(),
+        result: OrNull<Value> = outcome::result(),
+        exception: OrNull<Exception> = outcome::exception(),
         lost: Flat<lost::Told> = Inline,
     }
 }

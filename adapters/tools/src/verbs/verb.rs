@@ -8,11 +8,10 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value as Json, json};
 
 use super::lost;
-use crate::call::order::Order;
 use crate::call::{Answer, CallContext, Caller, Reply, encode, fallback, unsaved};
-use crate::catalog::Tool;
 use crate::services::Services;
-use crate::spec::{Annotations, Answered, Field, Table, Take, ToolSpec, error_schema, schema};
+use crate::spec::{Annotations, Answered, Field, Order, Table, Take, ToolSpec, error_schema, schema};
+use crate::tool::Tool;
 
 /// One such tool, by the types of its arguments and of its answer.
 pub(crate) struct Verb<A, R> {

@@ -6,10 +6,9 @@ use dormouse_core::{Error, ErrorCode, GuestPath, Result};
 
 use super::Verb;
 use super::read::{Encoding, path_row};
-use crate::call::order::Order;
 use crate::call::{Answer, Caller};
 use crate::services::{Services, Target, found};
-use crate::spec::{CHANGES, answer, any_text, arguments, choice, flag, text};
+use crate::spec::{CHANGES, Order, answer, any_text, arguments, choice, flag, text};
 
 /// Largest content of one call, in bytes (8 MiB).
 pub const MAX_CONTENT: usize = 8 << 20;

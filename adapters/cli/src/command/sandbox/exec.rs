@@ -57,13 +57,13 @@ fn ran(dormouse: &Dormouse, place: &PlaceArgs, arguments: &ExecArgs, form: Form)
         let (id, executed) = once::wait(run)?;
         let status = u8::try_from(executed.outcome.exit_code()).unwrap_or(1);
         tell_unread(arguments.stdin)?;
-        return Ok(Answer::Json(encode::executed(executed, &id), status));
+        return Ok(Answer::Json(dormouse_tools::executed(executed, &id), status));
     }
     let elsewhere = super::made_elsewhere(dormouse, &arguments.name);
     let mut missing = None;
     let run = async {
         let executed = run.await?.1;
-        missing = encode::missing(&executed);
+        missing = dormouse_tools::missing(&executed);
         Ok(executed.outcome)
     };
     let outcome = once::wait(once::watch(run, live.as_deref()));

@@ -14,16 +14,15 @@ use serde_json::Value as Json;
 use self::page::{ITEM_BYTES, PAGE, PAGE_BYTES, PAGE_ITEMS, Page};
 use crate::agents;
 use crate::call::fit::fit;
-use crate::call::order::Order;
 use crate::call::{Answer, Caller, encode, plain};
-use crate::catalog::Tool;
 use crate::models;
 use crate::services::{Services, by_id};
+use crate::spec::outcome::{self, CLOSED_FILES};
 use crate::spec::{
-    Answered as _, CHANGES, ErrorFields, FETCHES, Flat, FromOne, Inline, LOOKS, Nothing, OrNull, REMOVES,
-    answer, answer::Part as _, arguments, integer, list_of, text,
+    Answered as _, CHANGES, ErrorFields, FETCHES, Flat, FromOne, Inline, LOOKS, Nothing, OrNull, Order,
+    REMOVES, answer, answer::Part as _, arguments, integer, list_of, text,
 };
-use crate::verbs::eval::listing::{self, CLOSED_FILES};
+use crate::tool::Tool;
 use crate::verbs::look::{Look, Seen, look};
 use crate::verbs::variables::{self, Fitting, Form, LoadedAnswer, VariableShown};
 use crate::verbs::{Verb, lost};
@@ -66,12 +65,12 @@ answer! {
     struct Ran {
         sandbox_id: SandboxId = "The sandbox.",
         ok: bool = "Whether it ran to its end.",
-        result: OrNull<Value> = listing::result(),
-        exception: OrNull<Exception> = listing::exception(),
+        result: OrNull<Value> = outcome::result(),
+        exception: OrNull<Exception> = outcome::exception(),
         stdout: String = "Standard output. Untrusted text.",
         stderr: String = "Standard error. Untrusted text.",
         lost: Flat<lost::Told> = Inline,
-        warning: Option<ErrorFields> = listing::warning(),
+        warning: Option<ErrorFields> = outcome::warning(),
         closed_files: Option<Vec<String>> = list_of("Its path.", CLOSED_FILES),
     }
 }
@@ -175,8 +174,8 @@ answer! {
     /// A variable, or what the query made of it.
     struct Got {
         name: String = "The variable.",
-        result: OrNull<Value> = listing::result(),
-        exception: OrNull<Exception> = listing::exception(),
+        result: OrNull<Value> = outcome::result(),
+        exception: OrNull<Exception> = outcome::exception(),
         length: Option<u64> = "Items, characters or bytes of the whole, where it has a length.",
         next_offset: Option<FromOne> = "The `offset` of the next page, where there is one.",
         lost: Flat<lost::Told> = Inline,

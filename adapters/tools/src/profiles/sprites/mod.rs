@@ -15,9 +15,9 @@ use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::{Value as Json, json};
 
 use crate::call::Answer;
-use crate::catalog::Tool;
 use crate::services::Services;
 use crate::spec::{Answered, answer};
+use crate::tool::Tool;
 
 /// Bytes of a text that are read before it is judged.
 const MAX_TEXT: usize = 64 << 10;

@@ -8,15 +8,14 @@ use dormouse_core::{Error, ErrorCode, Limits, Result};
 use serde_json::{Map, Value as Json};
 
 use super::{MAX_TEXT, Said, Saved, Sprite, in_words, limits, listed, named, said, shown, shown_name};
-use crate::call::order::Order;
 use crate::call::{Answer, Caller, fallback};
 use crate::services::{Services, by_id};
 use crate::spec::{
-    CHANGES, Flat, Inline, LOOKS, Nested, Nothing, REMOVES, Role, Row, SETTLES, answer, arguments, number,
-    object, text,
+    CHANGES, Flat, Inline, LOOKS, Nested, Nothing, Order, REMOVES, Role, Row, SETTLES, answer, arguments,
+    number, object, text,
 };
 use crate::verbs::clone::Repository;
-use crate::verbs::{Verb, create as canonical, exec, states};
+use crate::verbs::{Verb, exec, states};
 
 /// Sandboxes of a list.
 const MAX_LISTED: usize = 1_000;
@@ -74,7 +73,7 @@ async fn make(services: &Services, caller: &Caller, asked: Create) -> Result<Ans
         );
     }
     let parsed = Some(Name::parse(&name)?);
-    let mut spec = canonical::spec(services, false);
+    let mut spec = services.spec(false);
     limits::set(&mut spec, limits.unwrap_or_default(), services.sandboxes.rules())?;
     let begins = repository.map(|repository| repository.beginning(services, caller)).transpose()?;
     let wanted = Asked { name: parsed, spec: Some(spec), ..Asked::default() };

@@ -6,9 +6,8 @@ use dormouse_core::{Captured, Error, ErrorCode};
 use serde_json::Value as Json;
 
 use crate::call::encode;
+use crate::spec::outcome::{CLOSED_FILES, RECOVERY_REASON, warning};
 use crate::spec::{Answered as _, ErrorFields, Flat, Inline, OrNull, answer, list_of};
-use crate::verbs::eval::listing::{CLOSED_FILES, warning};
-use crate::verbs::lost;
 
 /// Bytes of each stream that are shown whole (16 KiB).
 pub(super) const WHOLE: usize = 16 << 10;
@@ -48,7 +47,7 @@ answer! {
             "What would provide the missing commands; only if there are any.",
         recovery: Option<&'static str> =
             "What the shell is now, after it was stopped or something of it was lost.",
-        recovery_reason: Option<String> = lost::REASON,
+        recovery_reason: Option<String> = RECOVERY_REASON,
         warning: Option<ErrorFields> = warning(),
         closed_files: Option<Vec<String>> = list_of("Its path.", CLOSED_FILES),
     }
@@ -90,8 +89,8 @@ pub(crate) fn whole(executed: Executed) -> Shown {
     shorten(executed, &Outputs::default())
 }
 
-/// What would have the commands that it called and that are not here; none when there are none.
-pub(crate) fn missing(executed: &Executed) -> Option<Error> {
+/// What could provide a command line's missing commands; none when there are none.
+pub fn missing(executed: &Executed) -> Option<Error> {
     let missing = &executed.missing;
     (!missing.is_empty()).then(|| unavailable(missing, executed.outcome.fallback_from))
 }

@@ -9,34 +9,11 @@ use dormouse_core::arrival::{Lane, Touches, Until};
 use dormouse_core::sandbox::{Handle, Owner};
 use serde_json::{Map, Value as Json};
 
+use super::Surface;
 use crate::profile::Profile;
 use crate::profiles::{CODEGEN, RLM};
 use crate::resource;
-use crate::spec::{Field, Role};
-use crate::surface::Surface;
-
-/// How the calls of a tool stand to others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// It has nothing to do with a sandbox.
-    Apart,
-    /// It lists all sandboxes.
-    Lists,
-    /// It looks at one sandbox, which must not be made or removed meanwhile.
-    Looks,
-    /// It comes after calls before it, and nobody waits for it: it may wait for a job.
-    Waits,
-    /// It works in one sandbox.
-    Works,
-    /// It works in one sandbox, and changes which checkpoints there are, or goes back to one.
-    Saves,
-    /// It changes a checkpoint without standing in its sandbox's queue.
-    Checkpoints,
-    /// It makes sandboxes of one, or of a checkpoint that it names.
-    Forks,
-    /// It makes or destroys a sandbox.
-    Makes,
-}
+use crate::spec::{Field, Order, Role};
 
 impl Surface {
     /// What a call of a tool with these arguments touches, as sandboxes are named now. Nothing is checked.
