@@ -55,7 +55,7 @@ fn con_06_without_an_engine_a_sandbox_is_wasms_and_says_so() {
     let ran = desk.call("sandbox_eval", json!({"sandbox": "box", "code": "1 + 1"}));
     assert_eq!((&ran["provider"], &ran["fallback_from"]), (&json!("wasm"), &json!("docker")), "{ran}");
     let missing = desk.exec("box", "no-such-command")["unavailable"].clone();
-    assert!(missing["hint"].as_str().unwrap().contains("cannot be had just now"), "{missing}");
+    assert!(missing["hint"].as_str().unwrap().contains("is unavailable at the moment"), "{missing}");
     let found = desk.call("sandbox_capabilities", json!({}));
     assert_eq!(found["unavailable"][0]["provider"], "docker", "{found}");
     assert_eq!(found["images"], json!([FULL]));

@@ -217,5 +217,5 @@ fn on_the_command_line_what_an_ampersand_starts_belongs_to_the_line() {
     assert_eq!((ran.status, ran.text().as_str()), (Some(0), "now\nlate\n"), "{}", ran.complaint());
     let ran = run(&["exec", "--timeout", "500ms", "box", "sleep 30 &"]);
     assert_eq!(ran.status, Some(124));
-    assert!(ran.complaint().contains("ends with the line"), "{}", ran.complaint());
+    assert!(ran.complaint().contains("the line waits for what `&` starts"), "{}", ran.complaint());
 }

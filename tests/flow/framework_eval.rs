@@ -274,7 +274,7 @@ fn without_a_project_the_start_and_the_instructions_say_so() {
     let folder = project();
     let mut wire = Wire::start(&["--profile", "eval", "--project", folder.path().to_str().unwrap()]);
     let told = wire.greet()["result"]["instructions"].as_str().unwrap().to_owned();
-    assert!(told.contains("`container()` gives its services"), "{told}");
+    assert!(told.contains("`container()` returns its services"), "{told}");
     let ran = wire.end(std::time::Duration::from_secs(20));
     assert!(!ran.complaint().contains("--project"), "{}", ran.complaint());
 }

@@ -89,7 +89,7 @@ fn who_would_have_a_missing_command_is_told() {
     let said = ran.complaint();
     assert_eq!(ran.status, Some(127), "{said}");
     let note =
-        "\nnote: there is no command `gcc` in this sandbox; `compgen -c` lists the commands that there are; ";
+        "\nnote: there is no command `gcc` in this sandbox; `compgen -c` lists the available commands; ";
     assert!(said.contains(note), "{said}");
     assert!(
         said.contains("`dormouse sandbox create` with `--docker-image IMAGE --provider docker`"),
@@ -303,7 +303,10 @@ fn a_choice_of_tools_that_there_are_not_is_told_with_how_to_have_them() {
     for (tools, hint) in [
         ("sandbox_evil", "hint: did you mean `sandbox_eval`?\n"),
         ("foo", "hint: the tools are `sandbox_capabilities`, `sandbox_eval`\n"),
-        ("sandbox_create", "when the server is started with `--state-dir DIR`\n"),
+        (
+            "sandbox_create",
+            "it needs persistent sandboxes: the server must be started with `--state-dir DIR`\n",
+        ),
     ] {
         let ran = dormouse(&["mcp", "--tools", tools], b"");
         let said = ran.complaint();
