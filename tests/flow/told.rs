@@ -171,6 +171,23 @@ fn names_that_are_refused_taken_or_unknown_are_told_as_they_are() {
 }
 
 #[test]
+fn a_refusal_has_the_same_exit_status_as_json() {
+    let place = Place::new();
+    place.of(&["create", "box"]);
+    for words in [
+        &["rm-file", "box", "/workspace"][..],
+        &["mkdir", "box", "relative"],
+        &["fork", "box", "--count", "0"],
+        &["vars", "box", "-l", "shell"],
+        &["show", "nope"],
+    ] {
+        let (plain, json) = (place.try_of(words), place.try_of(&[words, &["--json"]].concat()));
+        assert_eq!(plain.status, json.status, "{words:?}: {}", plain.complaint());
+        assert!(plain.status > Some(0), "{words:?}");
+    }
+}
+
+#[test]
 fn errors_name_what_is_typed_and_not_what_is_sent() {
     let place = Place::new();
     place.of(&["create", "box"]);

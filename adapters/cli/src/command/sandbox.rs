@@ -261,14 +261,16 @@ pub(super) fn call(
             *text = words::in_options(tool, text);
         }
     }
+    let text = |field: &str| reply.structured["error"][field].as_str().map(str::to_owned);
+    let code = ErrorCode::ALL.iter().find(|code| Some(code.as_str().to_owned()) == text("code"));
+    let code = code.copied().unwrap_or(ErrorCode::Internal);
     if as_json {
-        return Ok(Answer::Json(reply.structured, u8::from(reply.is_error)));
+        // The same status as without `--json`.
+        let status = if reply.is_error { code.exit_status() } else { 0 };
+        return Ok(Answer::Json(reply.structured, status));
     }
     if reply.is_error {
-        let text = |field: &str| reply.structured["error"][field].as_str().map(str::to_owned);
-        let code = ErrorCode::ALL.iter().find(|code| Some(code.as_str().to_owned()) == text("code"));
-        let error =
-            Error::new(code.copied().unwrap_or(ErrorCode::Internal), text("message").unwrap_or_default());
+        let error = Error::new(code, text("message").unwrap_or_default());
         return Err(match text("hint") {
             Some(hint) => error.with_hint(hint).into(),
             None => error.into(),
