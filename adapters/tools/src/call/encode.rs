@@ -114,7 +114,7 @@ impl Tail {
     pub(crate) fn of(outcome: &Outcome, sandbox: Option<&SandboxId>) -> Self {
         let (out, err) = (&outcome.stdout, &outcome.stderr);
         let truncated = (out.is_truncated() || err.is_truncated())
-            .then(|| Truncated { stdout_bytes: out.dropped_bytes, stderr_bytes: err.dropped_bytes });
+            .then_some(Truncated { stdout_bytes: out.dropped_bytes, stderr_bytes: err.dropped_bytes });
         Self {
             memory_peak_bytes: outcome.usage.memory_peak,
             fuel_used: outcome.usage.fuel,

@@ -180,7 +180,7 @@ impl From<&Job> for JobShown {
         Self {
             job_id: job.id().as_str().to_owned(),
             command: job.command().chars().take(SHOWN).collect(),
-            state: state,
+            state,
             started_at: job.started_at(),
             ended_at: ended.as_ref().map(|(_, at)| *at),
             exit_code: outcome.map(|outcome| outcome.exit_code()),
