@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use dormouse::grants::WallClock;
+use dormouse::wasm::{Settings, WasmProvider};
+use dormouse::{GuestName, LineRequest};
 use dormouse_tests::ending::value;
 use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
 
@@ -86,10 +88,14 @@ fn a_shell_draws_its_own_numbers_in_each_run_and_the_same_with_a_seed() {
         "mktemp -u",
         "echo $SRANDOM",
     ] {
+        let provider = Settings::new().and_then(WasmProvider::new).unwrap();
         let shown = |seed| {
-            let mut request = sandbox::request("shell", code);
-            request.context.grants.seed = seed;
-            sandbox::run_request(request).stdout.text
+            let mut line = LineRequest::new(code);
+            line.context.grants.seed = seed;
+            sandbox::wait(async {
+                let mut session = provider.session(GuestName::Shell).await.unwrap();
+                provider.continue_line(&mut session, &line).await.unwrap().stdout.text
+            })
         };
         let fresh: BTreeSet<_> = (0..5).map(|_| shown(None)).collect();
         assert_eq!(fresh.len(), 5, "{code}: {fresh:?}");

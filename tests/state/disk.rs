@@ -87,7 +87,7 @@ fn lif_02_a_full_disk_refuses_by_name_and_takes_more_when_there_is_room() {
     assert_eq!(eval(&mut wire, 5_000, "box", "x")["structuredContent"]["result"]["value"], made);
     let stopped = wire.call(5_001, "sandbox_stop", json!({"sandbox": "box"}));
     assert_eq!(code(&stopped), "state_unavailable", "{stopped}");
-    assert!(stopped["structuredContent"]["error"]["hint"].as_str().unwrap().contains("room"));
+    assert!(stopped["structuredContent"]["error"]["hint"].as_str().unwrap().contains("free space"));
     let back = json!({"sandbox": "box", "checkpoint_id": first["structuredContent"]["id"]});
     let restored = wire.call(5_002, "sandbox_restore", back.clone());
     if restored["isError"] == true {

@@ -39,14 +39,14 @@ mod unpaused;
 mod upgraded;
 
 use dormouse::wasm::{SavedInterpreter, Session, Settings, WasmProvider};
-use dormouse::{EvalRequest, Language, Outcome, Result};
+use dormouse::{EvalRequest, GuestName, LineRequest, Outcome, Result};
 use dormouse_tests::sandbox;
 
 /// A session and what owns it.
 struct Kept {
     provider: WasmProvider,
     session: Session,
-    language: Language,
+    guest: GuestName,
 }
 
 fn provider() -> WasmProvider {
@@ -56,24 +56,20 @@ fn provider() -> WasmProvider {
 impl Kept {
     /// A new session.
     fn new(language: &str) -> Self {
-        let (provider, language) = (provider(), Language::parse(language).expect("a language"));
-        let session = sandbox::wait(provider.session(&language)).expect("the guest has been built");
-        Self { provider, session, language }
+        let (provider, guest) = (provider(), GuestName::parse(language).expect("a guest"));
+        let session = sandbox::wait(provider.session(guest.clone())).expect("the guest has been built");
+        Self { provider, session, guest }
     }
 
     /// A session that goes on where the checkpoint was taken.
     fn restored(checkpoint: &SavedInterpreter) -> Result<Self> {
         let provider = provider();
         let session = sandbox::wait(provider.restore(checkpoint))?;
-        Ok(Self {
-            provider,
-            session,
-            language: checkpoint.guest().language().expect("an interpreter").clone(),
-        })
+        Ok(Self { provider, session, guest: checkpoint.guest().clone() })
     }
 
     fn request(&self, code: &str) -> EvalRequest {
-        EvalRequest::new(self.language.clone(), code)
+        EvalRequest::new(self.guest.language().expect("a language").clone(), code)
     }
 
     fn run(&mut self, request: &EvalRequest) -> Outcome {
@@ -82,6 +78,11 @@ impl Kept {
     }
 
     fn call(&mut self, code: &str) -> Outcome {
+        if self.guest == GuestName::Shell {
+            let line = LineRequest::new(code);
+            return sandbox::wait(self.provider.continue_line(&mut self.session, &line))
+                .expect("the session is alive");
+        }
         let request = self.request(code);
         self.run(&request)
     }

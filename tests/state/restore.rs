@@ -3,8 +3,8 @@
 
 use std::io::{Read as _, Write as _};
 
-use dormouse::EvalRequest;
 use dormouse::wasm::{SavedInterpreter, Settings, WasmProvider};
+use dormouse::{EvalRequest, LineRequest};
 
 fn main() {
     let path = std::env::args().nth(1).expect("the file of a checkpoint");
@@ -16,10 +16,15 @@ fn main() {
     let mut out = std::io::stdout().lock();
     dormouse_tests::sandbox::wait(async {
         let mut session = provider.restore(&checkpoint).await.expect("it can be restored");
-        let language = checkpoint.guest().language().expect("an interpreter");
         for code in snippets.split_terminator('\0') {
-            let request = EvalRequest::new(language.clone(), code);
-            let outcome = provider.continue_session(&mut session, &request).await.expect("it runs");
+            let ran = match checkpoint.guest().language() {
+                Some(language) => {
+                    let request = EvalRequest::new(language.clone(), code);
+                    provider.continue_session(&mut session, &request).await
+                }
+                None => provider.continue_line(&mut session, &LineRequest::new(code)).await,
+            };
+            let outcome = ran.expect("it runs");
             let answer = dormouse_tests::ending::answer(&outcome);
             writeln!(out, "{}", dormouse_tests::golden::steady(answer)).expect("standard output is open");
         }

@@ -138,10 +138,10 @@ pub use builder::{Builder, Dormouse};
 pub use capacity::Capacity;
 pub use dormouse_core::{
     Abilities, Access, Bounds, Callback, Callbacks, Capabilities, Captured, CommandRequest, Error, ErrorCode,
-    EvalRequest, Exception, Grants, GuestInfo, GuestName, GuestPath, Language, Limits, MIB, Manager,
-    MeteredModel, Model, ModelBudget, ModelTotals, ModelUsage, Mount, OfferedPrograms, Outcome, OutputSink,
-    PackageManager, Packages, Policy, ProgramCall, ProgramEnd, Programs, Project, Prompt, Provider, Recovery,
-    Resolve, Result, RunContext, Sandboxes, Status, Stream, Usage, Value,
+    EvalRequest, Exception, Grants, GuestInfo, GuestName, GuestPath, Language, Limits, LineRequest, MIB,
+    Manager, MeteredModel, Model, ModelBudget, ModelTotals, ModelUsage, Mount, OfferedPrograms, Outcome,
+    OutputSink, PackageManager, Packages, Policy, ProgramCall, ProgramEnd, Programs, Project, Prompt,
+    Provider, Recovery, Resolve, Result, RunContext, Sandboxes, Status, Stream, Usage, Value,
 };
 pub use dormouse_core::{
     grants, keys, limits, mistaken, model, packages, program, project, sandbox, sandboxes, value,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use dormouse_core::{Error, ErrorCode, EvalRequest, GuestName, Language, Outcome, Result, Status};
+use dormouse_core::{Error, ErrorCode, EvalRequest, GuestName, LineRequest, Outcome, Result, Status};
 
 use crate::checkpoint;
 use crate::disk::OwnFiles;
@@ -12,6 +12,7 @@ use crate::instance::Instance;
 use crate::provider::WasmProvider;
 use crate::ready::Ready;
 use crate::saved::SavedInterpreter;
+use crate::task::Task;
 
 /// A live interpreter. The grants of its first call hold for its life; limits are each call's own.
 pub struct Session {
@@ -25,12 +26,8 @@ impl WasmProvider {
     ///
     /// # Errors
     /// As [`Provider::eval`](dormouse_core::Provider::eval).
-    pub async fn session(&self, language: &Language) -> Result<Session> {
-        self.session_of(&language.into()).await
-    }
-
-    async fn session_of(&self, guest: &GuestName) -> Result<Session> {
-        let ready = self.loader().ready(guest, Metering::Epoch).await?;
+    pub async fn session(&self, guest: impl Into<GuestName>) -> Result<Session> {
+        let ready = self.loader().ready(&guest.into(), Metering::Epoch).await?;
         let instance = ready.lasting().await?;
         Ok(Session { ready, instance, lost: false })
     }
@@ -40,7 +37,7 @@ impl WasmProvider {
     /// # Errors
     /// `guest_mismatch` when the checkpoint belongs to another build of the guest.
     pub async fn restore(&self, checkpoint: &SavedInterpreter) -> Result<Session> {
-        let mut session = self.session_of(&checkpoint.language).await?;
+        let mut session = self.session(checkpoint.language.clone()).await?;
         checkpoint::restore(&session.ready, &mut session.instance, checkpoint).await?;
         Ok(session)
     }
@@ -50,10 +47,22 @@ impl WasmProvider {
     /// # Errors
     /// `guest_trap` when an earlier call ended the session.
     pub async fn continue_session(&self, session: &mut Session, request: &EvalRequest) -> Result<Outcome> {
+        self.run_in(session, &request.clone().into()).await
+    }
+
+    /// Runs one more command line in a session of the shell.
+    ///
+    /// # Errors
+    /// As [`WasmProvider::continue_session`].
+    pub async fn continue_line(&self, session: &mut Session, request: &LineRequest) -> Result<Outcome> {
+        self.run_in(session, &request.clone().into()).await
+    }
+
+    async fn run_in(&self, session: &mut Session, task: &Task) -> Result<Outcome> {
         session.alive()?;
         // Until the call has ended well, the session counts as lost: the future may be dropped at any await.
         session.lost = true;
-        let outcome = session.instance.run(&request.clone().into(), Instant::now(), &OwnFiles::Fresh).await?;
+        let outcome = session.instance.run(task, Instant::now(), &OwnFiles::Fresh).await?;
         session.lost = matches!(outcome.status, Status::Stopped(_));
         Ok(outcome)
     }
