@@ -43,7 +43,7 @@ pub(crate) struct EvalArgs {
     /// Read the code from a file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Name of the snippet in tracebacks [default: the file's name, else `<snippet>`]
+    /// Name of the snippet in tracebacks (default: the file's name, else `<snippet>`)
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     #[command(flatten)]

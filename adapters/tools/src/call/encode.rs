@@ -1,5 +1,5 @@
 //! Answers: an outcome or an error as one JSON object, and as text. The command line's `--json` prints exactly
-//! [`outcome`].
+//! [`outcome()`].
 
 use dormouse_core::sandbox::SandboxId;
 use dormouse_core::{Captured, Error, Exception, Outcome, Status, Value};
@@ -168,7 +168,7 @@ fn ran(outcome: &Outcome, sandbox: Option<&SandboxId>) -> Json {
     Json::Object(ran.into_fields())
 }
 
-/// The result of a run that never began: the fields of [`outcome`], empty, with the error. `provider` is `none`, and
+/// The result of a run that never began: the fields of [`outcome()`], empty, with the error. `provider` is `none`, and
 /// `exit_code` is what the command line would exit with.
 pub fn refused(cause: &Error) -> Json {
     let ran = Ran { head: Flat(Head::refused(cause)), duration_ms: 0.0, tail: Flat(Tail::refused()) };

@@ -1,4 +1,4 @@
-//! Keeps an answer short enough for every client: the text of a result has at most [`MAX_TEXT`] bytes.
+//! Keeps an answer short enough for every client: the text of a result has at most 256 KiB.
 //!
 //! Each part has a budget in encoded bytes, because escaping can make text six times as long. The budgets lie above
 //! what the default limits produce, so that usually nothing is cut here.

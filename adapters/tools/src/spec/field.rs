@@ -1,4 +1,4 @@
-//! The table of a tool's arguments as data. [`schema`](super::schema) publishes it and [`decode`](super::decode()) enforces it.
+//! The table of a tool's arguments as data. [`schema`](super::schema) publishes it and [`decode`](mod@super::decode) enforces it.
 
 /// One argument.
 #[derive(Clone, Debug)]
