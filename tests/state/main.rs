@@ -78,12 +78,19 @@ impl Kept {
     }
 
     fn call(&mut self, code: &str) -> Outcome {
+        self.call_with(code, None)
+    }
+
+    /// A snippet, or a command line of the shell, with a seed.
+    fn call_with(&mut self, code: &str, seed: Option<u64>) -> Outcome {
         if self.guest == GuestName::Shell {
-            let line = LineRequest::new(code);
+            let mut line = LineRequest::new(code);
+            line.context.grants.seed = seed;
             return sandbox::wait(self.provider.continue_line(&mut self.session, &line))
                 .expect("the session is alive");
         }
-        let request = self.request(code);
+        let mut request = self.request(code);
+        request.context.grants.seed = seed;
         self.run(&request)
     }
 

@@ -131,14 +131,12 @@ fn saving_an_interpreter_leaves_its_generators_as_they_are() {
     ] {
         let [one, other] = [false, true].map(|saved| {
             let mut kept = Kept::new(language);
-            let mut request = kept.request(code);
-            request.context.grants.seed = Some(7);
             let draws: Vec<_> = (0..3)
                 .map(|_| {
                     if saved {
                         kept.checkpoint();
                     }
-                    drawn(&kept.run(&request), language)
+                    drawn(&kept.call_with(code, Some(7)), language)
                 })
                 .collect();
             draws
