@@ -79,7 +79,7 @@ fn what_is_no_skill_is_refused_with_its_reason() {
             .add_all(&folder.path().join("empty"))
             .unwrap_err()
             .message()
-            .contains("holds no skills")
+            .contains("contains no skills")
     );
     let taken = Grants { mounts: vec![Mount::parse("x:/skills/a").unwrap()], ..Grants::default() };
     assert_eq!(skills.granted(&taken).unwrap_err().code(), ErrorCode::ArgsInvalid);
