@@ -144,10 +144,10 @@ async fn what_will_not_get_better_is_tried_once() {
         (Say::Status(400, None, odd), "400"),
         (Say::Status(404, None, String::new()), "404"),
         (Say::Status(302, None, String::new()), "302"),
-        (Say::Raw("not JSON".into()), "another form"),
-        (Say::Raw(String::new()), "another form"),
-        (Say::Raw(r#"{"choices": []}"#.into()), "another form"),
-        (Say::Raw(format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000))), "another form"),
+        (Say::Raw("not JSON".into()), "an unexpected format"),
+        (Say::Raw(String::new()), "an unexpected format"),
+        (Say::Raw(r#"{"choices": []}"#.into()), "an unexpected format"),
+        (Say::Raw(format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000))), "an unexpected format"),
     ] {
         let (server, error) = refused([say]).await;
         assert_eq!((error.code(), server.asked().len()), (ErrorCode::ModelUnavailable, 1), "{error}");

@@ -21,6 +21,7 @@ use crate::models;
 use crate::services::{Services, Target, by_id};
 use crate::spec::{ErrorFields, FETCHES, Order, answer, arguments, integer, object, text};
 use crate::verbs::Verb;
+use crate::verbs::variables::VariableShown;
 
 /// Bytes of all inputs together, as JSON.
 const MAX_INPUTS: usize = 8 << 20;
@@ -56,22 +57,13 @@ answer! {
     /// What every name of this verb answers.
     pub(crate) struct Told {
         sandbox_id: SandboxId = "The sandbox.",
-        outputs: Option<Vec<OutputShown>> = "In the order of the signature.",
+        outputs: Option<Vec<VariableShown>> = "The outputs, which are variables of the sandbox, in the order of the signature.",
         iterations: u32 = "Turns of the model.",
         llm_calls: u64 = "Calls of the model.",
         input_tokens: u64 = "Tokens of the prompts.",
         output_tokens: u64 = "Tokens of the answers.",
         message: Option<String> = "What was done, in one sentence.",
         transcript: Vec<TurnShown> = "The last 20 turns.",
-    }
-}
-
-answer! {
-    /// An output.
-    pub(crate) struct OutputShown = "An output, which is a variable of the sandbox." {
-        name: String = "Its name.",
-        kind as "type": String = "The name of its type.",
-        summary: String = "The beginning of its representation. Untrusted text.",
     }
 }
 
@@ -154,10 +146,6 @@ pub(crate) async fn work(
         task.model.usage().calls,
     );
     let text = format!("{message}\n{}", named.join("\n"));
-    let outputs = outputs.into_iter().map(|variable| OutputShown {
-        name: variable.name.clone(),
-        kind: variable.kind.clone(),
-        summary: variable.summary.clone(),
-    });
+    let outputs = outputs.into_iter().cloned().map(VariableShown::from);
     Ok(Answer::from(told(Some(outputs.collect()), Some(message))).with_text(text))
 }

@@ -42,20 +42,13 @@ pub(crate) fn tool(
         }
         spec
     };
-    match services {
-        Some(services) => {
-            let table = Placed::table(policy);
-            let (spec, services) = (describe(table.fields()), services.clone());
-            let runs = Runs { manager, granted, models: models.clone() };
-            Box::new(Lasting { runs, services, table, spec })
-        }
-        None => {
-            let table = Snippet::table(policy);
-            let spec = describe(table.fields());
-            let runs = Runs { manager, granted, models: models.clone() };
-            Box::new(Fresh { runs, table, spec })
-        }
-    }
+    let arguments = match services {
+        Some(services) => Arguments::Placed(Placed::table(policy), services.clone()),
+        None => Arguments::Fresh(Snippet::table(policy)),
+    };
+    let spec = describe(arguments.fields());
+    let runs = Runs { manager, granted, models: models.clone() };
+    Box::new(Eval { runs, arguments, spec })
 }
 
 /// What runs of snippets share.
@@ -184,92 +177,78 @@ fn settled(snippet: &Snippet) -> Result<()> {
     }
 }
 
-/// The tool where nothing lasts.
-struct Fresh {
-    runs: Runs,
-    table: Table<Snippet>,
-    spec: ToolSpec,
+/// What a call may say: whether it can name a sandbox that lasts.
+enum Arguments {
+    Fresh(Table<Snippet>),
+    Placed(Table<Placed>, Arc<Services>),
 }
 
-impl Fresh {
-    async fn run(&self, arguments: Map<String, Json>, context: CallContext) -> Result<Outcome> {
-        let naming = Target::table();
-        if let Some(field) = naming.fields().iter().find(|field| arguments.contains_key(field.name)) {
-            let name = field.name;
-            return Err(Error::args_invalid(format!(
-                "the field `{name}` is unknown: this server has no persistent sandboxes"
-            ))
-            .with_hint(format!(
-                "leave `{name}` out, or have the operator start the server with `--state-dir DIR`"
-            )));
-        }
-        let asked = self.runs.asked(self.table.decode(arguments)?)?;
-        self.runs.fresh(asked, context).await
-    }
-}
-
-#[async_trait]
-impl Tool for Fresh {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
+impl Arguments {
     fn fields(&self) -> &[Field] {
-        self.table.fields()
-    }
-
-    fn order(&self) -> Order {
-        Order::Works
-    }
-
-    async fn call(&self, arguments: Map<String, Json>, context: CallContext) -> Reply {
-        match self.run(arguments, context).await {
-            Ok(outcome) => encode::reply(&fit(outcome), None),
-            Err(error) => self.refuse(&error),
+        match self {
+            Self::Fresh(table) => table.fields(),
+            Self::Placed(table, _) => table.fields(),
         }
-    }
-
-    fn refuse(&self, error: &Error) -> Reply {
-        encode::refusal(error)
     }
 }
 
-/// The tool where a call may name a sandbox that lasts.
-struct Lasting {
+struct Eval {
     runs: Runs,
-    services: Arc<Services>,
-    table: Table<Placed>,
+    arguments: Arguments,
     spec: ToolSpec,
 }
 
-impl Lasting {
+impl Eval {
+    /// Runs the snippet; with the ID of the sandbox, if it was one that lasts.
     async fn run(
         &self,
         arguments: Map<String, Json>,
         context: CallContext,
     ) -> Result<(Option<SandboxId>, Outcome)> {
-        let Placed { snippet, place } = self.table.decode(arguments)?;
-        let Some(target) = place.target() else {
+        let (snippet, target) = match &self.arguments {
+            Arguments::Fresh(table) => {
+                no_sandbox(&arguments)?;
+                (table.decode(arguments)?, None)
+            }
+            Arguments::Placed(table, services) => {
+                let Placed { snippet, place } = table.decode(arguments)?;
+                (snippet, place.target().map(|target| (target, services)))
+            }
+        };
+        let Some((target, services)) = target else {
             return Ok((None, self.runs.fresh(self.runs.asked(snippet)?, context).await?));
         };
         settled(&snippet)?;
         let mut request = self.runs.request(self.runs.asked(snippet)?, &context)?;
         let Grants { stdin, seed, .. } = request.context.grants;
         request.context.grants = Grants { stdin, seed, ..Grants::default() };
-        let sandbox = self.services.there_or_new(&target, &context.owner).await?;
-        let (id, outcome) = self.services.sandboxes.eval(&context.owner, &found(&sandbox), request).await?;
+        let sandbox = services.there_or_new(&target, &context.owner).await?;
+        let (id, outcome) = services.sandboxes.eval(&context.owner, &found(&sandbox), request).await?;
         Ok((Some(id), outcome))
     }
 }
 
+/// Refuses the name of a sandbox where none lasts.
+fn no_sandbox(arguments: &Map<String, Json>) -> Result<()> {
+    match Target::table().fields().iter().find(|field| arguments.contains_key(field.name)) {
+        Some(Field { name, .. }) => Err(Error::args_invalid(format!(
+            "the field `{name}` is unknown: this server has no persistent sandboxes"
+        ))
+        .with_hint(format!(
+            "leave `{name}` out, or have the operator start the server with `--state-dir DIR`"
+        ))),
+        None => Ok(()),
+    }
+}
+
 #[async_trait]
-impl Tool for Lasting {
+impl Tool for Eval {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn fields(&self) -> &[Field] {
-        self.table.fields()
+        self.arguments.fields()
     }
 
     fn order(&self) -> Order {

@@ -40,6 +40,8 @@ struct Known {
     next: Timestamp,
     soonest: Timestamp,
     last: Option<Timestamp>,
+    /// `removed` and `since` as they were when the sweep under way began.
+    taken: (u64, Option<Timestamp>),
 }
 
 impl Sweeping {
@@ -79,11 +81,18 @@ impl Sweeping {
 
     fn begin(&self, now: Timestamp) {
         let mut known = self.lock();
+        known.taken = (known.removed, known.since);
         (known.removed, known.since, known.last) = (0, None, Some(now));
     }
 
-    fn end(&self, now: Timestamp, took: Duration) {
+    /// A sweep that did not come to its end has left something, so that what was removed before it is still to be taken.
+    fn end(&self, now: Timestamp, took: Duration, whole: bool) {
         let mut known = self.lock();
+        let (removed, since) = std::mem::take(&mut known.taken);
+        if !whole {
+            known.removed = known.removed.saturating_add(removed);
+            known.since = since.or(known.since);
+        }
         known.next = now.after((took * PAUSE).max(SHORTEST_PAUSE));
         known.soonest = now.after(took.max(SHORTEST_PAUSE));
     }
@@ -123,7 +132,8 @@ impl Sandboxes {
             let chunks = inner.ledger.chunks();
             let reach = |state: &_, reached: &mut _| inner.reach(state, chunks.as_ref(), reached);
             let done = inner.ledger.sweep(&reach, until);
-            inner.sweeping.end(inner.uptime(), begin.elapsed());
+            let whole = done.as_ref().is_ok_and(|swept| swept.whole);
+            inner.sweeping.end(inner.uptime(), begin.elapsed(), whole);
             done
         });
         done.await.map_err(|error| Error::internal("the sweep did not end", error))?
@@ -185,7 +195,7 @@ mod tests {
     fn begun() -> Sweeping {
         let sweeping = Sweeping::default();
         sweeping.begin(at(0));
-        sweeping.end(at(0), Duration::ZERO);
+        sweeping.end(at(0), Duration::ZERO, true);
         sweeping
     }
 
@@ -222,10 +232,22 @@ mod tests {
     }
 
     #[test]
+    fn what_a_sweep_has_left_is_still_to_be_taken() {
+        let sweeping = begun();
+        sweeping.removed(100, at(10));
+        sweeping.begin(at(20));
+        sweeping.end(at(20), Duration::ZERO, false);
+        assert!(sweeping.has_removed() && sweeping.is_due(&disk(1, 1), at(40)));
+        sweeping.begin(at(40));
+        sweeping.end(at(40), Duration::ZERO, true);
+        assert!(!sweeping.has_removed() && !sweeping.is_due(&disk(1, 1), at(100)));
+    }
+
+    #[test]
     fn a_sweep_that_took_long_is_followed_by_a_long_pause() {
         let sweeping = begun();
         sweeping.begin(at(100));
-        sweeping.end(at(110), Duration::from_secs(10));
+        sweeping.end(at(110), Duration::from_secs(10), true);
         assert!(!sweeping.is_due(&disk(100, 0), at(199)) && !sweeping.may_begin(at(199)));
         assert!(sweeping.is_due(&disk(100, 0), at(200)) && sweeping.may_begin(at(200)));
     }
@@ -234,7 +256,7 @@ mod tests {
     fn what_grows_faster_than_it_is_swept_is_swept_after_a_shorter_pause() {
         let sweeping = begun();
         sweeping.begin(at(100));
-        sweeping.end(at(110), Duration::from_secs(10));
+        sweeping.end(at(110), Duration::from_secs(10), true);
         assert!(!sweeping.is_due(&disk(128, 0), at(119)) && !sweeping.is_due(&disk(127, 0), at(120)));
         assert!(sweeping.is_due(&disk(128, 0), at(120)));
     }

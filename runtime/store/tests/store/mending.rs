@@ -97,7 +97,7 @@ fn state_check_calls_a_folder_of_a_later_version_neither_whole_nor_damaged() {
     later.execute_batch("PRAGMA user_version = 99").unwrap();
     let error = check(place.path(), &|_, _, _| Ok(()), &mut |_, _| {}).unwrap_err();
     assert_eq!(error.code(), ErrorCode::StateUnavailable);
-    assert!(error.message().contains("of version 99"), "{error}");
+    assert!(error.message().contains("has version 99"), "{error}");
     assert!(error.hint().is_some());
 }
 

@@ -177,7 +177,7 @@ fn own_02_what_an_owner_has_saved_is_counted_once_for_each_state_and_bounded() {
     let (third, _) = sized(3, 40_000);
     let error = store.add_checkpoint(&label(&one, 3), &third, &quota).unwrap_err();
     assert_eq!(error.code(), ErrorCode::QuotaExceeded);
-    assert!(error.message().contains("156.3 KiB for checkpoints alone"), "{error}");
+    assert!(error.message().contains("156.3 KiB of it for checkpoints alone"), "{error}");
     assert_eq!(store.checkpoints(&one.id).unwrap().len(), 2, "nothing of it is there");
     // What a call has done is saved in any case; then nothing new is begun.
     let one = store.update(&one, Some(&third)).unwrap();
