@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse::{Dormouse, Limits, Policy};
-use dormouse_tools::{HostFolders, Surface, Toolset};
+use dormouse_tools::{Surface, Toolset};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -36,9 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     dormouse.sandbox("work").await?;
 
     // The tools may read and write nothing of the host: `HostFolders::readable` names folders that they may load from.
-    let surface = Surface::new(dormouse.manager().clone())
-        .with_sandboxes(dormouse.sandboxes()?.clone(), HostFolders::default())
-        .with_tools(Toolset::All)?;
+    let surface = Surface::new(dormouse.runtime().clone()).with_tools(Toolset::All)?;
     // Saves sandboxes, and ends those that nobody uses.
     let upkeep = dormouse.sandboxes()?.keep_up();
     dormouse_mcp::serve_stdio(Arc::new(surface), pending()).await?;

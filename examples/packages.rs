@@ -23,7 +23,7 @@ use dormouse_packages::{AllowList, Index, Indexes, Mode, PackagePrograms, Settin
 
 /// The version of the sandboxes' Python, which requirements of packages are compared with.
 fn python(dormouse: &Dormouse) -> String {
-    let guests = dormouse.manager().capabilities().guests;
+    let guests = dormouse.runtime().capabilities().guests;
     let guest = guests.into_iter().find(|guest| guest.language == Language::python());
     let version = guest.and_then(|guest| guest.interpreter.split(' ').next_back().map(str::to_owned));
     version.unwrap_or_else(|| "3.14.0".into())

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use dormouse::Dormouse;
 use dormouse_scenario::{Event, Observer, Options, Plan};
 use dormouse_sources::{MakeSurface, Registry, WasmSource};
-use dormouse_tools::{HostFolders, Surface};
+use dormouse_tools::Surface;
 
 /// Hears of everything that happens in a run; here of the end of each repetition.
 struct Lines;
@@ -41,9 +41,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let state = tempfile::tempdir()?;
     let dormouse = Dormouse::builder()?.state(state.path()).build()?;
     let sandboxes = dormouse.sandboxes()?.clone();
-    let (manager, own) = (dormouse.manager().clone(), sandboxes.clone());
-    let surface: Arc<MakeSurface> =
-        Arc::new(move || Surface::new(manager.clone()).with_sandboxes(own.clone(), HostFolders::default()));
+    let runtime = dormouse.runtime().clone();
+    let surface: Arc<MakeSurface> = Arc::new(move || Surface::new(runtime.clone()));
 
     // The source `wasm` of the file; a registry can have sources of your own beside it.
     let mut registry = Registry::default();

@@ -117,7 +117,7 @@ fn stored(bench: &Bench, bytes: usize) -> Result<u64> {
 }
 
 async fn awake(dormouse: &Dormouse, bytes: usize) -> Result<Box<dyn Machine>> {
-    let mut machine = dormouse.manager().provider().machine(&SandboxSpec::default(), None).await?;
+    let mut machine = dormouse.runtime().provider().machine(&SandboxSpec::default(), None).await?;
     let outcome = machine.eval(EvalRequest::new(Language::python(), code(bytes))).await?;
     check(&outcome, i64::try_from(bytes)?)?;
     Ok(machine)
@@ -146,7 +146,7 @@ fn checkpoints(bench: &Bench, size: &Size) -> Result<Vec<Row>> {
         bench.runtime.block_on(async {
             let state = awake(&dormouse, size.bytes).await?.snapshot(Include::Both).await?;
             let begin = Instant::now();
-            let provider = dormouse.manager().provider();
+            let provider = dormouse.runtime().provider();
             let mut machine = provider.machine(&SandboxSpec::default(), Some(state)).await?;
             let outcome = machine.eval(EvalRequest::new(Language::python(), "f1(1)")).await?;
             let ms = milliseconds(begin.elapsed());

@@ -17,17 +17,14 @@ use dormouse_tests::case::case;
 use dormouse_tests::ending::{answer, ending};
 use dormouse_tests::lasting::{self, close, named, open, run, shown};
 use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, binary, canary, sandbox};
-use dormouse_tools::{CallContext, HostFolders, Surface, Toolset};
+use dormouse_tools::{CallContext, Surface, Toolset};
 use serde_json::{Value as Json, json};
 
 use crate::files::{FOREIGN, Project};
 
 /// The tools over an installation.
 fn surface(dormouse: &Dormouse) -> Surface {
-    Surface::new(dormouse.manager().clone())
-        .with_sandboxes(lasting::sandboxes(dormouse).clone(), HostFolders::default())
-        .with_tools(Toolset::All)
-        .expect("all tools")
+    Surface::new(dormouse.runtime().clone()).with_tools(Toolset::All).expect("all tools")
 }
 
 /// What a tool answers, which never holds the canary's song.

@@ -50,8 +50,8 @@ fn files_are_shared(language: &'static str, hoard: &str, use_one: &str) {
         .insert("hold", Callback::new("Waits.", json!({"type": "object"}), hold))
         .unwrap();
     let before = Levels::now();
-    let manager = sandbox::sandbox().manager().clone();
-    let hoarder = sandbox::spawn(async move { manager.eval(request).await });
+    let runtime = sandbox::sandbox().runtime().clone();
+    let hoarder = sandbox::spawn(async move { runtime.eval(request).await });
     let reached =
         sandbox::wait(async { tokio::time::timeout(Duration::from_secs(30), full.notified()).await });
     let held = Levels::now();

@@ -27,7 +27,7 @@ use dormouse::wasm::Allocation;
 use dormouse::{Access, Dormouse, Grants, GuestPath, Mount, Policy, Provider as _};
 use dormouse_docker::{DockerProvider, Settings};
 use dormouse_tests::{lasting, sandbox};
-use dormouse_tools::{CallContext, HostFolders, Profile, Surface, Toolset};
+use dormouse_tools::{CallContext, Profile, Surface, Toolset};
 use serde_json::{Value as Json, json};
 
 /// The image with bash, Python, Node and git.
@@ -80,10 +80,9 @@ impl Desk {
             target: GuestPath::parse("/shared").unwrap(),
             access: Access::ReadOnly,
         };
-        Surface::new(self.dormouse.manager().clone())
+        Surface::new(self.dormouse.runtime().clone())
             .with_profile(profile)
             .with_grants(&Grants { mounts: vec![mount], ..Grants::default() })
-            .with_sandboxes(lasting::sandboxes(&self.dormouse).clone(), HostFolders::default())
             .with_tools(Toolset::All)
             .unwrap()
     }

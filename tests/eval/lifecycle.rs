@@ -156,7 +156,7 @@ fn limits_past_the_ceiling_are_refused_and_nothing_runs() {
     ] {
         let mut request = sandbox::request(JAVASCRIPT, "1");
         change(&mut request.context.limits);
-        let error = sandbox::wait(sandbox::sandbox().manager().eval(request)).unwrap_err();
+        let error = sandbox::wait(sandbox::sandbox().runtime().eval(request)).unwrap_err();
         assert_eq!(error.code(), ErrorCode::ArgsInvalid, "{error}");
         assert!(error.hint().is_some(), "{error}");
     }

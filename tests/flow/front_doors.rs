@@ -8,7 +8,7 @@ use dormouse::{Dormouse, Policy};
 use dormouse_tests::served::Served;
 use dormouse_tests::wire::Wire;
 use dormouse_tests::{binary, sandbox};
-use dormouse_tools::{CallContext, HostFolders, Surface, Toolset};
+use dormouse_tools::{CallContext, Surface, Toolset};
 use serde_json::{Value as Json, json};
 
 use crate::steady::Steady;
@@ -95,8 +95,7 @@ impl Embedded {
     fn over(state: &Path) -> Self {
         let policy = Policy { allow_writes: false, ..Policy::default() };
         let dormouse = Dormouse::builder().unwrap().policy(policy).state(state).build().unwrap();
-        let surface = Surface::new(dormouse.manager().clone())
-            .with_sandboxes(dormouse.sandboxes().unwrap().clone(), HostFolders::default());
+        let surface = Surface::new(dormouse.runtime().clone());
         Self(surface.with_tools(Toolset::All).unwrap())
     }
 }

@@ -7,7 +7,7 @@ use dormouse::sandbox::Owner;
 use dormouse_git::Remotes;
 use dormouse_tests::wire::Wire;
 use dormouse_tests::{lasting, sandbox, wait_for};
-use dormouse_tools::{CallContext, HostFolders, Profile, Reply, Surface, Toolset};
+use dormouse_tools::{CallContext, Profile, Reply, Surface, Toolset};
 use serde_json::{Value as Json, json};
 
 use crate::server::Server;
@@ -29,11 +29,8 @@ fn a_sandbox_begins_with_a_repository_or_is_not_there() {
     let dormouse = lasting::open(&folder.path().join("state"));
     lasting::sandboxes(&dormouse).offer(Arc::new(Remotes::new(vec![allowed(&server.url, None)]).unwrap()));
     let call = |profile: Profile, tool: &str, arguments: Json| -> Reply {
-        let surface = Surface::new(dormouse.manager().clone())
-            .with_profile(profile)
-            .with_sandboxes(lasting::sandboxes(&dormouse).clone(), HostFolders::default())
-            .with_tools(Toolset::All)
-            .unwrap();
+        let surface =
+            Surface::new(dormouse.runtime().clone()).with_profile(profile).with_tools(Toolset::All).unwrap();
         let Json::Object(arguments) = arguments else { unreachable!("arguments are an object") };
         sandbox::wait(surface.call(tool, arguments, CallContext::default())).unwrap()
     };
@@ -77,10 +74,7 @@ fn mcp_05_a_clone_that_is_given_up_leaves_nothing_under_its_key() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     lasting::sandboxes(&dormouse).offer(Arc::new(Remotes::new(vec![allowed(&url, None)]).unwrap()));
-    let surface = Surface::new(dormouse.manager().clone())
-        .with_sandboxes(lasting::sandboxes(&dormouse).clone(), HostFolders::default())
-        .with_tools(Toolset::All)
-        .unwrap();
+    let surface = Surface::new(dormouse.runtime().clone()).with_tools(Toolset::All).unwrap();
     let call = |arguments: Json| {
         let Json::Object(arguments) = arguments else { unreachable!("arguments are an object") };
         surface.call("sandbox_create", arguments, CallContext::default())

@@ -101,9 +101,9 @@ fn surface_over(setup: Setup, server: &Server, folder: &std::path::Path) -> (Dor
         Endpoint::new(&server.url, Api::OpenAi, "m").unwrap().with_key(Key::from_file(&file).unwrap());
     let model: Arc<dyn Model> = Arc::new(HttpModel::new(endpoint.with_time(setup.budget.call_time)).unwrap());
     let host = HostFolders::default().readable(folder).unwrap();
-    let surface = Surface::new(dormouse.manager().clone())
+    let surface = Surface::new(dormouse.runtime().clone())
         .with_profile(setup.profile)
-        .with_sandboxes(dormouse.sandboxes().unwrap().clone(), host)
+        .with_host(host)
         .with_model(setup.configured.then_some(model), setup.budget)
         .with_tools(Toolset::All)
         .unwrap();

@@ -1,6 +1,6 @@
 //! What is kept: the state of a live interpreter, and sandboxes that last, here and in other processes.
 //!
-//! | what | room |
+//! | what | module |
 //! | --- | --- |
 //! | an interpreter's state, here and in another process | [`elsewhere`], [`php`], [`damaged`] |
 //! | random numbers where several go on from one state | [`randomness`] |

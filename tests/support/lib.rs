@@ -1,6 +1,6 @@
 //! What the whole-path tests share. No test of its own.
 //!
-//! | need | room |
+//! | need | module |
 //! | --- | --- |
 //! | run a snippet in the one sandbox of the process | [`sandbox`] |
 //! | sandboxes that last, over a state folder | [`lasting`] |

@@ -64,7 +64,7 @@ pub fn run(snippet: Snippet) -> Outcome {
 
 /// Runs a request to its outcome, as [`run`] does.
 pub fn run_request(request: EvalRequest) -> Outcome {
-    outcome(wait(sandbox().manager().eval(request)))
+    outcome(wait(sandbox().runtime().eval(request)))
 }
 
 /// Runs a snippet with default limits.

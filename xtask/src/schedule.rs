@@ -1,4 +1,4 @@
-//! Runs steps that depend on one another, two at a time, and says what runs.
+//! Runs steps that depend on one another, a few at a time, and says what runs.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use dormouse_chores::progress::{Progress, about, complain};
 
-/// How many steps run at a time. Most of them use all cores where they can; the second one uses what the first leaves idle.
-const LANES: usize = 2;
+/// How many steps run at a time. Most of them use all cores where they can; the others use what the first leaves idle.
+const LANES: usize = 3;
 
 /// How often it is said what runs, where no live lines show it.
 const BEAT: Duration = Duration::from_secs(60);

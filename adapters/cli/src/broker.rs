@@ -6,7 +6,7 @@
 //! | names | looks a name up; connects to the one address of the container engine | to what the system's resolver reads and needs; starts nothing, writes nothing |
 //! | programs | starts a program of a list that was fixed before the wall; ends it; removes a folder at the end | no: what it starts is the operator's |
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | a request, its answer, descriptors that come with it | [`wire`] |
 //! | the server's side | here |

@@ -95,7 +95,7 @@ impl Write for Stderr {
     }
 }
 
-/// Shows warnings of our own rooms, one line each.
+/// Shows warnings of our own crates, one line each.
 struct Notes;
 
 impl Subscriber for Notes {

@@ -1,6 +1,6 @@
 //! The binary `dormouse`. The way of a call:
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | words → raw arguments | [`args`] |
 //! | raw arguments → checked meaning, defaults | [`settings`] |

@@ -1,7 +1,7 @@
 //! The second wall, around a server's own process (requirements S3-17): after it, the kernel refuses this process what it
 //! does not need, whatever code runs in it.
 //!
-//! | half | room |
+//! | half | module |
 //! | --- | --- |
 //! | files below the folders that were named, TCP, signals: Landlock | [`files`] |
 //! | system calls, and what their arguments may be: a filter that allows what is listed | [`filter`], [`calls`] |

@@ -206,11 +206,7 @@ impl Snapshot for Held {
         Vec::new()
     }
 
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-
-    fn files(&self) -> Option<&dyn std::any::Any> {
+    fn files(&self) -> Option<&Tree> {
         Some(&self.0)
     }
 }

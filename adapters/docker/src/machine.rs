@@ -232,7 +232,7 @@ impl Machine for DockerMachine {
     async fn restore(&mut self, state: &dyn Snapshot) -> Result<()> {
         let tree = snapshot::tree(state)?;
         // Another provider has had interpreters of its own since.
-        let ours = self.spec.pickles && state.as_any().is::<DockerSnapshot>();
+        let ours = self.spec.pickles && state.of::<DockerSnapshot>().is_some();
         let (tree, kept) = match ours {
             true => (tree.clone(), Variables::of(&tree)),
             false => (variables::without(&tree)?, Variables::default()),

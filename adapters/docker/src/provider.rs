@@ -1,4 +1,4 @@
-//! The port to the manager.
+//! The port to the runtime.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! The saved form: the file tree alone. What runs in a container cannot be saved; what of its files a tree does not hold
 //! lies in the tree as [`Extras`].
 
-use std::any::Any;
 use std::sync::Arc;
 
 use dormouse_core::sandbox::chunk::{self, damaged};
@@ -32,11 +31,7 @@ impl Snapshot for DockerSnapshot {
         Vec::new()
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn files(&self) -> Option<&dyn Any> {
+    fn files(&self) -> Option<&Tree> {
         Some(&self.0)
     }
 
@@ -66,7 +61,7 @@ pub(crate) fn check_include(include: Include) -> Result<()> {
 /// # Errors
 /// `invalid_state` when it has none.
 pub(crate) fn tree(snapshot: &dyn Snapshot) -> Result<Tree> {
-    let tree = snapshot.files().and_then(|files| files.downcast_ref::<Tree>());
+    let tree = snapshot.files();
     tree.cloned().ok_or_else(|| {
         Error::new(ErrorCode::InvalidState, "the state has no files, and nothing else of it fits a container")
             .with_hint("restore a checkpoint that includes files")

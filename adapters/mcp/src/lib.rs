@@ -3,7 +3,7 @@
 //! A thin skin over [`dormouse_tools::Surface`]: this crate knows JSON-RPC, both eras of the protocol (`initialize`, up to
 //! revision 2025-11-25, and stateless requests of 2026-07-28), progress and cancellation, and nothing of sandboxes.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | bytes to lines, lines to messages, both bounded | `line`, `parse` |
 //! | long messages, taken apart before they are read | `long` |

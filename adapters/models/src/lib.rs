@@ -4,7 +4,7 @@
 //! or a file, never in an argument. The key goes into one request header and nowhere else: no error, log line or `Debug`
 //! text shows it, and no guest ever sees it. An endpoint that repeats it is not believed to mean it: it is taken out of answers.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | what the operator says | [`Endpoint`], [`Api`] |
 //! | the key | [`Key`] |

@@ -4,7 +4,7 @@
 //! into memory and lays out; nothing that a package holds is run, compiled or imported here. Only what is pure Python or
 //! pure JavaScript is taken.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | what the operator says | [`Settings`], [`Index`], [`AllowList`], [`Bounds`], [`system_index`] |
 //! | bytes from an index: bounded, with time-outs, from the cache when they are there | `source`, `cache`, `digest` |

@@ -4,7 +4,7 @@
 //! comes from follows from the row and the tool's own schema, and so does the OpenAPI document, so that there is no second
 //! description.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | connections, bounded; the end | [`door::serve`] |
 //! | host, origin, token, body: who calls, and may they | [`Door`] |

@@ -8,8 +8,8 @@ use axum::body::to_bytes;
 use axum::extract::Request;
 use dormouse_core::sandboxes::Rules;
 use dormouse_core::testing::{FakeProvider, ManualClock, MemoryLedger, wait_until_async};
-use dormouse_core::{Manager, Policy, Sandboxes};
-use dormouse_tools::{HostFolders, Toolset};
+use dormouse_core::{Policy, Runtime};
+use dormouse_tools::Toolset;
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use serde_json::Value as Json;
@@ -22,12 +22,10 @@ fn surface() -> Arc<Surface> {
 }
 
 fn surface_over(provider: FakeProvider) -> Arc<Surface> {
-    let manager = Manager::new(Policy::default(), Arc::new(provider));
+    let runtime = Runtime::new(Policy::default(), Arc::new(provider));
     let clock = Arc::new(ManualClock::default());
-    let sandboxes =
-        Sandboxes::new(manager.clone(), Arc::new(MemoryLedger::default()), Rules::default(), clock);
-    let surface = Surface::new(manager).with_sandboxes(sandboxes, HostFolders::default());
-    Arc::new(surface.with_tools(Toolset::All).unwrap())
+    let runtime = runtime.with_sandboxes(Arc::new(MemoryLedger::default()), Rules::default(), clock);
+    Arc::new(Surface::new(runtime).with_tools(Toolset::All).unwrap())
 }
 
 /// The status and the body of one answer.
@@ -94,8 +92,8 @@ fn the_document_has_every_route_and_only_those_of_offered_tools() {
     assert!(ROUTES.iter().all(documented));
     assert!(document["security"].is_null());
     assert_eq!(openapi::document(&surface(), true)["security"][0]["token"], json!([]));
-    let manager = Manager::new(Policy::default(), Arc::new(FakeProvider::default()));
-    let few = openapi::document(&Surface::new(manager), false);
+    let runtime = Runtime::new(Policy::default(), Arc::new(FakeProvider::default()));
+    let few = openapi::document(&Surface::new(runtime), false);
     let few: Vec<&String> = few["paths"].as_object().unwrap().keys().collect();
     assert_eq!(few, ["/api/capabilities", "/api/eval", "/health"]);
 }

@@ -1,6 +1,6 @@
 //! The files of a run: an arena and its scenarios, as YAML, checked.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | bytes to values, with file, line and column in every error | `yaml` |
 //! | the arena's file | [`ArenaFile`] in `arena` |

@@ -3,7 +3,7 @@
 //! A front door reads files with [`Plan::load`], checks them with [`check()`], runs them with [`run()`] and writes what
 //! came of it with [`Report::write`]; [`Report::exit_code`] is the command's. `docs/scenarios.md` describes the files.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | YAML files, checked, with the place of every mistake | [`config`] |
 //! | `{{scenario.KEY}}` in the arguments of tools | `template` |

@@ -3,7 +3,7 @@
 //! Sending, its bounds, the key and the form of messages are `dormouse-models`'; here is what a conversation with tools may use
 //! in one repetition.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | the endpoint of a plan | [`Client`] |
 //! | what was said so far, what may still be used | [`Conversation`] |

@@ -1,6 +1,6 @@
 //! The report of a run: its data, its forms, and how they are written.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | texts of strangers, cut | [`Text`] in `text` |
 //! | the data, which is the JSON twin | [`Report`] in `record` |

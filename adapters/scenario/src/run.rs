@@ -3,7 +3,7 @@
 //! run scope -> scenarios, one after the other -> scenario scope -> repetitions -> session scope -> turns -> gates, while
 //! the session's servers are still open -> session scope closed -> scenario scope closed -> run scope closed.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | who hears of it | [`Observer`] in `observe` |
 //! | the scopes and their order | `arena` |

@@ -2,7 +2,7 @@
 //!
 //! The path of one run, top to bottom:
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | a configuration's entry: source, address or program | [`Entry`] |
 //! | which sources there are, and what one is | `port`: [`Registry`], [`Source`], [`Endpoint`] |

@@ -65,7 +65,7 @@ pub struct WasmSource {
 }
 
 impl WasmSource {
-    /// The source over an installation's sandboxes. `make` gives a surface with them ([`Surface::with_sandboxes`]). No folder
+    /// The source over an installation's sandboxes. `make` gives a surface with them ([`Surface::new`]). No folder
     /// can be mounted.
     pub fn new(sandboxes: Sandboxes, make: Arc<MakeSurface>) -> Self {
         Self { over: Some(Installation { make, sandboxes }), ..Self::checking() }

@@ -6,8 +6,7 @@ use dormouse_core::Access;
 use dormouse_core::sandbox::{Ledger as _, Phase, Sandbox};
 use dormouse_core::sandboxes::Rules;
 use dormouse_core::testing::{FakeProvider, FaultyLedger, ManualClock, wait_until_async};
-use dormouse_core::{Manager, Policy};
-use dormouse_tools::HostFolders;
+use dormouse_core::{Policy, Runtime};
 
 use super::*;
 use crate::testing::PATIENCE;
@@ -21,12 +20,12 @@ struct Desk {
 fn desk() -> Desk {
     let provider = FakeProvider::default();
     let policy = Policy { allow_writes: true, ..Policy::default() };
-    let manager = Manager::new(policy, Arc::new(provider.clone()));
+    let runtime = Runtime::new(policy, Arc::new(provider.clone()));
     let ledger = FaultyLedger::default();
     let clock = Arc::new(ManualClock::default());
-    let sandboxes = Sandboxes::new(manager.clone(), Arc::new(ledger.clone()), Rules::default(), clock);
-    let kept = sandboxes.clone();
-    let make = move || Surface::new(manager.clone()).with_sandboxes(kept.clone(), HostFolders::default());
+    let runtime = runtime.with_sandboxes(Arc::new(ledger.clone()), Rules::default(), clock);
+    let sandboxes = runtime.sandboxes().unwrap().clone();
+    let make = move || Surface::new(runtime.clone());
     let source = WasmSource::new(sandboxes, Arc::new(make));
     Desk { provider, ledger, source }
 }

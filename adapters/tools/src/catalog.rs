@@ -5,7 +5,7 @@ mod toolset;
 use std::sync::Arc;
 
 use dormouse_core::sandboxes::Rules;
-use dormouse_core::{Grants, Manager};
+use dormouse_core::{Grants, Runtime};
 
 pub use self::toolset::Toolset;
 pub(crate) use self::toolset::WITH_STATE;
@@ -88,12 +88,12 @@ pub(crate) struct Given<'a> {
 
 /// All tools of a profile, sorted by name. Without sandboxes that last there are only those that need none.
 pub(crate) fn all(
-    manager: &Manager,
+    runtime: &Runtime,
     profile: Profile,
     services: Option<&Services>,
     given: &Given<'_>,
 ) -> Vec<Box<dyn Tool>> {
-    let (manager, grants, skills) = (manager.clone(), given.grants.clone(), given.skills.clone());
+    let (runtime, grants, skills) = (runtime.clone(), given.grants.clone(), given.skills.clone());
     let models = given.models;
     let services = services.map(|services| {
         let (granted, skills, models) = (grants.clone(), skills.clone(), models.clone());
@@ -101,20 +101,18 @@ pub(crate) fn all(
     });
     let mut tools: Vec<Box<dyn Tool>> = match (profile, &services) {
         (Profile::Sandbox, services) => {
-            let sandboxes = services.as_ref().map(|services| services.sandboxes.clone());
             let capabilities = capabilities::Capabilities::new(
-                manager.clone(),
+                runtime.clone(),
                 grants.clone(),
                 (skills, models.clone()),
-                sandboxes,
                 given.confinement,
             );
             let mut tools: Vec<Box<dyn Tool>> =
-                vec![Box::new(capabilities), eval::tool(manager, grants, services.as_ref(), models)];
+                vec![Box::new(capabilities), eval::tool(runtime, grants, services.as_ref(), models)];
             tools.extend(services.iter().flat_map(verbs));
             tools
         }
-        (Profile::Eval, _) => vec![Box::new(framework_eval::FrameworkEval::new(manager, grants))],
+        (Profile::Eval, _) => vec![Box::new(framework_eval::FrameworkEval::new(runtime, grants))],
         (Profile::Sprites, Some(services)) => sprites::all(services),
         (Profile::Rlm, Some(services)) => rlm::all(services),
         (Profile::Codegen, Some(services)) => codegen::all(services),

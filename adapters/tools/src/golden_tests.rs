@@ -76,8 +76,8 @@ fn refusals(desk: &Desk) -> String {
 
 #[test]
 fn tools_are_listed_as_they_were() {
-    let manager = Manager::new(Policy::default(), Arc::new(dormouse_core::testing::FakeProvider::default()));
-    golden("fresh.json", &listed(&Surface::new(manager)));
+    let runtime = Runtime::new(Policy::default(), Arc::new(dormouse_core::testing::FakeProvider::default()));
+    golden("fresh.json", &listed(&Surface::new(runtime)));
     for (name, profile) in Profile::ALL {
         golden(&format!("{name}.json"), &listed(&Desk::new(profile).surface));
     }

@@ -18,12 +18,12 @@ pub(super) struct Desk {
 impl Desk {
     pub(super) fn new(profile: Profile) -> Self {
         let (provider, clock) = (FakeProvider::default(), Arc::new(ManualClock::default()));
-        let manager = Manager::new(Policy::default(), Arc::new(provider.clone()));
+        let runtime = Runtime::new(Policy::default(), Arc::new(provider.clone()));
         let ledger = Arc::new(MemoryLedger::default());
-        let sandboxes = Sandboxes::new(manager.clone(), ledger, Rules::default(), clock.clone());
+        let runtime = runtime.with_sandboxes(ledger, Rules::default(), clock.clone());
         let folder = tempfile::tempdir().unwrap();
         let host = HostFolders::default().readable(folder.path()).unwrap();
-        let surface = Surface::new(manager).with_profile(profile).with_sandboxes(sandboxes, host);
+        let surface = Surface::new(runtime).with_profile(profile).with_host(host);
         let surface = surface.with_tools(Toolset::All).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self { surface, clock, provider, folder, runtime }

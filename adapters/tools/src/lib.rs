@@ -4,7 +4,7 @@
 //!
 //! A call goes through the rooms in this order:
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | which tools there are, call one | [`surface`] |
 //! | what a tool is: its listing, its arguments, its answer, as types | `spec` |

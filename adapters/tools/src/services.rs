@@ -101,7 +101,7 @@ impl Services {
     ///
     /// # Errors
     /// As [`Services::there`], and of [`Sandboxes::create`].
-    pub(crate) async fn there_or_new(&self, target: &Target, owner: &Owner) -> Result<Sandbox> {
+    pub(crate) async fn get_or_create(&self, target: &Target, owner: &Owner) -> Result<Sandbox> {
         match target.handle()? {
             Handle::SessionKey(key) => self.with_key(key, owner).await,
             handle => self.sandboxes.find(owner, &handle),

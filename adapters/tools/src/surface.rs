@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use dormouse_core::fair::Fair;
 use dormouse_core::sandbox::{Owner, SessionKey};
-use dormouse_core::{Error, ErrorCode, Grants, Manager, Model, ModelBudget, Result, Sandboxes};
+use dormouse_core::{Error, ErrorCode, Grants, Model, ModelBudget, Result, Runtime};
 use futures::FutureExt;
 use serde_json::{Map, Value as Json};
 
@@ -29,9 +29,9 @@ use crate::tool::Tool;
 /// Archives that may wait to be unpacked.
 const ARCHIVES_WAITING: usize = 128;
 
-/// The tools over one manager. Making one starts nothing.
+/// The tools over one runtime. Making one starts nothing.
 pub struct Surface {
-    manager: Manager,
+    runtime: Runtime,
     /// Whose tools there are. Of two that have a tool of one name, the first has it.
     profiles: Vec<Profile>,
     grants: Grants,
@@ -48,15 +48,25 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// The default profile's tools, without grants and without sandboxes that last.
-    pub fn new(manager: Manager) -> Self {
+    /// The default profile's tools, without grants, and over the runtime's persistent sandboxes where it has them.
+    pub fn new(runtime: Runtime) -> Self {
         let (profiles, grants, toolset) = (vec![Profile::default()], Grants::default(), Toolset::default());
         let (skills, models) = (Skills::default(), Models::default());
         let confinement = "off";
-        let (services, tools, left_out) = (None, Vec::new(), Vec::new());
+        let services = runtime.sandboxes().map(|sandboxes| Services {
+            sandboxes: sandboxes.clone(),
+            granted: Grants::default(),
+            host: HostFolders::default(),
+            session: None,
+            started_in: None,
+            skills: Skills::default(),
+            models: models.clone(),
+            archives: Fair::new(1, true, ARCHIVES_WAITING),
+        });
+        let (tools, left_out) = (Vec::new(), Vec::new());
         let owners = Arc::default();
         Self {
-            manager,
+            runtime,
             profiles,
             grants,
             services,
@@ -68,7 +78,7 @@ impl Surface {
             tools,
             left_out,
         }
-        .remade()
+        .rebuilt()
     }
 
     /// The tools of another profile.
@@ -81,7 +91,7 @@ impl Surface {
     #[must_use]
     pub fn with_profiles(mut self, profiles: &[Profile]) -> Self {
         self.profiles = profiles.to_vec();
-        self.remade()
+        self.rebuilt()
     }
 
     /// The same with what the operator grants every run and every new sandbox. Folders and the project are read-only,
@@ -90,20 +100,16 @@ impl Surface {
     #[must_use]
     pub fn with_grants(mut self, grants: &Grants) -> Self {
         self.grants = grants.clone();
-        self.remade()
+        self.rebuilt()
     }
 
-    /// The same with sandboxes that last, and what tools may read and write on the host for them. The manager of the
-    /// sandboxes is to be the surface's own.
+    /// The same with what tools may read and write on the host for persistent sandboxes. Default: nothing.
     #[must_use]
-    pub fn with_sandboxes(mut self, sandboxes: Sandboxes, host: HostFolders) -> Self {
-        let (granted, models) = (Grants::default(), self.models.clone());
-        let skills = Skills::default();
-        let (session, started_in) = (None, None);
-        let archives = Fair::new(1, true, ARCHIVES_WAITING);
-        self.services =
-            Some(Services { sandboxes, granted, host, session, started_in, skills, models, archives });
-        self.remade()
+    pub fn with_host(mut self, host: HostFolders) -> Self {
+        if let Some(services) = &mut self.services {
+            services.host = host;
+        }
+        self.rebuilt()
     }
 
     /// The same with skills, which every new sandbox and every run without one sees. Their mounts are to be among the
@@ -111,27 +117,27 @@ impl Surface {
     #[must_use]
     pub fn with_skills(mut self, skills: Skills) -> Self {
         self.skills = skills;
-        self.remade()
+        self.rebuilt()
     }
 
     /// The same with another key than the profile's name for the one sandbox of the profiles `rlm` and `codegen`, such as
-    /// one for each working folder. Comes after [`Surface::with_sandboxes`].
+    /// one for each working folder.
     #[must_use]
     pub fn with_session_key(mut self, key: SessionKey) -> Self {
         if let Some(services) = &mut self.services {
             services.session = Some(key);
         }
-        self.remade()
+        self.rebuilt()
     }
 
     /// The same for a server that was started in this folder: the one sandbox of the profiles `rlm` and `codegen` is the folder's own,
-    /// unless a key was chosen for it. Comes after [`Surface::with_sandboxes`].
+    /// unless a key was chosen for it.
     #[must_use]
     pub fn with_working_folder(mut self, folder: &Path) -> Self {
         if let Some(services) = &mut self.services {
             services.started_in = Some(services::mark_of(folder));
         }
-        self.remade()
+        self.rebuilt()
     }
 
     /// Whether it matters which folders the client has as its roots: the caller asks it then, and [`Surface::take_roots`] with what it
@@ -152,7 +158,7 @@ impl Surface {
     #[must_use]
     pub fn with_model(mut self, model: Option<Arc<dyn Model>>, budget: ModelBudget) -> Self {
         self.models = Models::new(model, budget);
-        self.remade()
+        self.rebuilt()
     }
 
     /// The same, telling callers how much of what it does not need the kernel refuses this process: `full`, `partial` or
@@ -160,7 +166,7 @@ impl Surface {
     #[must_use]
     pub fn with_confinement(mut self, word: &'static str) -> Self {
         self.confinement = word;
-        self.remade()
+        self.rebuilt()
     }
 
     /// The same with the places of owners that other surfaces and doors share: what one owner may have in progress is counted
@@ -181,18 +187,18 @@ impl Surface {
     /// `args_invalid` for a name that no profile has.
     pub fn with_tools(mut self, toolset: Toolset) -> Result<Self> {
         self.toolset = Toolset::All;
-        self = self.remade();
+        self = self.rebuilt();
         toolset.check(&self.specs().map(|spec| spec.name).collect::<Vec<_>>(), self.lacking())?;
         self.toolset = toolset;
-        Ok(self.remade())
+        Ok(self.rebuilt())
     }
 
-    fn remade(mut self) -> Self {
+    fn rebuilt(mut self) -> Self {
         let (grants, skills, models) = (&self.grants, &self.skills, &self.models);
         let given = catalog::Given { grants, skills, models, confinement: self.confinement };
         let mut all: Vec<(Profile, Box<dyn Tool>)> = Vec::new();
         for profile in &self.profiles {
-            for tool in catalog::all(&self.manager, *profile, self.services.as_ref(), &given) {
+            for tool in catalog::all(&self.runtime, *profile, self.services.as_ref(), &given) {
                 if all.iter().all(|(_, other)| other.spec().name != tool.spec().name) {
                     all.push((*profile, tool));
                 }

@@ -68,7 +68,7 @@ impl Provider for Fake {
 fn surface(policy: Policy, mounts: &[Mount]) -> (Surface, Arc<Fake>) {
     let fake = Arc::new(Fake::default());
     let grants = Grants { mounts: mounts.to_vec(), ..Grants::default() };
-    (Surface::new(Manager::new(policy, fake.clone())).with_grants(&grants), fake)
+    (Surface::new(Runtime::new(policy, fake.clone())).with_grants(&grants), fake)
 }
 
 fn call(surface: &Surface, name: &str, arguments: Json) -> Result<Reply> {

@@ -1,7 +1,7 @@
 //! The Rust side of `wit/`, for the guests that are Rust: what the C functions that are generated from it take and give, with
 //! the layout of the canonical ABI on wasm32.
 //!
-//! | what | room |
+//! | what | module |
 //! | --- | --- |
 //! | strings and lists as they cross the border | `abi` |
 //! | programs that the host runs (`wit/programs.wit`) | [`programs`] |

@@ -2,7 +2,7 @@
 //!
 //! The path of a command, one room a step:
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | the call, from `interpreter.c` over `dormouse_contract` | [`entry`] |
 //! | which command it is; each has a room below | [`commands`] |

@@ -2,7 +2,7 @@
 //!
 //! The path of a command line, one room a step:
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | the call, from `interpreter.c` over `dormouse_contract` | [`entry`] |
 //! | the session that lasts from call to call | [`session`] |

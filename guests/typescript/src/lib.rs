@@ -1,6 +1,6 @@
 //! The TypeScript guest: swc, as JavaScript for the JavaScript guest.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | the call, over the contract in `wit/transpiler.wit` | [`entry`] |
 //! | types are blanked out, where that is all there is to do | [`strip`] |

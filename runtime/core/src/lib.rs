@@ -1,14 +1,15 @@
 //! The vocabulary of Dormouse and the front door that every adapter speaks to.
 //!
 //! This crate knows what a sandbox is and nothing about how one is run: no engine, no protocol, no terminal.
-//! A front door builds an [`EvalRequest`], the [`Manager`] checks it against the operator's [`Policy`], a
-//! [`Provider`] runs it, and an [`Outcome`] comes back. Requests are immutable once built; errors are worded
-//! here, once, each with a stable [`ErrorCode`] and a hint.
+//! A front door builds an [`EvalRequest`], the [`Runtime`] checks it against the operator's [`Policy`], a
+//! [`Provider`] runs it, and an [`Outcome`] comes back. Requests are immutable once built; each error has a stable [`ErrorCode`]
+//! and a hint. What the crates below this one use too (errors, names, paths, chunks) is `dormouse-types`, and is passed on here.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
-//! | what to run | [`request`], [`language`], [`guest`], [`grants`], [`project`], [`limits`], [`callback`], [`program`] |
-//! | may it run | [`policy`], [`manager`] |
+//! | what to run | [`request`], [`grants`], [`project`], [`limits`], [`callback`], [`program`] |
+//! | the door: runs, and sandboxes that last | [`runtime`] |
+//! | may it run | [`policy`], `admission` |
 //! | in which order calls came | [`arrival`] |
 //! | whose turn it is: places, time at the processor, memory | [`fair`], [`places`], [`turns`], [`memory`] |
 //! | what of the host is never given: keys | [`keys`] |
@@ -18,25 +19,20 @@
 //! | the names of other machines | [`resolve`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`abilities`], [`capabilities`] |
-//! | what to do about a failure that says nothing more | `advice` |
 //! | doubles and waiting for tests (feature `testing`) | `testing` |
 //! | was another language meant | [`mistaken`] |
-//! | what came back | [`outcome`], [`value`], [`exception`], [`output`], [`error`] |
+//! | what came back | [`outcome`], [`value`], [`exception`], [`output`] |
 
 pub mod abilities;
-mod advice;
+mod admission;
 pub mod arrival;
 pub mod callback;
 pub mod capabilities;
-pub mod error;
 pub mod exception;
 pub mod fair;
 pub mod grants;
-pub mod guest;
 pub mod keys;
-pub mod language;
 pub mod limits;
-pub mod manager;
 pub mod memory;
 pub mod mistaken;
 pub mod model;
@@ -51,6 +47,7 @@ pub mod provider;
 pub mod released;
 pub mod request;
 pub mod resolve;
+pub mod runtime;
 pub mod sandbox;
 pub mod sandboxes;
 #[cfg(any(test, feature = "testing"))]
@@ -61,13 +58,10 @@ pub mod value;
 pub use abilities::Abilities;
 pub use callback::{Callback, Callbacks};
 pub use capabilities::{Capabilities, GuestInfo};
-pub use error::{Error, ErrorCode, Result};
+pub use dormouse_types::{Access, Error, ErrorCode, GuestName, GuestPath, Language, Result};
 pub use exception::Exception;
-pub use grants::{Access, Grants, GuestPath, Mount};
-pub use guest::GuestName;
-pub use language::Language;
+pub use grants::{Grants, Mount};
 pub use limits::{Bounds, Limits, MIB};
-pub use manager::Manager;
 pub use model::{MeteredModel, Model, ModelBudget, ModelTotals, ModelUsage, Prompt};
 pub use outcome::{Outcome, Recovery, Status, Usage};
 pub use output::{Captured, OutputSink, Stream};
@@ -78,5 +72,6 @@ pub use project::Project;
 pub use provider::Provider;
 pub use request::{CommandRequest, EvalRequest, LineRequest, RunContext};
 pub use resolve::Resolve;
+pub use runtime::Runtime;
 pub use sandboxes::Sandboxes;
 pub use value::Value;

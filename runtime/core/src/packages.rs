@@ -3,7 +3,7 @@
 //! A front door asks for requirements; [`present()`] says what lies in the tree; a [`Packages`] resolves the rest, fetches
 //! it and lays it out in memory; [`install()`] writes it. Nothing that a package holds runs on the host.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | requirements from `requirements.txt` and `package.json` | [`requirements_txt`], [`package_json`] |
 //! | what is there | [`present()`] |

@@ -6,7 +6,7 @@ use crate::fair::{Fair, Full, Held};
 use crate::sandbox::Owner;
 use crate::{Error, ErrorCode, Policy, Result};
 
-/// The places of one manager.
+/// The places of one runtime.
 pub(crate) struct Places {
     runs: Arc<Fair>,
     jobs: Arc<Fair>,

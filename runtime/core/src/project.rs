@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::grants::GuestPath;
-use crate::{Access, Error, Mount, Result};
+use crate::{Access, Error, GuestPath, Mount, Result};
 
 /// A folder of the host that is shown as [`Project::TARGET`] and is opened before the snippet runs: its packages can be
 /// imported, and `container()` gives what its bootstrap file made (requirements S1-05).

@@ -1,4 +1,4 @@
-//! The port through which the manager reaches whoever runs things.
+//! The port through which whoever runs things is reached.
 
 use std::sync::Arc;
 

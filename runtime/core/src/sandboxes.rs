@@ -1,6 +1,6 @@
-//! The manager of sandboxes with a life: who may have one, which calls it takes and when, and what becomes of it.
+//! Persistent sandboxes: who may have one, which calls it takes and when, and what becomes of it.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | the operator's numbers | [`rules`] |
 //! | a call's way in: record, queue, lease, wake | [`seat`] |
@@ -33,7 +33,7 @@
 //!
 //! One sandbox takes one call at a time, in order; across processes a lease in the ledger sees to it. A sandbox that nobody calls
 //! is saved after a moment, its lease given back; its interpreters stay in memory for a while and are then dropped. Whoever
-//! comes next, in this process or another, finds what was saved. Only this room changes phases.
+//! comes next, in this process or another, finds what was saved. Only this module changes phases.
 
 mod ampersand;
 mod awake;
@@ -101,9 +101,10 @@ use self::steady::Steady;
 use self::sweeping::Sweeping;
 use self::unsaved::Saves;
 pub use self::unsaved::{Told, telling};
+use crate::admission::Admission;
 use crate::packages::Packages;
 use crate::sandbox::{Ledger, Owner, SandboxId};
-use crate::{Manager, OfferedPrograms, Provider};
+use crate::{OfferedPrograms, Policy, Provider};
 
 /// The sandboxes of one installation. Cheap to clone.
 #[derive(Clone)]
@@ -112,8 +113,8 @@ pub struct Sandboxes {
 }
 
 struct Inner {
-    /// Admits runs: limits, writes, places.
-    manager: Manager,
+    /// Admits calls: limits, writes, places.
+    admission: Admission,
     /// The first provider; the others.
     provider: Arc<dyn Provider>,
     providers: RwLock<Vec<Arc<dyn Provider>>>,
@@ -140,15 +141,20 @@ struct Inner {
 }
 
 impl Sandboxes {
-    /// The sandboxes that a ledger knows, run by a provider. Starts nothing; call [`Sandboxes::keep_up`] in a server.
-    pub fn new(manager: Manager, ledger: Arc<dyn Ledger>, rules: Rules, clock: Arc<dyn Clock>) -> Self {
-        let provider = manager.provider().clone();
-        let rules = rules.under(manager.policy());
-        let rooms = Rooms::new(&rules, manager.policy());
+    /// The sandboxes that a ledger knows, run by a provider. Starts nothing.
+    pub(crate) fn new(
+        admission: Admission,
+        provider: Arc<dyn Provider>,
+        ledger: Arc<dyn Ledger>,
+        rules: Rules,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let rules = rules.under(admission.policy());
+        let rooms = Rooms::new(&rules, admission.policy());
         let steady = Steady::new(clock.as_ref());
         let saves = Saves::new(ledger.clone());
         let inner = Inner {
-            manager,
+            admission,
             provider,
             providers: RwLock::default(),
             ledger,
@@ -176,9 +182,9 @@ impl Sandboxes {
         &self.inner.rules
     }
 
-    /// Who admits runs.
-    pub fn manager(&self) -> &Manager {
-        &self.inner.manager
+    /// The operator's rules for all calls and runs.
+    pub fn policy(&self) -> &Policy {
+        self.inner.admission.policy()
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use dormouse_core::sandboxes::{Clock, Rules, SystemClock};
-use dormouse_core::{CommandRequest, Language, Manager, Outcome, Policy, Result, Sandboxes};
+use dormouse_core::{CommandRequest, Language, Outcome, Policy, Result, Runtime};
 use dormouse_store::Store;
 use dormouse_wasm::{Allocation, Settings, WasmProvider};
 
@@ -13,9 +13,8 @@ use crate::{Capacity, Snippet, fit};
 /// The runtime of one program. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct Dormouse {
-    manager: Manager,
+    runtime: Runtime,
     capacity: Capacity,
-    pub(crate) sandboxes: Option<Sandboxes>,
 }
 
 impl Dormouse {
@@ -44,7 +43,7 @@ impl Dormouse {
 
     /// A run of `code` in `language` (`python`, `javascript`, `typescript`, or a registered one).
     pub fn snippet(&self, language: &str, code: impl Into<String>) -> Snippet {
-        Snippet::new(self.manager.clone(), Language::parse(language), code.into())
+        Snippet::new(self.runtime.clone(), Language::parse(language), code.into())
     }
 
     /// Runs a program of the user's own: a `wasi:cli` command component or a preview1 core module.
@@ -52,7 +51,7 @@ impl Dormouse {
     /// # Errors
     /// `bad_component` for what is no program or wants what it is not granted, and as [`Snippet::run`].
     pub async fn command(&self, request: CommandRequest) -> Result<Outcome> {
-        self.manager.command(request).await
+        self.runtime.command(request).await
     }
 
     /// What it has room for, and what that takes.
@@ -60,9 +59,9 @@ impl Dormouse {
         &self.capacity
     }
 
-    /// The manager, for adapters.
-    pub fn manager(&self) -> &Manager {
-        &self.manager
+    /// The runtime below it, for adapters.
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
     }
 }
 
@@ -153,17 +152,17 @@ impl Builder {
         self.settings.allocation = capacity.allocation(self.allocation)?;
         let provider = WasmProvider::new(self.settings)?;
         self.policy.max_memory.get_or_insert_with(fit::runs_memory);
-        let manager = Manager::new(self.policy, Arc::new(provider));
-        let sandboxes = match self.state {
+        let runtime = Runtime::new(self.policy, Arc::new(provider));
+        let runtime = match self.state {
             Some(folder) => {
-                let quota = fit::fitted(self.rules.quota, &folder, manager.policy().owners_share);
+                let quota = fit::fitted(self.rules.quota, &folder, runtime.policy().owners_share);
                 let settings = dormouse_store::Settings { most_bytes: quota.saved.in_all.map(with_grace) };
                 let ledger = Arc::new(Store::open(&folder, &settings)?);
                 let rules = Rules { quota, ..self.rules };
-                Some(Sandboxes::new(manager.clone(), ledger, rules, self.clock))
+                runtime.with_sandboxes(ledger, rules, self.clock)
             }
-            None => None,
+            None => runtime,
         };
-        Ok(Dormouse { manager, capacity, sandboxes })
+        Ok(Dormouse { runtime, capacity })
     }
 }

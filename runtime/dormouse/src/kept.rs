@@ -23,7 +23,7 @@ impl Dormouse {
     /// # Errors
     /// `capability_unavailable` when no state folder was named: see [`Builder::state`](crate::Builder::state).
     pub fn sandboxes(&self) -> Result<&Sandboxes> {
-        self.sandboxes.as_ref().ok_or_else(|| {
+        self.runtime().sandboxes().ok_or_else(|| {
             Error::new(ErrorCode::CapabilityUnavailable, "sandboxes are not kept: there is no state folder")
                 .with_hint("name one with Builder::state")
         })

@@ -116,7 +116,7 @@
 //! | grants | [`Access`], [`Mount`], [`Grants`], [`GuestPath`], [`Callback`] |
 //! | what comes back | [`Outcome`], [`Status`], [`Value`], [`Exception`], [`Captured`], [`Usage`], [`Error`], [`ErrorCode`] |
 //! | persistent sandboxes | [`KeptSandbox`], [`Sandboxes`], [`sandboxes`], [`sandbox`] |
-//! | your own interface over the same calls | [`Manager`], [`EvalRequest`], [`RunContext`], [`OutputSink`], [`Capabilities`] |
+//! | your own interface over the same calls | [`Runtime`], [`EvalRequest`], [`RunContext`], [`OutputSink`], [`Capabilities`] |
 //! | your own services for sandboxes | [`Packages`], [`OfferedPrograms`], [`Model`], [`Resolve`], [`Provider`] |
 //!
 //! # Features and stability
@@ -139,9 +139,9 @@ pub use capacity::Capacity;
 pub use dormouse_core::{
     Abilities, Access, Bounds, Callback, Callbacks, Capabilities, Captured, CommandRequest, Error, ErrorCode,
     EvalRequest, Exception, Grants, GuestInfo, GuestName, GuestPath, Language, Limits, LineRequest, MIB,
-    Manager, MeteredModel, Model, ModelBudget, ModelTotals, ModelUsage, Mount, OfferedPrograms, Outcome,
-    OutputSink, PackageManager, Packages, Policy, ProgramCall, ProgramEnd, Programs, Project, Prompt,
-    Provider, Recovery, Resolve, Result, RunContext, Sandboxes, Status, Stream, Usage, Value,
+    MeteredModel, Model, ModelBudget, ModelTotals, ModelUsage, Mount, OfferedPrograms, Outcome, OutputSink,
+    PackageManager, Packages, Policy, ProgramCall, ProgramEnd, Programs, Project, Prompt, Provider, Recovery,
+    Resolve, Result, RunContext, Runtime, Sandboxes, Status, Stream, Usage, Value,
 };
 pub use dormouse_core::{
     grants, keys, limits, mistaken, model, packages, program, project, sandbox, sandboxes, value,

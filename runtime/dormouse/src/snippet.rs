@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_core::{
-    Access, Bounds, Callback, EvalRequest, GuestPath, Language, Limits, Manager, Mount, Outcome, OutputSink,
-    Project, Result,
+    Access, Bounds, Callback, EvalRequest, GuestPath, Language, Limits, Mount, Outcome, OutputSink, Project,
+    Result, Runtime,
 };
 use serde_json::Value as Json;
 
@@ -15,19 +15,19 @@ use serde_json::Value as Json;
 ///
 /// Setters never fail; what they could not accept is reported by [`Snippet::run`].
 pub struct Snippet {
-    manager: Manager,
+    runtime: Runtime,
     request: Result<EvalRequest>,
 }
 
 impl Snippet {
-    pub(crate) fn new(manager: Manager, language: Result<Language>, code: String) -> Self {
-        let limits = manager.policy().defaults.clone();
+    pub(crate) fn new(runtime: Runtime, language: Result<Language>, code: String) -> Self {
+        let limits = runtime.policy().defaults.clone();
         let request = language.map(|language| {
             let mut request = EvalRequest::new(language, code);
             request.context.limits = limits;
             request
         });
-        Self { manager, request }
+        Self { runtime, request }
     }
 
     fn with(mut self, change: impl FnOnce(&mut EvalRequest) -> Result<()>) -> Self {
@@ -158,6 +158,6 @@ impl Snippet {
     /// # Errors
     /// What kept it from running. An exception, an exit or a limit is an [`Outcome`].
     pub async fn run(self) -> Result<Outcome> {
-        self.manager.eval(self.request?).await
+        self.runtime.eval(self.request?).await
     }
 }

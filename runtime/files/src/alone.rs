@@ -3,9 +3,9 @@
 //! It is what containers are saved as. Owns: the mark and the root's form, so that whoever has files can read them, also where
 //! no container can be had. Does not own: the tree's own form (`format`).
 
-use dormouse_core::sandbox::SavedState;
-use dormouse_core::sandbox::chunk::damaged;
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_types::SavedState;
+use dormouse_types::chunk::damaged;
+use dormouse_types::{Error, ErrorCode, Result};
 
 use crate::{ChunkId, ChunkSink, Root, Tree};
 

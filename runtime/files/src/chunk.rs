@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dormouse_core::Result;
-use dormouse_core::sandbox::chunk::{ChunkId, ChunkSink, ChunkSource};
+use dormouse_types::Result;
+use dormouse_types::chunk::{ChunkId, ChunkSink, ChunkSource};
 
 /// Chunks in memory: for tests, and for moving a tree from one store to another. Clones share their chunks.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 //! Owns: the reasons, their names in `wasi:filesystem/types`, and their wording for people who call from outside.
 //! Does not own: when each one applies; the operations say so.
 
-use dormouse_core::{Error, ErrorCode, GuestPath};
+use dormouse_types::{Error, ErrorCode, GuestPath};
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $wasi:literal, $text:literal;)*) => {

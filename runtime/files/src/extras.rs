@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use dormouse_core::{ErrorCode, GuestName, GuestPath, Result};
+use dormouse_types::{ErrorCode, GuestName, GuestPath, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::{Files, Kind, Tree};
@@ -79,7 +79,7 @@ impl Extras {
         }
         let mut bytes = MARK.to_vec();
         bytes.extend(postcard::to_stdvec(self).map_err(|error| {
-            dormouse_core::Error::internal(
+            dormouse_types::Error::internal(
                 "what a container has beside its files was not written down",
                 error,
             )

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use dormouse_core::{Access, GuestPath, Result};
+use dormouse_types::{Access, GuestPath, Result};
 
 use crate::block;
 use crate::handle::Handle;

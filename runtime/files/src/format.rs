@@ -10,12 +10,12 @@
 //! map        = empty | its only page's records, if they are few | the id of its root page
 //! ```
 
-use dormouse_core::{Error, ErrorCode};
+use dormouse_types::{Error, ErrorCode};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::MAX_CHUNK;
-pub(crate) use dormouse_core::sandbox::chunk::{damaged, fetch};
+pub(crate) use dormouse_types::chunk::{damaged, fetch};
 
 use crate::{ChunkId, Times};
 

@@ -13,7 +13,7 @@ mod tests;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use dormouse_core::{Error, GuestPath, Result};
+use dormouse_types::{Error, GuestPath, Result};
 
 use crate::content::Content;
 use crate::files::{Files, Live, relative};

@@ -5,7 +5,7 @@
 //! path. [`save()`] writes a tree to a store of chunks, [`load()`] reads it back.
 //!
 //! ```
-//! use dormouse_core::{Access, GuestPath};
+//! use dormouse_types::{Access, GuestPath};
 //! use dormouse_files::{Files, Flags, MemoryChunks, OpenFlags, Quota, Tree, load, save};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -80,4 +80,4 @@ pub use crate::reach::reachable;
 pub use crate::reopen::Held;
 pub use crate::save::{Root, save};
 pub use crate::tree::Tree;
-pub use dormouse_core::sandbox::chunk::{ChunkId, ChunkSink, ChunkSource, MAX_CHUNK};
+pub use dormouse_types::chunk::{ChunkId, ChunkSink, ChunkSource, MAX_CHUNK};

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_types::{Error, ErrorCode, Result};
 use serde::de::DeserializeOwned;
 
 use crate::block::{BLOCK, Block};

@@ -2,8 +2,8 @@
 //!
 //! Owns: the walk from a root over all that it names. Does not own: removing the others; the store does that.
 
-use dormouse_core::Result;
-use dormouse_core::sandbox::Reached;
+use dormouse_types::Reached;
+use dormouse_types::Result;
 use serde::de::DeserializeOwned;
 
 use crate::format::{self, BlockRecord, BodyRecord, NameRecord, NodeRecord, Pages, damaged};

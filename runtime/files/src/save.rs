@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use dormouse_core::{Error, Result};
+use dormouse_types::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;

@@ -6,7 +6,7 @@ mod model;
 mod reopen;
 mod saving;
 
-use dormouse_core::{Access, GuestPath};
+use dormouse_types::{Access, GuestPath};
 
 use crate::{Files, Flags, Handle, OpenFlags, Quota, Tree};
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dormouse_core::sandbox::chunk;
+use dormouse_types::chunk;
 
 use crate::content::Content;
 use crate::map::Map;
@@ -76,7 +76,7 @@ impl Tree {
     ///
     /// # Errors
     /// `state_damaged`: a block is not there any more, or not what its name says.
-    pub fn hold(&self) -> dormouse_core::Result<()> {
+    pub fn hold(&self) -> dormouse_types::Result<()> {
         let mut blocks = self.contents().flat_map(|content| content.blocks().iter());
         let lost = |_| chunk::damaged("a block of the files is gone or damaged");
         blocks.try_for_each(|(_, block)| block.bytes().map(drop).map_err(lost))

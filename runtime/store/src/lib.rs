@@ -3,7 +3,7 @@
 //! Several processes may share a folder. What a call has acknowledged survives the end of the process.
 //! docs/state.md describes the folder and what it promises.
 //!
-//! | question | room |
+//! | question | module |
 //! | --- | --- |
 //! | where is it, and who may write there | [`folder`] |
 //! | what form does the database have | [`schema`] |

@@ -58,7 +58,7 @@ impl Loaded {
         Ok(Self { slot, language: guest.language.clone(), hash, doors, pre, exports })
     }
 
-    /// A new instance that has not run anything. The manager lets nobody in for whom there is no place in the pool, but one
+    /// A new instance that has not run anything. Admission lets nobody in for whom there is no place in the pool, but one
     /// that is just being given back may not be free yet: that is waited for.
     ///
     /// # Errors

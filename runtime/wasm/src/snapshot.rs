@@ -11,7 +11,6 @@ mod kept;
 mod notes;
 mod parts;
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Arc, OnceLock};
@@ -146,10 +145,10 @@ impl WasmSnapshot {
     /// # Errors
     /// `invalid_state` for another provider's without files.
     pub(crate) fn of(snapshot: &dyn Snapshot) -> Result<Self> {
-        if let Some(own) = snapshot.as_any().downcast_ref::<Self>() {
+        if let Some(own) = snapshot.of::<Self>() {
             return Ok(own.clone());
         }
-        let tree = snapshot.files().and_then(|files| files.downcast_ref::<Tree>());
+        let tree = snapshot.files();
         let tree = tree.ok_or_else(|| {
             Error::new(ErrorCode::InvalidState, "the state belongs to another provider and has no files")
         })?;
@@ -207,12 +206,8 @@ impl Snapshot for WasmSnapshot {
         kept.flat_map(|kept| kept.head.closed.iter().cloned()).collect()
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn files(&self) -> Option<&dyn Any> {
-        self.tree.as_ref().map(|tree| tree as &dyn Any)
+    fn files(&self) -> Option<&Tree> {
+        self.tree.as_ref()
     }
 
     fn guests(&self) -> Vec<GuestName> {

@@ -52,7 +52,7 @@ fn cpu_07_hostile_sources_at_one_time_leave_others_their_share() {
         let hostile: Vec<_> = (0..20)
             .map(|number| {
                 let request = attack.request(&doubling(60)[number % 2]);
-                sandbox::spawn(sandbox::sandbox().manager().eval(request))
+                sandbox::spawn(sandbox::sandbox().runtime().eval(request))
             })
             .collect();
         wait_until_busy("self");

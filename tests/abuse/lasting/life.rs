@@ -144,7 +144,7 @@ for n in range(300):
         try: seen.add(str(look())); read += 1
         except OSError as error: seen.add(type(error).__name__)
 [read, sorted(seen)]";
-        let host = HostFolders::default().readable(project.path()).unwrap();
+        let host = dormouse_tools::HostFolders::default().readable(project.path()).unwrap();
         let (mut walked, mut loaded) = (0, 0);
         // However fast either of them is, both have come far.
         while walked < 4 || loaded == 0 || rounds.load(Ordering::Relaxed) < 10_000 {

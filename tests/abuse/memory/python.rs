@@ -169,7 +169,7 @@ fn mem_05_a_huge_environment_is_refused_or_the_guests_own_burden() {
             let mut request =
                 Attack::new(PYTHON).wall(20_000).request("import os, sys; len(os.environ) + len(sys.argv)");
             change(&mut request.context.grants);
-            match sandbox::wait(sandbox::sandbox().manager().eval(request)) {
+            match sandbox::wait(sandbox::sandbox().runtime().eval(request)) {
                 Err(error) => assert_eq!(error.code(), ErrorCode::TooLarge, "{error}"),
                 Ok(outcome) => {
                     assert_ends(&outcome, &["returned", "raised MemoryError", "limit_memory", "limit_host"])

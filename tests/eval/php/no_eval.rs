@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use dormouse::grants::GuestPath;
+use dormouse::GuestPath;
 use dormouse::wasm::{Session, Settings, WasmProvider};
 use dormouse::{Access, EvalRequest, Language, Mount, Outcome, Project};
 use dormouse_tests::ending::{assert_ends, exception, told, value};

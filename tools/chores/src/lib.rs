@@ -1,6 +1,6 @@
 //! What `cargo xtask` and the tools that it calls share. Nothing in here needs the engine.
 //!
-//! | what | room |
+//! | what | module |
 //! | --- | --- |
 //! | command lines that `cargo xtask` reads and a tool runs | [`arguments`] |
 //! | live lines on a terminal, plain lines elsewhere | [`progress`] |

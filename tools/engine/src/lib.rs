@@ -1,7 +1,7 @@
 //! `cargo xtask engine`: the container engine of the tests. It is the one that answers already (`DOCKER_HOST`, else the
 //! default socket), or a dockerd of our own in a private folder, which leaves nothing behind.
 //!
-//! | what | room |
+//! | what | module |
 //! | --- | --- |
 //! | one command of the docker command line | [`client`] |
 //! | the process that has a dockerd started, holds it and cleans up after it | [`keeper`] |

@@ -32,7 +32,7 @@ pub(crate) fn run(place: &PlaceArgs, as_json: bool, docker: &DockerArgs) -> Resu
     let dormouse = settings::builder(place)?.allocation(allocation).build()?;
     let provider = WasmProvider::new(provider_settings)?;
     let mut works = true;
-    for guest in dormouse.manager().capabilities().guests {
+    for guest in dormouse.runtime().capabilities().guests {
         let row = language(&guest, &provider, &dormouse);
         works &= row.good == Some(true);
         rows.push(row);

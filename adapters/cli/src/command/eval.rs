@@ -41,7 +41,7 @@ fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Fa
     // Only people see an excerpt of the source.
     let code = if live.is_some() { request.code.clone() } else { String::new() };
     let dormouse = once::dormouse(place, policy)?;
-    let run = once::watch(dormouse.manager().eval(request), live.as_deref());
+    let run = once::watch(dormouse.runtime().eval(request), live.as_deref());
     let outcome = once::wait(run);
     if let Some(entry) = audit {
         entry.end(&outcome)?;

@@ -21,7 +21,7 @@ pub(crate) fn run(place: &PlaceArgs, command: &GuestsCommand) -> Result<u8, Fail
 }
 
 fn list(place: &PlaceArgs, as_json: bool) -> Result<u8, Failure> {
-    let guests = settings::builder(place)?.build()?.manager().capabilities().guests;
+    let guests = settings::builder(place)?.build()?.runtime().capabilities().guests;
     if as_json {
         print::out(&format!("{}\n", json!({ "guests": guests })))?;
         return Ok(0);

@@ -106,7 +106,7 @@ pub(crate) fn run(place: &PlaceArgs, arguments: ReplArgs) -> std::result::Result
 /// # Errors
 /// `unknown_language`.
 fn known(dormouse: &Dormouse, language: &Language) -> Result<()> {
-    let guests = dormouse.manager().capabilities().guests;
+    let guests = dormouse.runtime().capabilities().guests;
     if guests.is_empty() || guests.iter().any(|guest| guest.language == *language) {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use dormouse::sandbox::{Handle, Owner};
 use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, Grants, Language, Result};
-use dormouse_tools::{CallContext, HostFolders, Reply, Skills, Surface, Toolset, encode, unsaved};
+use dormouse_tools::{CallContext, Reply, Skills, Surface, Toolset, encode, unsaved};
 use serde_json::{Map, Value as Json, json};
 
 use super::once::{self, Form};
@@ -243,10 +243,9 @@ pub(super) fn call(
         Some(Given { grants, skills, .. }) => (grants, skills),
         None => (Grants::default(), Skills::default()),
     };
-    let surface = Surface::new(dormouse.manager().clone())
+    let surface = Surface::new(dormouse.runtime().clone())
         .with_grants(&grants)
         .with_skills(skills)
-        .with_sandboxes(dormouse.sandboxes()?.clone(), HostFolders::default())
         .with_tools(Toolset::All)?;
     let whole = matches!(command, SandboxCommand::Show { .. });
     let (tool, arguments) = meant(command, given);

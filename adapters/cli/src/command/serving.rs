@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dormouse::{Dormouse, Error, ErrorCode, Result, Sandboxes};
+use dormouse::{Dormouse, Error, ErrorCode, Result, Runtime, Sandboxes};
 use dormouse_docker::DockerProvider;
 use dormouse_rest::door::MAX_CONNECTIONS;
 use dormouse_tools::{Owners, Profile, Surface, Toolset};
@@ -30,7 +30,6 @@ const SHUTDOWN: Duration = Duration::from_millis(100);
 /// A runtime that is to be served.
 pub(super) struct Serving {
     dormouse: Dormouse,
-    sandboxes: Option<Sandboxes>,
     docker: Option<DockerProvider>,
     meant: Mcp,
     wall: Wall,
@@ -70,12 +69,11 @@ impl Serving {
             builder = builder.state(folder);
         }
         let dormouse = builder.build()?;
-        let sandboxes = meant.state.is_some().then(|| dormouse.sandboxes().cloned()).transpose()?;
-        if sandboxes.is_some() {
+        if let Some(sandboxes) = dormouse.runtime().sandboxes() {
             settings::packages::offer(&dormouse, packages)?;
-        }
-        if let (Some(sandboxes), Some(remotes)) = (&sandboxes, &meant.remotes) {
-            sandboxes.offer(remotes.clone());
+            if let Some(remotes) = &meant.remotes {
+                sandboxes.offer(remotes.clone());
+            }
         }
         // Last: what somebody here has needs no container.
         let docker = match &meant.state {
@@ -85,7 +83,7 @@ impl Serving {
             }
             None => None,
         };
-        Ok(Self { dormouse, sandboxes, docker, meant, wall, owners: Arc::default() })
+        Ok(Self { dormouse, docker, meant, wall, owners: Arc::default() })
     }
 
     /// The tools that were chosen.
@@ -110,17 +108,14 @@ impl Serving {
 
     fn surface_of(&self, profiles: &[Profile], toolset: Toolset) -> Result<Arc<Surface>> {
         let (model, budget) = self.meant.model.clone();
-        let surface = Surface::new(self.dormouse.manager().clone())
+        let surface = Surface::new(self.dormouse.runtime().clone())
             .with_profiles(profiles)
             .with_grants(&self.meant.grants)
             .with_skills(self.meant.skills.clone())
             .with_model(model, budget)
             .with_confinement(self.wall.word())
-            .with_owners(self.owners.clone());
-        let surface = match &self.sandboxes {
-            Some(sandboxes) => surface.with_sandboxes(sandboxes.clone(), self.meant.host.clone()),
-            None => surface,
-        };
+            .with_owners(self.owners.clone())
+            .with_host(self.meant.host.clone());
         let surface = match &self.meant.started_in {
             Some(folder) => surface.with_working_folder(folder),
             None => surface,
@@ -132,9 +127,14 @@ impl Serving {
         Ok(Arc::new(surface.with_tools(toolset)?))
     }
 
+    /// What runs snippets and sandboxes.
+    pub(super) fn runtime(&self) -> &Runtime {
+        self.dormouse.runtime()
+    }
+
     /// The sandboxes, if some are kept.
     pub(super) fn sandboxes(&self) -> Option<&Sandboxes> {
-        self.sandboxes.as_ref()
+        self.dormouse.runtime().sandboxes()
     }
 
     /// Containers, if images are allowed.
@@ -150,7 +150,7 @@ impl Serving {
     /// Starts the containers that wait, beside everything else.
     fn warm(&self) -> Option<tokio::task::JoinHandle<()>> {
         let provider = self.docker.clone().filter(|_| self.meant.docker.docker_warm > 0)?;
-        let spec = settings::docker::container(self.sandboxes.as_ref()?.rules());
+        let spec = settings::docker::container(self.sandboxes()?.rules());
         Some(tokio::spawn(async move {
             if let Err(error) = provider.warm(&spec).await {
                 tracing::warn!(%error, "no containers wait");
@@ -172,12 +172,12 @@ impl Serving {
             .build()
             .map_err(|error| Error::internal("the event loop cannot be started", error))?;
         let (served, saved) = runtime.block_on(async {
-            let upkeep = self.sandboxes.as_ref().map(Sandboxes::keep_up);
+            let upkeep = self.sandboxes().map(Sandboxes::keep_up);
             let warming = self.warm();
             let served = serve.await;
             upkeep.inspect(tokio::task::JoinHandle::abort);
             warming.inspect(tokio::task::JoinHandle::abort);
-            let saved = match &self.sandboxes {
+            let saved = match self.sandboxes() {
                 Some(sandboxes) => sandboxes.close().await,
                 None => Ok(()),
             };

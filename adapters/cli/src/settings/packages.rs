@@ -50,7 +50,7 @@ pub(crate) fn offer(dormouse: &Dormouse, packages: Arc<dyn Packages>) -> Result<
 
 /// The version of the Python that is built, such as `3.14.7`.
 fn python(dormouse: &Dormouse) -> String {
-    let guests = dormouse.manager().capabilities().guests;
+    let guests = dormouse.runtime().capabilities().guests;
     let found = guests.iter().find(|guest| guest.language == Language::python());
     let version = found.and_then(|guest| guest.interpreter.rsplit(' ').next());
     version.filter(|text| text.starts_with(|c: char| c.is_ascii_digit())).unwrap_or("3.14.0").to_owned()

@@ -80,7 +80,7 @@ async fn a_state_goes_into_another_container_and_to_another_provider() {
     );
     let state = machine.snapshot(Include::Both).await.unwrap();
     // The other provider's view.
-    let tree = state.files().and_then(|files| files.downcast_ref::<Tree>()).unwrap();
+    let tree = state.files().unwrap();
     let files = Files::new(tree.clone());
     assert_eq!(files.read(&path("/workspace/d/link"), 0, 100).unwrap(), b"content\n");
     assert!(files.stat(&path("/workspace/pipe")).is_err());
@@ -118,7 +118,7 @@ async fn what_another_provider_has_elsewhere_is_not_lost_on_the_way() {
     let mut machine = bench.provider.machine(&spec(), Some(Arc::new(state))).await.unwrap();
     said(&mut machine, "echo 2 > a").await;
     let state = machine.snapshot(Include::Files).await.unwrap();
-    let after = Files::new(state.files().and_then(|files| files.downcast_ref::<Tree>()).unwrap().clone());
+    let after = Files::new(state.files().unwrap().clone());
     assert_eq!(after.read(&path("/home/notes"), 0, 9).unwrap(), b"kept");
     assert_eq!(after.read(&path("/workspace/a"), 0, 9).unwrap(), b"2\n");
     drop(machine);
@@ -157,11 +157,7 @@ impl Snapshot for Other {
         Vec::new()
     }
 
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-
-    fn files(&self) -> Option<&dyn std::any::Any> {
+    fn files(&self) -> Option<&Tree> {
         Some(&self.0)
     }
 }

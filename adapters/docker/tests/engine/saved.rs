@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use dormouse_core::sandbox::{Include, Machine, SandboxSpec, Snapshot, SpecMount};
 use dormouse_core::{Access, ErrorCode, EvalRequest, Language, Limits, Provider as _, Recovery, Status};
-use dormouse_files::{Files, Tree};
+use dormouse_files::Files;
 
 use crate::support::{Bench, FULL, path, run, running, said, spec, wait_for_process};
 
 fn tree(state: &dyn Snapshot) -> Files {
-    Files::new(state.files().and_then(|files| files.downcast_ref::<Tree>()).unwrap().clone())
+    Files::new(state.files().unwrap().clone())
 }
 
 async fn text(machine: &mut Box<dyn Machine>, file: &str) -> Option<String> {

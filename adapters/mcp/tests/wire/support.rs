@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use dormouse_core::outcome::Usage;
 use dormouse_core::testing::wait_until_async;
 use dormouse_core::{
-    Captured, EvalRequest, GuestInfo, Manager, Outcome, Policy, Provider, Result, Status, Stream, Value,
+    Captured, EvalRequest, GuestInfo, Outcome, Policy, Provider, Result, Runtime, Status, Stream, Value,
 };
 use dormouse_mcp::McpError;
 use dormouse_tools::Surface;
@@ -131,7 +131,7 @@ impl Client {
         let (input, reader) = duplex(8 << 10);
         let (writer, output) = duplex(8 << 10);
         let fake = Arc::new(Fake::default());
-        let surface = Arc::new(Surface::new(Manager::new(Policy::default(), fake.clone())));
+        let surface = Arc::new(Surface::new(Runtime::new(Policy::default(), fake.clone())));
         let server = tokio::spawn(dormouse_mcp::serve(surface, reader, writer));
         Self { input: Some(input), output: Some(BufReader::new(output)), server, fake }
     }

@@ -1,4 +1,4 @@
-//! What the fuzz targets of `tests/fuzz` reach of this room.
+//! What the fuzz targets of `tests/fuzz` reach of this module.
 
 use dormouse_core::Result;
 use reqwest::Url;

@@ -1,6 +1,6 @@
 //! MCP clients: how a server is reached, and how its answers become plain data. Whatever a server sends is bounded.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | which era both sides speak, list, call, close | `remote` |
 //! | what a list of tools may hold | `listing` |

@@ -82,7 +82,7 @@ pub(crate) fn sub_agent() -> Verb<Named, Told> {
         run: |services, caller, asked| {
             Box::pin(async move {
                 let task = task(asked.ask, caller)?;
-                let sandbox = services.there_or_new(&asked.target, &caller.owner).await?;
+                let sandbox = services.get_or_create(&asked.target, &caller.owner).await?;
                 work(services, caller, &sandbox.id, task).await
             })
         },

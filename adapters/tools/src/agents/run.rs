@@ -184,7 +184,7 @@ impl Task {
         code: String,
         submitted: Arc<Mutex<bool>>,
     ) -> Result<Outcome> {
-        let policy = services.sandboxes.manager().policy();
+        let policy = services.sandboxes.policy();
         let mut request = EvalRequest::new(Language::python(), code);
         request.name = "<sub-agent>".into();
         request.context.limits = policy.defaults.clone();

@@ -1,6 +1,6 @@
 //! A call: who makes it, what it may have meanwhile, and how its answer is written.
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | the JSON that callers send, measured before it is read; why it cannot be read | [`incoming`], [`unread`] |
 //! | what one owner may have in progress | [`places`] |

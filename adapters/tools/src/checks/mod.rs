@@ -1,7 +1,7 @@
 //! `run_tests`, `run_lint`, `run_typecheck`: whether what lies in a sandbox holds, as structured success and failure
 //! (requirements S0-32).
 //!
-//! | step | room |
+//! | step | module |
 //! | --- | --- |
 //! | which files there are, which language | [`find`] |
 //! | who can check them | [`plan`] |

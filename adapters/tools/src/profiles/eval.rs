@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dormouse_core::mistaken::in_other_words;
 use dormouse_core::{
-    Error, ErrorCode, EvalRequest, Grants, Language, Limits, Manager, Outcome, Policy, Result, Status,
+    Error, ErrorCode, EvalRequest, Grants, Language, Limits, Outcome, Policy, Result, Runtime, Status,
 };
 use serde_json::{Map, Value as Json};
 
@@ -73,17 +73,17 @@ pub(crate) struct FrameworkEval {
 }
 
 impl FrameworkEval {
-    pub(crate) fn new(manager: Manager, granted: Grants) -> Self {
-        let table = Snippet::table(manager.policy(), granted.project.is_some());
+    pub(crate) fn new(runtime: Runtime, granted: Grants) -> Self {
+        let table = Snippet::table(runtime.policy(), granted.project.is_some());
         let spec = ToolSpec {
             name: "framework__eval",
             title: "Evaluate a PHP snippet in the project",
             description: DESCRIPTION.into(),
             input_schema: schema::input(table.fields()),
             output_schema: Rounded::schema().build(),
-            annotations: listing::annotations(manager.policy(), &granted),
+            annotations: listing::annotations(runtime.policy(), &granted),
         };
-        Self { runs: Runs::new(manager, granted), table, spec }
+        Self { runs: Runs::new(runtime, granted), table, spec }
     }
 
     async fn run(&self, arguments: Map<String, Json>, context: CallContext) -> Result<Outcome> {
@@ -94,7 +94,7 @@ impl FrameworkEval {
                 "leave `allow_network` out and put the data into `snippet`, or into a file of the project",
             ));
         }
-        let defaults = &self.runs.manager().policy().defaults;
+        let defaults = &self.runs.runtime().policy().defaults;
         let asked = Asked {
             code: snippet.snippet,
             language: Language::php(),

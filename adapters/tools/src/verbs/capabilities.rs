@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dormouse_core::sandbox::Quota;
 use dormouse_core::sandboxes::{ProviderState, Rules};
-use dormouse_core::{Abilities, Access, Error, EvalRequest, Grants, GuestInfo, Limits, Manager, Sandboxes};
+use dormouse_core::{Abilities, Access, Error, EvalRequest, Grants, GuestInfo, Limits, Runtime, Sandboxes};
 use serde_json::{Map, Value as Json};
 
 use self::offered::{Git, LanguageModel, Packages};
@@ -219,11 +219,10 @@ fn milliseconds(time: Duration) -> u64 {
 }
 
 pub(crate) struct Capabilities {
-    manager: Manager,
+    runtime: Runtime,
     granted: Grants,
     skills: Skills,
     models: Models,
-    sandboxes: Option<Sandboxes>,
     confinement: &'static str,
     table: Table<Nothing>,
     spec: ToolSpec,
@@ -231,10 +230,9 @@ pub(crate) struct Capabilities {
 
 impl Capabilities {
     pub(crate) fn new(
-        manager: Manager,
+        runtime: Runtime,
         granted: Grants,
         (skills, models): (Skills, Models),
-        sandboxes: Option<Sandboxes>,
         confinement: &'static str,
     ) -> Self {
         let table = Nothing::table();
@@ -246,12 +244,12 @@ impl Capabilities {
             output_schema: Told::schema().build(),
             annotations: LOOKS,
         };
-        Self { manager, granted, skills, models, sandboxes, confinement, table, spec }
+        Self { runtime, granted, skills, models, confinement, table, spec }
     }
 
     /// With what is known of the providers, the first one first. `brings`: the caller offers a model.
     fn describe(&self, others: &[ProviderState], brings: bool, error: Option<&Error>) -> Json {
-        let found = self.manager.capabilities();
+        let found = self.runtime.capabilities();
         let names = others.iter().skip(1).map(|provider| provider.name);
         let unavailable = others.iter().filter_map(|provider| {
             let reason = provider.error.as_ref()?.to_string();
@@ -260,7 +258,8 @@ impl Capabilities {
         let abilities = std::iter::once((found.providers.first().copied(), &found.abilities))
             .chain(others.iter().skip(1).map(|other| (Some(other.name), &other.abilities)))
             .filter_map(|(name, abilities)| Some(Able::of(name?, abilities, &found.guests)));
-        let named = self.sandboxes.iter().flat_map(|sandboxes| sandboxes.rules().images.keys());
+        let sandboxes = self.runtime.sandboxes();
+        let named = sandboxes.iter().flat_map(|sandboxes| sandboxes.rules().images.keys());
         let images = others.iter().flat_map(|provider| &provider.images).chain(named);
         let languages = found.guests.iter().map(|guest| LanguageShown {
             language: guest.language.as_str().to_owned(),
@@ -273,8 +272,7 @@ impl Capabilities {
             target: mount.target.as_str().to_owned(),
             writable: found.allow_writes && mount.access == Access::ReadWrite,
         });
-        let sandboxes = self.sandboxes.as_ref();
-        let (rules, runs) = (sandboxes.map(Sandboxes::rules), self.manager.policy().max_memory);
+        let (rules, runs) = (sandboxes.map(Sandboxes::rules), self.runtime.policy().max_memory);
         let told = Told {
             version: env!("CARGO_PKG_VERSION"),
             providers: found.providers.iter().copied().chain(names).collect(),
@@ -321,7 +319,7 @@ impl Tool for Capabilities {
         if let Err(error) = self.table.decode(arguments) {
             return self.refuse(&error);
         }
-        let others = match &self.sandboxes {
+        let others = match self.runtime.sandboxes() {
             Some(sandboxes) => sandboxes.providers().await,
             None => Vec::new(),
         };

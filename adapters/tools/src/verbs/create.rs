@@ -227,7 +227,7 @@ pub(crate) fn create(sandboxes: &Sandboxes) -> Verb<Create, Created> {
 async fn run(services: &Services, caller: &Caller, asked: Create) -> Result<Answer<Created>> {
     let sandboxes = &services.sandboxes;
     let repository = repository(&asked)?;
-    if asked.allow_writes.value && !sandboxes.manager().policy().allow_writes {
+    if asked.allow_writes.value && !sandboxes.policy().allow_writes {
         let error = Error::new(ErrorCode::WriteDenied, "writes are not allowed here");
         return Err(error.with_hint("leave `allow_writes` out; the sandbox's own files are always writable"));
     }

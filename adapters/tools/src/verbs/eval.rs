@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dormouse_core::sandbox::SandboxId;
 use dormouse_core::{
-    Access, Bounds, Error, ErrorCode, EvalRequest, Grants, Language, Limits, Manager, Outcome, Result,
+    Access, Bounds, Error, ErrorCode, EvalRequest, Grants, Language, Limits, Outcome, Result, Runtime,
 };
 use serde_json::{Map, Value as Json};
 
@@ -29,12 +29,12 @@ texts; other languages call the tool `llm_query`.";
 
 /// The tool; `services`: where sandboxes last.
 pub(crate) fn tool(
-    manager: Manager,
+    runtime: Runtime,
     granted: Grants,
     services: Option<&Arc<Services>>,
     models: &Models,
 ) -> Box<dyn Tool> {
-    let (policy, lasts) = (manager.policy(), services.is_some());
+    let (policy, lasts) = (runtime.policy(), services.is_some());
     let describe = |fields: &[Field]| {
         let mut spec = listing::spec(fields, policy, &granted, lasts);
         if models.is_configured() {
@@ -47,13 +47,13 @@ pub(crate) fn tool(
         None => Arguments::Fresh(Snippet::table(policy)),
     };
     let spec = describe(arguments.fields());
-    let runs = Runs { manager, granted, models: models.clone() };
+    let runs = Runs { runtime, granted, models: models.clone() };
     Box::new(Eval { runs, arguments, spec })
 }
 
 /// What runs of snippets share.
 pub(crate) struct Runs {
-    manager: Manager,
+    runtime: Runtime,
     granted: Grants,
     models: Models,
 }
@@ -72,14 +72,14 @@ pub(crate) struct Asked {
 }
 
 impl Runs {
-    /// Runs under this manager, with what the operator grants.
-    pub(crate) fn new(manager: Manager, granted: Grants) -> Self {
-        Self { manager, granted, models: Models::default() }
+    /// Runs under this runtime, with what the operator grants.
+    pub(crate) fn new(runtime: Runtime, granted: Grants) -> Self {
+        Self { runtime, granted, models: Models::default() }
     }
 
-    /// The manager.
-    pub(crate) fn manager(&self) -> &Manager {
-        &self.manager
+    /// The runtime.
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.runtime
     }
 
     /// Runs it in a fresh sandbox.
@@ -88,7 +88,7 @@ impl Runs {
     /// What keeps it from being run.
     pub(crate) async fn fresh(&self, asked: Asked, context: CallContext) -> Result<Outcome> {
         let request = self.request(asked, &context)?;
-        self.manager.eval_for(&context.owner, request).await
+        self.runtime.eval_for(&context.owner, request).await
     }
 
     fn request(&self, asked: Asked, context: &CallContext) -> Result<EvalRequest> {
@@ -111,7 +111,7 @@ impl Runs {
 
     /// What the operator grants. A call can only lower what it gets (S1-22).
     fn grants(&self, writes: bool) -> Result<Grants> {
-        if writes && !self.manager.policy().allow_writes {
+        if writes && !self.runtime.policy().allow_writes {
             let error = Error::new(ErrorCode::WriteDenied, "writes are not allowed here");
             return Err(error.with_hint("leave `allow_writes` out; writing to `/tmp` is always possible"));
         }
@@ -129,7 +129,7 @@ impl Runs {
             let error = Error::new(ErrorCode::NetworkDenied, "network access is not offered here");
             return Err(error.with_hint("leave `allow_network` out and pass the data in `code` or `stdin`"));
         }
-        let policy = self.manager.policy();
+        let policy = self.runtime.policy();
         if snippet.allow_eval && !policy.allow_eval {
             let error =
                 Error::new(ErrorCode::CapabilityUnavailable, "evaluating text as code is not allowed here");
@@ -222,7 +222,7 @@ impl Eval {
         let mut request = self.runs.request(self.runs.asked(snippet)?, &context)?;
         let Grants { stdin, seed, .. } = request.context.grants;
         request.context.grants = Grants { stdin, seed, ..Grants::default() };
-        let sandbox = services.there_or_new(&target, &context.owner).await?;
+        let sandbox = services.get_or_create(&target, &context.owner).await?;
         let (id, outcome) = services.sandboxes.eval(&context.owner, &found(&sandbox), request).await?;
         Ok((Some(id), outcome))
     }

@@ -86,7 +86,7 @@ async fn run(services: &Services, caller: &Caller, asked: Exec) -> Result<Answer
     line.directory = cwd;
     line.stdin = stdin.unwrap_or_default().into_bytes();
     let (sandboxes, owner) = (&services.sandboxes, &caller.owner);
-    let sandbox = services.there_or_new(&target, owner).await?;
+    let sandbox = services.get_or_create(&target, owner).await?;
     if background {
         let (sandbox_id, job) = sandboxes.start_job(owner, &found(&sandbox), line).await?;
         let job_id = Some(job.id().as_str().to_owned());

@@ -107,7 +107,7 @@ pub(crate) fn make_folder() -> Verb<Make, Done> {
 
 async fn make(services: &Services, caller: &Caller, asked: Make) -> Result<Answer<Done>> {
     let Make { target, path } = asked;
-    let sandbox = services.there_or_new(&target, &caller.owner).await?;
+    let sandbox = services.get_or_create(&target, &caller.owner).await?;
     services.sandboxes.make_folder(&caller.owner, &found(&sandbox), path.clone()).await?;
     let message = format!("The folder `{path}` is there.");
     Ok(told(sandbox.id, path, message))

@@ -87,7 +87,7 @@ async fn run(services: &Services, caller: &Caller, asked: Install) -> Result<Ans
         );
     }
     let owner = &caller.owner;
-    let sandbox = services.there_or_new(&target, owner).await?;
+    let sandbox = services.get_or_create(&target, owner).await?;
     let output = caller.output.clone();
     // A word for each archive; the bytes in between would be too many.
     let progress = move |event: PackageEvent| {

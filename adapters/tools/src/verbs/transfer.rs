@@ -91,7 +91,7 @@ async fn take(services: &Services, caller: &Caller, asked: Upload) -> Result<Ans
     };
     let sha256 = HEXLOWER.encode(&Sha256::digest(&bytes));
     let size = bytes.len() as u64;
-    let sandbox = services.there_or_new(&target, owner).await?;
+    let sandbox = services.get_or_create(&target, owner).await?;
     let (handle, place) = (found(&sandbox), path.clone());
     let (files, bytes, size_bytes) = if let Some(offset) = offset {
         let whole = services.sandboxes.write_piece(owner, &handle, place, offset, bytes).await?;
@@ -129,7 +129,7 @@ async fn from_host(
     (host, path): (String, GuestPath),
 ) -> Result<Answer<Uploaded>> {
     let mut file = services.host.open(host).await?;
-    let sandbox = services.there_or_new(target, owner).await?;
+    let sandbox = services.get_or_create(target, owner).await?;
     let handle = found(&sandbox);
     let mut upload = services.sandboxes.upload_in_pieces(owner, &handle, path.clone())?;
     let mut sum = Sha256::new();

@@ -78,7 +78,7 @@ pub(crate) fn load() -> Verb<Load, LoadedAnswer> {
         run: |services, caller, asked| {
             Box::pin(async move {
                 let loaded = read(services, asked.path, asked.var, asked.form, asked.language).await?;
-                let sandbox = services.there_or_new(&asked.target, &caller.owner).await?;
+                let sandbox = services.get_or_create(&asked.target, &caller.owner).await?;
                 bind(services, &caller.owner, &sandbox.id, loaded).await
             })
         },
@@ -198,7 +198,7 @@ async fn unwrap(
         ),
     };
     let mut request = EvalRequest::new(language, code);
-    request.context.limits = services.sandboxes.manager().policy().defaults.clone();
+    request.context.limits = services.sandboxes.policy().defaults.clone();
     let (_, outcome) = services.sandboxes.eval(owner, &by_id(id), request).await?;
     match outcome.status {
         Status::Stopped(error) => Err(error),

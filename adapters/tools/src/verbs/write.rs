@@ -63,7 +63,7 @@ async fn put(services: &Services, caller: &Caller, asked: Write) -> Result<Answe
             .with_hint("write it in pieces, with `append` from the second on"));
     }
     let owner = &caller.owner;
-    let sandbox = services.there_or_new(&target, owner).await?;
+    let sandbox = services.get_or_create(&target, owner).await?;
     let written = bytes.len() as u64;
     let size = if append {
         services.sandboxes.append(owner, &found(&sandbox), path.clone(), bytes).await?

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::chunk::ChunkSource;
+use dormouse_types::ChunkSource;
+
 use super::id::{CheckpointId, Owner, SandboxId};
 use super::lifecycle::Phase;
 use super::machine::{Reach, Snapshot};
@@ -79,7 +80,7 @@ pub trait Ledger: Send + Sync {
     /// As [`Ledger::create`].
     fn create_all(&self, sandboxes: &[Sandbox], quota: &Quota) -> Result<()>;
 
-    /// The sandbox with this id, whoever owns it: for the manager's own work.
+    /// The sandbox with this id, whoever owns it: for the work that no call asks for.
     ///
     /// # Errors
     /// What keeps it from reading.

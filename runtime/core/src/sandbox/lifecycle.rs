@@ -1,4 +1,4 @@
-//! The life of a sandbox: phases, what can happen, and what becomes of it. Pure; only the manager acts on it.
+//! The life of a sandbox: phases, what can happen, and what becomes of it. Pure; only `sandboxes` acts on it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,15 +1,15 @@
 //! The port to a provider: a live sandbox, its files, and its state at one moment.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use dormouse_files::Tree;
+use dormouse_types::{ChunkSink, ChunkSource, Reached, SavedState};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use super::chunk::{ChunkSink, ChunkSource};
 use super::lost::{Lost, OlderMemory};
-use super::reached::Reached;
-use super::record::SavedState;
 use crate::{
     Bounds, EvalRequest, GuestName, GuestPath, Language, Limits, LineRequest, Outcome, Programs, Result,
 };
@@ -111,7 +111,9 @@ pub struct Piece {
 }
 
 /// A sandbox's state at one moment, in memory. It shares what did not change with the live one and with other moments.
-pub trait Snapshot: Send + Sync {
+///
+/// A provider finds its own again with [`dyn Snapshot::of`](#method.of).
+pub trait Snapshot: Any + Send + Sync {
     /// Saves it. Writes only chunks that are not there yet.
     ///
     /// # Errors
@@ -150,13 +152,17 @@ pub trait Snapshot: Send + Sync {
         Vec::new()
     }
 
-    /// The provider's own view, for [`Machine::restore`].
-    fn as_any(&self) -> &dyn std::any::Any;
-
-    /// The files, if it has some, in the form that providers share: a `dormouse_files::Tree`. With it a sandbox's files go
-    /// from one provider to another.
-    fn files(&self) -> Option<&dyn std::any::Any> {
+    /// The files, if it has some, in the form that providers share. With it a sandbox's files go from one provider to another.
+    fn files(&self) -> Option<&Tree> {
         None
+    }
+}
+
+impl dyn Snapshot {
+    /// The provider's own state, for [`Machine::restore`]; none: it is another provider's.
+    pub fn of<T: Snapshot>(&self) -> Option<&T> {
+        let any: &dyn Any = self;
+        any.downcast_ref()
     }
 }
 

@@ -1,20 +1,18 @@
 //! A sandbox with a life: what it is called, what it may become, and the ports behind which its state lives.
 //!
-//! | room | owns |
+//! | module | owns |
 //! | --- | --- |
 //! | [`id`] | ids, names, owners and session keys, and what is refused of them |
 //! | [`lifecycle`] | phases, events and the one table of transitions |
 //! | [`record`] | what is known of a sandbox and of a checkpoint |
 //! | [`spec`] | what a caller may ask of a new one |
-//! | [`chunk`] | content-addressed pieces of saved state |
-//! | [`reached`] | the chunks that saved states consist of |
+//! | [`chunk`] | content-addressed pieces of saved state (of `dormouse-types`) |
 //! | [`lost`] | what was lost of it, or cannot be opened just now |
 //! | [`machine`] | the port to a provider: a live sandbox |
 //! | [`contents`] | files of a folder that are to be put somewhere else |
 //! | [`quota`] | how much there may be of what is kept |
 //! | [`ledger`] | the port to what lasts: records, chunks and locks |
 
-pub mod chunk;
 pub mod contents;
 pub mod id;
 pub mod ledger;
@@ -22,12 +20,11 @@ pub mod lifecycle;
 pub mod lost;
 pub mod machine;
 pub mod quota;
-pub mod reached;
 pub mod record;
 pub mod spec;
 
-pub use chunk::{ChunkId, ChunkSink, ChunkSource};
 pub use contents::Contents;
+pub use dormouse_types::{ChunkId, ChunkSink, ChunkSource, Reached, SavedState, chunk};
 pub use id::{CheckpointId, JobId, Name, Owner, SandboxId, SessionKey};
 pub use ledger::{Created, Disk, Handle, Lease, Leased, Ledger, Swept};
 pub use lifecycle::{Event, Phase, StopReason};
@@ -37,6 +34,5 @@ pub use machine::{
     Variable,
 };
 pub use quota::{Quota, Share, Stored};
-pub use reached::Reached;
-pub use record::{Checkpoint, Description, NewCheckpoint, Note, Sandbox, SavedState, Timestamp};
+pub use record::{Checkpoint, Description, NewCheckpoint, Note, Sandbox, Timestamp};
 pub use spec::{Durability, OWN_FOLDERS, ProviderName, SandboxSpec, SpecMount, WarmPool, must_be_seen};

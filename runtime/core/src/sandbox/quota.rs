@@ -1,7 +1,7 @@
 //! How much there may be of what sandboxes keep: their number, their checkpoints, and bytes of each kind.
 //!
 //! Owns: the numbers, the comparison, and what is said to who has too much. Does not own: what is counted; the ledger counts what is
-//! saved, the manager what is in memory.
+//! saved, `sandboxes` what is in memory.
 
 use bytesize::ByteSize;
 

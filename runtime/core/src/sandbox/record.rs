@@ -1,8 +1,8 @@
 //! What is known of a sandbox and of a checkpoint.
 
+use dormouse_types::SavedState;
 use serde::{Deserialize, Serialize};
 
-use super::chunk::ChunkId;
 use super::id::{CheckpointId, Name, Owner, SandboxId, SessionKey};
 use super::lifecycle::{Phase, StopReason};
 use super::machine::Include;
@@ -12,15 +12,6 @@ use crate::{Error, Result};
 /// Milliseconds since 1970, UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Timestamp(pub u64);
-
-/// State that has been saved: the chunk from which everything else is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SavedState {
-    /// The chunk to begin with.
-    pub root: ChunkId,
-    /// Bytes of all its chunks, uncompressed, shared ones included.
-    pub bytes: u64,
-}
 
 /// One sandbox, as its record says.
 #[derive(Clone, Debug, PartialEq, Eq)]

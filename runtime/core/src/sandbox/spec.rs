@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::grants::{Access, GuestPath};
 use crate::limits::MIB;
-use crate::{Error, ErrorCode, Grants, Mount, Result};
+use crate::{Access, Error, ErrorCode, Grants, GuestPath, Mount, Result};
 
 /// A folder of the host that a sandbox sees for its whole life. Not part of its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

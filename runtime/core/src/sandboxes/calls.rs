@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::Sandboxes;
 use super::history::Begun;
-use super::providers::noted;
+use super::providers::with_fallback;
 use crate::mistaken::Read;
 use crate::sandbox::{Batch, Files, Handle, Lost, Owner, Piece, SandboxId, Variable};
 use crate::{Bounds, Error, EvalRequest, GuestName, GuestPath, Language, Limits, Outcome, Result};
@@ -17,7 +17,7 @@ impl Sandboxes {
     /// then as after a stopped one.
     ///
     /// # Errors
-    /// As [`Manager::eval`](crate::Manager::eval), `unknown_sandbox`, `invalid_state`, `busy`.
+    /// As [`Runtime::eval`](crate::Runtime::eval), `unknown_sandbox`, `invalid_state`, `busy`.
     pub async fn eval(
         &self,
         owner: &Owner,
@@ -26,7 +26,7 @@ impl Sandboxes {
     ) -> Result<(SandboxId, Outcome)> {
         // Memory is the sandbox's own, whatever the request says.
         request.context.limits.memory = request.context.limits.memory.min(self.inner.rules.ceiling.memory);
-        self.inner.manager.admit(&mut request)?;
+        self.inner.admission.admit(&mut request)?;
         let read = Read::of(&request);
         let mut visit = self.visit_to_run(owner, handle).await?;
         let guest = GuestName::from(&request.language);
@@ -36,8 +36,8 @@ impl Sandboxes {
             let begun = Begun::new(&mut visit, guest, &request.code, limits).await?;
             Ok::<_, Error>((begun, visit.run(|machine| machine.eval(request)).await?))
         };
-        let (begun, outcome) = self.inner.manager.share(owner, run).await?;
-        let mut outcome = noted(outcome, &visit.record.spec, &self.inner.rules);
+        let (begun, outcome) = self.inner.admission.share(owner, run).await?;
+        let mut outcome = with_fallback(outcome, &visit.record.spec, &self.inner.rules);
         read.hint(&mut outcome);
         outcome.warning = visit.warning();
         if let Some(begun) = begun {
@@ -67,8 +67,8 @@ impl Sandboxes {
         let got = visit.run(|machine| {
             Box::pin(async move { machine.get(&language, &name, query.as_deref(), (&limits, &bounds)).await })
         });
-        let outcome = self.inner.manager.share(owner, got).await?;
-        let outcome = noted(outcome, &visit.record.spec, &self.inner.rules);
+        let outcome = self.inner.admission.share(owner, got).await?;
+        let outcome = with_fallback(outcome, &visit.record.spec, &self.inner.rules);
         Ok(visit.answer(outcome).await)
     }
 
@@ -93,7 +93,7 @@ impl Sandboxes {
                 Ok(machine.tell(&language))
             })
         });
-        let set = self.inner.manager.share(owner, set).await;
+        let set = self.inner.admission.share(owner, set).await;
         visit.answer(set).await
     }
 
@@ -117,7 +117,7 @@ impl Sandboxes {
                 Ok((variables, machine.tell(&language)))
             })
         });
-        self.inner.manager.share(owner, listed).await
+        self.inner.admission.share(owner, listed).await
     }
 
     /// Fresh interpreters; the files stay (S3-11).
@@ -213,11 +213,11 @@ impl Sandboxes {
         // Before anything is done to the sandbox: where there are no contents, nothing has to be put back.
         let Batch { folders, files } = contents.await?;
         let sizes = (files.len(), files.iter().map(|(_, bytes)| bytes.len() as u64).sum());
-        let (manager, by) = (self.inner.manager.clone(), owner.clone());
+        let (admission, by) = (self.inner.admission.clone(), owner.clone());
         let written = visit.all_or_none(|machine| {
             Box::pin(async move {
                 let writing = write_all(machine.files(), &folders, &files);
-                manager.share(&by, writing).await
+                admission.share(&by, writing).await
             })
         });
         let (visit, written) = written.await?;
@@ -246,7 +246,7 @@ impl Sandboxes {
 
     /// The limits of small work in a sandbox: the operator's defaults.
     fn limits(&self) -> Limits {
-        self.inner.manager.policy().defaults.clone()
+        self.inner.admission.policy().defaults.clone()
     }
 }
 

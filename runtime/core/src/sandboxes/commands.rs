@@ -7,7 +7,7 @@ use super::Sandboxes;
 use super::history::Begun;
 use super::jobs::{Ends, Job};
 use super::outputs::Outputs;
-use super::providers::noted;
+use super::providers::with_fallback;
 use super::seat::{Seat, Visit};
 use crate::places::Place;
 use crate::program::{OfferedPrograms, OwnersPrograms, Programs};
@@ -111,8 +111,8 @@ impl Sandboxes {
             let begun = Begun::new(&mut visit, GuestName::Shell, &request.text, limits).await?;
             Ok::<_, Error>((begun, visit.run(|machine| machine.exec(request, programs)).await?))
         };
-        let (begun, mut executed) = self.inner.manager.share(owner, run).await?;
-        executed.outcome = noted(executed.outcome, &visit.record.spec, &self.inner.rules);
+        let (begun, mut executed) = self.inner.admission.share(owner, run).await?;
+        executed.outcome = with_fallback(executed.outcome, &visit.record.spec, &self.inner.rules);
         if let Some(begun) = begun {
             visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
         }
@@ -142,7 +142,7 @@ impl Sandboxes {
         let programs = self.programs(owner, None);
         let mut visit = self.visit_to_grow(owner, handle).await?;
         let id = visit.record.id.clone();
-        let place = self.inner.manager.job_place(owner)?;
+        let place = self.inner.admission.job_place(owner)?;
         let admitted = self.inner.jobs.admit(owner, &id, &text, self.inner.clock.now(), &self.inner.rules)?;
         request.context.output = Some(admitted.sink());
         let running = visit.run(|machine| machine.job(request, programs)).await?;
@@ -162,7 +162,7 @@ impl Sandboxes {
                 biased;
                 () = stay.ended() => cancelled("the sandbox was stopped, restored or destroyed"),
                 () = ends.job().cancelled() => cancelled("the job was cancelled"),
-                done = sandboxes.inner.manager.share(&record.owner, running) => done,
+                done = sandboxes.inner.admission.share(&record.owner, running) => done,
             };
             // Who has seen the end can start another.
             drop((place, stay));
@@ -171,7 +171,7 @@ impl Sandboxes {
                 Durability::Delayed => None,
             };
             let told = |executed: Executed| {
-                let mut outcome = noted(executed.outcome, &record.spec, &sandboxes.inner.rules);
+                let mut outcome = with_fallback(executed.outcome, &record.spec, &sandboxes.inner.rules);
                 outcome.warning = outcome.warning.or(unsaved);
                 Executed { outcome, ..executed }
             };
@@ -234,7 +234,7 @@ impl Sandboxes {
                 Error::new(ErrorCode::TooLarge, message).with_hint("write a script into a file and run that")
             );
         }
-        let (policy, most) = (self.inner.manager.policy(), self.inner.rules.command);
+        let (policy, most) = (self.inner.admission.policy(), self.inner.rules.command);
         if wall < Limits::MIN_WALL || wall > most {
             let ms = |time: Duration| time.as_millis();
             return Err(Error::args_invalid(format!(

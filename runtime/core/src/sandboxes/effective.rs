@@ -62,7 +62,7 @@ impl Inner {
     /// What the operator gives of a spec at present.
     pub(super) fn effective(&self, spec: &SandboxSpec) -> Effective {
         let mut now = Effective { spec: spec.clone(), withdrawn: Vec::new() };
-        let (rules, policy) = (&self.rules, self.manager.policy());
+        let (rules, policy) = (&self.rules, self.admission.policy());
         now.spec.mounts = spec.mounts.iter().filter_map(|asked| now.mount(asked, rules, policy)).collect();
         now.narrow_memory(rules);
         self.look_at_provider(&mut now);

@@ -11,7 +11,7 @@ use super::ampersand::{self, Parts};
 use super::history::Begun;
 use super::jobs::Job;
 use super::outputs::Outputs;
-use super::providers::noted;
+use super::providers::with_fallback;
 use super::seat::Visit;
 use super::{CommandLine, Sandboxes};
 use crate::sandbox::{Executed, Handle, Owner, ProviderName, SandboxId};
@@ -59,8 +59,8 @@ impl Sandboxes {
             let begun = Begun::new(&mut visit, GuestName::Shell, &request.text, limits).await?;
             Ok::<_, Error>((begun, self.run_parts(owner, &mut visit, &line, &parts).await?))
         };
-        let (begun, (mut executed, jobs)) = self.inner.manager.share(owner, run).await?;
-        executed.outcome = noted(executed.outcome, &visit.record.spec, &self.inner.rules);
+        let (begun, (mut executed, jobs)) = self.inner.admission.share(owner, run).await?;
+        executed.outcome = with_fallback(executed.outcome, &visit.record.spec, &self.inner.rules);
         if let Some(begun) = begun {
             visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
         }
@@ -103,7 +103,7 @@ impl Sandboxes {
         let now = self.inner.clock.now();
         let mut places = Vec::new();
         for step in &parts.steps {
-            let place = self.inner.manager.job_place(owner)?;
+            let place = self.inner.admission.job_place(owner)?;
             let admitted =
                 self.inner.jobs.admit(owner, &visit.record.id, &step.beside, now, &self.inner.rules)?;
             places.push((place, admitted));

@@ -323,7 +323,7 @@ impl Sandboxes {
             )
             .with_hint("leave it out, or request a container with `provider: docker`"));
         }
-        self.inner.manager.check_grants(&spec.grants()?)?;
+        self.inner.admission.check_grants(&spec.grants()?)?;
         self.check_mounts(&spec)?;
         Ok(spec)
     }

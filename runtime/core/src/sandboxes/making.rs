@@ -322,7 +322,7 @@ impl Sandboxes {
         let request = self.request(begins.line)?;
         let _place = visit.admitted(&GuestName::Shell).await?;
         let run = visit.run(|machine| machine.exec(request, programs));
-        (begins.judge)(self.inner.manager.share(&owner, run).await?)
+        (begins.judge)(self.inner.admission.share(&owner, run).await?)
     }
 }
 

@@ -224,7 +224,7 @@ fn without_provider(what: &str, spec: &SandboxSpec, error: &Error) -> String {
 
 /// An outcome in a sandbox that was to be another provider's says so; so does one that reached a memory limit that cannot be
 /// raised.
-pub(super) fn noted(mut outcome: Outcome, spec: &SandboxSpec, rules: &Rules) -> Outcome {
+pub(super) fn with_fallback(mut outcome: Outcome, spec: &SandboxSpec, rules: &Rules) -> Outcome {
     outcome.tell_ceiling(spec.memory, rules.most_memory(spec.provider));
     let wanted = spec.fallback_from.unwrap_or(spec.provider);
     let elsewhere = wanted != ProviderName::default() && outcome.provider != wanted.as_str();

@@ -137,7 +137,7 @@ impl Visit {
         let admitted = async {
             // In this order: whoever has a place waits for nothing more, so that those who wait for one come to it.
             self.room_for(guest).await?;
-            self.inner.manager.place(&self.record.owner).await
+            self.inner.admission.place(&self.record.owner).await
         };
         endings.unless(admitted).await
     }

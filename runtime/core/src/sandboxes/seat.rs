@@ -97,7 +97,7 @@ impl Seat {
 
 impl Live {
     /// Forgets a machine that has ended by itself: what was saved last is the sandbox.
-    pub(super) fn bury(&mut self) {
+    pub(super) fn drop_ended(&mut self) {
         if self.machine.as_ref().is_some_and(|machine| machine.is_gone()) {
             tracing::warn!("a sandbox has ended by itself; it goes on from what was saved last");
             self.lose();
@@ -378,7 +378,7 @@ impl Visit {
     pub(super) async fn machine(&mut self) -> Result<&mut Box<dyn Machine>> {
         self.called = true;
         self.live.called(self.inner.clock.as_ref());
-        self.live.bury();
+        self.live.drop_ended();
         if self.live.machine.is_none()
             && let Err(error) = self.wake().await
         {

@@ -1,4 +1,4 @@
-//! The manager over a machine and a ledger that only pretend, and a clock that the tests drive.
+//! Sandboxes over a machine and a ledger that only pretend, and a clock that the tests drive.
 
 mod awake;
 mod clocks;

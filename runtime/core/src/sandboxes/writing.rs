@@ -138,7 +138,7 @@ impl Visit {
         change(&mut record);
         let include = if record.spec.keeps_memory { Include::Both } else { Include::Files };
         let gone = record.phase == Phase::Destroyed;
-        self.live.bury();
+        self.live.drop_ended();
         // What forgets may have changed without a call, and nothing else will know of it.
         let forgets = self.live.machine.as_ref().is_some_and(|machine| machine.forgets());
         let wanted = (self.live.changed || forgets) && !gone;

@@ -51,10 +51,6 @@ impl Snapshot for State {
     fn guests(&self) -> Vec<GuestName> {
         self.guests.iter().cloned().collect()
     }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
 }
 
 impl Beside for State {
@@ -288,7 +284,7 @@ impl Machine for FakeMachine {
     }
 
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()> {
-        let state: &State = snapshot.as_any().downcast_ref().ok_or_else(|| missing("state"))?;
+        let state: &State = snapshot.of().ok_or_else(|| missing("state"))?;
         let ours = state.variables.as_ref().filter(|_| state.provider == self.provider);
         self.variables = ours.unwrap_or(&self.variables).clone();
         self.files = state.files.clone().unwrap_or_else(|| self.files.clone());

@@ -1,6 +1,6 @@
 //! The guest's face: flags, refusals, and files that live on without a name.
 
-use dormouse_core::Access;
+use dormouse_types::Access;
 
 use super::*;
 use crate::tests::{BOTH, CREATE, audit, opened, path};

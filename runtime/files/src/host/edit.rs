@@ -2,7 +2,7 @@
 //!
 //! Owns: how often the old text must stand there, and the answer when it does not. Does not own: writing it back.
 
-use dormouse_core::{Error, ErrorCode, GuestPath, Result};
+use dormouse_types::{Error, ErrorCode, GuestPath, Result};
 use memchr::memmem::Finder;
 
 use super::set;

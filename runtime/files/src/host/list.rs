@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use dormouse_core::{GuestPath, Result};
+use dormouse_types::{GuestPath, Result};
 
 use crate::Stat;
 use crate::files::Files;

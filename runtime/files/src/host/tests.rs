@@ -2,7 +2,7 @@
 
 use std::io;
 
-use dormouse_core::{Access, ErrorCode};
+use dormouse_types::{Access, ErrorCode};
 
 use super::*;
 use crate::tests::{BOTH, CREATE, audit, opened, path};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dormouse_core::sandbox::Reached;
-use dormouse_core::{ErrorCode, Result};
+use dormouse_types::Reached;
+use dormouse_types::{ErrorCode, Result};
 use serde::Serialize;
 
 use super::{opened, path};
@@ -43,7 +43,7 @@ fn try_load(chunks: &MemoryChunks, root: Root) -> Result<()> {
     tree.audit(0).unwrap();
     let files = Files::new(tree);
     for entry in files.list(&path("/"), 99, 1000).unwrap().entries {
-        if let Ok(place) = dormouse_core::GuestPath::parse(&format!("/{}", entry.path)) {
+        if let Ok(place) = dormouse_types::GuestPath::parse(&format!("/{}", entry.path)) {
             let _ = files.read(&place, 0, 1 << 22);
         }
     }
@@ -293,7 +293,7 @@ fn a_block_that_is_gone_or_false_is_an_error_of_reading_and_changes_nothing() {
         let large = path("/w/d/e/large");
         let error = files.read(&large, 0, 10).unwrap_err();
         assert_eq!((error.code(), error.hint().is_some()), (ErrorCode::StateDamaged, true));
-        let folder = files.open_folder(&path("/w"), dormouse_core::Access::ReadWrite).unwrap();
+        let folder = files.open_folder(&path("/w"), dormouse_types::Access::ReadWrite).unwrap();
         let file = folder.open_at("d/e/large", true, super::OpenFlags::default(), super::BOTH).unwrap();
         assert_eq!(file.read(0, 1), Err(crate::Errno::Io));
         assert_eq!(file.write(65530, &[0; 10]), Err(crate::Errno::Io));

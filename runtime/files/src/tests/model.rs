@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use dormouse_core::Access;
+use dormouse_types::Access;
 
 use super::{BOTH, audit, opened, path};
 use crate::testing::Random;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use dormouse_core::ErrorCode;
-use dormouse_core::sandbox::Reached;
+use dormouse_types::ErrorCode;
+use dormouse_types::Reached;
 
 use super::{BOTH, CREATE, audit, opened, path};
 use crate::testing::Random;
@@ -25,11 +25,11 @@ struct Counted {
 }
 
 impl ChunkSink for Counted {
-    fn has(&mut self, id: &ChunkId) -> dormouse_core::Result<bool> {
+    fn has(&mut self, id: &ChunkId) -> dormouse_types::Result<bool> {
         self.asked += 1;
         self.chunks.has(id)
     }
-    fn put(&mut self, id: &ChunkId, bytes: &[u8]) -> dormouse_core::Result<()> {
+    fn put(&mut self, id: &ChunkId, bytes: &[u8]) -> dormouse_types::Result<()> {
         assert_eq!(*id, ChunkId::of(bytes));
         assert!(!bytes.is_empty() && bytes.len() <= crate::MAX_CHUNK);
         assert!(!self.chunks.has(id)?, "a chunk was written twice");
@@ -42,7 +42,7 @@ impl ChunkSink for Counted {
 struct Read(MemoryChunks, Arc<AtomicUsize>);
 
 impl ChunkSource for Read {
-    fn get(&self, id: &ChunkId) -> dormouse_core::Result<Option<Vec<u8>>> {
+    fn get(&self, id: &ChunkId) -> dormouse_types::Result<Option<Vec<u8>>> {
         let bytes = self.0.get(id)?;
         self.1.fetch_add(bytes.as_ref().map_or(0, Vec::len), Ordering::Relaxed);
         Ok(bytes)
@@ -77,12 +77,12 @@ fn change(files: &Files, random: &mut Random) {
         0 => drop(files.remove(&path(&format!("/w/d{}", random.below(8))), true)),
         1 => drop(files.remove(&path(&name), true)),
         2 => {
-            let folder = files.open_folder(&path("/w"), dormouse_core::Access::ReadWrite).unwrap();
+            let folder = files.open_folder(&path("/w"), dormouse_types::Access::ReadWrite).unwrap();
             let _ = folder.symlink_at("d1/f1", &format!("l{}", random.below(9)));
             let _ = folder.link_at(&name[3..], false, &folder, &format!("h{}", random.below(9)));
         }
         3 => {
-            let folder = files.open_folder(&path("/w"), dormouse_core::Access::ReadWrite).unwrap();
+            let folder = files.open_folder(&path("/w"), dormouse_types::Access::ReadWrite).unwrap();
             if let Ok(file) = folder.open_at(&name[3..], true, CREATE, BOTH) {
                 let offset = [0, 500, 65_000, 3_000_000][random.below(4)] + random.below(1000) as u64;
                 file.write(offset, &vec![b'x'; random.below(70_000)]).unwrap();
@@ -150,7 +150,7 @@ fn one_changed_file_of_ten_thousand_writes_a_handful_of_chunks() {
     save(&files.snapshot(), &mut sink).unwrap();
     assert!(sink.put > 10_000);
     (sink.put, sink.asked) = (0, 0);
-    let folder = files.open_folder(&path("/w/d7"), dormouse_core::Access::ReadWrite).unwrap();
+    let folder = files.open_folder(&path("/w/d7"), dormouse_types::Access::ReadWrite).unwrap();
     folder.open_at("f5007", true, OpenFlags::default(), BOTH).unwrap().write(3, b"changed").unwrap();
     let root = save(&files.snapshot(), &mut sink).unwrap();
     assert!(sink.put <= 6, "{} chunks", sink.put);
@@ -297,7 +297,7 @@ fn a_tree_that_holds_more_than_the_quota_is_refused_with_a_hint() {
     }
     let lowered = load(root, source, LARGE).unwrap().with_quota(Quota { bytes: 50, ..LARGE });
     let files = Files::new(lowered);
-    let folder = files.open_folder(&path("/w"), dormouse_core::Access::ReadWrite).unwrap();
+    let folder = files.open_folder(&path("/w"), dormouse_types::Access::ReadWrite).unwrap();
     let file = folder.open_at("a", true, OpenFlags::default(), BOTH).unwrap();
     assert_eq!(file.append(b"x"), Err(Errno::NoSpace));
     file.set_size(60).unwrap();
@@ -311,14 +311,14 @@ fn a_tree_that_holds_more_than_the_quota_is_refused_with_a_hint() {
 struct Full(Mutex<usize>, MemoryChunks);
 
 impl ChunkSink for Full {
-    fn has(&mut self, id: &ChunkId) -> dormouse_core::Result<bool> {
+    fn has(&mut self, id: &ChunkId) -> dormouse_types::Result<bool> {
         self.1.has(id)
     }
-    fn put(&mut self, id: &ChunkId, bytes: &[u8]) -> dormouse_core::Result<()> {
+    fn put(&mut self, id: &ChunkId, bytes: &[u8]) -> dormouse_types::Result<()> {
         let mut left = self.0.lock().unwrap();
         *left = left
             .checked_sub(1)
-            .ok_or_else(|| dormouse_core::Error::new(dormouse_core::ErrorCode::StateUnavailable, "full"))?;
+            .ok_or_else(|| dormouse_types::Error::new(dormouse_types::ErrorCode::StateUnavailable, "full"))?;
         self.1.put(id, bytes)
     }
 }

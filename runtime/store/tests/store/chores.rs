@@ -1,5 +1,6 @@
 //! What a sweep takes, and what it must not.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dormouse_core::ErrorCode;
@@ -48,18 +49,19 @@ fn a_state_that_cannot_be_followed_keeps_all_chunks() {
 #[test]
 fn a_chunk_that_is_swept_while_it_is_saved_is_saved_again() {
     let place = tempfile::tempdir().unwrap();
-    let store = store(place.path());
+    let store = Arc::new(store(place.path()));
     let chunks = vec![noise(1, 500), noise(2, 500), noise(3, 500)];
     let left = created(&store, &sandbox(1));
     destroy(&store, &store.update(&left, Some(&State::of(chunks.clone()))).unwrap());
     // The chunks are there and nobody needs them. The save finds them; then they are swept.
-    let between = |at: usize| {
+    let shared = store.clone();
+    let between = move |at: usize| {
         if at == 1 {
-            swept(&store);
+            swept(&shared);
         }
     };
     let new = created(&store, &sandbox(2));
-    let state = State { chunks: chunks.clone(), between: Some(&between) };
+    let state = State { chunks: chunks.clone(), between: Some(Box::new(between)) };
     let saved = store.update(&new, Some(&state)).unwrap();
     assert_eq!(content(&store, &saved.state.unwrap()).unwrap(), chunks);
 }
@@ -67,19 +69,20 @@ fn a_chunk_that_is_swept_while_it_is_saved_is_saved_again() {
 #[test]
 fn lif_01_what_a_packed_chunk_names_is_saved_again_when_it_was_swept() {
     let place = tempfile::tempdir().unwrap();
-    let store = store(place.path());
+    let store = Arc::new(store(place.path()));
     let chunks = vec![noise(1, 500), noise(2, 500), noise(3, 500)];
     // The chunks are there and nobody needs them, under another root.
     let others = [chunks.clone(), vec![noise(4, 500)]].concat();
     let left = created(&store, &sandbox(1));
     destroy(&store, &store.update(&left, Some(&State::of(others))).unwrap());
-    let between = |at: usize| {
+    let shared = store.clone();
+    let between = move |at: usize| {
         if at == 2 {
-            swept(&store);
+            swept(&shared);
         }
     };
     let new = created(&store, &sandbox(2));
-    let state = Whole(State { chunks: chunks.clone(), between: Some(&between) });
+    let state = Whole(State { chunks: chunks.clone(), between: Some(Box::new(between)) });
     let saved = store.update(&new, Some(&state)).unwrap();
     assert_eq!(content(&store, &saved.state.unwrap()).unwrap(), chunks);
 }
@@ -87,17 +90,17 @@ fn lif_01_what_a_packed_chunk_names_is_saved_again_when_it_was_swept() {
 #[test]
 fn a_large_state_is_written_ahead_and_whole_even_if_that_is_swept() {
     let place = tempfile::tempdir().unwrap();
-    let store = store(place.path());
+    let store = Arc::new(store(place.path()));
     let chunks: Vec<_> = (0..160).map(|number| noise(number, 1 << 18)).collect();
-    let done = AtomicBool::new(false);
-    let between = |at: usize| {
+    let (shared, first, done) = (store.clone(), ChunkId::of(&chunks[0]), AtomicBool::new(false));
+    let between = move |at: usize| {
         if at == 158 && !done.swap(true, Ordering::SeqCst) {
-            assert!(store.chunks().get(&ChunkId::of(&chunks[0])).unwrap().is_some(), "it was written ahead");
-            assert!(swept(&store).chunks > 30);
+            assert!(shared.chunks().get(&first).unwrap().is_some(), "it was written ahead");
+            assert!(swept(&shared).chunks > 30);
         }
     };
     let new = created(&store, &sandbox(2));
-    let state = State { chunks: chunks.clone(), between: Some(&between) };
+    let state = State { chunks: chunks.clone(), between: Some(Box::new(between)) };
     let saved = store.update(&new, Some(&state)).unwrap();
     assert!(content(&store, &saved.state.unwrap()).unwrap() == chunks);
 }

@@ -77,12 +77,12 @@ pub(crate) fn noise(seed: u64, len: usize) -> Vec<u8> {
 }
 
 /// A state of some chunks: its root is the list of their names. `between` happens after each chunk.
-pub(crate) struct State<'a> {
+pub(crate) struct State {
     pub(crate) chunks: Vec<Vec<u8>>,
-    pub(crate) between: Option<&'a (dyn Fn(usize) + Send + Sync)>,
+    pub(crate) between: Option<Box<dyn Fn(usize) + Send + Sync>>,
 }
 
-impl State<'_> {
+impl State {
     pub(crate) fn of(chunks: Vec<Vec<u8>>) -> Self {
         Self { chunks, between: None }
     }
@@ -98,7 +98,7 @@ impl State<'_> {
     }
 }
 
-impl Snapshot for State<'_> {
+impl Snapshot for State {
     fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState> {
         let mut root = Vec::new();
         for (at, bytes) in self.chunks.iter().enumerate() {
@@ -107,7 +107,7 @@ impl Snapshot for State<'_> {
                 sink.put(&id, bytes)?;
             }
             root.extend(id.as_bytes());
-            if let Some(between) = self.between {
+            if let Some(between) = &self.between {
                 between(at);
             }
         }
@@ -123,16 +123,12 @@ impl Snapshot for State<'_> {
     fn closed_files(&self) -> Vec<String> {
         Vec::new()
     }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        unreachable!("no machine takes it")
-    }
 }
 
 /// A state that looks below what is kept only when something is to be mended, as those of interpreters and trees do.
-pub(crate) struct Whole<'a>(pub(crate) State<'a>);
+pub(crate) struct Whole(pub(crate) State);
 
-impl Snapshot for Whole<'_> {
+impl Snapshot for Whole {
     fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState> {
         let root: Vec<u8> = self.0.chunks.iter().flat_map(|bytes| *ChunkId::of(bytes).as_bytes()).collect();
         if !sink.mends() && sink.has(&ChunkId::of(&root))? {
@@ -147,10 +143,6 @@ impl Snapshot for Whole<'_> {
 
     fn closed_files(&self) -> Vec<String> {
         Vec::new()
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        unreachable!("no machine takes it")
     }
 }
 

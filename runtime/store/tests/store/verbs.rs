@@ -151,7 +151,7 @@ fn lif_02_checkpoints_come_in_the_order_in_which_they_were_made_also_when_the_cl
 }
 
 /// A state of so many bytes of that seed, and what it says that it holds.
-fn sized(seed: u64, len: usize) -> (State<'static>, u64) {
+fn sized(seed: u64, len: usize) -> (State, u64) {
     let state = State::of(vec![noise(seed, len)]);
     (state, len as u64 + 32)
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use dormouse_core::sandboxes::Rules;
 use dormouse_core::testing::{FakeProvider, ManualClock, MemoryLedger};
-use dormouse_core::{Manager, Policy, Sandboxes};
-use dormouse_tools::{CallContext, HostFolders, Profile, Reply, Surface, Toolset};
+use dormouse_core::{Policy, Runtime};
+use dormouse_tools::{CallContext, Profile, Reply, Surface, Toolset};
 use serde_json::{Map, Value as Json};
 use tokio::runtime::Builder;
 
@@ -60,13 +60,12 @@ fn run(input: &[u8]) {
 
 fn surface() -> Surface {
     let provider = Arc::new(FakeProvider::default());
-    let manager = Manager::new(Policy::default(), provider);
+    let runtime = Runtime::new(Policy::default(), provider);
     let (ledger, clock) = (Arc::new(MemoryLedger::default()), Arc::new(ManualClock::default()));
-    let sandboxes = Sandboxes::new(manager.clone(), ledger, Rules::default(), clock);
+    let runtime = runtime.with_sandboxes(ledger, Rules::default(), clock);
     // Sandboxes last: all tools are made anew at each step.
-    let surface = Surface::new(manager).with_tools(Toolset::All).expect("all tools");
-    let surface = surface.with_profiles(&Profile::ALL.map(|(_, profile)| profile));
-    surface.with_sandboxes(sandboxes, HostFolders::default())
+    let surface = Surface::new(runtime).with_tools(Toolset::All).expect("all tools");
+    surface.with_profiles(&Profile::ALL.map(|(_, profile)| profile))
 }
 
 async fn calls(text: &str) {

@@ -1,7 +1,7 @@
 //! The images that tests of containers use, built without any registry of images: trees of unpacked Debian packages,
 //! imported into the engine.
 //!
-//! | what | room |
+//! | what | module |
 //! | --- | --- |
 //! | which packages there are, in which versions; getting and unpacking them | [`debian`] |
 //! | npm, which Debian has in four hundred packages | [`npm`] |

@@ -11,7 +11,7 @@ use dormouse_sources::{
     CommandSource, DockerSource, HostRepositories, MakeSurface, MayClone, Mountable, Outside, Registry,
     Source, WasmSource,
 };
-use dormouse_tools::{HostFolders, Surface};
+use dormouse_tools::Surface;
 
 use super::containers::EngineContainers;
 use crate::args::{DockerArgs, SourceArgs};
@@ -50,13 +50,9 @@ pub(super) fn of_run(serving: &Serving, arguments: &SourceArgs, rule: &Mountable
     let may = may_clone(serving.meant().remotes.clone());
     let (wasm, repositories) = match sandboxes {
         Some(sandboxes) => {
-            let manager = sandboxes.manager().clone();
-            let (owned, skills) = (sandboxes.clone(), serving.meant().skills.clone());
-            let make: Arc<MakeSurface> = Arc::new(move || {
-                Surface::new(manager.clone())
-                    .with_skills(skills.clone())
-                    .with_sandboxes(owned.clone(), HostFolders::default())
-            });
+            let (runtime, skills) = (serving.runtime().clone(), serving.meant().skills.clone());
+            let make: Arc<MakeSurface> =
+                Arc::new(move || Surface::new(runtime.clone()).with_skills(skills.clone()));
             let wasm = WasmSource::new(sandboxes.clone(), make.clone()).with_grants(&serving.meant().grants);
             (Some(wasm), HostRepositories::new(may.clone(), sandboxes, make))
         }

@@ -35,7 +35,7 @@ pub(crate) const PROFILE: &str = "rlm";
 
 /// The tools of the profile.
 pub(crate) fn all(services: &Arc<Services>) -> Vec<Box<dyn Tool>> {
-    let most = services.sandboxes.manager().policy().ceiling.wall.as_secs().max(1);
+    let most = services.sandboxes.policy().ceiling.wall.as_secs().max(1);
     vec![
         exec(most).tool(services),
         load().tool(services),
@@ -91,7 +91,7 @@ fn exec(most: u64) -> Verb<Exec, Ran> {
 }
 
 async fn run(services: &Services, caller: &Caller, asked: Exec) -> Result<Answer<Ran>> {
-    let policy = services.sandboxes.manager().policy();
+    let policy = services.sandboxes.policy();
     let mut request = EvalRequest::new(Language::python(), asked.code);
     request.context.limits = policy.defaults.clone();
     request.context.limits.wall = Duration::from_secs(asked.timeout);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::sandbox::{Handle, Name, Owner, Quota, SessionKey};
 use crate::sandboxes::{Asked, Rules, Sandboxes, View};
 use crate::testing::{FakeProvider, FaultyLedger, ManualClock};
-use crate::{ErrorCode, EvalRequest, Language, Manager, Outcome, Policy, Result, Status, Value};
+use crate::{ErrorCode, EvalRequest, Language, Outcome, Policy, Result, Runtime, Status, Value};
 
 /// How long anything may take that is waited for.
 pub(super) const SOON: Duration = Duration::from_secs(60);
@@ -42,8 +42,9 @@ impl World {
 
     fn over(ledger: FaultyLedger, clock: Arc<ManualClock>, policy: Policy, rules: Rules) -> Self {
         let provider = FakeProvider::default();
-        let manager = Manager::new(policy.clone(), Arc::new(provider.clone()));
-        let sandboxes = Sandboxes::new(manager, Arc::new(ledger.clone()), rules.clone(), clock.clone());
+        let runtime = Runtime::new(policy.clone(), Arc::new(provider.clone()));
+        let runtime = runtime.with_sandboxes(Arc::new(ledger.clone()), rules.clone(), clock.clone());
+        let sandboxes = runtime.sandboxes().unwrap().clone();
         Self { sandboxes, provider, ledger, clock, owner: Owner::local(), rules, policy }
     }
 

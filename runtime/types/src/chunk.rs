@@ -42,6 +42,15 @@ impl fmt::Debug for ChunkId {
     }
 }
 
+/// State that has been saved: the chunk from which everything else is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedState {
+    /// The chunk to begin with.
+    pub root: ChunkId,
+    /// Bytes of all its chunks, uncompressed, shared ones included.
+    pub bytes: u64,
+}
+
 /// Where state is saved. A chunk is put after all those that it names. Nothing that was put is seen by others before the
 /// whole save is acknowledged.
 pub trait ChunkSink {

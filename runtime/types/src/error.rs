@@ -1,4 +1,4 @@
-//! Errors of the sandbox itself. What a snippet raises is an [`Outcome`](crate::Outcome), not one of these.
+//! Errors of the sandbox itself. What a snippet raises is an outcome, not one of these.
 
 use std::fmt;
 

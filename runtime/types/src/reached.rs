@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::chunk::{ChunkId, is_damaged_chunk};
 use crate::Result;
+use crate::chunk::{ChunkId, is_damaged_chunk};
 
 /// Chunks that states were found to consist of. What two states share is followed once.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,99 @@
+//! The front door: what an installation runs, once or in sandboxes that last.
+
+use std::sync::Arc;
+
+use crate::admission::Admission;
+use crate::mistaken::Read;
+use crate::sandbox::{Ledger, Owner};
+use crate::sandboxes::{Clock, Rules, Sandboxes};
+use crate::{Capabilities, CommandRequest, EvalRequest, Outcome, Policy, Provider, Result};
+
+/// What an installation runs: snippets and programs, each in a sandbox that ends with it, and the calls of persistent sandboxes.
+/// All of them share one policy, and its places, processor time and memory. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Runtime {
+    admission: Admission,
+    provider: Arc<dyn Provider>,
+    sandboxes: Option<Sandboxes>,
+}
+
+impl Runtime {
+    /// Over one provider, without persistent sandboxes. Starts nothing.
+    pub fn new(policy: Policy, provider: Arc<dyn Provider>) -> Self {
+        Self { admission: Admission::new(policy), provider, sandboxes: None }
+    }
+
+    /// With the persistent sandboxes that a ledger knows. Starts nothing; call [`Sandboxes::keep_up`] in a server.
+    #[must_use]
+    pub fn with_sandboxes(mut self, ledger: Arc<dyn Ledger>, rules: Rules, clock: Arc<dyn Clock>) -> Self {
+        let (admission, provider) = (self.admission.clone(), self.provider.clone());
+        self.sandboxes = Some(Sandboxes::new(admission, provider, ledger, rules, clock));
+        self
+    }
+
+    /// The persistent sandboxes. None: nothing is kept here.
+    pub fn sandboxes(&self) -> Option<&Sandboxes> {
+        self.sandboxes.as_ref()
+    }
+
+    /// Who runs things.
+    pub fn provider(&self) -> &Arc<dyn Provider> {
+        &self.provider
+    }
+
+    /// The operator's rules.
+    pub fn policy(&self) -> &Policy {
+        self.admission.policy()
+    }
+
+    /// What this installation can do. Starts nothing.
+    pub fn capabilities(&self) -> Capabilities {
+        let policy = self.policy();
+        Capabilities {
+            providers: vec![self.provider.name()],
+            abilities: self.provider.abilities(),
+            guests: self.provider.guests(),
+            defaults: policy.defaults.clone(),
+            ceiling: policy.ceiling.clone(),
+            allow_writes: policy.allow_writes,
+            allow_eval: policy.allow_eval,
+            network: "none",
+        }
+    }
+
+    /// Runs a snippet of the local owner in a fresh instance (S1-04). Dropping the future cancels the run.
+    ///
+    /// # Errors
+    /// `args_invalid` or `too_large` for the request, `write_denied` for a writable mount under a policy without
+    /// writes, `busy` when too many runs wait or no place comes free in time, and what keeps the provider from running it.
+    pub async fn eval(&self, request: EvalRequest) -> Result<Outcome> {
+        self.eval_for(&Owner::local(), request).await
+    }
+
+    /// The same for an owner, in whose share of places and processor time it runs.
+    ///
+    /// # Errors
+    /// As [`Runtime::eval`].
+    pub async fn eval_for(&self, owner: &Owner, mut request: EvalRequest) -> Result<Outcome> {
+        self.admission.admit(&mut request)?;
+        let (read, memory) = (Read::of(&request), request.context.limits.memory);
+        let _place = self.admission.place(owner).await?;
+        let mut outcome = self.admission.share(owner, self.provider.eval(request)).await?;
+        read.hint(&mut outcome);
+        outcome.tell_ceiling(memory, self.policy().ceiling.memory);
+        Ok(outcome)
+    }
+
+    /// Runs a program of the user's own. Dropping the future cancels the run.
+    ///
+    /// # Errors
+    /// As [`Runtime::eval`], and `bad_component`.
+    pub async fn command(&self, mut request: CommandRequest) -> Result<Outcome> {
+        request.check()?;
+        request.limits = request.limits.within(&self.policy().ceiling)?;
+        self.admission.check_grants(&request.grants)?;
+        let owner = Owner::local();
+        let _place = self.admission.place(&owner).await?;
+        self.admission.share(&owner, self.provider.command(request)).await
+    }
+}
