@@ -175,7 +175,7 @@ fn lif_02_a_full_database_is_an_error_loses_nothing_and_takes_more_when_there_is
         }
     };
     assert_eq!(error.code(), ErrorCode::StateUnavailable);
-    assert!(error.hint().unwrap().contains("room"), "{error}");
+    assert!(error.hint().unwrap().contains("free space"), "{error}");
     assert!(kept.len() > 20);
     let read = |id: &SandboxId, number: u64| {
         let handle = dormouse_core::sandbox::Handle::IdOrName(id.as_str());
