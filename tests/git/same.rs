@@ -124,6 +124,10 @@ of two lines.'",
 git add other; git commit -q -m right; git merge -m merged left; git log --oneline; git show --format=%p -s",
     "git checkout -q -b c1; echo 1 > side; git commit -qam one; git checkout -q main; echo 2 > side; git commit -qam two; \
 git merge c1 > /dev/null; git status -s; cat side; git merge --abort; git status -s",
+    "git checkout -q -b ahead main; echo 1 > ahead; git add ahead; git commit -q -m ahead; git checkout -q main; \
+git merge -q ahead; git merge --quiet ahead; git log -1 --format=%s; git reset -q --hard HEAD~1",
+    "git checkout -q -b aside main; echo 1 > aside; git add aside; git commit -q -m aside; git checkout -q main; \
+echo 2 > here; git add here; git commit -q -m here; git merge -q -m both aside; git log -1 --format=%s; git reset -q --hard HEAD~2",
     "git -C src rev-parse --is-inside-work-tree",
     "git diff nothing",
     "git log nothing",

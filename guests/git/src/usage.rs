@@ -16,9 +16,9 @@ const USAGES: [&str; 25] = [
     "log [-n N | -N] [--skip=N] [--oneline] [--format=FORMAT] [--date=FORM] [--reverse] [--all] \
 [--author=TEXT] [--grep=TEXT] [--no-merges] [--decorate] [-p | --stat | --name-only | ...] [REV | A..B]... [--] [PATH...]",
     "ls-files [-c] [-d] [-m] [-o] [-s] [-z] [--exclude-standard] [PATH...]",
-    "merge [--ff-only] REV",
+    "merge [--ff-only] [-m TEXT] [-q] REV | --abort",
     "mv [-f] FROM... TO",
-    "pull [--ff-only] [REMOTE [BRANCH]]",
+    "pull [--ff-only] [-p] [-q] [REMOTE [BRANCH]]",
     "push [-u] [-f] [--tags] [-d] [REMOTE [REFSPEC...]]",
     "remote [-v] | add NAME ADDRESS | remove NAME | get-url NAME | set-url NAME ADDRESS",
     "reset [--soft | --mixed | --hard] [-q] [REV] | [REV] [--] PATH...",

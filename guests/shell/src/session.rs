@@ -136,7 +136,7 @@ fn input() -> StreamData {
 }
 
 /// What only the instance's limits should bound is unbounded; what guards the stack is not.
-fn limits() -> ExecutionLimits {
+pub(crate) fn limits() -> ExecutionLimits {
     ExecutionLimits {
         timeout: TIME,
         max_work_units: u64::MAX,

@@ -10,18 +10,28 @@ use super::diff::{Show, write_summary};
 use crate::context::{Done, Failure, Git, Result, output, said};
 use crate::words::{Word, Words, unknown};
 
+/// What a merge is asked for besides the commit.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Merging {
+    /// Only if nothing has to be joined.
+    pub(super) only_forward: bool,
+    /// Says nothing but what went wrong.
+    pub(super) quiet: bool,
+}
+
 /// `git merge`.
 pub(super) fn run(words: Vec<String>) -> Done {
-    let (mut only, mut message, mut plain) = (false, None, Vec::new());
+    let (mut how, mut message, mut plain) = (Merging::default(), None, Vec::new());
     let mut words = Words::new(words, "m");
     while let Some(word) = words.next() {
         match word {
             Word::Plain(word) => plain.push(word),
             Word::Option(option) => match option.as_str() {
-                "--ff-only" => only = true,
+                "--ff-only" => how.only_forward = true,
+                "-q" | "--quiet" => how.quiet = true,
                 "-m" => message = Some(words.value(&option)?),
                 "--abort" => return abort(),
-                "--ff" | "--no-edit" | "-q" | "--quiet" | "--stat" => {}
+                "--ff" | "--no-edit" | "--stat" => {}
                 _ => return unknown("merge", &option),
             },
         }
@@ -34,7 +44,7 @@ pub(super) fn run(words: Vec<String>) -> Done {
         .commit(name)
         .map_err(|_| Failure::new(1, format!("merge: {name} - not something we can merge\n")))?;
     let message = message.unwrap_or_else(|| format!("Merge branch '{name}'"));
-    into_head(&git, &commit, only, (name, &message))
+    into_head(&git, &commit, how, (name, &message))
 }
 
 fn abort() -> Done {
@@ -48,30 +58,33 @@ fn abort() -> Done {
 }
 
 /// Merges a commit into what is checked out.
-pub(super) fn into_head(git: &Git, commit: &Commit<'_>, only_forward: bool, named: (&str, &str)) -> Done {
+fn into_head(git: &Git, commit: &Commit<'_>, how: Merging, named: (&str, &str)) -> Done {
     let Some(head) = git.head()? else {
         checkout::tree(git, commit.as_object(), false)?;
         return move_head(git, commit);
     };
     let repository = &git.repository;
     if head.id() == commit.id() || repository.graph_descendant_of(head.id(), commit.id())? {
-        println!("Already up to date.");
+        if !how.quiet {
+            println!("Already up to date.");
+        }
         return Ok(0);
     }
     if repository.graph_descendant_of(commit.id(), head.id())? {
-        println!("Updating {}..{}", git.short(head.id())?, git.short(commit.id())?);
+        if !how.quiet {
+            println!("Updating {}..{}", git.short(head.id())?, git.short(commit.id())?);
+        }
         checkout::tree(git, commit.as_object(), false).map_err(|failure| {
             let text = failure.text.replace("by checkout:", "by merge:").replace("switch branches", "merge");
             Failure::new(1, text)
         })?;
-        println!("Fast-forward");
         move_head(git, commit)?;
-        return changed(git, &head, commit);
+        return changed(git, how, "Fast-forward", [&head, commit]);
     }
-    if only_forward {
+    if how.only_forward {
         return Err(Failure::fatal("Not possible to fast-forward, aborting."));
     }
-    join(git, &head, commit, named)
+    join(git, &head, commit, how, named)
 }
 
 fn move_head(git: &Git, commit: &Commit<'_>) -> Done {
@@ -84,7 +97,13 @@ fn move_head(git: &Git, commit: &Commit<'_>) -> Done {
 }
 
 /// Two histories that went apart.
-fn join(git: &Git, head: &Commit<'_>, commit: &Commit<'_>, (name, message): (&str, &str)) -> Done {
+fn join(
+    git: &Git,
+    head: &Commit<'_>,
+    commit: &Commit<'_>,
+    how: Merging,
+    (name, message): (&str, &str),
+) -> Done {
     let repository = &git.repository;
     let nobody = |error: git2::Error| match error.code() {
         ErrorCode::NotFound => Failure::fatal("Committer identity unknown; set user.name and user.email"),
@@ -120,11 +139,15 @@ fn join(git: &Git, head: &Commit<'_>, commit: &Commit<'_>, (name, message): (&st
     let text = git2::message_prettify(message, None)?;
     let id = repository.commit(Some("HEAD"), &author, &committer, &text, &tree, &[head, commit])?;
     repository.cleanup_state()?;
-    println!("Merge made by the 'ort' strategy.");
-    changed(git, head, &repository.find_commit(id)?)
+    changed(git, how, "Merge made by the 'ort' strategy.", [head, &repository.find_commit(id)?])
 }
 
-fn changed(git: &Git, before: &Commit<'_>, after: &Commit<'_>) -> Done {
+/// Says how it was merged and what changed.
+fn changed(git: &Git, how: Merging, merged: &str, [before, after]: [&Commit<'_>; 2]) -> Done {
+    if how.quiet {
+        return Ok(0);
+    }
+    println!("{merged}");
     let mut options = DiffOptions::new();
     let (old, new) = (before.tree()?, after.tree()?);
     let mut diff = git.repository.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options))?;
@@ -138,7 +161,7 @@ fn changed(git: &Git, before: &Commit<'_>, after: &Commit<'_>) -> Done {
 }
 
 /// As `pull` says it.
-pub(super) fn pulled(git: &Git, name: &str, id: git2::Oid, only_forward: bool) -> Result<i32> {
+pub(super) fn pulled(git: &Git, name: &str, id: git2::Oid, how: Merging) -> Result<i32> {
     let commit = git.repository.find_commit(id)?;
     let forward = match git.head()? {
         None => true,
@@ -148,10 +171,10 @@ pub(super) fn pulled(git: &Git, name: &str, id: git2::Oid, only_forward: bool) -
                 || git.repository.graph_descendant_of(head.id(), id)?
         }
     };
-    if !forward && !only_forward {
+    if !forward && !how.only_forward {
         return Err(Failure::fatal(
             "Need to specify how to reconcile divergent branches; merge them with `git merge`, or use --ff-only.",
         ));
     }
-    into_head(git, &commit, only_forward, (name, &format!("Merge {name}")))
+    into_head(git, &commit, how, (name, &format!("Merge {name}")))
 }

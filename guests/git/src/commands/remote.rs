@@ -217,7 +217,8 @@ pub(super) fn pull(words: Vec<String>) -> Done {
     let id = git.repository.refname_to_id(&upstream).map_err(|_| {
         Failure::fatal(format!("couldn't find remote ref {}", plain.get(1).unwrap_or(&branch)))
     })?;
-    merge::pulled(&git, upstream.trim_start_matches("refs/remotes/"), id, only)
+    let merging = merge::Merging { only_forward: only, quiet: how.quiet };
+    merge::pulled(&git, upstream.trim_start_matches("refs/remotes/"), id, merging)
 }
 
 /// `git push`.

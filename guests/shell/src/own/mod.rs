@@ -5,6 +5,7 @@ mod compressed;
 mod copy;
 mod diff;
 mod folders;
+mod help;
 mod links;
 mod ls;
 mod mode;
@@ -24,25 +25,27 @@ use bashkit::{BashBuilder, Builtin};
 
 /// Puts them in place.
 pub(crate) fn register(builder: BashBuilder) -> BashBuilder {
-    let all: Vec<(&str, Box<dyn Builtin>)> = vec![
-        ("bc", Box::new(bc::Bc)),
-        ("chmod", Box::new(mode::Chmod)),
-        ("cp", Box::new(copy::Cp)),
-        ("diff", Box::new(diff::Diff)),
-        ("ln", Box::new(links::Ln)),
-        ("ls", Box::new(ls::Ls)),
-        ("mkdir", Box::new(folders::Mkdir)),
-        ("mv", Box::new(moves::Mv)),
-        ("patch", Box::new(patch::Patch)),
-        ("readlink", Box::new(paths::Readlink)),
-        ("realpath", Box::new(paths::Realpath)),
-        ("rm", Box::new(folders::Rm)),
-        ("split", Box::new(split::Split)),
-        ("stat", Box::new(stat::Stat)),
-        ("tar", Box::new(tar::Tar)),
-        ("unzip", Box::new(zip::Unzip)),
-        ("zcat", Box::new(compressed::Zcat)),
-        ("zip", Box::new(zip::Zip)),
+    let all: Vec<(&str, &'static str, Box<dyn Builtin>)> = vec![
+        ("bc", help::BC, Box::new(bc::Bc)),
+        ("chmod", help::CHMOD, Box::new(mode::Chmod)),
+        ("cp", help::CP, Box::new(copy::Cp)),
+        ("diff", help::DIFF, Box::new(diff::Diff)),
+        ("ln", help::LN, Box::new(links::Ln)),
+        ("ls", help::LS, Box::new(ls::Ls)),
+        ("mkdir", help::MKDIR, Box::new(folders::Mkdir)),
+        ("mv", help::MV, Box::new(moves::Mv)),
+        ("patch", help::PATCH, Box::new(patch::Patch)),
+        ("readlink", help::READLINK, Box::new(paths::Readlink)),
+        ("realpath", help::REALPATH, Box::new(paths::Realpath)),
+        ("rm", help::RM, Box::new(folders::Rm)),
+        ("split", help::SPLIT, Box::new(split::Split)),
+        ("stat", help::STAT, Box::new(stat::Stat)),
+        ("tar", help::TAR, Box::new(tar::Tar)),
+        ("unzip", help::UNZIP, Box::new(zip::Unzip)),
+        ("zip", help::ZIP, Box::new(zip::Zip)),
     ];
-    all.into_iter().fold(builder, |builder, (name, command)| builder.builtin(name, command))
+    all.into_iter()
+        .fold(builder.builtin("zcat", Box::new(compressed::Zcat)), |builder, (name, text, command)| {
+            builder.builtin(name, Box::new(help::Helped { text, command }))
+        })
 }

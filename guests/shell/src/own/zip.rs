@@ -1,6 +1,7 @@
 //! `zip` and `unzip` of real archives, stored or deflated.
 
 mod archive;
+mod extract;
 
 use std::path::PathBuf;
 
@@ -9,11 +10,15 @@ use bashkit::{Builtin, BuiltinContext, ExecResult, Result, async_trait};
 use super::folders::reason;
 use super::options::{self, Given, Known, Value};
 use super::paths::lexical;
-use archive::Entry;
+use archive::{Entry, Kind};
+pub(super) use extract::Unzip;
 
-/// The exit status of a bad archive, and of nothing that fits.
-const BAD: i32 = 9;
-const NOTHING: i32 = 11;
+/// Exit statuses of Info-ZIP's zip.
+const BAD_ARCHIVE: i32 = 3;
+const NOTHING_TO_DO: i32 = 12;
+const CANNOT_WRITE: i32 = 15;
+const BAD_USAGE: i32 = 16;
+const CANNOT_READ: i32 = 18;
 
 const ZIP: &[Known] = &[
     ('r', "recurse-paths", Value::None),
@@ -21,6 +26,7 @@ const ZIP: &[Known] = &[
     ('j', "junk-paths", Value::None),
     ('u', "update", Value::None),
     ('v', "verbose", Value::None),
+    ('y', "symlinks", Value::None),
     ('X', "no-extra", Value::None),
     ('D', "no-dir-entries", Value::None),
     ('0', "", Value::None),
@@ -36,25 +42,26 @@ const ZIP: &[Known] = &[
     ('x', "exclude", Value::Required),
 ];
 
-const UNZIP: &[Known] = &[
-    ('q', "", Value::None),
-    ('o', "", Value::None),
-    ('n', "", Value::None),
-    ('l', "", Value::None),
-    ('v', "", Value::None),
-    ('p', "", Value::None),
-    ('c', "", Value::None),
-    ('t', "", Value::None),
-    ('j', "", Value::None),
-    ('d', "", Value::Required),
-    ('x', "", Value::Required),
-];
-
 /// `zip`.
 pub(super) struct Zip;
 
-/// `unzip`.
-pub(super) struct Unzip;
+/// Number and bytes of files.
+#[derive(Default)]
+struct Tally {
+    files: usize,
+    bytes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, bytes: u64) {
+        self.files += 1;
+        self.bytes += bytes;
+    }
+
+    fn shown(&self) -> String {
+        format!("{} ({} bytes)", self.files, self.bytes)
+    }
+}
 
 #[async_trait]
 impl Builtin for Zip {
@@ -64,12 +71,12 @@ impl Builtin for Zip {
         let (words, excluded) = context.args.split_at(cut.unwrap_or(context.args.len()));
         let (given, mut names) = match options::parse("zip", ZIP, words) {
             Ok(parsed) => parsed,
-            Err(why) => return Ok(ExecResult::err(format!("{why}\n"), 16)),
+            Err(why) => return Ok(ExecResult::err(format!("{why}\n"), BAD_USAGE)),
         };
         let has = |letter| given.iter().any(|option: &Given| option.letter == letter);
         let level = given.iter().rev().find_map(|option| option.letter.to_digit(10)).unwrap_or(6);
         if names.len() < 2 {
-            return Ok(ExecResult::err("zip error: Nothing to do!\n", 12));
+            return Ok(ExecResult::err("zip error: Nothing to do!\n", NOTHING_TO_DO));
         }
         let mut name = names.remove(0);
         if !name.rsplit('/').next().unwrap_or_default().contains('.') {
@@ -80,23 +87,26 @@ impl Builtin for Zip {
             Err(_) => Vec::new(),
             Ok(bytes) => match archive::read(&bytes) {
                 Ok(entries) => entries,
-                Err(why) => return Ok(ExecResult::err(format!("zip error: {why} ({name})\n"), 3)),
+                Err(why) => {
+                    return Ok(ExecResult::err(format!("zip error: {why} ({name})\n"), BAD_ARCHIVE));
+                }
             },
         };
         let (mut out, mut err) = (String::new(), String::new());
         let mut open: Vec<(String, PathBuf)> =
             names.iter().rev().map(|name| (name.clone(), lexical(&context.cwd.join(name)))).collect();
-        let mut found_any = false;
+        let (mut added, mut skipped) = (Tally::default(), Tally::default());
         while let Some((shown, path)) = open.pop() {
-            let Ok(found) = context.fs.stat(&path).await else {
-                err += &format!("\tzip warning: name not matched: {shown}\n");
+            let found = if has('y') { context.fs.lstat(&path).await } else { context.fs.stat(&path).await };
+            let Ok(found) = found else {
+                err += &format!("\tzip warning: name not matched: {}\n", plain(&shown));
                 continue;
             };
             if path == target {
                 continue;
             }
-            let folder = found.file_type.is_dir();
-            if folder && has('r') {
+            let kind = Kind::of(found.file_type);
+            if kind == Kind::Folder && has('r') {
                 let mut inside = context.fs.read_dir(&path).await.unwrap_or_default();
                 inside.sort_by(|a, b| b.name.cmp(&a.name));
                 let base = shown.trim_end_matches('/');
@@ -104,133 +114,95 @@ impl Builtin for Zip {
                     inside.iter().map(|entry| (format!("{base}/{}", entry.name), path.join(&entry.name))),
                 );
             }
-            let mut stored = shown.trim_start_matches(['/']).to_owned();
-            while let Some(rest) = stored.strip_prefix("./").or(stored.strip_prefix("../")) {
-                stored = rest.to_owned();
-            }
-            if has('j') {
-                stored = stored.rsplit('/').next().unwrap_or_default().to_owned();
-            }
-            if folder {
-                stored = format!("{}/", stored.trim_end_matches('/'));
-            }
+            let stored = stored(&shown, kind, has('j'));
             let left_out = excluded.iter().skip(1).any(|pattern| super::diff::fits(pattern, &stored));
-            if left_out || matches!(stored.as_str(), "./" | "/") || (folder && (has('D') || has('j'))) {
+            let no_folder = kind == Kind::Folder && (has('D') || has('j'));
+            if left_out || no_folder || matches!(stored.as_str(), "./" | "/") {
                 continue;
             }
-            found_any = true;
-            let data = if folder { Vec::new() } else { context.fs.read_file(&path).await? };
+            let data = match kind {
+                Kind::Folder => Ok(Vec::new()),
+                Kind::Link => {
+                    let leads = context.fs.read_link(&path).await;
+                    leads.map(|leads| leads.to_string_lossy().into_owned().into_bytes())
+                }
+                Kind::File => context.fs.read_file(&path).await,
+            };
+            let data = match data {
+                Ok(data) => data,
+                Err(error) => {
+                    let (why, shown) = (reason(&error), plain(&shown));
+                    err += &format!(
+                        "\tzip warning: {why}\n\tzip warning: could not open for reading: {shown}\n"
+                    );
+                    skipped.add(found.size);
+                    continue;
+                }
+            };
+            added.add(data.len() as u64);
             let known = entries.iter().position(|entry| entry.name == stored);
-            let entry = Entry { name: stored, mode: found.mode, modified: found.modified, data };
             if !has('q') {
                 let verb = if known.is_some() { "updating" } else { "  adding" };
-                out += &format!("{verb}: {}\n", entry.name);
+                out += &format!("{verb}: {}\n", plain(&stored));
             }
+            let (mode, modified) = (found.mode, found.modified);
+            let entry = Entry { name: stored, kind, mode, modified, data, packed: false };
             match known {
                 Some(at) => entries[at] = entry,
                 None => entries.push(entry),
             }
         }
-        if !found_any {
-            return Ok(ExecResult::err(format!("{err}zip error: Nothing to do! ({name})\n"), 12));
+        if added.files == 0 {
+            return Ok(ExecResult::err(
+                format!("{err}\nzip error: Nothing to do! ({name})\n"),
+                NOTHING_TO_DO,
+            ));
         }
         let written = match archive::write(&entries, level) {
             Ok(bytes) => context.fs.write_file(&target, &bytes).await.map_err(|error| reason(&error)),
             Err(why) => Err(why.to_string()),
         };
         if let Err(why) = written {
-            return Ok(ExecResult::err(format!("zip error: {why} ({name})\n"), 15));
+            return Ok(ExecResult::err(format!("{err}zip error: {why} ({name})\n"), CANNOT_WRITE));
         }
-        let mut result = ExecResult::with_code(out, if err.is_empty() { 0 } else { 18 });
+        // A name that fits nothing is a warning alone.
+        let mut result = ExecResult::ok(out);
+        if skipped.files > 0 {
+            let (added, skipped) = (added.shown(), skipped.shown());
+            err += &format!(
+                "\nzip warning: Not all files were readable\n  files/entries read:  {added}  skipped:  {skipped}\n"
+            );
+            result.exit_code = CANNOT_READ;
+        }
         result.stderr = err.into();
         Ok(result)
     }
 }
 
-#[async_trait]
-impl Builtin for Unzip {
-    async fn execute(&self, context: BuiltinContext<'_>) -> Result<ExecResult> {
-        let (given, mut names) = match options::parse("unzip", UNZIP, context.args) {
-            Ok(parsed) => parsed,
-            Err(why) => return Ok(ExecResult::err(format!("{why}\n"), 10)),
-        };
-        let has = |letter| given.iter().any(|option: &Given| option.letter == letter);
-        let value =
-            |letter| given.iter().find(|option| option.letter == letter).and_then(|one| one.value.clone());
-        if names.is_empty() {
-            return Ok(ExecResult::err("unzip: missing operand\n", 10));
-        }
-        let name = names.remove(0);
-        let mut bytes = context.fs.read_file(&context.cwd.join(&name)).await;
-        if bytes.is_err() {
-            bytes = context.fs.read_file(&context.cwd.join(format!("{name}.zip"))).await;
-        }
-        let Ok(bytes) = bytes else {
-            let why = format!("unzip:  cannot find or open {name}, {name}.zip or {name}.ZIP.\n");
-            return Ok(ExecResult::err(why, BAD));
-        };
-        let mut entries = match archive::read(&bytes) {
-            Ok(entries) => entries,
-            Err(why) => return Ok(ExecResult::err(format!("unzip: {name}: {why}\n"), BAD)),
-        };
-        let excluded = value('x');
-        entries.retain(|entry| {
-            let wanted =
-                names.is_empty() || names.iter().any(|pattern| super::diff::fits(pattern, &entry.name));
-            wanted && !excluded.iter().any(|pattern| super::diff::fits(pattern, &entry.name))
-        });
-        if entries.is_empty() && !names.is_empty() {
-            return Ok(ExecResult::err(format!("caution: filename not matched:  {}\n", names[0]), NOTHING));
-        }
-        if has('p') || has('c') {
-            return Ok(ExecResult::ok_bytes(entries.into_iter().flat_map(|entry| entry.data).collect()));
-        }
-        if has('l') || has('v') {
-            return Ok(ExecResult::ok(archive::listed(&name, &entries)));
-        }
-        if has('t') {
-            return Ok(ExecResult::ok(format!("No errors detected in compressed data of {name}.\n")));
-        }
-        let base = lexical(&context.cwd.join(value('d').unwrap_or_default()));
-        let (mut out, mut err) = (format!("Archive:  {name}\n"), String::new());
-        context.fs.mkdir(&base, true).await?;
-        for entry in entries {
-            let inside = match has('j') {
-                true => entry.name.rsplit('/').next().unwrap_or_default(),
-                false => entry.name.as_str(),
-            };
-            let path = lexical(&base.join(inside.trim_start_matches('/')));
-            if !path.starts_with(&base) || inside.split('/').any(|part| part == "..") {
-                err += &format!("warning:  skipped \"..\" path component(s) in {}\n", entry.name);
-                continue;
-            }
-            if entry.name.ends_with('/') {
-                if !has('j') && context.fs.stat(&path).await.is_err() {
-                    context.fs.mkdir(&path, true).await?;
-                    out += &format!("   creating: {}\n", entry.name);
-                }
-                continue;
-            }
-            if context.fs.lstat(&path).await.is_ok() && !has('o') {
-                if !has('n') {
-                    err += &format!(
-                        "unzip: {} is there already; use -o to replace it or -n to keep it\n",
-                        entry.name
-                    );
-                }
-                continue;
-            }
-            if let Some(folder) = path.parent() {
-                context.fs.mkdir(folder, true).await?;
-            }
-            context.fs.write_file(&path, &entry.data).await?;
-            context.fs.chmod(&path, entry.mode).await?;
-            let _ = context.fs.set_modified_time(&path, entry.modified).await;
-            out += &format!("  inflating: {}\n", entry.name);
-        }
-        let mut result =
-            ExecResult::with_code(if has('q') { String::new() } else { out }, i32::from(!err.is_empty()));
-        result.stderr = err.into();
-        Ok(result)
+/// As an entry is called: without what would lead out of where it is unpacked.
+fn stored(shown: &str, kind: Kind, without_folders: bool) -> String {
+    let mut stored = shown.trim_start_matches('/');
+    while let Some(rest) = stored.strip_prefix("./").or(stored.strip_prefix("../")) {
+        stored = rest;
     }
+    if without_folders {
+        stored = stored.rsplit('/').next().unwrap_or_default();
+    }
+    match kind {
+        Kind::Folder => format!("{}/", stored.trim_end_matches('/')),
+        _ => stored.to_owned(),
+    }
+}
+
+/// A name as messages and lists show it: `^J` for a newline, and other control characters likewise.
+fn plain(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match letter {
+            '\0'..='\x1f' => text.extend(['^', char::from(letter as u8 + b'@')]),
+            '\x7f' => text.push_str("^?"),
+            _ => text.push(letter),
+        }
+    }
+    text
 }

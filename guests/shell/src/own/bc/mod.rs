@@ -6,7 +6,7 @@ mod parse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bashkit::{Builtin, BuiltinContext, ExecResult, async_trait};
+use bashkit::{Builtin, BuiltinContext, ExecResult, ExecutionBudget, async_trait};
 use num_bigint::BigInt;
 
 use number::Number;
@@ -23,7 +23,8 @@ pub(super) struct Bc;
 #[async_trait]
 impl Builtin for Bc {
     async fn execute(&self, context: BuiltinContext<'_>) -> bashkit::Result<ExecResult> {
-        let mut machine = Machine::default();
+        let budget = context.execution_budget().and_then(|budget| budget.try_with(Clone::clone).ok());
+        let mut machine = Machine { budget, ..Machine::default() };
         let mut text = String::new();
         for word in context.args {
             match word.as_str() {
@@ -46,7 +47,7 @@ impl Builtin for Bc {
         if let Some(input) = context.stdin {
             text += input;
         }
-        Ok(machine.all(&text))
+        machine.all(&text)
     }
 }
 
@@ -70,6 +71,10 @@ struct Machine {
     functions: HashMap<String, Arc<Function>>,
     depth: usize,
     out: String,
+    /// Where a time limit shows.
+    budget: Option<ExecutionBudget>,
+    /// Why nothing more is computed.
+    stopped: Option<bashkit::Error>,
 }
 
 impl Default for Machine {
@@ -85,6 +90,8 @@ impl Default for Machine {
             functions: HashMap::new(),
             depth: 0,
             out: String::new(),
+            budget: None,
+            stopped: None,
         }
     }
 }
@@ -92,10 +99,14 @@ impl Default for Machine {
 type Done<T> = Result<T, String>;
 
 impl Machine {
-    fn all(mut self, text: &str) -> ExecResult {
+    fn all(mut self, text: &str) -> bashkit::Result<ExecResult> {
         let mut errors = String::new();
         for statement in parse::parse(text) {
-            match statement.map(|statement| self.run(&statement)) {
+            let ran = statement.map(|statement| self.run(&statement));
+            if let Some(why) = self.stopped {
+                return Err(why);
+            }
+            match ran {
                 Err(why) => errors += &format!("{why}\n"),
                 Ok(Err(why)) => errors += &format!("Runtime error (func=(main), adr=0): {why}\n"),
                 Ok(Ok(End::Quit)) => break,
@@ -104,10 +115,23 @@ impl Machine {
         }
         let mut result = ExecResult::ok(self.out);
         result.stderr = errors.into();
-        result
+        Ok(result)
+    }
+
+    /// An error once a time limit is over.
+    fn in_time(&mut self) -> Done<()> {
+        match self.budget.as_ref().map_or(Ok(()), ExecutionBudget::check) {
+            Ok(()) => Ok(()),
+            Err(limit) => {
+                let why = limit.to_string();
+                self.stopped = Some(limit.into());
+                Err(why)
+            }
+        }
     }
 
     fn run(&mut self, statement: &Statement) -> Done<End> {
+        self.in_time()?;
         match statement {
             Statement::Expression(expression) => {
                 let value = self.value(expression)?;
@@ -272,6 +296,7 @@ impl Machine {
 
     fn call(&mut self, name: &str, arguments: &[Argument]) -> Done<Number> {
         if let Some(function) = self.functions.get(name).cloned() {
+            self.in_time()?;
             self.depth += 1;
             let result = if self.depth > MAX_DEPTH {
                 Err("functions call each other too deep".into())
@@ -285,15 +310,16 @@ impl Machine {
             return Err(format!("Function {name} not defined."));
         };
         let given = self.value(argument)?;
+        let going = || self.budget.as_ref().is_none_or(|budget| budget.check().is_ok()).then_some(());
         let found = match name {
             "length" => Some(Number::whole(given.length())),
             "scale" => Some(Number::whole(given.scale)),
             "sqrt" => return given.root(self.scale).ok_or_else(|| "Square root of a negative number".into()),
-            "s" if self.library => given.sine(self.scale, false),
-            "c" if self.library => given.sine(self.scale, true),
-            "a" if self.library => given.arctangent(self.scale),
-            "l" if self.library => given.logarithm(self.scale),
-            "e" if self.library => given.exponential(self.scale),
+            "s" if self.library => given.sine(self.scale, false, &going),
+            "c" if self.library => given.sine(self.scale, true, &going),
+            "a" if self.library => given.arctangent(self.scale, &going),
+            "l" if self.library => given.logarithm(self.scale, &going),
+            "e" if self.library => given.exponential(self.scale, &going),
             _ => return Err(format!("Function {name} not defined.")),
         };
         found.ok_or_else(|| format!("{name}: the argument is out of range"))

@@ -5,6 +5,9 @@ use num_bigint::{BigInt, Sign};
 /// Digits that the functions of `-l` compute beyond those asked for.
 const GUARD: usize = 12;
 
+/// Nothing once a time limit is over. The functions that take it then have no result.
+pub(super) type Going<'a> = &'a dyn Fn() -> Option<()>;
+
 /// `value / 10^scale`
 #[derive(Clone, Default)]
 pub(super) struct Number {
@@ -105,7 +108,7 @@ impl Number {
     }
 
     /// `e(x)`
-    pub(super) fn exponential(&self, scale: usize) -> Option<Self> {
+    pub(super) fn exponential(&self, scale: usize, going: Going) -> Option<Self> {
         let size = usize::try_from(self.at(0).value.magnitude().bits()).ok().filter(|bits| *bits < 24)?;
         let places = scale + GUARD + (1 << size) / 2;
         // Of a small part of it, then squared as often as it was halved.
@@ -113,6 +116,7 @@ impl Number {
         let small = self.at(places + halvings).over(&Self::whole(1 << halvings), places + halvings)?;
         let (mut sum, mut term, mut step) = (Self::whole(1), Self::whole(1), 1);
         while !term.is_zero() {
+            going()?;
             term = term
                 .times(&small, places)
                 .at(places + halvings)
@@ -127,7 +131,7 @@ impl Number {
     }
 
     /// `l(x)`: by Newton's steps over `e(x)`.
-    pub(super) fn logarithm(&self, scale: usize) -> Option<Self> {
+    pub(super) fn logarithm(&self, scale: usize, going: Going) -> Option<Self> {
         if self.value.sign() != Sign::Plus {
             // What GNU's answers: a number below all others of its size.
             return Some(Self { value: BigInt::from(1) - ten(2 * scale), scale });
@@ -144,6 +148,7 @@ impl Number {
         let squared = ratio.times(&ratio, places * 2).at(places * 2);
         let (mut sum, mut term, mut step) = (Self::default(), ratio, 1);
         while !term.is_zero() {
+            going()?;
             sum = sum.plus(&term.over(&Self::whole(step), places * 2)?);
             term = term.times(&squared, places * 2).at(places * 2);
             step += 2;
@@ -152,7 +157,7 @@ impl Number {
     }
 
     /// `a(x)`
-    pub(super) fn arctangent(&self, scale: usize) -> Option<Self> {
+    pub(super) fn arctangent(&self, scale: usize, going: Going) -> Option<Self> {
         let places = scale + GUARD;
         let (one, mut small, mut halvings) = (Self::whole(1), self.at(places), 0_u32);
         while small.value.magnitude() * 10_u32 > *ten(places).magnitude() {
@@ -164,6 +169,7 @@ impl Number {
         let squared = small.times(&small, places).at(places);
         let (mut sum, mut term, mut step) = (Self::default(), small, 1);
         while !term.is_zero() {
+            going()?;
             sum = sum.plus(&term.over(&Self::whole(step), places)?);
             term = term.times(&squared, places).at(places).negative();
             step += 2;
@@ -172,9 +178,9 @@ impl Number {
     }
 
     /// `s(x)`, or `c(x)` a quarter turn on.
-    pub(super) fn sine(&self, scale: usize, quarter: bool) -> Option<Self> {
+    pub(super) fn sine(&self, scale: usize, quarter: bool, going: Going) -> Option<Self> {
         let places = scale + GUARD + self.at(0).length();
-        let half_turn = Self::whole(1).arctangent(places)?.times(&Self::whole(4), places);
+        let half_turn = Self::whole(1).arctangent(places, going)?.times(&Self::whole(4), places);
         let shift = half_turn.over(&Self::whole(2), places)?;
         let angle = if quarter { self.at(places).plus(&shift) } else { self.at(places) };
         let turns = angle.plus(&shift).over(&half_turn, 0)?.value;
@@ -183,6 +189,7 @@ impl Number {
         let squared = small.times(&small, places).at(places);
         let (mut sum, mut term, mut step) = (Self::default(), small.at(places), 1);
         while !term.is_zero() {
+            going()?;
             sum = sum.plus(&term);
             let next = term.times(&squared, places).at(places);
             term = next.over(&Self::whole((step + 1) * (step + 2)), places)?.negative();

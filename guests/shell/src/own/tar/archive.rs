@@ -16,6 +16,8 @@ const BLOCK: usize = 512;
 const RECORD: usize = 20 * BLOCK;
 /// The most that an archive may unpack to (1 GiB); the instance's memory is less.
 const LARGEST: u64 = 1 << 30;
+/// Why what is no archive at all cannot be read.
+pub(super) const NONE: &str = "This does not look like a tar archive";
 /// Who owns what is packed.
 const OWNER: (&str, u64) = ("sandbox", 1000);
 /// Bytes of a name in a header; a longer one has an entry of its own.
@@ -49,7 +51,6 @@ pub(super) struct Member<'a> {
 
 /// All entries of an archive, and where they end.
 pub(super) fn read(bytes: &[u8]) -> Result<(Vec<Member<'_>>, usize), &'static str> {
-    const NONE: &str = "This does not look like a tar archive";
     const CUT: &str = "Unexpected EOF in archive";
     let (mut members, mut at) = (Vec::new(), 0);
     let mut archive = Archive::new(Cursor::new(bytes));
@@ -182,7 +183,7 @@ impl Writer {
 }
 
 /// How an archive is compressed.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Packing {
     #[default]
     None,
@@ -191,21 +192,31 @@ pub(super) enum Packing {
 }
 
 impl Packing {
-    /// By the first bytes of an archive.
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    /// By the first bytes of an archive. An error: how it is compressed, which is not supported.
+    pub(super) fn of(bytes: &[u8]) -> Result<Self, &'static str> {
         match bytes {
-            [0x1f, 0x8b, ..] => Self::Gzip,
-            [b'B', b'Z', b'h', ..] => Self::Bzip2,
-            _ => Self::None,
+            [0x1f, 0x8b, ..] => Ok(Self::Gzip),
+            [b'B', b'Z', b'h', ..] => Ok(Self::Bzip2),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Err("xz"),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Err("zstd"),
+            [b'L', b'Z', b'I', b'P', ..] if !is_header(bytes) => Err("lzip"),
+            [0x5d, 0, 0, ..] if !is_header(bytes) => Err("lzma"),
+            [0x1f, 0x9d, ..] => Err("compress"),
+            _ => Ok(Self::None),
         }
     }
 
-    /// By the end of an archive's name.
-    pub(super) fn of_name(name: &str) -> Self {
-        match name.rsplit('.').next() {
-            Some("gz" | "tgz") => Self::Gzip,
-            Some("bz2" | "tbz" | "tbz2") => Self::Bzip2,
-            _ => Self::None,
+    /// By the end of an archive's name. An error: how it is to be compressed, which is not supported.
+    pub(super) fn of_name(name: &str) -> Result<Self, &'static str> {
+        match name.rsplit('.').next().unwrap_or_default() {
+            "gz" | "tgz" | "taz" => Ok(Self::Gzip),
+            "bz2" | "tbz" | "tbz2" | "tz2" => Ok(Self::Bzip2),
+            "xz" | "txz" => Err("xz"),
+            "zst" | "tzst" => Err("zstd"),
+            "lz" => Err("lzip"),
+            "lzma" | "tlz" => Err("lzma"),
+            "Z" | "taZ" => Err("compress"),
+            _ => Ok(Self::None),
         }
     }
 

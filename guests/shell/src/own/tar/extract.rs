@@ -7,6 +7,7 @@ use super::super::folders::reason;
 use super::super::paths::lexical;
 use super::Run;
 use super::archive::{Kind, Member};
+use super::names::shown;
 
 impl Run<'_, '_> {
     /// Links are made last, so that no member is written through one of the same archive.
@@ -31,7 +32,7 @@ impl Run<'_, '_> {
                 Kind::Other => Err("Cannot mknod: there are no devices and pipes here".to_owned()),
             };
             if let Err(why) = done {
-                self.fail(&format!("{name}: {why}"));
+                self.fail(&format!("{}: {why}", shown(&name)));
             }
         }
         // A folder's time changes with what is put into it.
@@ -41,7 +42,7 @@ impl Run<'_, '_> {
         }
         for (name, path, member) in later {
             if let Err(why) = self.link(member, &path).await {
-                self.fail(&format!("{name}: {why}"));
+                self.fail(&format!("{}: {why}", shown(&name)));
             }
         }
         Ok(())
@@ -64,7 +65,7 @@ impl Run<'_, '_> {
         }
         if name.split('/').any(|part| part == "..") {
             self.failed = true;
-            self.note(&format!("{name}: Member name contains '..'"));
+            self.note(&format!("{}: Member name contains '..'", shown(&name)));
             return None;
         }
         if name.starts_with('/') {

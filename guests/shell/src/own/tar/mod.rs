@@ -2,6 +2,7 @@
 
 mod archive;
 mod extract;
+mod names;
 
 use std::path::PathBuf;
 
@@ -11,11 +12,12 @@ use super::folders::reason;
 use super::options::{self, Given, Known, Value};
 use super::paths::lexical;
 use super::times::Moment;
-use archive::{Kind, Member, Packing, Writer};
+use archive::{Kind, Member, NONE, Packing, Writer};
+use names::shown;
 
 /// The exit status after an error.
 const FAILED: i32 = 2;
-const HINT: &str = "Try 'tar --help' or 'tar --usage' for more information.\n";
+const HINT: &str = "Try 'tar --help' for more information.\n";
 
 const KNOWN: &[Known] = &[
     ('c', "create", Value::None),
@@ -28,6 +30,11 @@ const KNOWN: &[Known] = &[
     ('z', "gzip", Value::None),
     ('\0', "gunzip", Value::None),
     ('j', "bzip2", Value::None),
+    ('J', "xz", Value::None),
+    ('\0', "zstd", Value::None),
+    ('\0', "lzma", Value::None),
+    ('\0', "lzip", Value::None),
+    ('Z', "compress", Value::None),
     ('a', "auto-compress", Value::None),
     ('C', "directory", Value::Required),
     ('O', "to-stdout", Value::None),
@@ -70,6 +77,8 @@ struct Settings {
     by_name: bool,
     /// Where names are looked for or unpacked.
     base: PathBuf,
+    /// The folders on the way there, as they were given.
+    folders: Vec<(String, PathBuf)>,
     to_stdout: bool,
     keep_mode: bool,
     absolute: bool,
@@ -103,10 +112,13 @@ impl Builtin for Tar {
             Err(why) => return Ok(ExecResult::err(format!("{why}\n"), FAILED)),
         };
         let mut run = Run { context: &context, settings, out: Vec::new(), err: String::new(), failed: false };
-        let ended = match task {
-            Task::Create => run.create(Vec::new()).await,
-            Task::Append => run.append().await,
-            Task::List | Task::Extract => run.read(task).await,
+        let ended = match run.folders().await {
+            Err(why) => Err(why),
+            Ok(()) => match task {
+                Task::Create => run.create(Vec::new()).await,
+                Task::Append => run.append().await,
+                Task::List | Task::Extract => run.read(task).await,
+            },
         };
         if let Err(why) = ended {
             run.err += &format!("tar: {why}\ntar: Error is not recoverable: exiting now\n");
@@ -166,7 +178,13 @@ async fn settings(
             ('z', _) | (_, "gunzip") => all.packing = Packing::Gzip,
             ('j', _) => all.packing = Packing::Bzip2,
             ('a', _) => all.by_name = true,
-            ('C', _) => all.base = lexical(&all.base.join(value)),
+            ('J' | 'Z', _) | (_, "zstd" | "lzma" | "lzip") => {
+                return Err(unsupported(if name.is_empty() { "compress" } else { name }));
+            }
+            ('C', _) => {
+                all.base = lexical(&all.base.join(&value));
+                all.folders.push((value, all.base.clone()));
+            }
             ('O', _) => all.to_stdout = true,
             ('p', _) | (_, "same-permissions") => all.keep_mode = true,
             ('P', _) => all.absolute = true,
@@ -184,13 +202,17 @@ async fn settings(
         }
     }
     if all.by_name {
-        all.packing = Packing::of_name(&all.file);
+        all.packing = Packing::of_name(&all.file).map_err(unsupported)?;
     }
     let task = task.ok_or(ONE)?;
     if task == Task::Create && all.names.is_empty() {
         return Err("Cowardly refusing to create an empty archive".into());
     }
     Ok((task, all))
+}
+
+fn unsupported(compression: &str) -> String {
+    format!("compression with {compression} is not supported; gzip (-z) and bzip2 (-j) are")
 }
 
 /// The lines of a file, or of standard input, that are not empty.
@@ -220,8 +242,22 @@ impl Run<'_, '_> {
         }
     }
 
+    /// An error if a folder of `-C` is none.
+    async fn folders(&self) -> std::result::Result<(), String> {
+        for (name, path) in &self.settings.folders {
+            let why = match self.context.fs.stat(path).await {
+                Ok(found) if found.file_type.is_dir() => continue,
+                Ok(_) => "Not a directory".to_owned(),
+                Err(error) => reason(&error),
+            };
+            return Err(format!("{}: Cannot open: {why}", shown(name)));
+        }
+        Ok(())
+    }
+
     /// A name, shown with `-v`.
     fn show(&mut self, name: &str, beside_content: bool) {
+        let name = shown(name);
         if self.settings.verbose && beside_content {
             self.err += &format!("{name}\n");
         } else if self.settings.verbose {
@@ -239,7 +275,8 @@ impl Run<'_, '_> {
                 read.map_err(|error| format!("{name}: Cannot open: {}", reason(&error)))?
             }
         };
-        Packing::of(&bytes).unpack(bytes).map_err(|error| error.to_string())
+        let packing = Packing::of(&bytes).map_err(|other| format!("{name}: {}", unsupported(other)))?;
+        packing.unpack(bytes).map_err(|error| error.to_string())
     }
 
     /// Adds the names to what is there, and writes it.
@@ -251,25 +288,25 @@ impl Run<'_, '_> {
         let names = std::mem::take(&mut self.settings.names);
         let mut open: Vec<(String, PathBuf)> =
             names.iter().rev().map(|name| (name.clone(), lexical(&base.join(name)))).collect();
-        while let Some((shown, path)) = open.pop() {
-            if extract::excluded(&shown, &self.settings.excluded) {
+        while let Some((given, path)) = open.pop() {
+            if extract::excluded(&given, &self.settings.excluded) {
                 continue;
             }
             let files = &self.context.fs;
             let found = if self.settings.follow { files.stat(&path).await } else { files.lstat(&path).await };
             let Ok(found) = found else {
-                self.fail(&format!("{shown}: Cannot stat: No such file or directory"));
+                self.fail(&format!("{}: Cannot stat: No such file or directory", shown(&given)));
                 continue;
             };
             if path == target && !to_stdout {
-                self.err += &format!("tar: {shown}: file is the archive; not dumped\n");
+                self.err += &format!("tar: {}: file is the archive; not dumped\n", shown(&given));
                 continue;
             }
             let (mut content, mut link, mut kind) = (Vec::new(), String::new(), Kind::File);
-            let mut stored = self.stored(&shown);
+            let mut stored = self.stored(&given);
             if found.file_type.is_dir() {
                 kind = Kind::Folder;
-                let folder = shown.trim_end_matches('/');
+                let folder = given.trim_end_matches('/');
                 let inside = files.read_dir(&path).await.unwrap_or_default();
                 let below = inside
                     .iter()
@@ -285,7 +322,7 @@ impl Run<'_, '_> {
                 match files.read_file(&path).await {
                     Ok(bytes) => content = bytes,
                     Err(error) => {
-                        self.fail(&format!("{shown}: Cannot open: {}", reason(&error)));
+                        self.fail(&format!("{}: Cannot open: {}", shown(&given), reason(&error)));
                         continue;
                     }
                 }
@@ -307,13 +344,13 @@ impl Run<'_, '_> {
     }
 
     /// As a member is called: without what would lead out of where it is unpacked.
-    fn stored(&mut self, shown: &str) -> String {
+    fn stored(&mut self, given: &str) -> String {
         if self.settings.absolute {
-            return shown.to_owned();
+            return given.to_owned();
         }
-        let (taken, rest) = match shown.rfind("../").filter(|at| *at == 0 || shown[..*at].ends_with('/')) {
-            Some(at) => shown.split_at(at + 3),
-            None => shown.split_at(shown.len() - shown.trim_start_matches('/').len()),
+        let (taken, rest) = match given.rfind("../").filter(|at| *at == 0 || given[..*at].ends_with('/')) {
+            Some(at) => given.split_at(at + 3),
+            None => given.split_at(given.len() - given.trim_start_matches('/').len()),
         };
         if !taken.is_empty() {
             let taken = if taken.ends_with("../") { taken } else { "/" };
@@ -328,7 +365,7 @@ impl Run<'_, '_> {
             Ok(_) => self.context.fs.read_file(&path).await.map_err(|error| reason(&error))?,
             Err(_) => Vec::new(),
         };
-        if Packing::of(&there) != Packing::None || self.settings.packing != Packing::None {
+        if Packing::of(&there) != Ok(Packing::None) || self.settings.packing != Packing::None {
             return Err("Cannot update compressed archives".into());
         }
         if !there.is_empty() {
@@ -340,7 +377,15 @@ impl Run<'_, '_> {
 
     async fn read(&mut self, task: Task) -> std::result::Result<(), String> {
         let bytes = self.archive().await?;
-        let (members, _) = archive::read(&bytes)?;
+        let members = match archive::read(&bytes) {
+            Ok((members, _)) => members,
+            // tar looks for another header behind it and finds none.
+            Err(NONE) => {
+                self.fail(NONE);
+                return Ok(());
+            }
+            Err(why) => return Err(why.to_owned()),
+        };
         let names = std::mem::take(&mut self.settings.names);
         let mut found = vec![false; names.len()];
         let mut wanted = Vec::new();
@@ -360,7 +405,7 @@ impl Run<'_, '_> {
             _ => self.list(&wanted),
         }
         for (name, _) in names.iter().zip(found).filter(|(_, found)| !found) {
-            self.fail(&format!("{name}: Not found in archive"));
+            self.fail(&format!("{}: Not found in archive", shown(name)));
         }
         Ok(())
     }
@@ -369,7 +414,7 @@ impl Run<'_, '_> {
         let mut width = 19;
         for member in members {
             if !self.settings.verbose {
-                self.out.extend_from_slice(format!("{}\n", member.name).as_bytes());
+                self.out.extend_from_slice(format!("{}\n", shown(&member.name)).as_bytes());
                 continue;
             }
             let size = member.content.len().to_string();
@@ -377,8 +422,8 @@ impl Run<'_, '_> {
             let space = width - member.owner.len();
             let at = Moment::in_zone(member.modified, self.context.env.get("TZ"));
             let leads = match member.kind {
-                Kind::Link => format!(" -> {}", member.link),
-                Kind::HardLink => format!(" link to {}", member.link),
+                Kind::Link => format!(" -> {}", shown(&member.link)),
+                Kind::HardLink => format!(" link to {}", shown(&member.link)),
                 _ => String::new(),
             };
             let line = format!(
@@ -387,7 +432,7 @@ impl Run<'_, '_> {
                 member.owner,
                 at.date(),
                 &at.clock()[..5],
-                member.name
+                shown(&member.name)
             );
             self.out.extend_from_slice(line.as_bytes());
         }

@@ -1,4 +1,4 @@
-//! `tar`, `zip` and `unzip`.
+//! `tar`.
 
 use super::Shell;
 
@@ -83,81 +83,59 @@ fn a_damaged_tar_is_an_error() {
 }
 
 #[test]
-fn zip_keeps_modes_and_times_and_unzip_lists_them() {
+fn an_empty_file_is_no_tar_archive() {
     let mut shell = Shell::new();
-    shell.out(
-        "mkdir -p d/e; seq 1000 > d/e/f; chmod 700 d/e/f; touch -d '2020-01-02 03:04:06' d/e/f; zip -qr a d",
-    );
-    assert_eq!(shell.out("unzip -l a.zip | grep d/e/f"), "     3893  2020-01-02 03:04   d/e/f\n");
-    shell.out("mkdir x; unzip -q a.zip -d x; cmp d/e/f x/d/e/f");
-    assert_eq!(shell.out("stat -c '%a %Y' x/d/e/f"), "700 1577934246\n");
-    assert_eq!(shell.out("unzip -p a.zip d/e/f | tail -1"), "1000\n");
-    let came = shell.run("echo 2 > d/e/f; zip -r a.zip d");
-    assert_eq!(came.out, "updating: d/\nupdating: d/e/\nupdating: d/e/f\n");
-    assert_eq!(shell.out("unzip -p a d/e/f"), "2\n");
-}
-
-#[test]
-fn unzip_replaces_nothing_unless_told_to() {
-    let mut shell = Shell::new();
-    shell.out("echo 1 > f; zip -q a f; echo 2 > f");
-    let came = shell.run("unzip a.zip");
-    assert_eq!(
-        (came.err.as_str(), came.status),
-        ("unzip: f is there already; use -o to replace it or -n to keep it\n", 1)
-    );
-    shell.out("unzip -qn a.zip");
-    assert_eq!(shell.read("/home/f"), "2\n");
-    shell.out("unzip -qo a.zip");
-    assert_eq!(shell.read("/home/f"), "1\n");
-}
-
-/// An archive with one file of this name, stored.
-fn zipped(shell: &mut Shell, name: &str) {
-    shell.out("echo x > NAME; zip -q0 plain.zip NAME");
-    let bytes = shell.bytes("/home/plain.zip");
-    let mut changed = Vec::new();
-    let mut rest = bytes.as_slice();
-    while let Some(at) = rest.windows(4).position(|four| four == b"NAME") {
-        changed.extend_from_slice(&rest[..at]);
-        changed.extend_from_slice(name.as_bytes());
-        rest = &rest[at + 4..];
+    let none = "tar: This does not look like a tar archive\n\
+                tar: Exiting with failure status due to previous errors\n";
+    for line in ["touch e; tar tf e", "tar xf e", "tar tf - < e", "echo junk > j; tar xf j"] {
+        assert_eq!(shell.failure(line), (none.to_owned(), 2), "{line}");
     }
-    changed.extend_from_slice(rest);
-    shell.write("/home/made.zip", &changed);
+    assert_eq!(shell.out("echo 1 > f; tar rf e f; tar tf e"), "f\n");
 }
 
 #[test]
-fn unzip_writes_to_no_place_that_a_name_leads_out_to() {
+fn tar_says_once_that_a_folder_is_none() {
     let mut shell = Shell::new();
-    zipped(&mut shell, "../x");
-    shell.out("mkdir in");
-    let came = shell.run("unzip made.zip -d in");
-    assert_eq!((came.err.as_str(), came.status), ("warning:  skipped \"..\" path component(s) in ../x\n", 1));
-    assert_eq!(shell.run("test -e x").status, 1);
-    zipped(&mut shell, "/tmp");
-    shell.out("unzip -q made.zip -d in");
-    assert_eq!(shell.out("cat in/tmp"), "x\n");
+    shell.out("mkdir d; touch d/f d/g file; tar cf t.tar d");
+    let end = "tar: Error is not recoverable: exiting now\n";
+    for line in ["tar xf t.tar -C /nope", "tar tf t.tar -C /nope", "tar cf u.tar -C /nope d/f d/g"] {
+        let why = format!("tar: /nope: Cannot open: No such file or directory\n{end}");
+        assert_eq!(shell.failure(line), (why, 2), "{line}");
+    }
+    let why = format!("tar: file: Cannot open: Not a directory\n{end}");
+    assert_eq!(shell.failure("tar xf t.tar -C file"), (why, 2));
 }
 
 #[test]
-fn a_zip_may_stand_behind_other_bytes() {
+fn tar_names_the_compressions_that_it_has() {
     let mut shell = Shell::new();
-    shell.out("echo inside > f; zip -q a f; { echo '#!/bin/sh'; cat a.zip; } > b.zip");
-    assert_eq!(shell.out("unzip -p b.zip"), "inside\n");
+    shell.out("echo 1 > f");
+    shell.write("/home/b.tar.xz", b"\xfd7zXZ\0\0\x04");
+    shell.write("/home/b.tar.zst", b"\x28\xb5\x2f\xfd\x04");
+    for (line, kind) in [
+        ("tar xf b.tar.xz", "xz"),
+        ("tar tf b.tar.zst", "zstd"),
+        ("tar cJf c.tar.xz f", "xz"),
+        ("tar c --zstd -f c.tar.zst f", "zstd"),
+        ("tar caf c.tar.xz f", "xz"),
+    ] {
+        let (err, status) = shell.failure(line);
+        let why = format!("compression with {kind} is not supported; gzip (-z) and bzip2 (-j) are");
+        assert!(err.contains(&why), "{line}: {err}");
+        assert_eq!(status, 2, "{line}");
+    }
+    assert_eq!(shell.run("test -e c.tar.xz").status, 1);
+    // A name may begin as what is compressed does.
+    shell.out("echo 1 > ']'; tar cf t.tar ']'");
+    assert_eq!(shell.out("tar tf t.tar"), "]\n");
 }
 
 #[test]
-fn a_damaged_zip_is_an_error() {
+fn commands_have_a_help() {
     let mut shell = Shell::new();
-    shell.out("seq 1000 > f; zip -q a f");
-    let whole = shell.bytes("/home/a.zip");
-    shell.write("/home/cut.zip", &whole[..whole.len() - 30]);
-    assert_eq!(shell.run("unzip -l cut.zip").status, 9);
-    let mut bytes = whole.clone();
-    bytes[60] ^= 0x55;
-    shell.write("/home/bad.zip", &bytes);
-    assert_ne!(shell.run("unzip -p bad.zip").status, 0);
-    shell.write("/home/junk.zip", b"junk");
-    assert_eq!(shell.run("unzip junk.zip").status, 9);
+    for name in ["tar", "zip", "unzip", "ls", "cp", "rm", "bc"] {
+        let text = shell.out(&format!("{name} --help"));
+        assert!(text.starts_with(&format!("Usage: {name} ")) && text.contains("--help  "), "{text}");
+    }
+    assert_eq!(shell.out("touch ./--help; ls -- --help"), "--help\n");
 }

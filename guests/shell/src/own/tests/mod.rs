@@ -4,12 +4,16 @@ mod archives;
 mod bc;
 mod files;
 mod texts;
+mod timeouts;
+mod zips;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use bashkit::{Bash, FileSystem};
 use tokio::runtime::{Builder, Runtime};
+
+use crate::session::limits;
 
 /// A shell with our commands and a home folder.
 struct Shell {
@@ -27,7 +31,7 @@ struct Came {
 
 impl Shell {
     fn new() -> Self {
-        let bash = super::register(Bash::builder()).cwd("/home").build();
+        let bash = super::register(Bash::builder()).cwd("/home").limits(limits()).build();
         let runtime = Builder::new_current_thread().enable_time().build().unwrap();
         let mut shell = Self { bash, runtime };
         shell.run("mkdir -p /home /streams; cd /home");

@@ -3,6 +3,7 @@
 use std::io::{Cursor, Read as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bashkit::FileType;
 use flate2::Crc;
 use zip::read::ZipReadOptions;
 use zip::result::ZipResult;
@@ -10,16 +11,53 @@ use zip::write::{PreparedZipFile, SimpleFileOptions};
 use zip::{CompressionMethod, DateTime, System, ZipArchive, ZipWriter};
 
 use super::super::times::{Moment, day_number};
+use super::plain;
 
 /// The most that one entry may unpack to (1 GiB); the instance's memory is less.
 const LARGEST: u64 = 1 << 30;
 
-/// A file or, with a slash at its end, a folder.
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Folder,
+    /// Its content is where it leads.
+    Link,
+}
+
+impl Kind {
+    pub(super) fn of(found: FileType) -> Self {
+        match () {
+            () if found.is_dir() => Self::Folder,
+            () if found.is_symlink() => Self::Link,
+            () => Self::File,
+        }
+    }
+
+    /// Its bits of a Unix mode.
+    fn bits(self) -> u32 {
+        match self {
+            Self::File => 0o100_000,
+            Self::Folder => 0o040_000,
+            Self::Link => LINK,
+        }
+    }
+}
+
+/// The bits of a Unix mode that say what a file is, and those of a link.
+const TYPE: u32 = 0o170_000;
+const LINK: u32 = 0o120_000;
+
+/// An entry.
 pub(super) struct Entry {
+    /// With a slash at its end for a folder.
     pub(super) name: String,
+    pub(super) kind: Kind,
     pub(super) mode: u32,
     pub(super) modified: SystemTime,
     pub(super) data: Vec<u8>,
+    /// It was compressed in the archive that it was read from.
+    pub(super) packed: bool,
 }
 
 /// All entries of an archive, by its directory at the end.
@@ -43,6 +81,7 @@ fn one(archive: &mut ZipArchive<Cursor<&[u8]>>, at: usize) -> Result<Entry, Stri
     }
     let (size, sum, outer, modified) =
         (entry.size(), entry.crc32(), entry.external_attributes(), entry.last_modified());
+    let packed = entry.compression() != CompressionMethod::Stored;
     drop(entry);
     // The sum is checked here, which can say both numbers.
     let options = ZipReadOptions::new().ignore_crc32(true);
@@ -55,17 +94,22 @@ fn one(archive: &mut ZipArchive<Cursor<&[u8]>>, at: usize) -> Result<Entry, Stri
     if found.sum() != sum {
         return Err(format!("{name}: bad CRC {:08x} (should be {sum:08x})", found.sum()));
     }
-    let usual = if name.ends_with('/') { 0o755 } else { 0o644 };
+    let kind = match outer >> 16 & TYPE {
+        _ if name.ends_with('/') => Kind::Folder,
+        LINK => Kind::Link,
+        _ => Kind::File,
+    };
+    let usual = if kind == Kind::Folder { 0o755 } else { 0o644 };
     let mode = Some(outer >> 16 & 0o7777).filter(|mode| *mode != 0).unwrap_or(usual);
-    Ok(Entry { name, mode, modified: moment(modified.unwrap_or_default()), data })
+    let modified = moment(modified.unwrap_or_default());
+    Ok(Entry { name, kind, mode, modified, data, packed })
 }
 
 /// An archive of these entries. What does not get smaller by compression is stored.
 pub(super) fn write(entries: &[Entry], level: u32) -> ZipResult<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for entry in entries {
-        let folder = entry.name.ends_with('/');
-        let kind = if folder { 0o040_000 } else { 0o100_000 };
+        let (kind, folder) = (entry.kind.bits(), entry.kind == Kind::Folder);
         let stored = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             .system(System::Unix)
@@ -74,7 +118,7 @@ pub(super) fn write(entries: &[Entry], level: u32) -> ZipResult<Vec<u8>> {
         let deflated =
             stored.compression_method(CompressionMethod::Deflated).compression_level(Some(level.into()));
         let mut file = None;
-        if level > 0 && !entry.data.is_empty() {
+        if level > 0 && entry.kind == Kind::File && !entry.data.is_empty() {
             let packed = PreparedZipFile::from_data(&entry.name, deflated, &entry.data)?;
             file = Some(packed).filter(|packed| packed.compressed_size() < packed.uncompressed_size());
         }
@@ -94,7 +138,7 @@ pub(super) fn listed(name: &str, entries: &[Entry]) -> String {
     for entry in entries {
         let at = Moment::of(entry.modified);
         let time = format!("{} {:02}:{:02}", at.date(), at.hour, at.minute);
-        text += &format!("{:>9}  {time}   {}\n", entry.data.len(), entry.name);
+        text += &format!("{:>9}  {time}   {}\n", entry.data.len(), plain(&entry.name));
     }
     let total: usize = entries.iter().map(|entry| entry.data.len()).sum();
     let plural = if entries.len() == 1 { "" } else { "s" };
