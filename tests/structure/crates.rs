@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 27] = [
+const OURS: [(&str, &[&str]); 28] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -18,7 +18,8 @@ const OURS: [(&str, &[&str]); 27] = [
     ("dormouse-archives", &["dormouse-core"]),
     ("dormouse-tools", &["dormouse-archives", "dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
-    ("dormouse-docker", &["dormouse-core", "dormouse-files"]),
+    ("dormouse-containers", &["dormouse-core", "dormouse-files"]),
+    ("dormouse-docker", &["dormouse-containers", "dormouse-core", "dormouse-files"]),
     ("dormouse-http", &["dormouse-core"]),
     ("dormouse-git", &["dormouse-core", "dormouse-http"]),
     ("dormouse-models", &["dormouse-core", "dormouse-http"]),
@@ -63,8 +64,8 @@ const OURS: [(&str, &[&str]); 27] = [
     (
         "dormouse-tests-fuzz",
         &[
+            "dormouse-containers",
             "dormouse-core",
-            "dormouse-docker",
             "dormouse-files",
             "dormouse-git",
             "dormouse-mcp",
@@ -113,7 +114,7 @@ const THEIRS: [(&str, &[&str]); 30] = [
     ("rusqlite", &["dormouse-store"]),
     ("zstd", &["dormouse-store"]),
     // Untrusted archives are read in one place; the engine's own are tars as well.
-    ("tar", &["dormouse-archives", "dormouse-docker"]),
+    ("tar", &["dormouse-archives", "dormouse-containers", "dormouse-docker"]),
     ("flate2", &["dormouse-archives"]),
     ("zip", &["dormouse-archives"]),
     (

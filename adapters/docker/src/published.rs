@@ -13,6 +13,7 @@ use std::time::Duration;
 use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, PortBinding};
 use bollard::query_parameters::CreateContainerOptionsBuilder;
+use dormouse_containers::random;
 use dormouse_core::limits::MIB;
 use dormouse_core::sandbox::{Contents, SpecMount};
 use dormouse_core::{Captured, Error, ErrorCode, Result};
@@ -24,7 +25,6 @@ use crate::config::{bind, hardened, signed};
 use crate::fault::{slow, unavailable, wrong};
 use crate::leftovers::{self, Thing};
 use crate::mount;
-use crate::reap::random;
 use crate::relay::{self, Relay};
 use crate::shared::Shared;
 
@@ -112,7 +112,7 @@ impl Drop for Guard {
 }
 
 pub(crate) async fn start(shared: &Arc<Shared>, spec: PublishedSpec) -> Result<Published> {
-    shared.finish(create(shared.clone(), spec)).await
+    shared.background.finish(create(shared.clone(), spec)).await
 }
 
 async fn create(shared: Arc<Shared>, spec: PublishedSpec) -> Result<Published> {

@@ -16,6 +16,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bollard::query_parameters::{ListContainersOptionsBuilder, ListVolumesOptionsBuilder};
+use dormouse_containers::random;
 use dormouse_core::{Error, ErrorCode, Result};
 
 use crate::engine::Engine;
@@ -217,13 +218,6 @@ fn place(folder: &Path) -> std::io::Result<String> {
 
 fn is_number(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// 128 random bits, as hexadecimal digits.
-pub(crate) fn random() -> Result<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| Error::internal("there are no random numbers", error))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

@@ -1,20 +1,18 @@
 //! What all parts of this crate share: the engine, who we are on it, and what goes on in the background.
 //!
-//! Owns: that work in the background comes to its end before the provider does, and that what could not be removed is tried
+//! Owns: that what could not be removed is tried
 //! again. Does not own: containers, which have it, nor those that wait ([`crate::pool`]).
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use dormouse_containers::{Background, Patience};
 use dormouse_core::{Error, ErrorCode, Result};
 use tokio::time::Instant;
-use tokio_util::task::TaskTracker;
 
 use crate::engine::Engine;
 use crate::image::{Images, Tools};
 use crate::leftovers::{self, Leftovers, Thing};
-use crate::pulse;
 use crate::reap::Identity;
 use crate::settings::Settings;
 use crate::watch::Watch;
@@ -27,16 +25,16 @@ pub(crate) struct Shared {
     pub(crate) images: Images,
     pub(crate) watch: Watch,
     pub(crate) leftovers: Arc<Leftovers>,
+    /// What is expected of the engine.
+    pub(crate) patience: Patience,
     /// What goes on in the background and has to come to its end.
-    pub(crate) tasks: TaskTracker,
+    pub(crate) background: Arc<Background>,
     /// What has no end of its own.
     watching: Mutex<Vec<tokio::task::JoinHandle<()>>>,
-    runtime: std::sync::OnceLock<tokio::runtime::Handle>,
     /// By image, what it has.
     tools: Mutex<HashMap<String, Arc<Tools>>>,
     /// Whether what earlier processes left behind was removed.
     reaped: tokio::sync::OnceCell<()>,
-    closed: AtomicBool,
 }
 
 impl Shared {
@@ -47,6 +45,7 @@ impl Shared {
     pub(crate) fn new(settings: Settings) -> Result<Arc<Self>> {
         let engine = Engine::new(settings.address.clone(), settings.dial.clone(), settings.answer_within);
         let identity = Identity::claim(settings.state.as_deref())?;
+        let patience = settings.patience();
         Ok(Arc::new(Self {
             settings,
             engine,
@@ -54,12 +53,11 @@ impl Shared {
             images: Images::default(),
             watch: Watch::default(),
             leftovers: Arc::default(),
-            tasks: TaskTracker::new(),
+            patience,
+            background: Arc::default(),
             watching: Mutex::default(),
-            runtime: std::sync::OnceLock::new(),
             tools: Mutex::default(),
             reaped: tokio::sync::OnceCell::new(),
-            closed: AtomicBool::new(false),
         }))
     }
 
@@ -68,10 +66,10 @@ impl Shared {
     /// # Errors
     /// `provider_unavailable`.
     pub(crate) async fn prepare(self: &Arc<Self>) -> Result<()> {
-        if self.is_closed() {
+        if self.background.is_closed() {
             return Err(Error::new(ErrorCode::ProviderUnavailable, "the docker provider is closed"));
         }
-        let _first = self.runtime.set(tokio::runtime::Handle::current());
+        self.background.here();
         self.engine.ready().await?;
         let reaped = self.reaped.get_or_try_init(|| async {
             self.reap().await?;
@@ -97,47 +95,11 @@ impl Shared {
         self.watching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
-    }
-
-    /// Nothing is begun any more.
-    pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-        self.tasks.close();
-    }
-
     /// Ends what has no end of its own.
     pub(crate) fn end_watching(&self) {
         for watching in self.watching().drain(..) {
             watching.abort();
         }
-    }
-
-    /// Does something in the background, also where no runtime is at hand, as in a drop.
-    pub(crate) fn spawn<T: Send + 'static>(
-        self: Arc<Self>,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Option<tokio::task::JoinHandle<T>> {
-        self.runtime.get().map(|runtime| self.tasks.spawn_on(work, runtime))
-    }
-
-    /// Does something to its end also when the caller gives up; what comes of it is then dropped before the end, so that
-    /// whoever waits for the end waits for the removal as well.
-    ///
-    /// # Errors
-    /// Those of `work`.
-    pub(crate) async fn finish<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T>> + Send + 'static,
-    ) -> Result<T> {
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        self.tasks.spawn(async move {
-            let _unheard = sender.send(work.await);
-        });
-        let done = receiver.await;
-        pulse::beat();
-        done.map_err(|error| Error::internal("a container was not started to the end", error))?
     }
 
     /// Removes a container in the background, as often as it takes.
@@ -152,7 +114,7 @@ impl Shared {
 
     fn remove_soon(self: &Arc<Self>, thing: Thing, late: bool) {
         let shared = self.clone();
-        let _removing = self.clone().spawn(async move {
+        let _removing = self.background.spawn(async move {
             if late {
                 return shared.leftovers.add(thing, true);
             }
@@ -204,7 +166,7 @@ async fn tidy(shared: Weak<Shared>) {
             () = tokio::time::sleep_until(until) => {}
             () = leftovers.added() => {}
         }
-        let Some(shared) = shared.upgrade().filter(|shared| !shared.is_closed()) else { return };
+        let Some(shared) = shared.upgrade().filter(|shared| !shared.background.is_closed()) else { return };
         leftovers.work(&shared.engine, false).await;
         if look <= Instant::now() {
             looked = Instant::now();

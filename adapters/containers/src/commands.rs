@@ -11,14 +11,14 @@ use dormouse_core::sandbox::{Executed, Job};
 use dormouse_core::{Error, ErrorCode, LineRequest, Outcome, Recovery, Result, Status, Usage};
 use tokio::time::timeout;
 
-use crate::container::Container;
+use crate::counter::{kills, out_of_memory};
 use crate::ended;
-use crate::exec::{self, Exec, KILLED, NOT_STARTED, Written};
-use crate::fault::slow;
+use crate::exec::{self, run_own};
 use crate::line::{self, Marks, STATE};
-use crate::machine::DockerMachine;
-use crate::memory::{kills, out_of_memory};
-use crate::reap::random;
+use crate::machine::ContainerMachine;
+use crate::number::random;
+use crate::port::Container;
+use crate::program::{Exec, KILLED, NOT_STARTED, Written};
 use crate::running::{Running, Sessions, Sweeping};
 
 /// Longest line, in bytes: Linux takes no longer argument.
@@ -28,16 +28,18 @@ const STARTS: Duration = Duration::from_secs(2);
 
 /// A line that is ready to run.
 struct Line {
-    container: Arc<Container>,
+    container: Arc<dyn Container>,
     exec: Exec,
     request: LineRequest,
     mark: String,
     sessions: Sessions,
     sweeping: Sweeping,
     known: Arc<AtomicI64>,
+    /// Its name, as answers say it.
+    provider: &'static str,
 }
 
-impl DockerMachine {
+impl ContainerMachine {
     /// Runs a line in the shell that lasts.
     pub(crate) async fn run_line(&mut self, request: LineRequest) -> Result<Executed> {
         self.line(request, true)?.run().await
@@ -53,7 +55,7 @@ impl DockerMachine {
     /// Forgets the shell's folder and variables.
     pub(crate) async fn forget_shell(&mut self) -> Result<()> {
         let argv = ["rm", "-rf", "--", STATE].map(str::to_owned);
-        self.container.run(argv.into(), Vec::new()).await.map(|_| ())
+        run_own(self.container.as_ref(), argv.into(), Vec::new()).await.map(|_| ())
     }
 
     fn line(&self, mut request: LineRequest, keep: bool) -> Result<Line> {
@@ -69,7 +71,7 @@ impl DockerMachine {
         }
         let mark = random()?;
         let folder = request.context.grants.directory.as_ref().map(|folder| folder.as_str());
-        let argv = line::argv(self.container.tools.contains("bash"), &request.text, &mark, folder, keep);
+        let argv = line::argv(self.container.has("bash"), &request.text, &mark, folder, keep);
         let variables = self.spec.environment.iter().chain(&request.context.grants.environment);
         let exec = Exec {
             argv,
@@ -83,24 +85,25 @@ impl DockerMachine {
         };
         let (sessions, sweeping) = (self.sessions.clone(), self.sweeping.clone());
         let known = self.kills.clone();
-        Ok(Line { container: self.container.clone(), exec, request, mark, sessions, sweeping, known })
+        let (container, provider) = (self.container.clone(), self.engine.name());
+        Ok(Line { container, exec, request, mark, sessions, sweeping, known, provider })
     }
 }
 
 impl Line {
     async fn run(self) -> Result<Executed> {
-        let Self { container, mut exec, request, mark, sessions, sweeping, known } = self;
+        let Self { container, mut exec, request, mark, sessions, sweeping, known, provider } = self;
         let begin = Instant::now();
         let session = sessions.enter();
         exec.marks = Some(Marks::new(mark, session.number.clone()));
         let running = Running::new(&container, &sessions, &sweeping, session);
         let wall = request.context.limits.wall;
         let mut written = Written::default();
-        let ran = timeout(wall, exec::run(&container.shared, &container.id, exec, &mut written)).await;
+        let ran = timeout(wall, exec::run(container.as_ref(), exec, &mut written)).await;
         let status = match ran {
             // Nothing of it had begun: it is the engine that has taken the time.
             Err(_) if !begun(&written) && wall >= STARTS => {
-                return Err(slow("start a command in a container", wall));
+                return Err(container.patience().slow("start a command in a container", wall));
             }
             Err(_) => {
                 // The sweep goes on in the background; the next call waits for it.
@@ -118,16 +121,18 @@ impl Line {
                 if written.marks.as_ref().is_none_or(|marks| marks.begin.is_none())
                     && container.is_full().await =>
             {
-                Status::Stopped(out_of_memory(&container))
+                Status::Stopped(out_of_memory(container.as_ref()))
             }
             // It was under way: what it wrote since the last save may be gone with the container.
-            Ok(Err(error)) if begun(&written) => Status::Stopped(ended::with_engine(&container, error).await),
+            Ok(Err(error)) if begun(&written) => {
+                Status::Stopped(ended::with_engine(container.as_ref(), error).await)
+            }
             Ok(Err(error)) => return Err(error),
             Ok(Ok(())) => {
                 let _session = running.done();
-                match ended_with(&container, &written).await {
+                match ended_with(container.as_ref(), &written).await {
                     Some(error) => Status::Stopped(error),
-                    None => ended(&container, &written, &known).await?,
+                    None => ended(container.as_ref(), &written, &known).await?,
                 }
             }
         };
@@ -139,7 +144,7 @@ impl Line {
             stdout: written.stdout.captured(),
             stderr: written.stderr.captured(),
             usage,
-            provider: "docker",
+            provider,
             fallback_from: None,
             recovery: lost.then_some(Recovery::Earlier),
             warning: None,
@@ -155,7 +160,7 @@ fn begun(written: &Written) -> bool {
 }
 
 /// The error, if a line that did not say that it ended was ended with its container.
-async fn ended_with(container: &Container, written: &Written) -> Option<Error> {
+async fn ended_with(container: &dyn Container, written: &Written) -> Option<Error> {
     let said = written.marks.as_ref().is_some_and(|marks| marks.end.is_some());
     let killed = written.code.is_none_or(|code| code == KILLED || code == NOT_STARTED);
     if said || !killed { None } else { ended::with_container(container).await }
@@ -165,7 +170,7 @@ async fn ended_with(container: &Container, written: &Written) -> Option<Error> {
 ///
 /// Whether the kernel killed one of its processes is read from the container's control group, before the line and after it:
 /// events of the engine come late, and its own flag is about the container's first process alone.
-async fn ended(container: &Container, written: &Written, known: &AtomicI64) -> Result<Status> {
+async fn ended(container: &dyn Container, written: &Written, known: &AtomicI64) -> Result<Status> {
     let code = written.code.unwrap_or(KILLED);
     let marks = written.marks.as_ref();
     let begin = marks.and_then(|marks| marks.begin.as_ref());
@@ -187,14 +192,14 @@ async fn ended(container: &Container, written: &Written, known: &AtomicI64) -> R
     Ok(Status::Exited(i32::try_from(code).unwrap_or(1)))
 }
 
-impl DockerMachine {
+impl ContainerMachine {
     /// Whether the kernel killed a process for want of memory since this was looked at last.
     pub(crate) async fn was_out_of_memory(&mut self) -> Result<bool> {
-        let now = kills(&self.container).await?;
+        let now = kills(self.container.as_ref()).await?;
         Ok(self.kills.fetch_max(now, Ordering::AcqRel) < now)
     }
 
     pub(crate) fn out_of_memory(&self) -> Error {
-        out_of_memory(&self.container)
+        out_of_memory(self.container.as_ref())
     }
 }

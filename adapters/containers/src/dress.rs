@@ -6,8 +6,9 @@
 use dormouse_core::Result;
 use dormouse_files::{Age, Extras, Kind, Listed, Stat};
 
-use crate::container::Container;
+use crate::exec::run_own;
 use crate::paths::relative;
+use crate::port::Container;
 
 /// Bytes of arguments that one program is given.
 const ARGUMENTS: usize = 64 << 10;
@@ -117,7 +118,7 @@ impl Late {
     ///
     /// # Errors
     /// `provider_unavailable`.
-    pub(crate) async fn make(self, container: &Container) -> Result<()> {
+    pub(crate) async fn make(self, container: &dyn Container) -> Result<()> {
         let mut rest = self.0.into_iter().peekable();
         while rest.peek().is_some() {
             let mut argv: Vec<String> = ["sh", "-c", MAKE, "dormouse"].map(str::to_owned).into();
@@ -126,10 +127,10 @@ impl Late {
                 bytes += length(&one);
                 argv.extend(one);
             }
-            let made = container.run(argv, Vec::new()).await?;
+            let made = run_own(container, argv, Vec::new()).await?;
             if made.code != Some(0) {
                 let said: String = made.stderr.text().chars().filter(|c| !c.is_control()).take(200).collect();
-                tracing::warn!(container = container.id, said, "links or FIFOs were not made");
+                tracing::warn!(container = container.id(), said, "links or FIFOs were not made");
             }
         }
         Ok(())

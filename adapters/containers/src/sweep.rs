@@ -58,7 +58,7 @@ kill -9 -1
 "#;
 
 /// The program that kills all but some sessions.
-pub(crate) fn argv(keep: &[u32]) -> Vec<String> {
+pub fn argv(keep: &[u32]) -> Vec<String> {
     ["sh", "-c", &format!("{LOOK}{SWEEP}"), "dormouse", &spaced(keep)].map(str::to_owned).into()
 }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use dormouse_core::{Error, ErrorCode};
 
-use crate::container::Container;
+use crate::exec::run_own;
+use crate::patience::Patience;
+use crate::port::Container;
 
 /// What to do then.
 const HINT: &str = "call again: the sandbox goes on in another container from what was saved last, and what came later is lost";
@@ -18,7 +20,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The error, if the container has ended. Its programs end before the engine knows that it has: one that still takes a program
 /// is there.
-pub(crate) async fn with_container(container: &Container) -> Option<Error> {
+pub(crate) async fn with_container(container: &dyn Container) -> Option<Error> {
     for _ in 0..LOOKS {
         container.look().await;
         if container.is_gone() {
@@ -27,11 +29,11 @@ pub(crate) async fn with_container(container: &Container) -> Option<Error> {
                     .with_hint(HINT),
             );
         }
-        let alive = container.run(["sh", "-c", ":"].map(str::to_owned).into(), Vec::new()).await;
+        let alive = run_own(container, ["sh", "-c", ":"].map(str::to_owned).into(), Vec::new()).await;
         if alive.is_ok_and(|ran| ran.code == Some(0)) {
             return None;
         }
-        if container.shared.engine.ready().await.is_err() || container.is_full().await {
+        if !container.answers().await || container.is_full().await {
             return None;
         }
         tokio::time::sleep(LOOK_AGAIN).await;
@@ -40,18 +42,18 @@ pub(crate) async fn with_container(container: &Container) -> Option<Error> {
 }
 
 /// What an engine that broke off comes to.
-pub(crate) async fn with_engine(container: &Container, error: Error) -> Error {
+pub(crate) async fn with_engine(container: &dyn Container, error: Error) -> Error {
     match with_container(container).await {
         Some(ended) => ended.with_source(error),
-        None => of_engine(error),
+        None => of_engine(container.patience(), error),
     }
 }
 
 /// The same where the container has not ended, as far as is known.
-pub(crate) fn of_engine(error: Error) -> Error {
+pub(crate) fn of_engine(patience: &Patience, error: Error) -> Error {
     Error::new(
         ErrorCode::ProviderUnavailable,
-        format!("the container engine was lost while this ran: {}", error.message()),
+        format!("{} was lost while this ran: {}", patience.engine, error.message()),
     )
     .with_hint(HINT)
     .with_source(error)

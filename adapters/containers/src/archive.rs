@@ -9,28 +9,19 @@ use std::io::{self, Read, Write};
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use bollard::query_parameters::{DownloadFromContainerOptionsBuilder, UploadToContainerOptionsBuilder};
-use bytes::Bytes;
 use dormouse_core::{Access, Error, ErrorCode, GuestPath, Result};
 use dormouse_files::{Extras, Files, Kind, Listed, NewTime, Tree};
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::StreamExt as _;
 use tar::{Archive, Builder, EntryType, Header};
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::io::{StreamReader, SyncIoBridge};
 use tokio_util::sync::CancellationToken;
 
-use crate::container::Container;
 use crate::dress::{Dress, Late};
-use crate::fault::{slow, wrong};
 use crate::paths::{MOVED, is_below, relative};
+use crate::port::{BrokenOff, Container, pieces};
 use crate::pulse::Pulse;
-use crate::shared::Shared;
 
-/// Bytes that are moved at a time: 256 KiB.
-const STEP: usize = 256 << 10;
-/// Pieces on their way.
-const UNDER_WAY: usize = 8;
 /// Levels and names of a tree; its quota has fewer.
 const DEEP: u32 = 4_096;
 const NAMES: usize = 4_000_000;
@@ -41,7 +32,7 @@ const USER: u64 = 65_534;
 ///
 /// # Errors
 /// `limit_disk` when they do not fit; `provider_unavailable`.
-pub(crate) async fn upload(container: &Container, tree: &Tree, without: &[String]) -> Result<()> {
+pub async fn upload(container: &dyn Container, tree: &Tree, without: &[String]) -> Result<()> {
     let files = Files::new(tree.clone());
     let mut late = Late::default();
     for folder in MOVED {
@@ -57,69 +48,13 @@ pub(crate) async fn upload(container: &Container, tree: &Tree, without: &[String
         if !(listed.is_empty() && links.is_empty()) {
             let files = files.clone();
             let write = move |out: &mut dyn Write| write_tar(&files, &dress, listed, links, out);
-            send(&container.shared, &container.id, folder, write).await?;
+            let (body, writing) = pieces(write);
+            let sent = container.put(folder, body).await;
+            let _ended = writing.await;
+            sent?;
         }
     }
     late.make(container).await
-}
-
-/// Sends what `write` writes as an archive into a folder of a container.
-pub(crate) async fn send(
-    shared: &Shared,
-    container: &str,
-    folder: &str,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
-) -> Result<()> {
-    let within = shared.settings.transfer_within;
-    let docker = shared.engine.docker().await?.clone().with_timeout(within);
-    let (sender, mut receiver) = mpsc::channel::<io::Result<Bytes>>(UNDER_WAY);
-    let writing = tokio::task::spawn_blocking(move || {
-        let mut pieces = Pieces { sender: &sender, piece: Vec::with_capacity(STEP) };
-        let written = write(&mut pieces).and_then(|()| pieces.flush());
-        if let Err(error) = written {
-            // The engine sees a body that breaks off, and takes nothing as whole.
-            let _told = sender.blocking_send(Err(error));
-        }
-    });
-    let pulse = Pulse::here();
-    let body = bollard::body_try_stream(futures::stream::poll_fn(move |context| {
-        let piece = receiver.poll_recv(context);
-        if piece.is_ready() {
-            // The engine wants more.
-            pulse.iter().for_each(Pulse::beat);
-        }
-        piece
-    }));
-    let options = UploadToContainerOptionsBuilder::default().path(folder).build();
-    let what = "put files into a container";
-    let sent = timeout(within, docker.upload_to_container(container, Some(options), body)).await;
-    let sent = sent.map_err(|_| slow(what, within))?;
-    let _ended = writing.await;
-    sent.map_err(|fault| wrong(what, fault))
-}
-
-/// Collects small writes into pieces.
-struct Pieces<'a> {
-    sender: &'a mpsc::Sender<io::Result<Bytes>>,
-    piece: Vec<u8>,
-}
-
-impl Write for Pieces<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.piece.extend_from_slice(bytes);
-        if self.piece.len() >= STEP {
-            self.flush()?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.piece.is_empty() {
-            return Ok(());
-        }
-        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(STEP));
-        self.sender.blocking_send(Ok(piece.into())).map_err(|_| io::ErrorKind::BrokenPipe.into())
-    }
 }
 
 /// Writes what lies below a folder as an archive, and links besides, by their paths below it.
@@ -186,7 +121,7 @@ fn header() -> Header {
 }
 
 /// Whether a file begins as a script or as a program of Linux.
-pub(crate) fn is_program(begin: &[u8]) -> bool {
+pub fn is_program(begin: &[u8]) -> bool {
     begin.starts_with(b"#!") || begin == b"\x7fELF"
 }
 
@@ -219,11 +154,7 @@ impl Read for Content<'_> {
 ///
 /// # Errors
 /// `limit_disk` when they are more than the quota of `base` allows, holes counted; `provider_unavailable`.
-pub(crate) async fn download(
-    container: &Container,
-    base: &Tree,
-    without: &[String],
-) -> Result<(Tree, Extras)> {
+pub async fn download(container: &dyn Container, base: &Tree, without: &[String]) -> Result<(Tree, Extras)> {
     let files = Files::new(base.clone());
     let mut found = Found::default();
     for folder in MOVED {
@@ -238,22 +169,26 @@ pub(crate) async fn download(
     Ok((files.snapshot(), found.end()))
 }
 
-async fn receive(container: &Container, folder: &'static str, files: Files, found: Found) -> Result<Found> {
-    let within = container.shared.settings.transfer_within;
-    let docker = container.shared.engine.docker().await?.clone().with_timeout(within);
-    let options = DownloadFromContainerOptionsBuilder::default().path(folder).build();
+async fn receive(
+    container: &dyn Container,
+    folder: &'static str,
+    files: Files,
+    found: Found,
+) -> Result<Found> {
+    let within = container.patience().transfer_within;
     let what = "take files out of a container";
     let pulse = Pulse::here();
-    let stream = docker.download_from_container(&container.id, Some(options));
-    let stream = stream.inspect(move |_| pulse.iter().for_each(Pulse::beat)).map_err(io::Error::other);
+    let stream = container.get(folder).await?;
+    let stream = stream.inspect(move |_| pulse.iter().for_each(Pulse::beat));
     // When this future is given up, the stream ends and the thread with it, whatever the engine does.
     let given_up = CancellationToken::new();
     let stream = stream.take_until(given_up.clone().cancelled_owned());
     let _given_up = given_up.drop_guard();
     let reader = SyncIoBridge::new(StreamReader::new(Box::pin(stream)));
     let reading = tokio::task::spawn_blocking(move || read_tar(reader, folder, &files, found));
-    let read = timeout(within, reading).await.map_err(|_| slow(what, within))?;
-    read.map_err(|error| Error::internal("an archive was not read to its end", error))?
+    let read = timeout(within, reading).await.map_err(|_| container.patience().slow(what, within))?;
+    let read = read.map_err(|error| Error::internal("an archive was not read to its end", error))?;
+    read.map_err(|error| container.patience().hinted(error))
 }
 
 /// What an archive tells beside files.
@@ -363,10 +298,11 @@ fn below(path: &Path) -> Option<String> {
 
 /// What comes of reading an archive that breaks off.
 fn broken(error: io::Error) -> Error {
-    let engines = error.get_ref().is_some_and(|inner| inner.is::<bollard::errors::Error>());
+    let engines = error.get_ref().is_some_and(|inner| inner.is::<BrokenOff>());
     let said = if engines { "the engine cannot be reached, or broke off".into() } else { error.to_string() };
     let said: String = said.chars().filter(|c| !c.is_control()).take(200).collect();
-    crate::fault::unavailable(format!("could not take files out of a container: {said}")).with_source(error)
+    Error::new(ErrorCode::ProviderUnavailable, format!("could not take files out of a container: {said}"))
+        .with_source(error)
 }
 
 #[cfg(test)]

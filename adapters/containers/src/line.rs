@@ -107,7 +107,7 @@ pub(crate) struct End {
 
 /// Takes the marks out of a stream.
 #[derive(Clone, Debug)]
-pub(crate) struct Marks {
+pub struct Marks {
     number: String,
     pending: Vec<u8>,
     pub(crate) begin: Option<Begin>,

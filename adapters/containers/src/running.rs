@@ -12,9 +12,9 @@ use dormouse_core::{Error, Result};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
 
-use crate::container::Container;
-use crate::exec::Starts;
-use crate::fault::again;
+use crate::patience::again;
+use crate::port::Container;
+use crate::program::Starts;
 
 /// How long a sweep waits for what is just starting to say which session it is.
 const STARTING: Duration = Duration::from_millis(500);
@@ -78,10 +78,10 @@ type Sweep = Shared<BoxFuture<'static, std::result::Result<(), Arc<Error>>>>;
 
 impl Sweeping {
     /// Begins one, after the one that goes on.
-    pub(crate) fn begin(&self, container: &Arc<Container>, sessions: &Sessions) {
+    pub(crate) fn begin(&self, container: &Arc<dyn Container>, sessions: &Sessions) {
         let mut slot = self.lock();
         let (before, own, sessions) = (slot.take(), container.clone(), sessions.clone());
-        let swept = container.shared.clone().spawn(async move {
+        let swept = container.background().spawn(async move {
             if let Some(before) = before {
                 let _swept = before.await;
             }
@@ -116,7 +116,7 @@ impl Sweeping {
 
 /// Ends what was started if it is dropped before it came to its end by itself.
 pub(crate) struct Running {
-    container: Arc<Container>,
+    container: Arc<dyn Container>,
     sessions: Sessions,
     sweeping: Sweeping,
     session: Option<Session>,
@@ -124,7 +124,7 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn new(
-        container: &Arc<Container>,
+        container: &Arc<dyn Container>,
         sessions: &Sessions,
         sweeping: &Sweeping,
         session: Session,

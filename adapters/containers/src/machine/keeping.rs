@@ -6,10 +6,10 @@ use dormouse_core::sandbox::Lost;
 use dormouse_core::{GuestName, Language, Recovery};
 
 use crate::lost::EARLIER;
-use crate::machine::DockerMachine;
+use crate::machine::ContainerMachine;
 use crate::variables::Variables;
 
-impl DockerMachine {
+impl ContainerMachine {
     /// Lets go of the interpreters that run, and notes that their variables are gone.
     pub(crate) fn lose_running(&mut self) {
         let awake: Vec<GuestName> = self.interpreters.awake().into_iter().map(GuestName::from).collect();
@@ -32,7 +32,7 @@ impl DockerMachine {
         match self.pickled(&python).await {
             Ok(kept) => self.variables = Variables::pickled(kept),
             Err(why) => {
-                tracing::debug!(container = self.container.id, why, "variables are not kept");
+                tracing::debug!(container = self.container.id(), why, "variables are not kept");
                 self.variables = Variables::default();
             }
         }

@@ -255,7 +255,7 @@ impl Merging<'_> {
 
 /// What comes of content that breaks off.
 pub(crate) fn short(error: io::Error) -> Error {
-    crate::fault::unavailable("the files changed while they were read".into()).with_source(error)
+    Error::new(ErrorCode::ProviderUnavailable, "the files changed while they were read").with_source(error)
 }
 
 #[cfg(test)]

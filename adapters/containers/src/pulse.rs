@@ -11,8 +11,7 @@ use std::time::Duration;
 use dormouse_core::Result;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::fault::{slow, stalled};
-use crate::settings::Settings;
+use crate::patience::Patience;
 
 /// How often what takes its time without a sign of life beats for itself.
 const EXCUSED: Duration = Duration::from_millis(500);
@@ -24,7 +23,7 @@ tokio::task_local! {
 
 /// When something came last. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Pulse(Arc<(Instant, AtomicU64)>);
+pub struct Pulse(Arc<(Instant, AtomicU64)>);
 
 impl Pulse {
     fn new() -> Self {
@@ -32,12 +31,12 @@ impl Pulse {
     }
 
     /// That of the work that this task does, for what goes on in another one. None: nobody watches it.
-    pub(crate) fn here() -> Option<Self> {
+    pub fn here() -> Option<Self> {
         PULSE.try_with(Self::clone).ok()
     }
 
     /// Something has come.
-    pub(crate) fn beat(&self) {
+    pub fn beat(&self) {
         let now = u64::try_from(self.0.0.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.0.1.fetch_max(now, Ordering::AcqRel);
     }
@@ -49,43 +48,39 @@ impl Pulse {
 }
 
 /// Something has come of the work that this task does.
-pub(crate) fn beat() {
+pub fn beat() {
     let _unwatched = PULSE.try_with(Pulse::beat);
 }
 
-/// Does `work` as long as something comes of it: gives it up when nothing has come for [`Settings::stall_within`], and after
-/// [`Settings::transfer_within`] in any case. Within other work that is watched it is that work's.
+/// Does `work` as long as something comes of it: gives it up when nothing has come for [`Patience::stall_within`], and after
+/// [`Patience::transfer_within`] in any case. Within other work that is watched it is that work's.
 ///
 /// # Errors
 /// `provider_unavailable`, and those of `work`.
-pub(crate) async fn watched<T>(
-    settings: &Settings,
-    what: &str,
-    work: impl Future<Output = Result<T>>,
-) -> Result<T> {
+pub async fn watched<T>(patience: &Patience, what: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
     if Pulse::here().is_some() {
         return work.await;
     }
     let pulse = Pulse::new();
     let silent = async {
         loop {
-            let left = settings.stall_within.saturating_sub(pulse.silence());
+            let left = patience.stall_within.saturating_sub(pulse.silence());
             if left.is_zero() {
                 return;
             }
             sleep(left).await;
         }
     };
-    let most = timeout(settings.transfer_within, PULSE.scope(pulse.clone(), work));
+    let most = timeout(patience.transfer_within, PULSE.scope(pulse.clone(), work));
     tokio::select! {
         biased;
-        done = most => done.unwrap_or_else(|_| Err(slow(what, settings.transfer_within))),
-        () = silent => Err(stalled(what, settings.stall_within)),
+        done = most => done.unwrap_or_else(|_| Err(patience.slow(what, patience.transfer_within))),
+        () = silent => Err(patience.stalled(what, patience.stall_within)),
     }
 }
 
 /// Does `work` that has a bound of its own and may well be silent for longer.
-pub(crate) async fn excused<T>(work: impl Future<Output = T>) -> T {
+pub async fn excused<T>(work: impl Future<Output = T>) -> T {
     let mut work = std::pin::pin!(work);
     loop {
         match timeout(EXCUSED, work.as_mut()).await {
@@ -101,12 +96,21 @@ mod tests {
 
     use super::*;
 
+    fn patience() -> Patience {
+        Patience {
+            engine: "the engine",
+            hint: "wait",
+            answer_within: 20 * SECOND,
+            stall_within: 10 * SECOND,
+            transfer_within: 120 * SECOND,
+        }
+    }
+
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
     async fn what_goes_on_may_last_and_what_has_stalled_is_given_up() {
-        let settings =
-            Settings { stall_within: 10 * SECOND, transfer_within: 60 * SECOND, ..Settings::default() };
+        let patience = Patience { stall_within: 10 * SECOND, transfer_within: 60 * SECOND, ..patience() };
         let steps = |count: u32, pause: Duration| async move {
             for _ in 0..count {
                 sleep(pause).await;
@@ -115,10 +119,10 @@ mod tests {
             Ok(count)
         };
         let begin = Instant::now();
-        assert_eq!(watched(&settings, "x", steps(6, 9 * SECOND)).await.unwrap(), 6);
+        assert_eq!(watched(&patience, "x", steps(6, 9 * SECOND)).await.unwrap(), 6);
         assert_eq!(begin.elapsed(), 54 * SECOND);
         let begin = Instant::now();
-        let error = watched(&settings, "x", steps(100, 9 * SECOND)).await.unwrap_err();
+        let error = watched(&patience, "x", steps(100, 9 * SECOND)).await.unwrap_err();
         assert_eq!((error.code(), begin.elapsed()), (ErrorCode::ProviderUnavailable, 60 * SECOND));
         let begin = Instant::now();
         let late = async {
@@ -126,13 +130,13 @@ mod tests {
             beat();
             std::future::pending().await
         };
-        let error = watched::<()>(&settings, "x", late).await.unwrap_err();
+        let error = watched::<()>(&patience, "x", late).await.unwrap_err();
         assert_eq!((error.code(), begin.elapsed()), (ErrorCode::ProviderUnavailable, 15 * SECOND));
     }
 
     #[tokio::test(start_paused = true)]
     async fn work_within_work_beats_for_it_and_what_is_excused_beats_by_itself() {
-        let settings = Settings { stall_within: 2 * SECOND, ..Settings::default() };
+        let patience = Patience { stall_within: 2 * SECOND, ..patience() };
         let inner = async {
             excused(sleep(30 * SECOND)).await;
             let pulse = Pulse::here().unwrap();
@@ -145,7 +149,7 @@ mod tests {
             other.await.unwrap();
             Ok(())
         };
-        watched(&settings, "x", watched(&settings, "y", inner)).await.unwrap();
+        watched(&patience, "x", watched(&patience, "y", inner)).await.unwrap();
         assert!(Pulse::here().is_none());
     }
 }

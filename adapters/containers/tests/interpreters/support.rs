@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use dormouse_containers::interpreter::{self, Interpreter, Reply};
 use dormouse_core::{Callback, EvalRequest, Language, Status};
-use dormouse_docker::interpreter::{self, Interpreter, Reply};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 use tokio::process::{Child, Command};

@@ -1,9 +1,14 @@
 //! Paths in a container: the folders that are a sandbox's, and what lies below a place.
 
-use crate::config::{TMP, WORKSPACE};
+/// Who runs programs: the user that owns nothing.
+pub const USER: &str = "65534:65534";
+/// The folder of a sandbox's files.
+pub const WORKSPACE: &str = "/workspace";
+/// The folder of files that nobody misses.
+pub const TMP: &str = "/tmp";
 
 /// The folders that are moved.
-pub(crate) const MOVED: [&str; 2] = [WORKSPACE, TMP];
+pub const MOVED: [&str; 2] = [WORKSPACE, TMP];
 
 /// The target of a link at `name`, relative: absolute ones only if they lead into a folder that is moved.
 pub(crate) fn relative(name: &str, target: &str) -> Option<String> {

@@ -20,12 +20,12 @@ use tokio_util::io::{ReaderStream, StreamReader, SyncIoBridge};
 use tokio_util::sync::CancellationToken;
 
 use crate::archive;
-use crate::container::Container;
-use crate::exec::{self, Exec, Reader};
-use crate::fault::slow;
+use crate::exec;
 use crate::listing::Listing;
-use crate::machine::DockerMachine;
+use crate::machine::ContainerMachine;
 use crate::merge::{self, Known, Plan};
+use crate::port::Container;
+use crate::program::{Exec, Reader};
 use crate::pulse::{self, Pulse};
 
 /// Tries before the container is paused.
@@ -42,7 +42,7 @@ const CONTENT: [&str; 4] = ["xargs", "-0", "cat", "--"];
 /// Prints where the links lead that standard input names.
 const TARGETS: [&str; 7] = ["xargs", "-0", "-n", "1", "readlink", "-n", "--"];
 
-impl DockerMachine {
+impl ContainerMachine {
     /// The files now. What changed since the last time is copied, and nothing else, where the image has the tools to tell.
     ///
     /// # Errors
@@ -50,7 +50,9 @@ impl DockerMachine {
     pub(crate) async fn take(&mut self) -> Result<Tree> {
         for _ in 0..TRIES {
             let sessions = self.sessions.known().await;
-            let Some(listing) = Listing::of(&self.container, &sessions, &self.places()).await? else { break };
+            let Some(listing) = Listing::of(self.container.as_ref(), &sessions, &self.places()).await? else {
+                break;
+            };
             self.works = listing.works > 0;
             merge::check(&listing, &self.base.quota())?;
             let plan = Plan::of(self.known.as_ref(), &listing);
@@ -67,11 +69,11 @@ impl DockerMachine {
                     tracing::debug!(%error, "files are read once more");
                     continue;
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(self.container.patience().hinted(error)),
             };
             let ((tree, extras), listing) = fetched;
             if moves {
-                let after = Listing::of(&self.container, &sessions, &self.places()).await?;
+                let after = Listing::of(self.container.as_ref(), &sessions, &self.places()).await?;
                 if !after.is_some_and(|after| after.is_still(&listing)) {
                     continue;
                 }
@@ -84,19 +86,19 @@ impl DockerMachine {
     /// All files, whatever has changed, while all that runs is held still.
     ///
     /// # Errors
-    /// As [`DockerMachine::take`].
+    /// As [`ContainerMachine::take`].
     pub(crate) async fn take_all(&mut self) -> Result<Tree> {
         let places = self.places();
-        let still = match self.container.pause().await {
+        let still = match self.container.clone().hold().await {
             Ok(still) => Some(still),
             Err(error) if self.is_gone_now().await => return Err(error),
             Err(error) => {
                 // An engine may be without the means; files that move are better than none.
-                tracing::warn!(container = self.container.id, %error, "a container is copied while it runs");
+                tracing::warn!(container = self.container.id(), %error, "a container is copied while it runs");
                 None
             }
         };
-        let downloaded = archive::download(&self.container, &self.base, &places).await;
+        let downloaded = archive::download(self.container.as_ref(), &self.base, &places).await;
         if let Some(still) = still {
             still.end().await;
         }
@@ -109,14 +111,14 @@ impl DockerMachine {
     ///
     /// # Errors
     /// `limit_disk`; `provider_unavailable`.
-    pub(crate) async fn put(&mut self, container: &Arc<Container>, tree: &Tree) -> Result<()> {
+    pub(crate) async fn put(&mut self, container: &Arc<dyn Container>, tree: &Tree) -> Result<()> {
         let places = self.places();
-        archive::upload(container, tree, &places).await?;
+        archive::upload(container.as_ref(), tree, &places).await?;
         self.base = tree.clone().with_quota(self.base.quota());
         self.known = None;
         let usage = tree.usage();
         if usage.bytes > LARGE || usage.files > MANY {
-            self.known = Listing::of(container, &[], &places).await?.map(Known::of);
+            self.known = Listing::of(container.as_ref(), &[], &places).await?.map(Known::of);
         }
         Ok(())
     }
@@ -169,7 +171,7 @@ impl DockerMachine {
 
     /// Fetches what a plan wants, and makes a tree of it.
     async fn fetch(&mut self, plan: Plan, listing: Listing) -> Result<((Tree, Extras), Listing)> {
-        let within = self.container.shared.settings.transfer_within;
+        let within = self.container.patience().transfer_within;
         let work = async {
             let mut targets = HashMap::new();
             let links = plan.links(&listing);
@@ -218,7 +220,7 @@ impl DockerMachine {
         };
         match timeout(within, work).await {
             Ok(done) => done,
-            Err(_) => Err(slow("take files out of a container", within)),
+            Err(_) => Err(self.container.patience().slow("take files out of a container", within)),
         }
     }
 
@@ -230,7 +232,7 @@ impl DockerMachine {
     ) -> Result<(impl Future<Output = ()> + use<>, Reader)> {
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
         let exec = Exec { argv, ..Exec::default() };
-        let (mut input, output) = exec::attach(&self.container.shared, &self.container.id, exec).await?;
+        let (mut input, output) = exec::attach(self.container.as_ref(), exec).await?;
         let mut list = Vec::new();
         for (path, _) in names {
             list.push(b'/');

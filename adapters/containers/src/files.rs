@@ -9,9 +9,10 @@ use dormouse_core::sandbox::{Entry, EntryKind, Files as Port, OWN_FOLDERS, Piece
 use dormouse_core::{Error, ErrorCode, GuestPath, Result};
 use dormouse_files::{Files, Quota, Tree};
 
-use crate::exec::Written;
-use crate::machine::DockerMachine;
-use crate::reap::random;
+use crate::exec::run_bounded;
+use crate::machine::ContainerMachine;
+use crate::number::random;
+use crate::program::Written;
 
 /// Most bytes of one read: 64 MiB.
 const MAX_READ: u64 = 64 << 20;
@@ -71,7 +72,7 @@ mkdir -p -- "${2%/*}" && mv -f -- "$1" "$2""#;
 const FOLDER: &str = r#"mkdir -p -- "$1""#;
 const STAT: &str = r#"[ -e "$1" ] || exit 44; stat -L -c '%f %s %Y' -- "$1""#;
 
-impl DockerMachine {
+impl ContainerMachine {
     /// Runs one of the programs above on a path.
     async fn ask(
         &mut self,
@@ -87,7 +88,7 @@ impl DockerMachine {
         // What only reads and removes has to go on where the memory is full, and can be run twice.
         let written = match [READ, LIST, REMOVE, STAT].contains(&script) {
             true => self.container.insist(argv, input, most).await?,
-            false => self.container.run_bounded(argv, input.into(), most).await?,
+            false => run_bounded(self.container.as_ref(), argv, input.into(), most).await?,
         };
         match written.code {
             Some(0) => Ok(written),
@@ -140,7 +141,7 @@ fn refused(path: &GuestPath, code: i64, said: &str) -> Error {
 }
 
 #[async_trait]
-impl Port for DockerMachine {
+impl Port for ContainerMachine {
     async fn read(&mut self, path: &GuestPath, offset: u64, most: u64) -> Result<Piece> {
         let most = most.min(MAX_READ);
         let (from, count) = (offset.saturating_add(1).to_string(), most.to_string());

@@ -17,17 +17,12 @@ use dormouse_core::{
 };
 use dormouse_files::{Extras, Quota, Tree};
 
-use crate::config::Size;
-use crate::container::Container;
-use crate::fault::unavailable;
 use crate::lost::{Losses, left_out, with_note};
 use crate::merge::Known;
-use crate::mount;
-use crate::pool::Pool;
+use crate::port::{Container, Engine};
 use crate::pulse;
 use crate::running::{Sessions, Sweeping};
-use crate::shared::Shared;
-use crate::snapshot::{self, DockerSnapshot, check_include};
+use crate::snapshot::{self, FilesSnapshot, check_include};
 use crate::variables::{self, Variables};
 
 use self::interpreters::Interpreters;
@@ -39,11 +34,10 @@ const BESIDES: u64 = 64 << 20;
 const NAMES_BESIDES: u64 = 20_000;
 
 /// A sandbox in a container.
-pub(crate) struct DockerMachine {
-    pub(crate) shared: Arc<Shared>,
-    pool: Arc<Pool>,
+pub struct ContainerMachine {
+    pub(crate) engine: Arc<dyn Engine>,
     pub(crate) spec: SandboxSpec,
-    pub(crate) container: Arc<Container>,
+    pub(crate) container: Arc<dyn Container>,
     pub(crate) sessions: Sessions,
     pub(crate) sweeping: Sweeping,
     pub(crate) interpreters: Interpreters,
@@ -65,23 +59,22 @@ pub(crate) struct DockerMachine {
     fresh: bool,
 }
 
-impl DockerMachine {
+impl ContainerMachine {
     /// One with a container of its own, and no files.
     ///
     /// # Errors
     /// What keeps the engine from it; `path_denied`; `busy` when none waits and one was required.
-    pub(crate) async fn start(shared: &Arc<Shared>, pool: &Arc<Pool>, spec: &SandboxSpec) -> Result<Self> {
-        let container = Arc::new(claim(shared, pool, spec).await?);
+    pub async fn start(engine: &Arc<dyn Engine>, spec: &SandboxSpec) -> Result<Self> {
+        let container = engine.create(spec).await?;
         Ok(Self {
-            shared: shared.clone(),
-            pool: pool.clone(),
+            engine: engine.clone(),
             spec: spec.clone(),
             container,
             sessions: Sessions::default(),
             sweeping: Sweeping::default(),
             interpreters: Interpreters::default(),
             kills: Arc::default(),
-            base: Tree::new(quota(shared, spec)),
+            base: Tree::new(quota(engine.as_ref(), spec)),
             known: None,
             works: false,
             lost: Losses::default(),
@@ -97,14 +90,14 @@ impl DockerMachine {
     /// `provider_unavailable` when it has ended.
     pub(crate) async fn settle(&mut self) -> Result<()> {
         self.fresh = false;
-        let shared = self.shared.clone();
-        pulse::watched(&shared.settings, "go on in a container", self.settle_now()).await
+        let engine = self.engine.clone();
+        pulse::watched(engine.patience(), "go on in a container", self.settle_now()).await
     }
 
     async fn settle_now(&mut self) -> Result<()> {
         let swept = self.sweeping.end().await;
         if self.is_gone() {
-            return Err(unavailable("the sandbox's container has ended".into())
+            return Err(Error::new(ErrorCode::ProviderUnavailable, "the sandbox's container has ended")
                 .with_hint("call again: the sandbox goes on from what was saved last"));
         }
         match swept {
@@ -113,7 +106,7 @@ impl DockerMachine {
                 Ok(())
             }
             Err(error) => {
-                tracing::warn!(container = self.container.id, %error, "a sandbox moves to another container");
+                tracing::warn!(container = self.container.id(), %error, "a sandbox moves to another container");
                 self.move_out().await
             }
         }
@@ -127,7 +120,7 @@ impl DockerMachine {
 
     /// Goes on in another container, with these files.
     async fn move_into(&mut self, tree: &Tree) -> Result<()> {
-        let container = Arc::new(claim(&self.shared, &self.pool, &self.spec).await?);
+        let container = self.engine.create(&self.spec).await?;
         self.put(&container, tree).await?;
         self.container = container;
         self.lose_running();
@@ -138,26 +131,19 @@ impl DockerMachine {
     }
 }
 
-/// A container for a sandbox.
-async fn claim(shared: &Arc<Shared>, pool: &Arc<Pool>, spec: &SandboxSpec) -> Result<Container> {
-    let image = shared.images.find(&shared.engine, &shared.settings, spec.image.as_deref()).await?;
-    let binds = mount::binds(shared, &spec.mounts).await?;
-    pool.claim(&image, Size::of(spec), binds, spec.warm_pool).await
-}
-
 /// What all files may be together: all that a container's volumes take, and what is kept besides.
-fn quota(shared: &Shared, spec: &SandboxSpec) -> Quota {
-    let names = Size::of(spec).names(&shared.settings);
+fn quota(engine: &dyn Engine, spec: &SandboxSpec) -> Quota {
+    let room = engine.room(spec);
     Quota {
-        bytes: spec.disk.saturating_add(shared.settings.tmp).saturating_add(BESIDES),
-        files: names.saturating_add(NAMES_BESIDES),
+        bytes: room.bytes.saturating_add(BESIDES),
+        files: room.names.saturating_add(NAMES_BESIDES),
         depth: DEPTH,
         name_bytes: 255,
     }
 }
 
 #[async_trait]
-impl Machine for DockerMachine {
+impl Machine for ContainerMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
         self.settle().await?;
         self.container.admit()?;
@@ -216,23 +202,23 @@ impl Machine for DockerMachine {
     }
 
     async fn snapshot(&mut self, include: Include) -> Result<Arc<dyn Snapshot>> {
-        check_include(include)?;
-        let (shared, fresh) = (self.shared.clone(), self.fresh);
+        check_include(self.engine.name(), include)?;
+        let (engine, fresh) = (self.engine.clone(), self.fresh);
         let taking = async {
             self.settle().await?;
             self.fresh = fresh;
             self.keep_variables().await;
             self.take().await
         };
-        let tree = pulse::watched(&shared.settings, "save a sandbox's files", taking).await?;
+        let tree = pulse::watched(engine.patience(), "save a sandbox's files", taking).await?;
         let tree = if include == Include::Files { variables::without(&tree)? } else { tree };
-        Ok(Arc::new(DockerSnapshot(tree)))
+        Ok(Arc::new(FilesSnapshot(tree)))
     }
 
     async fn restore(&mut self, state: &dyn Snapshot) -> Result<()> {
         let tree = snapshot::tree(state)?;
         // Another provider has had interpreters of its own since.
-        let ours = self.spec.pickles && state.as_any().is::<DockerSnapshot>();
+        let ours = self.spec.pickles && state.as_any().is::<FilesSnapshot>();
         let (tree, kept) = match ours {
             true => (tree.clone(), Variables::of(&tree)),
             false => (variables::without(&tree)?, Variables::default()),
@@ -245,7 +231,7 @@ impl Machine for DockerMachine {
             )
             .with_hint("restore it into a sandbox with more disk"));
         }
-        let shared = self.shared.clone();
+        let engine = self.engine.clone();
         let putting = async {
             // Another container rather than an empty one: what fails leaves this one as it is, and nothing old is left.
             if self.fresh && !self.is_gone() {
@@ -256,7 +242,7 @@ impl Machine for DockerMachine {
                 self.move_into(&tree).await
             }
         };
-        pulse::watched(&shared.settings, "put a sandbox's files into a container", putting).await?;
+        pulse::watched(engine.patience(), "put a sandbox's files into a container", putting).await?;
         self.variables = kept;
         if self.variables.are_kept() {
             self.lost.tell(&GuestName::python());

@@ -11,15 +11,16 @@ use dormouse_files::{Extras, Quota, Root, Tree};
 
 use crate::variables::Variables;
 
-pub(crate) use dormouse_files::ALONE as MARK;
+/// What a saved state of this kind begins with.
+pub use dormouse_files::ALONE as MARK;
 
 /// The largest tree that is loaded; the sandbox's own quota bounds it when it is put into a container.
 const LARGEST: Quota = Quota { bytes: 1 << 40, files: 4_000_000, depth: 4_096, name_bytes: 255 };
 
 /// The files of a sandbox at one moment.
-pub(crate) struct DockerSnapshot(pub(crate) Tree);
+pub struct FilesSnapshot(pub(crate) Tree);
 
-impl Snapshot for DockerSnapshot {
+impl Snapshot for FilesSnapshot {
     fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState> {
         dormouse_files::save_alone(&self.0, sink)
     }
@@ -49,12 +50,12 @@ impl Snapshot for DockerSnapshot {
     }
 }
 
-/// What a state of this provider can hold.
-pub(crate) fn check_include(include: Include) -> Result<()> {
+/// What a state of a container can hold.
+pub(crate) fn check_include(provider: &str, include: Include) -> Result<()> {
     if include == Include::Memory {
         return Err(Error::new(
             ErrorCode::CapabilityUnavailable,
-            "the docker provider cannot save interpreters, only files",
+            format!("the {provider} provider cannot save interpreters, only files"),
         )
         .with_hint("save `files` or `both`; variables last as long as the container"));
     }
@@ -77,9 +78,9 @@ pub(crate) fn tree(snapshot: &dyn Snapshot) -> Result<Tree> {
 ///
 /// # Errors
 /// `state_damaged`.
-pub(crate) fn load(state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<DockerSnapshot> {
+pub fn load(state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<FilesSnapshot> {
     let root = root(state, chunks.as_ref())?;
-    Ok(DockerSnapshot(dormouse_files::load(root, chunks, LARGEST)?))
+    Ok(FilesSnapshot(dormouse_files::load(root, chunks, LARGEST)?))
 }
 
 /// Notes the chunks of a saved state.
@@ -113,7 +114,7 @@ mod tests {
         let files = Files::new(Tree::default());
         files.write(&path, b"content").unwrap();
         let mut chunks = MemoryChunks::default();
-        let saved = DockerSnapshot(files.snapshot()).save(&mut chunks).unwrap();
+        let saved = FilesSnapshot(files.snapshot()).save(&mut chunks).unwrap();
         let chunks: Arc<dyn ChunkSource> = Arc::new(chunks);
         let loaded = load(&saved, chunks.clone()).unwrap();
         let again = Files::new(tree(&loaded).unwrap());

@@ -11,13 +11,14 @@ use dormouse_core::{
     Result, Status, Usage,
 };
 
-use crate::config::WORKSPACE;
 use crate::ended;
-use crate::exec::{self, Exec};
+use crate::exec;
 use crate::interpreter::{self, Interpreter, Reply};
 use crate::line::{self, Marks};
-use crate::machine::DockerMachine;
-use crate::reap::random;
+use crate::machine::ContainerMachine;
+use crate::number::random;
+use crate::paths::WORKSPACE;
+use crate::program::Exec;
 use crate::running::{Running, Session};
 use crate::variables::MOST;
 
@@ -53,7 +54,7 @@ impl Interpreters {
     }
 }
 
-impl DockerMachine {
+impl ContainerMachine {
     /// Runs a snippet.
     ///
     /// # Errors
@@ -79,7 +80,8 @@ impl DockerMachine {
             tracing::trace!(%language, ?wall, "a snippet ended");
         }
         let recovery = self.give_back(&language, busy);
-        reply.map(|reply| outcome(reply, begin, recovery, self.lost.tell(&GuestName::from(&language))))
+        let lost = reply.is_ok().then(|| self.lost.tell(&GuestName::from(&language))).flatten();
+        reply.map(|reply| outcome(self.engine.name(), reply, begin, (recovery, lost)))
     }
 
     /// What of the variables of an interpreter that runs can be kept. The error is the reason why nothing can.
@@ -112,7 +114,8 @@ impl DockerMachine {
             self.explain(reply).await?;
         }
         let recovery = self.give_back(language, busy);
-        reply.map(|reply| outcome(reply, begin, recovery, self.lost.tell(&language.into())))
+        let lost = reply.is_ok().then(|| self.lost.tell(&language.into())).flatten();
+        reply.map(|reply| outcome(self.engine.name(), reply, begin, (recovery, lost)))
     }
 
     /// Binds a global.
@@ -160,10 +163,9 @@ impl DockerMachine {
     }
 
     async fn start_interpreter(&mut self, language: &Language) -> Result<Busy> {
-        let argv = interpreter::argv(language).filter(|argv| {
-            argv.first().is_some_and(|program| self.container.tools.contains(program.as_str()))
-        });
-        let argv = argv.ok_or_else(|| missing(language, &self.container.image.reference))?;
+        let argv = interpreter::argv(language)
+            .filter(|argv| argv.first().is_some_and(|program| self.container.has(program)));
+        let argv = argv.ok_or_else(|| missing(language, self.container.image()))?;
         let mut busy = self.begin_interpreter(language, argv.clone()).await;
         if busy.as_ref().is_err_and(|error| error.code() == ErrorCode::GuestMissing) {
             // The image has the program: an engine that was away for a moment has ended it. Or it does not run here at all.
@@ -186,16 +188,18 @@ impl DockerMachine {
         };
         // Dropped or failed from here on, what was started is ended.
         let running = Running::new(&self.container, &self.sessions, &self.sweeping, session);
-        let started = match exec::attach(&self.container.shared, &self.container.id, exec).await {
+        let started = match exec::attach(self.container.as_ref(), exec).await {
             Ok((input, output)) => Interpreter::start(language, input, output).await,
             Err(error) => Err(error),
         };
         match started {
             Ok(interpreter) => Ok(Busy { interpreter, running }),
             Err(_) if self.container.is_full().await => Err(self.out_of_memory()),
-            Err(error) => match ended::with_container(&self.container).await {
+            Err(error) => match ended::with_container(self.container.as_ref()).await {
                 Some(ended) => Err(ended.with_source(error)),
-                None if self.container.shared.engine.ready().await.is_err() => Err(ended::of_engine(error)),
+                None if !self.container.answers().await => {
+                    Err(ended::of_engine(self.container.patience(), error))
+                }
                 None => Err(error),
             },
         }
@@ -242,7 +246,7 @@ impl DockerMachine {
         if !ended {
             return Ok(());
         }
-        if let Some(error) = ended::with_container(&self.container).await {
+        if let Some(error) = ended::with_container(self.container.as_ref()).await {
             reply.status = Status::Stopped(error);
         } else if self.was_out_of_memory().await? {
             reply.status = Status::Stopped(self.out_of_memory());
@@ -252,7 +256,12 @@ impl DockerMachine {
 }
 
 /// `lost`: what it began with, if no answer has said so yet.
-fn outcome(reply: Reply, begin: Instant, recovery: Option<Recovery>, lost: Option<Lost>) -> Outcome {
+fn outcome(
+    provider: &'static str,
+    reply: Reply,
+    begin: Instant,
+    (recovery, lost): (Option<Recovery>, Option<Lost>),
+) -> Outcome {
     let Reply { status, stdout, stderr } = reply;
     let stopped = matches!(status, Status::Stopped(_));
     Outcome {
@@ -260,7 +269,7 @@ fn outcome(reply: Reply, begin: Instant, recovery: Option<Recovery>, lost: Optio
         stdout,
         stderr,
         usage: Usage { wall: begin.elapsed(), ..Usage::default() },
-        provider: "docker",
+        provider,
         fallback_from: None,
         recovery: recovery.filter(|_| stopped).or(lost.as_ref().map(|lost| lost.recovery)),
         warning: None,

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use dormouse_core::{GuestPath, Result};
 
-use crate::container::Container;
+use crate::number::random;
 use crate::paths::{MOVED, is_below};
-use crate::reap::random;
+use crate::port::Container;
 use crate::sweep::{LOOK, spaced};
 
 /// Most bytes of a listing: 256 MiB, some two million names.
@@ -98,7 +98,7 @@ impl Listing {
     /// # Errors
     /// `provider_unavailable`.
     pub(crate) async fn of(
-        container: &Container,
+        container: &dyn Container,
         sessions: &[u32],
         without: &[String],
     ) -> Result<Option<Self>> {
@@ -109,7 +109,7 @@ impl Listing {
         argv.extend(MOVED.map(str::to_owned));
         let said = container.insist(argv, Vec::new(), MOST).await?;
         if said.code != Some(0) || said.stdout.total > MOST {
-            tracing::debug!(container = container.id, code = said.code, "the files are not listed");
+            tracing::debug!(container = container.id(), code = said.code, "the files are not listed");
             return Ok(None);
         }
         Ok(Self::read(&said.stdout.bytes, &mark, without))
