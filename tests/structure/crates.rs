@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 28] = [
+const OURS: [(&str, &[&str]); 29] = [
     ("dormouse-core", &[]),
     ("dormouse-files", &["dormouse-core"]),
     ("dormouse-store", &["dormouse-core"]),
@@ -20,6 +20,7 @@ const OURS: [(&str, &[&str]); 28] = [
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
     ("dormouse-containers", &["dormouse-core", "dormouse-files"]),
     ("dormouse-docker", &["dormouse-containers", "dormouse-core", "dormouse-files"]),
+    ("dormouse-kubernetes", &["dormouse-containers", "dormouse-core"]),
     ("dormouse-http", &["dormouse-core"]),
     ("dormouse-git", &["dormouse-core", "dormouse-http"]),
     ("dormouse-models", &["dormouse-core", "dormouse-http"]),
@@ -98,11 +99,13 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Who may use a library that belongs to one room.
-const THEIRS: [(&str, &[&str]); 30] = [
+const THEIRS: [(&str, &[&str]); 32] = [
     ("diffy", &["dormouse-guests"]),
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),
+    ("k8s-openapi", &["dormouse-kubernetes"]),
+    ("kube", &["dormouse-kubernetes"]),
     ("jsonschema", &["dormouse-sources"]),
     ("maud", &["dormouse-scenario"]),
     ("quick-junit", &["dormouse-scenario"]),

@@ -24,9 +24,13 @@ pub(crate) async fn with_container(container: &dyn Container) -> Option<Error> {
     for _ in 0..LOOKS {
         container.look().await;
         if container.is_gone() {
+            let why = container.why_gone().map(|why| format!(": {why}")).unwrap_or_default();
             return Some(
-                Error::new(ErrorCode::ProviderUnavailable, "the sandbox's container ended while this ran")
-                    .with_hint(HINT),
+                Error::new(
+                    ErrorCode::ProviderUnavailable,
+                    format!("the sandbox's container ended while this ran{why}"),
+                )
+                .with_hint(HINT),
             );
         }
         let alive = run_own(container, ["sh", "-c", ":"].map(str::to_owned).into(), Vec::new()).await;

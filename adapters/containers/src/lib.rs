@@ -6,7 +6,7 @@
 //!
 //! | step | module |
 //! | --- | --- |
-//! | the port | [`port`] (what an engine is asked for), [`patience`] (how long it may take, and its words), [`background`] (work that goes to its end), [`pulse`] (whether anything still comes of it) |
+//! | the port | [`port`] (what an engine is asked for), [`identity`] (what is ours in it), [`leftovers`] (what is to be removed yet), [`patience`] (how long it may take, and its words), [`background`] (work that goes to its end), [`pulse`] (whether anything still comes of it) |
 //! | in a container | [`program`] and [`exec`] (programs), [`mod@line`] (command lines), [`running`] and [`sweep`] (their end), [`counter`] (kills for want of memory), [`files`] (single files) |
 //! | interpreters | [`interpreter`] (one of them), [`machine`] (which are kept) |
 //! | Python's variables over a stop | [`variables`] |
@@ -25,7 +25,9 @@ pub mod exec;
 mod files;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod identity;
 pub mod interpreter;
+pub mod leftovers;
 mod line;
 mod listing;
 mod lost;

@@ -22,19 +22,20 @@ const TICK: u64 = 30_000_000;
 /// The same where the image's tools tell whole seconds.
 const COARSE: u64 = 2_000_000_000;
 
-/// `$1` the sessions of ours, `$2` a mark, then the folders. Answers lines of a header (`at`, `works`, `map`), then names.
+/// `$1` the sessions of ours, `$2` that of the container's own main process, or nothing, `$3` a mark, then the folders. Answers lines of a header (`at`, `works`, `map`), then names.
 ///
 /// `works` is how many processes of the sandbox there are beside ours: in a session of ours is what the session's leader started,
 /// and an interpreter is in the one that its relay began.
 const LIST: &str = r#"
-keep=$1 mark=$2
-shift 2
+keep=$1 main=$2 mark=$3
+shift 3
 command -v grep >/dev/null 2>&1 && command -v find >/dev/null 2>&1 || exit 3
 echo "at $(date +%s.%N)"
 look
 found=0
 for entry in $table; do
   session=${entry#*:}
+  [ "${session%:*}" = "$main" ] && continue
   case "$kept" in *" ${session%:*} "*) continue ;; esac
   [ -O "/proc/${entry%%:*}" ] && found=$((found + 1))
 done
@@ -104,8 +105,9 @@ impl Listing {
     ) -> Result<Option<Self>> {
         let mark = random()?;
         let (program, keep) = (format!("{LOOK}{LIST}"), spaced(sessions));
+        let main = container.main_session().map(|main| main.to_string()).unwrap_or_default();
         let mut argv: Vec<String> =
-            ["sh", "-c", &program, "dormouse", &keep, &mark].map(str::to_owned).into();
+            ["sh", "-c", &program, "dormouse", &keep, &main, &mark].map(str::to_owned).into();
         argv.extend(MOVED.map(str::to_owned));
         let said = container.insist(argv, Vec::new(), MOST).await?;
         if said.code != Some(0) || said.stdout.total > MOST {

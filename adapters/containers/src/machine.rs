@@ -97,8 +97,12 @@ impl ContainerMachine {
     async fn settle_now(&mut self) -> Result<()> {
         let swept = self.sweeping.end().await;
         if self.is_gone() {
-            return Err(Error::new(ErrorCode::ProviderUnavailable, "the sandbox's container has ended")
-                .with_hint("call again: the sandbox goes on from what was saved last"));
+            let why = self.container.why_gone().map(|why| format!(": {why}")).unwrap_or_default();
+            return Err(Error::new(
+                ErrorCode::ProviderUnavailable,
+                format!("the sandbox's container has ended{why}"),
+            )
+            .with_hint("call again: the sandbox goes on from what was saved last"));
         }
         match swept {
             Ok(()) => {

@@ -78,8 +78,18 @@ pub trait Container: Send + Sync + 'static {
     /// Where work goes that must come to its end.
     fn background(&self) -> &Arc<Background>;
 
+    /// The session of its own main process, where the sandbox's user runs that: nothing in it is the sandbox's. Default none.
+    fn main_session(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether it has ended by itself, as far as is known.
     fn is_gone(&self) -> bool;
+
+    /// Why it has ended, if that is known. Default: it is not.
+    fn why_gone(&self) -> Option<String> {
+        None
+    }
 
     /// Asks the engine whether it has ended. An engine that does not answer says nothing.
     async fn look(&self);

@@ -35,19 +35,21 @@ look() {
 }
 "#;
 
-/// `$1` the sessions to keep, with spaces around each, or nothing.
+/// `$1` the sessions to keep, with spaces around each, or nothing; `$2` the one of the container's own main process, or nothing: what is
+/// in it goes on, and begins no session that is kept.
 ///
 /// A process that was killed can be seen for as long as the machine has no time for its end: it counts once. Where new ones come
 /// in every round, nothing is kept.
 const SWEEP: &str = r#"
-keep=$1
-[ -z "$keep" ] && { kill -9 -1; exit 0; }
+keep=$1 main=$2
+[ -z "$keep$main" ] && { kill -9 -1; exit 0; }
 killed=' '
 for round in 1 2 3 4 5 6 7 8 9 10; do
   look
   found=0
   for entry in $table; do
     pid=${entry%%:*} session=${entry#*:}
+    [ "${session%:*}" = "$main" ] && continue
     case "$kept" in *" ${session%:*} "*) continue ;; esac
     kill -9 "$pid" 2>/dev/null || continue
     case "$killed" in *" $pid "*) ;; *) killed="$killed$pid " found=1 ;; esac
@@ -57,9 +59,10 @@ done
 kill -9 -1
 "#;
 
-/// The program that kills all but some sessions.
-pub fn argv(keep: &[u32]) -> Vec<String> {
-    ["sh", "-c", &format!("{LOOK}{SWEEP}"), "dormouse", &spaced(keep)].map(str::to_owned).into()
+/// The program that kills all but some sessions, and that of the container's own main process, where the sandbox's user runs it.
+pub fn argv(keep: &[u32], main: Option<u32>) -> Vec<String> {
+    let main = main.map(|main| main.to_string()).unwrap_or_default();
+    ["sh", "-c", &format!("{LOOK}{SWEEP}"), "dormouse", &spaced(keep), &main].map(str::to_owned).into()
 }
 
 /// Sessions with spaces around each, as the programs take them.
@@ -82,7 +85,7 @@ kill() { echo "$*"; }
 look() { table=' 1:1:0 7:7:1 8:7:7 '; kept=$keep; }
 "#;
         let ran = Command::new("sh")
-            .args(["-c", &format!("{says}{SWEEP}"), "dormouse", &spaced(&[1])])
+            .args(["-c", &format!("{says}{SWEEP}"), "dormouse", &spaced(&[1]), ""])
             .output()
             .expect("a shell");
         assert_eq!(String::from_utf8_lossy(&ran.stdout), "-9 7\n-9 8\n-9 7\n-9 8\n");

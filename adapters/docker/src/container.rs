@@ -162,7 +162,7 @@ impl Container {
     pub(crate) async fn sweep(&self, keep: &[u32]) -> Result<()> {
         let mut raised = 0;
         let swept = loop {
-            match self.run(sweep_argv(keep), Vec::new()).await {
+            match self.run(sweep_argv(keep, None), Vec::new()).await {
                 Ok(written) if matches!(written.code, Some(0 | 137)) => break Ok(()),
                 _ if raised < 4 => {
                     raised += 1;

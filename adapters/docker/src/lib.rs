@@ -6,7 +6,7 @@
 //! | step | module |
 //! | --- | --- |
 //! | what the operator allows | [`settings`], [`image`] (which images), [`mount`] (which folders of the host) |
-//! | the engine | [`engine`] (is it there, how long an answer may take), [`dial`] (a way to it through somebody else), [`reap`] (what is ours), [`leftovers`] (what is to be removed yet), [`watch`] (what ended by itself), [`fault`] (the words for what goes wrong), [`shared`] (all of these, for who needs them) |
+//! | the engine | [`engine`] (is it there, how long an answer may take), [`dial`] (a way to it through somebody else), [`reap`] (what is ours), [`thing`] (what is made and removed), [`watch`] (what ended by itself), [`fault`] (the words for what goes wrong), [`shared`] (all of these, for who needs them) |
 //! | a container | [`config`] (what one is created with), [`mod@container`] (one that runs), [`memory`] (its limit), [`pool`] (those that wait) |
 //! | in a container | [`exec`] (programs), [`transfer`] (archives) |
 //! | the ports | [`port`] (the engine, for what is done in containers), [`provider`], [`programs`] (single commands of another provider) |
@@ -20,7 +20,6 @@ mod engine;
 mod exec;
 mod fault;
 mod image;
-mod leftovers;
 mod memory;
 mod mount;
 mod pool;
@@ -32,6 +31,7 @@ mod reap;
 mod relay;
 mod settings;
 mod shared;
+mod thing;
 mod transfer;
 mod watch;
 

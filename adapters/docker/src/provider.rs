@@ -15,7 +15,7 @@ use crate::port::Docker;
 use crate::programs::DockerPrograms;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::{mount, published};
+use crate::{mount, published, reap};
 
 /// How long the end may take.
 const CLOSE_WITHIN: Duration = Duration::from_secs(30);
@@ -92,7 +92,7 @@ impl DockerProvider {
     /// # Errors
     /// `provider_unavailable`.
     pub async fn left(&self) -> Result<Vec<String>> {
-        self.shared.identity.left(&self.shared.engine).await
+        reap::left(&self.shared.identity, &self.shared.engine).await
     }
 
     /// How many containers wait.
@@ -178,12 +178,12 @@ impl Provider for DockerProvider {
         let ended = tokio::time::timeout(CLOSE_WITHIN, async {
             shared.background.ended().await;
             for _ in 1..LAST_TRIES {
-                if shared.leftovers.work(&shared.engine, true).await == 0 {
+                if shared.work_off(true).await == 0 {
                     return 0;
                 }
                 tokio::time::sleep(LAST_TRY).await;
             }
-            shared.leftovers.work(&shared.engine, true).await
+            shared.work_off(true).await
         });
         if ended.await != Ok(0) {
             tracing::warn!("containers may be left that the next start will remove");

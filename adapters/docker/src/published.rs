@@ -23,10 +23,10 @@ use tokio::time::timeout;
 use crate::begin;
 use crate::config::{bind, hardened, signed};
 use crate::fault::{slow, unavailable, wrong};
-use crate::leftovers::{self, Thing};
 use crate::mount;
 use crate::relay::{self, Relay};
 use crate::shared::Shared;
+use crate::thing::{self, Thing};
 
 /// Bytes kept of each stream of a program.
 const SAID: usize = 1 << 20;
@@ -279,7 +279,7 @@ impl Published {
         self.relay = None;
         let what = "remove a container";
         let thing = Thing::container(&self.id);
-        let removed = timeout(within, leftovers::remove(&self.shared.engine, &thing)).await;
+        let removed = timeout(within, thing::remove(&self.shared.engine, &thing)).await;
         removed.map_err(|_| slow(what, within))??;
         self.closed = true;
         Ok(())

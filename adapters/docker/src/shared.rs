@@ -6,16 +6,21 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use dormouse_containers::identity::Identity;
+use dormouse_containers::leftovers::Leftovers;
 use dormouse_containers::{Background, Patience};
 use dormouse_core::{Error, ErrorCode, Result};
 use tokio::time::Instant;
 
 use crate::engine::Engine;
 use crate::image::{Images, Tools};
-use crate::leftovers::{self, Leftovers, Thing};
-use crate::reap::Identity;
+use crate::reap;
 use crate::settings::Settings;
+use crate::thing::{self, Thing};
 use crate::watch::Watch;
+
+/// The folder of the state folder that tells installations apart.
+const FOLDER: &str = "docker";
 
 /// What all parts of this crate share.
 pub(crate) struct Shared {
@@ -24,7 +29,7 @@ pub(crate) struct Shared {
     pub(crate) identity: Identity,
     pub(crate) images: Images,
     pub(crate) watch: Watch,
-    pub(crate) leftovers: Arc<Leftovers>,
+    pub(crate) leftovers: Arc<Leftovers<Thing>>,
     /// What is expected of the engine.
     pub(crate) patience: Patience,
     /// What goes on in the background and has to come to its end.
@@ -44,7 +49,7 @@ impl Shared {
     /// `state_unavailable` when the state folder cannot be used.
     pub(crate) fn new(settings: Settings) -> Result<Arc<Self>> {
         let engine = Engine::new(settings.address.clone(), settings.dial.clone(), settings.answer_within);
-        let identity = Identity::claim(settings.state.as_deref())?;
+        let identity = Identity::claim(settings.state.as_deref(), FOLDER)?;
         let patience = settings.patience();
         Ok(Arc::new(Self {
             settings,
@@ -84,11 +89,18 @@ impl Shared {
     /// # Errors
     /// `provider_unavailable`.
     pub(crate) async fn reap(&self) -> Result<()> {
-        for thing in self.identity.reap(&self.engine).await? {
+        for thing in reap::reap(&self.identity, &self.engine).await? {
             self.leftovers.add(thing, false);
         }
-        self.leftovers.work(&self.engine, false).await;
+        self.work_off(false).await;
         Ok(())
+    }
+
+    /// Tries what is to be removed and is due. How many are left?
+    pub(crate) async fn work_off(&self, all: bool) -> usize {
+        self.leftovers
+            .work(all, |thing: Thing| async move { thing::remove(&self.engine, &thing).await })
+            .await
     }
 
     fn watching(&self) -> std::sync::MutexGuard<'_, Vec<tokio::task::JoinHandle<()>>> {
@@ -118,7 +130,7 @@ impl Shared {
             if late {
                 return shared.leftovers.add(thing, true);
             }
-            if let Err(error) = leftovers::remove(&shared.engine, &thing).await {
+            if let Err(error) = thing::remove(&shared.engine, &thing).await {
                 tracing::debug!(?thing, %error, "it was not removed");
                 shared.leftovers.add(thing, false);
             }
@@ -167,7 +179,7 @@ async fn tidy(shared: Weak<Shared>) {
             () = leftovers.added() => {}
         }
         let Some(shared) = shared.upgrade().filter(|shared| !shared.background.is_closed()) else { return };
-        leftovers.work(&shared.engine, false).await;
+        shared.work_off(false).await;
         if look <= Instant::now() {
             looked = Instant::now();
             if let Err(error) = look_around(&shared, &mut loose).await {
@@ -181,7 +193,7 @@ async fn tidy(shared: Weak<Shared>) {
 /// the last: one that is just being made has none for a moment.
 async fn look_around(shared: &Arc<Shared>, loose: &mut HashSet<String>) -> Result<()> {
     shared.reap().await?;
-    let now = shared.identity.loose_volumes(&shared.engine).await?;
+    let now = reap::loose_volumes(&shared.identity, &shared.engine).await?;
     for name in now.intersection(loose) {
         shared.leftovers.add(Thing::Volume(name.clone()), false);
     }
