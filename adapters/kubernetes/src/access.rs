@@ -120,7 +120,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the guide is a file")]
     fn the_guide_has_the_roles_of_the_code_and_a_template_that_confines() {
         let guide =
             std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides/kubernetes.md"));

@@ -145,28 +145,28 @@ mod tests {
 
     use super::*;
 
-    fn pod(status: Json) -> State {
+    fn pod(status: &Json) -> State {
         of_pod(&json!({"metadata": {"name": "p"}, "status": status}))
     }
 
     #[test]
     fn a_pod_is_ready_only_when_its_containers_are() {
-        assert!(matches!(pod(json!({})), State::Coming(_)));
-        assert!(matches!(pod(json!({"phase": "Running"})), State::Coming(_)));
+        assert!(matches!(pod(&json!({})), State::Coming(_)));
+        assert!(matches!(pod(&json!({"phase": "Running"})), State::Coming(_)));
         let ready = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
-        assert_eq!(pod(ready), State::Ready);
+        assert_eq!(pod(&ready), State::Ready);
         let waits = json!({"phase": "Pending", "conditions": [
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}]});
-        assert_eq!(pod(waits), State::Coming("Unschedulable: 0/3 nodes".into()));
+        assert_eq!(pod(&waits), State::Coming("Unschedulable: 0/3 nodes".into()));
         let stuck = json!({"phase": "Pending", "containerStatuses": [
             {"state": {"waiting": {"reason": "ImagePullBackOff", "message": "no"}}}]});
-        assert_eq!(pod(stuck), State::Failed("ImagePullBackOff: no".into()));
+        assert_eq!(pod(&stuck), State::Failed("ImagePullBackOff: no".into()));
     }
 
     /// KUB-09: a pod that is evicted, preempted, or whose node goes away.
     #[test]
     fn kub_09_how_a_pod_ended_is_told_as_what_it_is() {
-        let said = |status| match pod(status) {
+        let said = |status: Json| match pod(&status) {
             State::Ended(why) => why,
             other => panic!("{other:?}"),
         };
