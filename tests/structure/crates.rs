@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 28] = [
+const OURS: [(&str, &[&str]); 30] = [
     ("dormouse-types", &[]),
     ("dormouse-files", &["dormouse-types"]),
     ("dormouse-core", &["dormouse-files", "dormouse-types"]),
@@ -19,7 +19,9 @@ const OURS: [(&str, &[&str]); 28] = [
     ("dormouse-archives", &["dormouse-core"]),
     ("dormouse-tools", &["dormouse-archives", "dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
-    ("dormouse-docker", &["dormouse-core", "dormouse-files"]),
+    ("dormouse-containers", &["dormouse-core", "dormouse-files"]),
+    ("dormouse-docker", &["dormouse-containers", "dormouse-core", "dormouse-files"]),
+    ("dormouse-kubernetes", &["dormouse-containers", "dormouse-core"]),
     ("dormouse-http", &["dormouse-core"]),
     ("dormouse-git", &["dormouse-core", "dormouse-http"]),
     ("dormouse-models", &["dormouse-core", "dormouse-http"]),
@@ -64,8 +66,8 @@ const OURS: [(&str, &[&str]); 28] = [
     (
         "dormouse-tests-fuzz",
         &[
+            "dormouse-containers",
             "dormouse-core",
-            "dormouse-docker",
             "dormouse-files",
             "dormouse-git",
             "dormouse-mcp",
@@ -98,11 +100,13 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Who may use a library that belongs to one crate.
-const THEIRS: [(&str, &[&str]); 30] = [
+const THEIRS: [(&str, &[&str]); 32] = [
     ("diffy", &["dormouse-guests"]),
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),
+    ("k8s-openapi", &["dormouse-kubernetes"]),
+    ("kube", &["dormouse-kubernetes"]),
     ("jsonschema", &["dormouse-sources"]),
     ("maud", &["dormouse-scenario"]),
     ("quick-junit", &["dormouse-scenario"]),
@@ -114,7 +118,7 @@ const THEIRS: [(&str, &[&str]); 30] = [
     ("rusqlite", &["dormouse-store"]),
     ("zstd", &["dormouse-store"]),
     // Untrusted archives are read in one place; the engine's own are tars as well.
-    ("tar", &["dormouse-archives", "dormouse-docker"]),
+    ("tar", &["dormouse-archives", "dormouse-containers", "dormouse-docker"]),
     ("flate2", &["dormouse-archives"]),
     ("zip", &["dormouse-archives"]),
     (

@@ -11,7 +11,7 @@ use dormouse_test_engine::{Session, Start};
 use crate::{check, test};
 
 /// The crates whose test programs use an engine, and the test programs of other crates that do.
-const CRATES: [&str; 3] = ["dormouse-docker", "dormouse-sources", "dormouse-scenario"];
+const CRATES: [&str; 4] = ["dormouse-docker", "dormouse-kubernetes", "dormouse-sources", "dormouse-scenario"];
 const PROGRAMS: [&str; 1] = ["docker"];
 
 /// The engine of this run, from its start to the phase that closes it.

@@ -1,12 +1,13 @@
 //! Files that a container of somebody else's has before it is started, owned by whoever its image runs.
 //!
 //! Owns: putting them there, whose they are, and that nothing lies there already. Does not own: the container
-//! ([`crate::published`]), archives in general ([`crate::archive`]).
+//! ([`crate::published`]), how they are sent ([`crate::transfer`]).
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bollard::query_parameters::DownloadFromContainerOptionsBuilder;
+use dormouse_containers::{WORKSPACE, is_program};
 use dormouse_core::sandbox::{Contents, Entry, EntryKind};
 use dormouse_core::{Error, ErrorCode, Result};
 use futures::StreamExt as _;
@@ -14,10 +15,9 @@ use tar::{Archive, Builder, EntryType, Header};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
-use crate::archive::{is_program, send};
-use crate::config::WORKSPACE;
 use crate::fault::{is_missing, slow, wrong};
 use crate::shared::Shared;
+use crate::transfer::send;
 
 /// Bytes of a list of users or groups that are read (1 MiB).
 const LIST: usize = 1 << 20;

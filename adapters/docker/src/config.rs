@@ -1,7 +1,7 @@
 //! What a container is created with: everything that confines it.
 //!
 //! The container's main process is root without any capability, only to keep it running; whatever is run in it is run as
-//! [`USER`], which cannot end that process. The two volumes are tmpfs, so that the engine enforces their size, and owned by
+//! [`dormouse_containers::USER`], which cannot end that process. The two volumes are tmpfs, so that the engine enforces their size, and owned by
 //! that user; what is written in them counts as the container's memory.
 //!
 //! The memory limit is that of the spec, for programs and files together, without swap. A container whose files fill it
@@ -16,18 +16,13 @@ use bollard::models::{
     MountBindOptions, MountBindOptionsPropagationEnum, MountTmpfsOptions, MountType, MountVolumeOptions,
     MountVolumeOptionsDriverConfig,
 };
+use dormouse_containers::{TMP, WORKSPACE};
 use dormouse_core::Access;
 use dormouse_core::sandbox::SandboxSpec;
 
 use crate::image::Image;
 use crate::settings::Settings;
 
-/// Who runs programs: the user that owns nothing.
-pub(crate) const USER: &str = "65534:65534";
-/// The folder of a sandbox's files.
-pub(crate) const WORKSPACE: &str = "/workspace";
-/// The folder of files that nobody misses.
-pub(crate) const TMP: &str = "/tmp";
 /// Most names in `/tmp`; a small one has one for each of these bytes.
 const TMP_FILES: u64 = 20_000;
 const BYTES_A_NAME: u64 = 2_048;

@@ -7,18 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bollard::query_parameters::CreateContainerOptionsBuilder;
-use bytes::Bytes;
+use dormouse_containers::{random, sweep_argv};
 use dormouse_core::{Error, ErrorCode, Result};
-use tokio::time::timeout;
 
 use crate::config::{self, Bind, Size};
 use crate::engine::Engine;
-use crate::exec::{self, Exec, Written};
-use crate::fault::{is_missing, slow};
+use crate::fault::is_missing;
 use crate::image::{Image, Tools};
-use crate::reap::random;
 use crate::shared::Shared;
-use crate::sweep;
 
 /// Tools that make a difference, looked for once in each image.
 const TOOLS: [&str; 6] = ["bash", "python3", "node", "php", "rm", "stat"];
@@ -62,7 +58,7 @@ impl Container {
         size: Size,
         binds: Vec<Bind>,
     ) -> Result<Self> {
-        shared.finish(Self::create(shared.clone(), image.clone(), size, binds)).await
+        shared.background.finish(Self::create(shared.clone(), image.clone(), size, binds)).await
     }
 
     async fn create(shared: Arc<Shared>, image: Arc<Image>, size: Size, binds: Vec<Bind>) -> Result<Self> {
@@ -145,20 +141,6 @@ impl Container {
         }
     }
 
-    /// Runs it once.
-    ///
-    /// # Errors
-    /// `provider_unavailable`.
-    pub(crate) async fn run_bounded(&self, argv: Vec<String>, input: Bytes, most: u64) -> Result<Written> {
-        let mut written = Written::default();
-        let exec = Exec { argv, input, most, ..Exec::default() };
-        let within = self.shared.settings.answer_within;
-        match timeout(within, exec::run(&self.shared, &self.id, exec, &mut written)).await {
-            Ok(ran) => ran.map(|()| written),
-            Err(_) => Err(slow("run a program in a container", within)),
-        }
-    }
-
     /// Gives it another size.
     ///
     /// # Errors
@@ -180,7 +162,7 @@ impl Container {
     pub(crate) async fn sweep(&self, keep: &[u32]) -> Result<()> {
         let mut raised = 0;
         let swept = loop {
-            match self.run(sweep::argv(keep), Vec::new()).await {
+            match self.run(sweep_argv(keep, None), Vec::new()).await {
                 Ok(written) if matches!(written.code, Some(0 | 137)) => break Ok(()),
                 _ if raised < 4 => {
                     raised += 1;
@@ -226,7 +208,7 @@ impl Container {
                 Ok(()) => looks -= 1,
                 Err(error) => tracing::warn!(container = self.id, %error, "a container stays paused"),
             }
-            if self.is_gone() || self.shared.is_closed() {
+            if self.is_gone() || self.shared.background.is_closed() {
                 return;
             }
             tokio::time::sleep(wait).await;
@@ -281,7 +263,8 @@ impl Paused {
     pub(crate) async fn end(mut self) {
         let is_sure = self.is_sure;
         if let Some(container) = self.container.take() {
-            let going_on = container.shared.clone().spawn(async move { container.go_on(is_sure).await });
+            let going_on =
+                container.shared.clone().background.spawn(async move { container.go_on(is_sure).await });
             if let Some(going_on) = going_on {
                 let _done = going_on.await;
             }
@@ -293,7 +276,8 @@ impl Drop for Paused {
     fn drop(&mut self) {
         let is_sure = self.is_sure;
         if let Some(container) = self.container.take() {
-            let _going_on = container.shared.clone().spawn(async move { container.go_on(is_sure).await });
+            let _going_on =
+                container.shared.clone().background.spawn(async move { container.go_on(is_sure).await });
         }
     }
 }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use bollard::Docker;
 use bollard::errors::Error as Fault;
+use dormouse_containers::{again, pulse};
 use dormouse_core::{Error, ErrorCode, Result};
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
 
 use crate::dial::{self, Address, Dial};
-use crate::fault::{again, slow, unavailable, wrong};
-use crate::pulse;
+use crate::fault::{slow, unavailable, wrong};
 
 /// How long the engine may take to say that it is there.
 const PING_WITHIN: Duration = Duration::from_secs(2);

@@ -5,32 +5,18 @@ use std::time::Duration;
 use bollard::errors::Error as Fault;
 use dormouse_core::{Error, ErrorCode};
 
-/// The same error once more.
-pub(crate) fn again(error: &Error) -> Error {
-    let copy = Error::new(error.code(), error.message());
-    match error.hint() {
-        Some(hint) => copy.with_hint(hint),
-        None => copy,
-    }
-}
+/// What to do where the engine cannot be used.
+pub(crate) const HINT: &str =
+    "start the engine, or name it by DOCKER_HOST; `docker info` shows whether it answers";
 
 /// An engine that cannot be used.
 pub(crate) fn unavailable(message: String) -> Error {
-    Error::new(ErrorCode::ProviderUnavailable, message)
-        .with_hint("start the engine, or name it by DOCKER_HOST; `docker info` shows whether it answers")
+    Error::new(ErrorCode::ProviderUnavailable, message).with_hint(HINT)
 }
 
 /// An engine that took too long.
 pub(crate) fn slow(what: &str, within: Duration) -> Error {
     unavailable(format!("could not {what}: no answer within {} ms", within.as_millis()))
-}
-
-/// An engine of which nothing came for too long.
-pub(crate) fn stalled(what: &str, within: Duration) -> Error {
-    unavailable(format!(
-        "could not {what}: nothing has come from the container engine for {} ms",
-        within.as_millis()
-    ))
 }
 
 /// Whether the engine says that there is no such thing.

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bollard::query_parameters::CreateImageOptionsBuilder;
+use dormouse_containers::pulse;
 use dormouse_core::{Error, ErrorCode, Result};
 use futures::StreamExt as _;
 use tokio::time::timeout;
 
 use crate::engine::Engine;
 use crate::fault::{is_missing, wrong};
-use crate::pulse;
 use crate::settings::Settings;
 
 /// How long it is remembered which image a reference stands for.

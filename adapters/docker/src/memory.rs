@@ -7,21 +7,19 @@ use std::sync::atomic::Ordering;
 
 use bollard::query_parameters::StatsOptionsBuilder;
 use bytes::Bytes;
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_containers::exec::{run_bounded, run_own};
+use dormouse_containers::out_of_memory;
+use dormouse_containers::program::Written;
+use dormouse_core::Result;
 use futures::StreamExt as _;
 
 use crate::config::signed;
 use crate::container::Container;
-use crate::exec::Written;
 
-/// Bytes kept of what a program of ours says.
-const SAID: u64 = 64 << 10;
 /// Bytes that are let in for a program of ours where the memory limit keeps it out.
 const SPARE_MEMORY: u64 = 16 << 20;
 /// A limit that is as near as this is reached: less is not given out at once.
 const NEARLY: u64 = 2 << 20;
-/// Says how often the kernel killed a process of the container for want of memory.
-const KILLS: &str = "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null";
 
 impl Container {
     /// Runs a program of ours to its end, as the sandbox's user, also where the memory is full.
@@ -29,7 +27,7 @@ impl Container {
     /// # Errors
     /// `provider_unavailable`.
     pub(crate) async fn run(&self, argv: Vec<String>, input: Vec<u8>) -> Result<Written> {
-        self.insist(argv, input, SAID).await
+        run_own(self, argv, input).await
     }
 
     /// The same with another bound for what it writes. Where the memory limit kept it out, the limit is raised for the
@@ -39,13 +37,13 @@ impl Container {
     /// `provider_unavailable`.
     pub(crate) async fn insist(&self, argv: Vec<String>, input: Vec<u8>, most: u64) -> Result<Written> {
         let input = Bytes::from(input);
-        let first = self.run_bounded(argv.clone(), input.clone(), most).await;
+        let first = run_bounded(self, argv.clone(), input.clone(), most).await;
         if !first.as_ref().map_or(true, Written::was_kept_out) || !self.is_full().await {
             return first;
         }
         self.limit_memory(self.size.memory.saturating_add(SPARE_MEMORY)).await?;
         self.raised.store(true, Ordering::Release);
-        let second = self.run_bounded(argv, input, most).await;
+        let second = run_bounded(self, argv, input, most).await;
         self.lower().await;
         second
     }
@@ -106,24 +104,4 @@ impl Container {
         };
         self.change(body).await
     }
-}
-
-/// That the limit was reached.
-pub(crate) fn out_of_memory(container: &Container) -> Error {
-    Error::new(
-        ErrorCode::LimitMemory,
-        format!("the memory limit of {} bytes was reached, and a process was killed", container.size.memory),
-    )
-    .with_hint(
-        "what is in /workspace and /tmp counts: sandbox_remove_file removes files, or use less memory, or make a sandbox \
-         with more",
-    )
-}
-
-/// The counter of kills, asked for by a program of its own.
-pub(crate) async fn kills(container: &Container) -> Result<i64> {
-    let written = container.run(["sh", "-c", KILLS].map(str::to_owned).into(), Vec::new()).await?;
-    let text = written.stdout.text();
-    let count = text.lines().filter_map(|line| line.strip_prefix("oom_kill "));
-    Ok(count.filter_map(|count| count.trim().parse().ok()).next_back().unwrap_or(-1))
 }

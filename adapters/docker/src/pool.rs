@@ -100,14 +100,14 @@ impl Pool {
 
     /// Starts what is missing, in the background.
     pub(crate) fn refill(self: &Arc<Self>) {
-        if self.shared.is_closed() {
+        if self.shared.background.is_closed() {
             return;
         }
         for kind in self.kinds().iter_mut() {
             while kind.waiting.len() + kind.coming < self.shared.settings.warm {
                 kind.coming += 1;
                 let (pool, image, size) = (self.clone(), kind.image.clone(), kind.size);
-                self.shared.tasks.spawn(async move {
+                self.shared.background.spawn_here(async move {
                     let started = Container::start(&pool.shared, &image, size, Vec::new()).await;
                     pool.came(&image, &size, started);
                 });
@@ -122,7 +122,9 @@ impl Pool {
         };
         kind.coming = kind.coming.saturating_sub(1);
         match started {
-            Ok(container) if !self.shared.is_closed() && kind.waiting.len() < self.shared.settings.warm => {
+            Ok(container)
+                if !self.shared.background.is_closed() && kind.waiting.len() < self.shared.settings.warm =>
+            {
                 kind.waiting.push_back(container);
             }
             Ok(_) => {}

@@ -7,17 +7,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use dormouse_containers::program::{Exec, KILLED, Written};
+use dormouse_containers::{MOVED, WORKSPACE, download, exec, kills, out_of_memory, upload};
 use dormouse_core::program::MAX_STREAM;
 use dormouse_core::sandbox::{EntryKind, Files as Port, Owner, Piece, SandboxSpec, WarmPool};
 use dormouse_core::{ErrorCode, GuestPath, OfferedPrograms, OutputSink, ProgramCall, ProgramEnd, Result};
 use dormouse_files::{Files, Kind, Quota, Tree};
 
-use crate::archive;
-use crate::config::{Size, WORKSPACE};
+use crate::config::Size;
 use crate::container::Container;
-use crate::exec::{self, Exec, KILLED, Written};
-use crate::memory::{kills, out_of_memory};
-use crate::paths::MOVED;
 use crate::pool::Pool;
 use crate::shared::Shared;
 
@@ -83,7 +81,7 @@ impl DockerPrograms {
             name_bytes: 255,
         };
         let before = copy(files, quota).await?;
-        archive::upload(container, &before.snapshot(), &[]).await?;
+        upload(container, &before.snapshot(), &[]).await?;
         let mut argv = vec![call.name.clone()];
         argv.extend(call.arguments.iter().cloned());
         // The other provider's variables that name its own places mean nothing here.
@@ -102,12 +100,12 @@ impl DockerPrograms {
         };
         let mut written = Written::default();
         // The caller's time limit drops this future, and with it the container.
-        exec::run(&container.shared, &container.id, exec, &mut written).await?;
+        exec::run(container, exec, &mut written).await?;
         if written.code == Some(KILLED) && kills(container).await? > 0 {
             let why = format!("{}: {}\n", call.name, out_of_memory(container));
             written.stderr.bytes.extend_from_slice(why.as_bytes());
         }
-        let after = Files::new(archive::download(container, &before.snapshot(), &[]).await?.0);
+        let after = Files::new(download(container, &before.snapshot(), &[]).await?.0);
         bring_back(&before, &after, files).await?;
         Ok(ProgramEnd {
             status: u8::try_from(written.code.unwrap_or(1) & 0xff).unwrap_or(1),

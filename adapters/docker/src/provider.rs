@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use dormouse_containers::{ContainerMachine, Engine, MARK, load, pulse, reach};
 use dormouse_core::sandbox::{ChunkSource, Machine, Reached, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::{Abilities, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Provider, Result};
 
 use crate::config::Size;
 use crate::image::{allowed, look};
-use crate::machine::DockerMachine;
 use crate::pool::Pool;
+use crate::port::Docker;
 use crate::programs::DockerPrograms;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::snapshot::{self, MARK};
-use crate::{mount, published, pulse};
+use crate::{mount, published, reap};
 
 /// How long the end may take.
 const CLOSE_WITHIN: Duration = Duration::from_secs(30);
@@ -92,7 +92,7 @@ impl DockerProvider {
     /// # Errors
     /// `provider_unavailable`.
     pub async fn left(&self) -> Result<Vec<String>> {
-        self.shared.identity.left(&self.shared.engine).await
+        reap::left(&self.shared.identity, &self.shared.engine).await
     }
 
     /// How many containers wait.
@@ -173,17 +173,17 @@ impl Provider for DockerProvider {
     /// Removes what waits, and awaits the removal of what was dropped, at most 30 s.
     async fn close(&self) {
         let shared = &self.shared;
-        shared.close();
+        shared.background.close();
         self.pool.drain();
         let ended = tokio::time::timeout(CLOSE_WITHIN, async {
-            shared.tasks.wait().await;
+            shared.background.ended().await;
             for _ in 1..LAST_TRIES {
-                if shared.leftovers.work(&shared.engine, true).await == 0 {
+                if shared.work_off(true).await == 0 {
                     return 0;
                 }
                 tokio::time::sleep(LAST_TRY).await;
             }
-            shared.leftovers.work(&shared.engine, true).await
+            shared.work_off(true).await
         });
         if ended.await != Ok(0) {
             tracing::warn!("containers may be left that the next start will remove");
@@ -207,20 +207,22 @@ impl Provider for DockerProvider {
         self.check(spec)?;
         self.shared.prepare().await?;
         let waking = async {
-            let mut machine = DockerMachine::start(&self.shared, &self.pool, spec).await?;
+            let engine: Arc<dyn Engine> =
+                Arc::new(Docker { shared: self.shared.clone(), pool: self.pool.clone() });
+            let mut machine = ContainerMachine::start(&engine, spec).await?;
             if let Some(state) = state {
                 machine.restore(state.as_ref()).await?;
             }
             Ok(Box::new(machine) as Box<dyn Machine>)
         };
-        pulse::watched(&self.shared.settings, "start a sandbox's container", waking).await
+        pulse::watched(&self.shared.patience, "start a sandbox's container", waking).await
     }
 
     fn load(&self, state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<Arc<dyn Snapshot>> {
-        Ok(Arc::new(snapshot::load(state, chunks)?))
+        Ok(Arc::new(load(state, chunks)?))
     }
 
     fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {
-        snapshot::reach(state, chunks, reached)
+        reach(state, chunks, reached)
     }
 }

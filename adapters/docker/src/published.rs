@@ -13,6 +13,7 @@ use std::time::Duration;
 use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, PortBinding};
 use bollard::query_parameters::CreateContainerOptionsBuilder;
+use dormouse_containers::random;
 use dormouse_core::limits::MIB;
 use dormouse_core::sandbox::{Contents, SpecMount};
 use dormouse_core::{Captured, Error, ErrorCode, Result};
@@ -22,11 +23,10 @@ use tokio::time::timeout;
 use crate::begin;
 use crate::config::{bind, hardened, signed};
 use crate::fault::{slow, unavailable, wrong};
-use crate::leftovers::{self, Thing};
 use crate::mount;
-use crate::reap::random;
 use crate::relay::{self, Relay};
 use crate::shared::Shared;
+use crate::thing::{self, Thing};
 
 /// Bytes kept of each stream of a program.
 const SAID: usize = 1 << 20;
@@ -112,7 +112,7 @@ impl Drop for Guard {
 }
 
 pub(crate) async fn start(shared: &Arc<Shared>, spec: PublishedSpec) -> Result<Published> {
-    shared.finish(create(shared.clone(), spec)).await
+    shared.background.finish(create(shared.clone(), spec)).await
 }
 
 async fn create(shared: Arc<Shared>, spec: PublishedSpec) -> Result<Published> {
@@ -279,7 +279,7 @@ impl Published {
         self.relay = None;
         let what = "remove a container";
         let thing = Thing::container(&self.id);
-        let removed = timeout(within, leftovers::remove(&self.shared.engine, &thing)).await;
+        let removed = timeout(within, thing::remove(&self.shared.engine, &thing)).await;
         removed.map_err(|_| slow(what, within))??;
         self.closed = true;
         Ok(())

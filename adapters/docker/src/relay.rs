@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use bollard::models::Mount;
 use bollard::query_parameters::UploadToContainerOptionsBuilder;
+use dormouse_containers::exec::speak;
+use dormouse_containers::program::Exec;
 use dormouse_core::{Error, ErrorCode, Result};
 use tokio::io::{AsyncWriteExt as _, copy};
 use tokio::net::{TcpListener, TcpStream};
@@ -16,7 +18,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::config::volume;
-use crate::exec::{self, Exec};
+use crate::exec;
 use crate::shared::Shared;
 
 /// What runs in the container, linked without shared libraries; empty where this host's system is not a container's.
@@ -117,7 +119,8 @@ impl Way {
     async fn carry(&self, mut stream: TcpStream) -> Result<()> {
         let argv = vec![format!("{FOLDER}/{NAME}"), self.port.to_string()];
         let exec = Exec { argv, ..Exec::default() };
-        let (mut input, mut output) = exec::attach(&self.shared, &self.container, exec).await?;
+        let starting = exec::program(self.shared.clone(), self.container.clone(), exec, true);
+        let (mut input, mut output) = speak(self.shared.background.finish(starting).await?, None);
         let (mut from, mut to) = stream.split();
         // Either side may end first; the program ends a moment after its input has.
         let there = async {

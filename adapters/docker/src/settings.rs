@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dormouse_containers::Patience;
 use dormouse_core::limits::MIB;
 
 use crate::Dial;
+use crate::fault::HINT;
 
 /// The operator's settings. By default no image is allowed, nothing is pulled and no folder of the host can be mounted.
 #[derive(Clone, Debug)]
@@ -44,6 +46,19 @@ pub struct Settings {
     pub stall_within: Duration,
     /// How long each of them, and moving the files of a sandbox, may take in all. Default 2 minutes.
     pub transfer_within: Duration,
+}
+
+impl Settings {
+    /// What is expected of the engine.
+    pub(crate) fn patience(&self) -> Patience {
+        Patience {
+            engine: "the container engine",
+            hint: HINT,
+            answer_within: self.answer_within,
+            stall_within: self.stall_within,
+            transfer_within: self.transfer_within,
+        }
+    }
 }
 
 impl Default for Settings {

@@ -1,23 +1,26 @@
 //! What all parts of this crate share: the engine, who we are on it, and what goes on in the background.
 //!
-//! Owns: that work in the background comes to its end before the provider does, and that what could not be removed is tried
+//! Owns: that what could not be removed is tried
 //! again. Does not own: containers, which have it, nor those that wait ([`crate::pool`]).
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use dormouse_containers::identity::Identity;
+use dormouse_containers::leftovers::Leftovers;
+use dormouse_containers::{Background, Patience};
 use dormouse_core::{Error, ErrorCode, Result};
 use tokio::time::Instant;
-use tokio_util::task::TaskTracker;
 
 use crate::engine::Engine;
 use crate::image::{Images, Tools};
-use crate::leftovers::{self, Leftovers, Thing};
-use crate::pulse;
-use crate::reap::Identity;
+use crate::reap;
 use crate::settings::Settings;
+use crate::thing::{self, Thing};
 use crate::watch::Watch;
+
+/// The folder of the state folder that tells installations apart.
+const FOLDER: &str = "docker";
 
 /// What all parts of this crate share.
 pub(crate) struct Shared {
@@ -26,17 +29,17 @@ pub(crate) struct Shared {
     pub(crate) identity: Identity,
     pub(crate) images: Images,
     pub(crate) watch: Watch,
-    pub(crate) leftovers: Arc<Leftovers>,
+    pub(crate) leftovers: Arc<Leftovers<Thing>>,
+    /// What is expected of the engine.
+    pub(crate) patience: Patience,
     /// What goes on in the background and has to come to its end.
-    pub(crate) tasks: TaskTracker,
+    pub(crate) background: Arc<Background>,
     /// What has no end of its own.
     watching: Mutex<Vec<tokio::task::JoinHandle<()>>>,
-    runtime: std::sync::OnceLock<tokio::runtime::Handle>,
     /// By image, what it has.
     tools: Mutex<HashMap<String, Arc<Tools>>>,
     /// Whether what earlier processes left behind was removed.
     reaped: tokio::sync::OnceCell<()>,
-    closed: AtomicBool,
 }
 
 impl Shared {
@@ -46,7 +49,8 @@ impl Shared {
     /// `state_unavailable` when the state folder cannot be used.
     pub(crate) fn new(settings: Settings) -> Result<Arc<Self>> {
         let engine = Engine::new(settings.address.clone(), settings.dial.clone(), settings.answer_within);
-        let identity = Identity::claim(settings.state.as_deref())?;
+        let identity = Identity::claim(settings.state.as_deref(), FOLDER)?;
+        let patience = settings.patience();
         Ok(Arc::new(Self {
             settings,
             engine,
@@ -54,12 +58,11 @@ impl Shared {
             images: Images::default(),
             watch: Watch::default(),
             leftovers: Arc::default(),
-            tasks: TaskTracker::new(),
+            patience,
+            background: Arc::default(),
             watching: Mutex::default(),
-            runtime: std::sync::OnceLock::new(),
             tools: Mutex::default(),
             reaped: tokio::sync::OnceCell::new(),
-            closed: AtomicBool::new(false),
         }))
     }
 
@@ -68,10 +71,10 @@ impl Shared {
     /// # Errors
     /// `provider_unavailable`.
     pub(crate) async fn prepare(self: &Arc<Self>) -> Result<()> {
-        if self.is_closed() {
+        if self.background.is_closed() {
             return Err(Error::new(ErrorCode::ProviderUnavailable, "the docker provider is closed"));
         }
-        let _first = self.runtime.set(tokio::runtime::Handle::current());
+        self.background.here();
         self.engine.ready().await?;
         let reaped = self.reaped.get_or_try_init(|| async {
             self.reap().await?;
@@ -86,25 +89,22 @@ impl Shared {
     /// # Errors
     /// `provider_unavailable`.
     pub(crate) async fn reap(&self) -> Result<()> {
-        for thing in self.identity.reap(&self.engine).await? {
+        for thing in reap::reap(&self.identity, &self.engine).await? {
             self.leftovers.add(thing, false);
         }
-        self.leftovers.work(&self.engine, false).await;
+        self.work_off(false).await;
         Ok(())
+    }
+
+    /// Tries what is to be removed and is due. How many are left?
+    pub(crate) async fn work_off(&self, all: bool) -> usize {
+        self.leftovers
+            .work(all, |thing: Thing| async move { thing::remove(&self.engine, &thing).await })
+            .await
     }
 
     fn watching(&self) -> std::sync::MutexGuard<'_, Vec<tokio::task::JoinHandle<()>>> {
         self.watching.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
-    }
-
-    /// Nothing is begun any more.
-    pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-        self.tasks.close();
     }
 
     /// Ends what has no end of its own.
@@ -112,32 +112,6 @@ impl Shared {
         for watching in self.watching().drain(..) {
             watching.abort();
         }
-    }
-
-    /// Does something in the background, also where no runtime is at hand, as in a drop.
-    pub(crate) fn spawn<T: Send + 'static>(
-        self: Arc<Self>,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Option<tokio::task::JoinHandle<T>> {
-        self.runtime.get().map(|runtime| self.tasks.spawn_on(work, runtime))
-    }
-
-    /// Does something to its end also when the caller gives up; what comes of it is then dropped before the end, so that
-    /// whoever waits for the end waits for the removal as well.
-    ///
-    /// # Errors
-    /// Those of `work`.
-    pub(crate) async fn finish<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T>> + Send + 'static,
-    ) -> Result<T> {
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        self.tasks.spawn(async move {
-            let _unheard = sender.send(work.await);
-        });
-        let done = receiver.await;
-        pulse::beat();
-        done.map_err(|error| Error::internal("a container was not started to the end", error))?
     }
 
     /// Removes a container in the background, as often as it takes.
@@ -152,11 +126,11 @@ impl Shared {
 
     fn remove_soon(self: &Arc<Self>, thing: Thing, late: bool) {
         let shared = self.clone();
-        let _removing = self.clone().spawn(async move {
+        let _removing = self.background.spawn(async move {
             if late {
                 return shared.leftovers.add(thing, true);
             }
-            if let Err(error) = leftovers::remove(&shared.engine, &thing).await {
+            if let Err(error) = thing::remove(&shared.engine, &thing).await {
                 tracing::debug!(?thing, %error, "it was not removed");
                 shared.leftovers.add(thing, false);
             }
@@ -204,8 +178,8 @@ async fn tidy(shared: Weak<Shared>) {
             () = tokio::time::sleep_until(until) => {}
             () = leftovers.added() => {}
         }
-        let Some(shared) = shared.upgrade().filter(|shared| !shared.is_closed()) else { return };
-        leftovers.work(&shared.engine, false).await;
+        let Some(shared) = shared.upgrade().filter(|shared| !shared.background.is_closed()) else { return };
+        shared.work_off(false).await;
         if look <= Instant::now() {
             looked = Instant::now();
             if let Err(error) = look_around(&shared, &mut loose).await {
@@ -219,7 +193,7 @@ async fn tidy(shared: Weak<Shared>) {
 /// the last: one that is just being made has none for a moment.
 async fn look_around(shared: &Arc<Shared>, loose: &mut HashSet<String>) -> Result<()> {
     shared.reap().await?;
-    let now = shared.identity.loose_volumes(&shared.engine).await?;
+    let now = reap::loose_volumes(&shared.identity, &shared.engine).await?;
     for name in now.intersection(loose) {
         shared.leftovers.add(Thing::Volume(name.clone()), false);
     }

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bollard::query_parameters::EventsOptionsBuilder;
+use dormouse_containers::identity::{Identity, PROCESS};
 use futures::StreamExt as _;
 
 use crate::engine::Engine;
 use crate::fault::is_missing;
-use crate::reap::{Identity, PROCESS};
+use crate::reap::filter;
 
 /// How long to wait before a subscription that ended is made again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -65,7 +66,7 @@ impl Watch {
 
     async fn follow(&self, engine: &Engine, identity: &Identity) {
         let Ok(docker) = engine.docker().await else { return };
-        let mut filter = Identity::filter(PROCESS, &identity.process);
+        let mut filter = filter(PROCESS, identity.process());
         filter.insert("type", vec!["container".into()]);
         filter.insert("event", vec!["die".into(), "destroy".into()]);
         let options = EventsOptionsBuilder::default().filters(&filter).build();

@@ -2,8 +2,8 @@
 //!
 //! The first line of an input says what follows it.
 
+use dormouse_containers::fuzz::{interpreter, listing, marks, receive};
 use dormouse_core::GuestPath;
-use dormouse_docker::fuzz::{interpreter, listing, marks, receive};
 use dormouse_files::{Files, Quota, Tree, fuzz};
 
 use super::headed;
@@ -37,7 +37,11 @@ pub(crate) const TARGET: Target = Target {
         "workspace/",
         "../",
     ],
-    ..Target::new("container", "marks, listings, messages and archives of containers (adapters/docker)", run)
+    ..Target::new(
+        "container",
+        "marks, listings, messages and archives of containers (adapters/containers)",
+        run,
+    )
 };
 
 fn run(input: &[u8]) {

@@ -1,0 +1,172 @@
+//! The cluster: whether it is there, and that each of its answers comes in time.
+//!
+//! Owns: the client and the namespace. Does not own: what is asked, and the words for what goes wrong ([`crate::fault`]).
+
+use std::time::{Duration, Instant};
+
+use dormouse_containers::{Patience, again, pulse};
+use dormouse_core::{Error, ErrorCode, Result};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::DynamicObject;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config, Error as Fault};
+use tokio::sync::{Mutex, OnceCell};
+use tokio::time::timeout;
+
+use crate::fault::{unavailable, wrong};
+use crate::kinds::Kind;
+use crate::settings::Settings;
+
+/// How long the API server may take to say that it is there.
+const PING_WITHIN: Duration = Duration::from_secs(2);
+/// How long that is remembered.
+const REMEMBERED: Duration = Duration::from_secs(2);
+
+/// The way to the cluster; connected on first use.
+pub(crate) struct Cluster {
+    settings: Settings,
+    patience: Patience,
+    client: OnceCell<(Client, String)>,
+    /// When it was asked last, and what is wrong with it.
+    last: Mutex<Option<(Instant, Option<Error>)>>,
+}
+
+impl Cluster {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            settings: settings.clone(),
+            patience: settings.patience(),
+            client: OnceCell::new(),
+            last: Mutex::new(None),
+        }
+    }
+
+    /// The client, and the namespace in which all is made.
+    ///
+    /// # Errors
+    /// `provider_unavailable` where there is no configuration to connect by.
+    pub(crate) async fn client(&self) -> Result<&(Client, String)> {
+        self.client.get_or_try_init(|| self.connect()).await
+    }
+
+    /// The pods, for programs in them.
+    ///
+    /// # Errors
+    /// As [`Cluster::client`].
+    pub(crate) async fn pods(&self) -> Result<Api<Pod>> {
+        let (client, namespace) = self.client().await?;
+        Ok(Api::namespaced(client.clone(), namespace))
+    }
+
+    /// The objects of a kind.
+    ///
+    /// # Errors
+    /// As [`Cluster::client`].
+    pub(crate) async fn of(&self, kind: Kind) -> Result<Api<DynamicObject>> {
+        let (client, namespace) = self.client().await?;
+        Ok(kind.api(client, namespace))
+    }
+
+    /// Whether it answers now. Remembered for a moment.
+    ///
+    /// # Errors
+    /// `provider_unavailable` with what to do.
+    pub(crate) async fn ready(&self) -> Result<()> {
+        let mut last = self.last.lock().await;
+        if let Some((at, wrong)) = &*last
+            && at.elapsed() < REMEMBERED
+        {
+            return wrong.as_ref().map_or(Ok(()), |error| Err(again(error)));
+        }
+        let answer = match timeout(PING_WITHIN, self.version()).await {
+            Ok(answer) => answer.map(drop),
+            Err(_) => {
+                Err(unavailable(format!("the API server does not answer within {} s", PING_WITHIN.as_secs())))
+            }
+        };
+        *last = Some((Instant::now(), answer.as_ref().err().map(again)));
+        answer
+    }
+
+    /// The version that the API server says it has.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn version(&self) -> Result<String> {
+        let (client, _) = self.client().await?;
+        let version = client.apiserver_version().await;
+        version
+            .map(|info| info.git_version)
+            .map_err(|fault| wrong("ask the API server for its version", fault))
+    }
+
+    /// Waits for an answer, not for ever.
+    ///
+    /// # Errors
+    /// See [`wrong`].
+    pub(crate) async fn ask<T>(
+        &self,
+        what: &str,
+        answer: impl Future<Output = std::result::Result<T, Fault>>,
+    ) -> Result<T> {
+        self.asked(what, answer).await?.map_err(|fault| wrong(what, fault))
+    }
+
+    /// The same, with what went wrong as it was told, if it was.
+    ///
+    /// # Errors
+    /// `provider_unavailable` when no answer came.
+    pub(crate) async fn asked<T>(
+        &self,
+        what: &str,
+        answer: impl Future<Output = std::result::Result<T, Fault>>,
+    ) -> Result<std::result::Result<T, Fault>> {
+        let within = self.patience.answer_within;
+        let answer = timeout(within, answer).await;
+        if !matches!(answer, Ok(Ok(_) | Err(Fault::Api(_))))
+            && let Ok(mut last) = self.last.try_lock()
+        {
+            // What was remembered is not so any more.
+            *last = None;
+        }
+        pulse::beat();
+        answer.map_err(|_| self.patience.slow(what, within))
+    }
+
+    async fn connect(&self) -> Result<(Client, String)> {
+        let none = |error: &dyn std::fmt::Display| {
+            let said = crate::fault::shown(&error.to_string());
+            Error::new(ErrorCode::ProviderUnavailable, format!("there is no way to a cluster: {said}"))
+                .with_hint("name a kubeconfig, or run this in a pod with an account")
+        };
+        let options =
+            KubeConfigOptions { context: self.settings.context.clone(), ..KubeConfigOptions::default() };
+        let mut config = match &self.settings.kubeconfig {
+            Some(path) => {
+                let file = Kubeconfig::read_from(path).map_err(|error| none(&error))?;
+                Config::from_custom_kubeconfig(file, &options).await.map_err(|error| none(&error))?
+            }
+            None if self.settings.context.is_some() => {
+                Config::from_kubeconfig(&options).await.map_err(|error| none(&error))?
+            }
+            None => Config::infer().await.map_err(|error| none(&error))?,
+        };
+        config.connect_timeout = Some(self.patience.answer_within);
+        let namespace = self.settings.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+        let client = Client::try_from(config).map_err(|error| none(&error))?;
+        Ok((client, namespace))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_cluster_that_there_is_no_way_to_is_told_with_what_to_do() {
+        let settings = Settings { kubeconfig: Some("/nowhere/config".into()), ..Settings::default() };
+        let error = Cluster::new(&settings).ready().await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
+        assert!(error.hint().is_some_and(|hint| hint.contains("kubeconfig")), "{error:?}");
+    }
+}

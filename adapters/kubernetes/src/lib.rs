@@ -1,0 +1,40 @@
+//! The [`Provider`](dormouse_core::Provider) on Kubernetes.
+//!
+//! A sandbox that is awake is one pod that runs already, made by this crate ([`Mode::Pods`]) or taken from a warm pool of
+//! agent-sandbox by a claim ([`Mode::AgentSandbox`]). What is done in it is the same for every engine, and is in
+//! [`dormouse_containers`].
+//!
+//! | step | module |
+//! | --- | --- |
+//! | what the operator allows | [`settings`], [`access`] (the calls that are made, and the rights that they need) |
+//! | the cluster | [`cluster`] (is it there, how long an answer may take), [`kinds`] (the objects), [`watch`] (what becomes of them), [`fault`] (the words for what goes wrong), [`left`] (what is ours, and what is to be removed), [`shared`] (all of these, for who needs them) |
+//! | what is made | [`size`] (what a sandbox may use), [`manifest`] (pods, policies, claims, confined by default), [`vet`] (whether a template is) |
+//! | a pod | [`state`] (is it ready, how did it end), [`pod`] (one that runs), [`exec`] (programs), [`transfer`] (archives) |
+//! | making one | [`pods`], [`claims`] |
+//! | the ports | [`port`] (the engine, for what is done in containers), [`provider`], [`doctor`] |
+
+mod access;
+mod claims;
+mod cluster;
+mod doctor;
+mod exec;
+mod fault;
+mod kinds;
+mod left;
+mod manifest;
+mod pod;
+mod pods;
+mod port;
+mod provider;
+mod settings;
+mod shared;
+mod size;
+mod state;
+mod transfer;
+mod vet;
+mod watch;
+
+pub use crate::access::{Call, calls, role};
+pub use crate::doctor::Step;
+pub use crate::provider::{KubernetesProvider, abilities};
+pub use crate::settings::{Mode, Settings};

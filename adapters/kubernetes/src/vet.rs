@@ -1,0 +1,295 @@
+//! Whether the template of a pool confines its sandboxes as a pod of ours is confined.
+//!
+//! The pods of a pool are the template's, and policies of the network only add up: what a template lets out nobody can take back
+//! afterwards. So a pool whose template gives more than is allowed is refused, with all that is wrong with it.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use dormouse_containers::{TMP, WORKSPACE};
+use dormouse_core::sandbox::SandboxSpec;
+use dormouse_core::{Error, ErrorCode, Result};
+use serde_json::Value as Json;
+use tokio::time::Instant;
+
+use crate::kinds::Kind;
+use crate::shared::Shared;
+use crate::size::quantity;
+use crate::state::text;
+
+/// How long it is remembered what a template was found to be.
+const REMEMBERED: Duration = Duration::from_secs(60);
+/// Most of what is wrong that is told.
+const TOLD: usize = 12;
+
+/// A pool whose template confines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Vetted {
+    /// The pool.
+    pool: String,
+    /// The container of the sandbox.
+    pub(crate) container: Option<String>,
+    /// Its limits: bytes, and thousandths of a core.
+    pub(crate) memory: u64,
+    cpu_millis: u64,
+}
+
+impl Vetted {
+    /// Refuses a sandbox that asks for more than the template gives.
+    ///
+    /// # Errors
+    /// `args_invalid`.
+    pub(crate) fn admit(&self, spec: &SandboxSpec) -> Result<()> {
+        let most = |name: &str, asked: u64, most: u64| {
+            if asked <= most {
+                return Ok(());
+            }
+            Err(Error::args_invalid(format!(
+                "`{name}` of {asked} is more than the {most} that the template of the pool `{}` gives",
+                self.pool
+            ))
+            .with_hint("ask for no more, or for a pool whose template gives it"))
+        };
+        most("memory_bytes", spec.memory, self.memory)?;
+        most("cpu_millis", spec.cpu_millis.into(), self.cpu_millis)
+    }
+}
+
+/// Looks at a pool and its template.
+///
+/// # Errors
+/// `capability_unavailable` when it does not confine, or is not there; `provider_unavailable`.
+pub(crate) async fn pool(shared: &Shared, pool: &str) -> Result<Arc<Vetted>> {
+    let known = shared.vetted.lock().unwrap_or_else(PoisonError::into_inner).get(pool).cloned();
+    if let Some((at, vetted)) = known
+        && at.elapsed() < REMEMBERED
+    {
+        return Ok(vetted);
+    }
+    let found = get(shared, Kind::Pool, pool).await?;
+    let template = text(&found, "/spec/sandboxTemplateRef/name").unwrap_or_default();
+    let template = get(shared, Kind::Template, template).await?;
+    let vetted = look(pool, &template, shared.settings.container.as_deref()).map_err(|wrong| {
+        let told: Vec<&str> = wrong.iter().take(TOLD).map(String::as_str).collect();
+        Error::new(
+            ErrorCode::CapabilityUnavailable,
+            format!("the template of the pool `{pool}` does not confine its sandboxes: {}", told.join("; ")),
+        )
+        .with_hint("the guide for Kubernetes has a template that does")
+    })?;
+    let vetted = Arc::new(vetted);
+    let mut known = shared.vetted.lock().unwrap_or_else(PoisonError::into_inner);
+    known.insert(pool.to_owned(), (Instant::now(), vetted.clone()));
+    Ok(vetted)
+}
+
+/// How many sandboxes of a pool wait.
+///
+/// # Errors
+/// `capability_unavailable` when there is no such pool; `provider_unavailable`.
+pub(crate) async fn waiting(shared: &Shared, pool: &str) -> Result<u64> {
+    let found = get(shared, Kind::Pool, pool).await?;
+    Ok(found.pointer("/status/readyReplicas").and_then(Json::as_u64).unwrap_or_default())
+}
+
+async fn get(shared: &Shared, kind: Kind, name: &str) -> Result<Json> {
+    let (group, _, what, _) = kind.names();
+    let api = shared.cluster.of(kind).await?;
+    let asked = format!("look at the {what} `{name}`");
+    let found = match shared.cluster.asked(&asked, api.get(name)).await? {
+        Err(fault) if crate::fault::is_missing(&fault) => {
+            return Err(Error::new(
+                ErrorCode::CapabilityUnavailable,
+                format!("the cluster has no {what} `{name}` of {group}/{}", crate::kinds::VERSION),
+            )
+            .with_hint(
+                "`dormouse doctor --kubernetes` says whether agent-sandbox is there, and in which version",
+            ));
+        }
+        found => found.map_err(|fault| crate::fault::wrong(&asked, fault))?,
+    };
+    serde_json::to_value(&found)
+        .map_err(|error| Error::internal("an object of the cluster is not understood", error))
+}
+
+/// What a template is, or all that is wrong with it.
+pub(crate) fn look(
+    pool: &str,
+    template: &Json,
+    container: Option<&str>,
+) -> std::result::Result<Vetted, Vec<String>> {
+    let mut wrong = Vec::new();
+    let mut must = |is: bool, what: String| {
+        if !is {
+            wrong.push(what);
+        }
+    };
+    let empty = Json::Null;
+    let pod = template.pointer("/spec/podTemplate/spec").unwrap_or(&empty);
+    let flag = |of: &Json, path: &str| of.pointer(path).and_then(Json::as_bool);
+    // The controller's default is false.
+    must(
+        flag(pod, "/automountServiceAccountToken") != Some(true),
+        "`automountServiceAccountToken` is true".into(),
+    );
+    for shared in ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace"] {
+        must(flag(pod, &format!("/{shared}")) != Some(true), format!("`{shared}` is true"));
+    }
+    let volumes = pod.pointer("/volumes").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+    must(volumes.iter().all(|volume| volume.get("hostPath").is_none()), "a volume is a `hostPath`".into());
+    let list = |path: &str| pod.pointer(path).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+    let containers = list("/containers");
+    let own = match container {
+        Some(name) => containers.iter().find(|one| text(one, "/name") == Some(name)),
+        None => containers.first(),
+    };
+    must(own.is_some(), format!("there is no container `{}`", container.unwrap_or_default()));
+    for one in containers.iter().chain(list("/initContainers")) {
+        confined(pod, one, &mut must);
+    }
+    let own = own.unwrap_or(&empty);
+    let mounted = |path: &str| {
+        let mounts = own.pointer("/volumeMounts").and_then(Json::as_array);
+        mounts.into_iter().flatten().any(|mount| text(mount, "/mountPath") == Some(path))
+    };
+    for folder in [WORKSPACE, TMP] {
+        must(mounted(folder), format!("nothing is mounted at `{folder}`"));
+    }
+    network(template, &mut must);
+    let limit = |name: &str, millis| {
+        text_or_number(own.pointer(&format!("/resources/limits/{name}")))
+            .and_then(|text| quantity(&text, millis))
+    };
+    let (memory, cpu_millis) = (limit("memory", false), limit("cpu", true));
+    match (memory, cpu_millis) {
+        (Some(memory), Some(cpu_millis)) if wrong.is_empty() => Ok(Vetted {
+            pool: pool.to_owned(),
+            container: text(own, "/name").map(str::to_owned),
+            memory,
+            cpu_millis,
+        }),
+        _ => Err(wrong),
+    }
+}
+
+fn text_or_number(value: Option<&Json>) -> Option<String> {
+    match value? {
+        Json::String(text) => Some(text.clone()),
+        Json::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn confined(pod: &Json, one: &Json, must: &mut impl FnMut(bool, String)) {
+    let name = text(one, "/name").unwrap_or_default();
+    let own = |path: &str| one.pointer(&format!("/securityContext/{path}"));
+    let either = |path: &str| own(path).or_else(|| pod.pointer(&format!("/securityContext/{path}")));
+    let user = either("runAsUser").and_then(Json::as_u64);
+    let not_root =
+        either("runAsNonRoot").and_then(Json::as_bool) == Some(true) || user.is_some_and(|user| user > 0);
+    must(not_root && user != Some(0), format!("`{name}` may run as root"));
+    let is = |path: &str, value: bool| own(path).and_then(Json::as_bool) == Some(value);
+    must(is("allowPrivilegeEscalation", false), format!("`{name}` may gain privileges"));
+    must(!is("privileged", true), format!("`{name}` is privileged"));
+    must(is("readOnlyRootFilesystem", true), format!("the root of `{name}` can be written"));
+    let capabilities = |path: &str| own(path).and_then(Json::as_array).cloned().unwrap_or_default();
+    let dropped = capabilities("capabilities/drop").iter().any(|one| one.as_str() == Some("ALL"));
+    must(dropped && capabilities("capabilities/add").is_empty(), format!("`{name}` has capabilities"));
+    let filter = either("seccompProfile/type").and_then(Json::as_str);
+    must(
+        matches!(filter, Some("RuntimeDefault" | "Localhost")),
+        format!("the system calls of `{name}` are not filtered"),
+    );
+    for limit in ["memory", "cpu"] {
+        let has = one.pointer(&format!("/resources/limits/{limit}")).is_some();
+        must(has, format!("`{name}` has no limit of `{limit}`"));
+    }
+}
+
+/// Without a policy of its own, the controller's default lets a sandbox reach the internet.
+fn network(template: &Json, must: &mut impl FnMut(bool, String)) {
+    let managed = text(template, "/spec/networkPolicyManagement").unwrap_or("Managed") == "Managed";
+    must(managed, "its network is not managed (`networkPolicyManagement`)".into());
+    let policy = template.pointer("/spec/networkPolicy");
+    must(policy.is_some(), "it has no `networkPolicy`, so that the internet can be reached".into());
+    let out = policy.and_then(|policy| policy.get("egress")).and_then(Json::as_array);
+    must(out.is_none_or(Vec::is_empty), "its `networkPolicy` lets something out (`egress`)".into());
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn template() -> Json {
+        json!({"spec": {
+            "networkPolicyManagement": "Managed",
+            "networkPolicy": {"ingress": [], "egress": []},
+            "podTemplate": {"spec": {
+                "securityContext": {"runAsNonRoot": true, "runAsUser": 65534, "seccompProfile": {"type": "RuntimeDefault"}},
+                "containers": [{
+                    "name": "sandbox", "image": "tools:1",
+                    "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+                        "capabilities": {"drop": ["ALL"]}},
+                    "resources": {"limits": {"cpu": "1", "memory": "512Mi"}},
+                    "volumeMounts": [{"name": "w", "mountPath": "/workspace"}, {"name": "t", "mountPath": "/tmp"}],
+                }],
+            }},
+        }})
+    }
+
+    /// KUB-08: a template that lets out more than the operator allows, or does not confine.
+    #[test]
+    fn kub_08_a_template_that_gives_more_than_a_pod_of_ours_is_refused() {
+        let vetted = look("p", &template(), None).unwrap();
+        assert_eq!(
+            (vetted.memory, vetted.cpu_millis, vetted.container.as_deref()),
+            (512 << 20, 1_000, Some("sandbox"))
+        );
+        let pod = "/spec/podTemplate/spec";
+        let own = format!("{pod}/containers/0");
+        let cases = [
+            (pod.to_owned(), "hostNetwork", json!(true)),
+            (pod.to_owned(), "hostPID", json!(true)),
+            (pod.to_owned(), "automountServiceAccountToken", json!(true)),
+            (pod.to_owned(), "volumes", json!([{"name": "h", "hostPath": {"path": "/"}}])),
+            (pod.to_owned(), "securityContext", json!({})),
+            (format!("{pod}/securityContext"), "runAsUser", json!(0)),
+            (own.clone(), "securityContext", json!({})),
+            (format!("{own}/securityContext"), "privileged", json!(true)),
+            (format!("{own}/securityContext"), "readOnlyRootFilesystem", json!(false)),
+            (format!("{own}/securityContext/capabilities"), "add", json!(["NET_ADMIN"])),
+            (own.clone(), "resources", json!({})),
+            (own.clone(), "volumeMounts", json!([])),
+            ("/spec".to_owned(), "networkPolicy", Json::Null),
+            ("/spec".to_owned(), "networkPolicyManagement", json!("Unmanaged")),
+            ("/spec/networkPolicy".to_owned(), "egress", json!([{}])),
+        ];
+        for (at, field, value) in cases {
+            let mut bad = template();
+            let fields = bad.pointer_mut(&at).unwrap().as_object_mut().unwrap();
+            match value {
+                Json::Null => fields.remove(field),
+                value => fields.insert(field.to_owned(), value),
+            };
+            assert!(look("p", &bad, None).is_err_and(|wrong| !wrong.is_empty()), "{at}/{field}");
+        }
+        let mut more = template();
+        let containers = more.pointer_mut(&format!("{pod}/containers")).unwrap().as_array_mut().unwrap();
+        containers.push(json!({"name": "other", "image": "x"}));
+        assert!(look("p", &more, None).is_err(), "each container is looked at");
+        assert!(look("p", &template(), Some("other")).is_err(), "the one that is meant must be there");
+    }
+
+    #[test]
+    fn more_than_the_template_gives_is_refused() {
+        let vetted = look("p", &template(), None).unwrap();
+        let spec = SandboxSpec { memory: 512 << 20, cpu_millis: 1_000, ..SandboxSpec::default() };
+        vetted.admit(&spec).unwrap();
+        let more = SandboxSpec { memory: 513 << 20, ..spec.clone() };
+        assert_eq!(vetted.admit(&more).unwrap_err().code(), ErrorCode::ArgsInvalid);
+        let more = SandboxSpec { cpu_millis: 1_001, ..spec };
+        assert!(vetted.admit(&more).unwrap_err().message().contains("cpu_millis"));
+    }
+}

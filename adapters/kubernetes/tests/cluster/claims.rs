@@ -1,0 +1,119 @@
+//! Sandboxes from a pool: what is asked of the API server, and that nobody gets another's.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use dormouse_core::sandbox::{SandboxSpec, WarmPool};
+use dormouse_core::{ErrorCode, Provider as _};
+use dormouse_kubernetes::{Mode, calls};
+
+use crate::pools;
+use crate::support::{Bench, spec};
+
+const MANY: usize = 100;
+
+/// S2-15, and the promise about calls: one watch for all, and no more than three calls for each.
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_claims_never_get_the_same_sandbox_and_ask_little() {
+    let bench = Bench::processes(Mode::AgentSandbox, |_| {}).await;
+    bench.fill(MANY + 1);
+    // The first one looks at the template and at what the image has.
+    let first = bench.machine().await;
+    let before = bench.server.asked().len();
+    let begin = Instant::now();
+    let making = (0..MANY).map(|_| async {
+        let provider = bench.provider.clone();
+        tokio::spawn(async move { provider.machine(&spec(), None).await }).await.unwrap().unwrap()
+    });
+    let machines = futures::future::join_all(making).await;
+    let took = begin.elapsed();
+    let asked = bench.server.asked().split_off(before);
+    let given: Vec<String> = bench
+        .server
+        .names("sandboxclaims")
+        .iter()
+        .map(|name| bench.server.get("sandboxclaims", name).unwrap()["status"]["sandbox"]["name"].to_string())
+        .collect();
+    assert_eq!(given.len(), MANY + 1);
+    assert_eq!(given.iter().collect::<BTreeSet<_>>().len(), MANY + 1, "nothing is given twice");
+    let watches = asked.iter().filter(|(verb, ..)| verb == "watch" || verb == "list").count();
+    println!("{MANY} claims in {took:?}, {} calls, {watches} of them for the watch", asked.len());
+    assert_eq!(bench.server.count("watch", "sandboxclaims"), 1, "one watch for all");
+    assert!(asked.len() <= 3 * MANY, "{}", asked.len());
+    drop((first, machines));
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_calls_are_those_of_the_role_and_no_others() {
+    for mode in [Mode::Pods, Mode::AgentSandbox] {
+        let bench = Bench::processes(mode, |_| {}).await;
+        if mode == Mode::AgentSandbox {
+            bench.fill(1);
+        }
+        let machine = bench.machine().await;
+        drop(machine);
+        let (server, provider) = (bench.server.clone(), bench.provider.clone());
+        bench.end().await;
+        drop(provider);
+        let allowed: BTreeSet<(String, String, String)> = calls(mode)
+            .iter()
+            .map(|one| (one.verb.to_owned(), one.group.to_owned(), one.resource.to_owned()))
+            .collect();
+        let made: BTreeSet<_> = server.asked().into_iter().collect();
+        assert!(made.is_subset(&allowed), "{mode:?}: {:?}", made.difference(&allowed).collect::<Vec<_>>());
+        // `get` of a pod is for one that may have ended; `create` of a stream is what newer servers ask for; and an apply of what
+        // is not there is a creation.
+        let spared = [("get", "pods"), ("create", "pods/exec"), ("create", "networkpolicies")];
+        for (verb, _, resource) in allowed.difference(&made) {
+            assert!(
+                spared.contains(&(verb.as_str(), resource.as_str())),
+                "{mode:?}: nobody needs {verb} {resource}"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_pool_is_waited_for_and_one_that_is_required_is_busy() {
+    let bench = Bench::processes(Mode::AgentSandbox, |_| {}).await;
+    bench.fill(0);
+    let require = SandboxSpec { warm_pool: WarmPool::Require, ..spec() };
+    let error = bench.provider.machine(&require, None).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::Busy);
+    let machine = bench.machine().await;
+    drop(machine);
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_that_is_missing_or_deleted_is_named() {
+    let bench = Bench::processes(Mode::AgentSandbox, |_| {}).await;
+    let error = bench.provider.machine(&spec(), None).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::CapabilityUnavailable);
+    assert!(error.message().contains("no SandboxWarmPool `full`"), "{error}");
+    bench.fill(1);
+    drop(bench.machine().await);
+    bench.server.remove("sandboxwarmpools", "full");
+    let error = bench.provider.machine(&spec(), None).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::CapabilityUnavailable);
+    assert!(error.message().contains("WarmPoolNotFound"), "{error}");
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_template_that_lets_something_out_is_refused_before_anything_is_claimed() {
+    let bench = Bench::processes(Mode::AgentSandbox, |_| {}).await;
+    bench.fill(1);
+    let mut open = pools::template("full", "tools:1");
+    open["spec"]["networkPolicy"]["egress"] = serde_json::json!([{}]);
+    bench.server.put("sandboxtemplates", open);
+    let error = bench.provider.machine(&spec(), None).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::CapabilityUnavailable);
+    assert!(error.message().contains("lets something out"), "{error}");
+    assert!(bench.server.names("sandboxclaims").is_empty());
+    let more = SandboxSpec { memory: 1 << 40, ..spec() };
+    bench.server.put("sandboxtemplates", pools::template("full", "tools:1"));
+    assert_eq!(bench.provider.machine(&more, None).await.err().unwrap().code(), ErrorCode::ArgsInvalid);
+    bench.end().await;
+}

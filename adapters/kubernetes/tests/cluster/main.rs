@@ -1,0 +1,17 @@
+//! The provider against an API server of ours ([`server`]), whose pods are containers of the tests' engine ([`node`]) and whose
+//! claims are answered by a stand-in for the controller of agent-sandbox ([`pools`]).
+//!
+//! Without an engine the tests that need one say that they were skipped, and pass; with `DORMOUSE_REQUIRE_DOCKER=1` they fail.
+
+#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test's own helpers need has to be there")]
+#![allow(clippy::disallowed_methods, reason = "a node runs programs")]
+
+mod claims;
+mod doctor;
+mod hostile;
+mod life;
+mod node;
+mod pools;
+mod server;
+mod support;

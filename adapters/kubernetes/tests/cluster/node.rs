@@ -1,0 +1,255 @@
+//! What runs pods: containers of the tests' engine, or, where nothing of a sandbox's files is needed, processes of this machine.
+//!
+//! It is no kubelet: it knows what the pods of this provider have and no more. Programs in a pod are reached by the WebSocket protocol
+//! that Kubernetes has, in version 5 or 4.
+
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::{SinkExt as _, StreamExt as _};
+use http_body_util::{BodyExt as _, Empty};
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
+use hyper::upgrade::Upgraded;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value as Json, json};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, Command};
+use tokio::sync::{broadcast, mpsc};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+use crate::server::{Body, Server};
+
+/// The mark of containers of these tests.
+const MARK: &str = "dormouse-test-kubernetes";
+
+/// What runs pods.
+pub(crate) struct Node {
+    /// The engine; none: processes of this machine.
+    engine: bool,
+    /// Whether it takes pods.
+    pub(crate) idle: AtomicBool,
+    /// Breaks off all streams.
+    ends: broadcast::Sender<()>,
+    made: Mutex<Vec<String>>,
+}
+
+impl Node {
+    /// One whose pods are containers.
+    pub(crate) fn containers() -> Self {
+        Self { engine: true, ..Self::processes() }
+    }
+
+    /// One whose pods are nothing, and whose programs are processes of this machine.
+    pub(crate) fn processes() -> Self {
+        Self {
+            engine: false,
+            idle: AtomicBool::new(true),
+            ends: broadcast::channel(16).0,
+            made: Mutex::default(),
+        }
+    }
+
+    /// Breaks off all streams into pods.
+    pub(crate) fn break_off(&self) {
+        let _none = self.ends.send(());
+    }
+
+    /// Starts what pods there are and come to be, and ends those that go.
+    pub(crate) fn run(server: &Server) {
+        let (server, mut changes) = (server.clone(), server.changes());
+        let mut pods = server.follow("pods");
+        tokio::spawn(async move {
+            loop {
+                for (kind, pod) in pods() {
+                    let (server, name) =
+                        (server.clone(), pod["metadata"]["name"].as_str().unwrap().to_owned());
+                    if kind == "ADDED" && server.node.idle.load(Ordering::Acquire) {
+                        tokio::spawn(async move {
+                            let started = server.node.start(&name, &pod).await;
+                            let status = match started {
+                                Ok(()) => json!({"phase": "Running", "conditions": [
+                                    {"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}]}),
+                                Err(why) => json!({"phase": "Pending", "containerStatuses": [
+                                    {"state": {"waiting": {"reason": "CreateContainerError", "message": why}}}]}),
+                            };
+                            server.status("pods", &name, status);
+                        });
+                    } else if kind == "DELETED" {
+                        tokio::spawn(async move { server.node.end(&name).await });
+                    }
+                }
+                if changes.recv().await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    async fn start(&self, name: &str, pod: &Json) -> Result<(), String> {
+        if !self.engine {
+            return Ok(());
+        }
+        self.made.lock().unwrap().push(name.to_owned());
+        let container = &pod["spec"]["containers"][0];
+        let user = &pod["spec"]["securityContext"]["runAsUser"];
+        let limit = container["resources"]["limits"]["memory"].as_str().unwrap_or("512m").replace("Mi", "m");
+        let mut argv: Vec<String> = ["run", "-d", "--network", "none", "--read-only", "--cap-drop", "ALL"]
+            .iter()
+            .chain(&["--security-opt", "no-new-privileges", "--label", MARK, "--name", name])
+            .map(|word| (*word).to_owned())
+            .collect();
+        argv.extend(["--user".into(), format!("{user}:{user}"), "--memory".into(), limit]);
+        let volumes = pod["spec"]["volumes"].as_array().cloned().unwrap_or_default();
+        for mount in container["volumeMounts"].as_array().into_iter().flatten() {
+            let volume = volumes.iter().find(|volume| volume["name"] == mount["name"]).unwrap();
+            let size = volume["emptyDir"]["sizeLimit"].as_str().unwrap_or("67108864");
+            let place = mount["mountPath"].as_str().unwrap();
+            argv.extend([
+                "--tmpfs".into(),
+                format!("{place}:size={size},uid=65534,gid=65534,mode=0777,exec"),
+            ]);
+        }
+        for one in container["env"].as_array().into_iter().flatten() {
+            let pair = format!("{}={}", one["name"].as_str().unwrap(), one["value"].as_str().unwrap());
+            argv.extend(["--env".into(), pair]);
+        }
+        let words = |of: &Json| {
+            let all = of.as_array().into_iter().flatten();
+            all.map(|word| word.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let mut command = words(&container["command"]);
+        if let Some(directory) = container["workingDir"].as_str() {
+            argv.extend(["--workdir".into(), directory.to_owned()]);
+        }
+        argv.extend([
+            "--entrypoint".into(),
+            command.remove(0),
+            container["image"].as_str().unwrap().to_owned(),
+        ]);
+        argv.extend(command);
+        let ran = Command::new("docker").args(&argv).output().await.map_err(|error| error.to_string())?;
+        if ran.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&ran.stderr).into_owned()) }
+    }
+
+    async fn end(&self, name: &str) {
+        if self.engine {
+            let _gone = Command::new("docker").args(["rm", "-f", name]).output().await;
+        }
+    }
+
+    /// Ends what it has made, also what nobody removed.
+    pub(crate) async fn close(&self) {
+        let made = std::mem::take(&mut *self.made.lock().unwrap());
+        for name in made {
+            self.end(&name).await;
+        }
+    }
+
+    /// Takes a request for a program in a pod.
+    pub(crate) fn exec(&self, pod: &str, command: &[String], request: Request<Incoming>) -> Response<Body> {
+        let header = |name| request.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+        let (key, offered) = (header(SEC_WEBSOCKET_KEY).unwrap(), header(SEC_WEBSOCKET_PROTOCOL).unwrap());
+        assert!(offered.contains("v5.channel.k8s.io"), "{offered}");
+        let mut program = if self.engine {
+            let mut docker = Command::new("docker");
+            docker.args(["exec", "-i", pod]).args(command);
+            docker
+        } else {
+            let mut own = Command::new("setsid");
+            own.args(["-w"]).args(command);
+            own
+        };
+        let program =
+            program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let child = program.spawn().unwrap();
+        let mut ends = self.ends.subscribe();
+        tokio::spawn(async move {
+            let upgraded = hyper::upgrade::on(request).await.unwrap();
+            tokio::select! {
+                () = speak(upgraded, child) => {}
+                _ = ends.recv() => {}
+            }
+        });
+        let mut response = Response::new(Empty::new().boxed());
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let headers = response.headers_mut();
+        headers.insert(CONNECTION, "Upgrade".parse().unwrap());
+        headers.insert(UPGRADE, "websocket".parse().unwrap());
+        headers.insert(SEC_WEBSOCKET_ACCEPT, derive_accept_key(key.as_bytes()).parse().unwrap());
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, "v5.channel.k8s.io".parse().unwrap());
+        response
+    }
+}
+
+async fn speak(upgraded: Upgraded, mut child: Child) {
+    let stream = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
+    let (mut to, mut from) = stream.split();
+    let (sender, mut pieces) = mpsc::channel::<Vec<u8>>(16);
+    let streams: [(u8, Box<dyn AsyncRead + Send + Unpin>); 2] =
+        [(1, Box::new(child.stdout.take().unwrap())), (2, Box::new(child.stderr.take().unwrap()))];
+    for (number, mut stream) in streams {
+        let sender = sender.clone();
+        tokio::spawn(async move {
+            let mut buffer = vec![0; 32 << 10];
+            while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+                let mut piece = vec![number];
+                piece.extend_from_slice(&buffer[..length]);
+                if sender.send(piece).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    drop(sender);
+    let mut stdin = child.stdin.take();
+    let (input, mut inputs) = mpsc::channel::<Option<Vec<u8>>>(16);
+    tokio::spawn(async move {
+        while let Some(piece) = inputs.recv().await {
+            match (&mut stdin, piece) {
+                (Some(own), Some(piece)) => {
+                    let _written = own.write_all(&piece).await;
+                }
+                _ => stdin = None,
+            }
+        }
+    });
+    let hear = async {
+        while let Some(Ok(message)) = from.next().await {
+            if let Message::Binary(bytes) = message {
+                let piece = match bytes.as_ref() {
+                    [0, rest @ ..] => Some(rest.to_vec()),
+                    [255, 0] => None,
+                    _ => continue,
+                };
+                let _sent = input.send(piece).await;
+            }
+        }
+    };
+    let tell = async {
+        while let Some(piece) = pieces.recv().await {
+            if to.send(Message::binary(piece)).await.is_err() {
+                return;
+            }
+        }
+        let code = child.wait().await.ok().and_then(|status| status.code()).unwrap_or(137);
+        let status = match code {
+            0 => json!({"metadata": {}, "status": "Success"}),
+            code => json!({"metadata": {}, "status": "Failure", "reason": "NonZeroExitCode",
+                "message": format!("command terminated with non-zero exit code: exit status {code}"),
+                "details": {"causes": [{"reason": "ExitCode", "message": code.to_string()}]}}),
+        };
+        let _told = to.send(Message::binary([vec![3], status.to_string().into_bytes()].concat())).await;
+        let _closed = to.close().await;
+    };
+    tokio::pin!(hear);
+    tokio::select! {
+        () = tell => {}
+        () = async { (&mut hear).await; } => {}
+    }
+}

@@ -1,0 +1,489 @@
+//! An API server for tests: objects with versions, lists, watches, `pods/exec` by WebSocket, and what goes wrong on request.
+//!
+//! It is no Kubernetes: it checks no schemas and runs no controllers. What makes pods ready is [`crate::node`], and what answers claims
+//! is [`crate::pools`].
+
+use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
+use hyper::header::{CONTENT_TYPE, RETRY_AFTER};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value as Json, json};
+use tokio::net::TcpListener;
+use tokio::sync::broadcast;
+
+use crate::node::Node;
+
+pub(crate) type Body = BoxBody<Bytes, Infallible>;
+
+/// What goes wrong, as often as it is said.
+#[derive(Clone, Debug)]
+pub(crate) enum Wrong {
+    /// An answer with this status, reason and message.
+    Status(u16, &'static str, &'static str),
+    /// The connection ends without an answer.
+    Silence,
+}
+
+#[derive(Clone, Debug)]
+struct Event {
+    version: u64,
+    kind: &'static str,
+    plural: String,
+    object: Json,
+}
+
+#[derive(Default)]
+pub(crate) struct Store {
+    version: u64,
+    objects: BTreeMap<(String, String), Json>,
+    events: Vec<Event>,
+    /// Versions up to this one are forgotten.
+    forgotten: u64,
+    /// What was asked: verb, group, resource.
+    pub(crate) calls: Vec<(String, String, String)>,
+    wrong: Vec<(String, usize, Wrong)>,
+    denied: Vec<(String, String)>,
+    /// Groups and their versions that are served.
+    pub(crate) groups: HashMap<String, String>,
+}
+
+/// The server.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) store: Arc<Mutex<Store>>,
+    told: broadcast::Sender<()>,
+    ends: broadcast::Sender<()>,
+    pub(crate) node: Arc<Node>,
+}
+
+/// A request's place.
+struct Place {
+    group: String,
+    plural: String,
+    name: Option<String>,
+    part: Option<String>,
+}
+
+fn text(body: &Json) -> Response<Body> {
+    answer(200, body)
+}
+
+fn answer(status: u16, body: &Json) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from(body.to_string())).boxed());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    response.headers_mut().insert(CONTENT_TYPE, "application/json".parse().unwrap());
+    if status == 429 {
+        response.headers_mut().insert(RETRY_AFTER, "1".parse().unwrap());
+    }
+    response
+}
+
+fn failure(status: u16, reason: &str, message: &str) -> Response<Body> {
+    answer(
+        status,
+        &json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message,
+            "reason": reason, "code": status}),
+    )
+}
+
+fn place(path: &str) -> Option<Place> {
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let (group, rest) = match parts.as_slice() {
+        ["api", "v1", rest @ ..] => ("", rest),
+        ["apis", group, _, rest @ ..] => (*group, rest),
+        _ => return None,
+    };
+    let rest = match rest {
+        ["namespaces", _, rest @ ..] => rest,
+        rest => rest,
+    };
+    let own = |at: usize| rest.get(at).map(|text| (*text).to_owned());
+    Some(Place { group: group.to_owned(), plural: own(0)?, name: own(1), part: own(2) })
+}
+
+fn matches(object: &Json, selector: Option<&str>) -> bool {
+    selector.is_none_or(|selector| {
+        selector.split(',').all(|one| {
+            let (name, value) = one.split_once('=').unwrap_or((one, ""));
+            object["metadata"]["labels"][name] == value
+        })
+    })
+}
+
+impl Server {
+    /// One on a port of the loopback, with a node of its own.
+    pub(crate) async fn start(node: Node) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = Self {
+            address: listener.local_addr().unwrap(),
+            store: Arc::default(),
+            told: broadcast::channel(1024).0,
+            ends: broadcast::channel(16).0,
+            node: Arc::new(node),
+        };
+        let own = server.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (own, mut ends) = (own.clone(), own.ends.subscribe());
+                tokio::spawn(async move {
+                    let service = service_fn(move |request| {
+                        let own = own.clone();
+                        async move { own.serve(request).await }
+                    });
+                    let connection = hyper::server::conn::http1::Builder::new()
+                        .serve_connection(TokioIo::new(stream), service)
+                        .with_upgrades();
+                    tokio::select! {
+                        _ = connection => {}
+                        _ = ends.recv() => {}
+                    }
+                });
+            }
+        });
+        server
+    }
+
+    /// A kubeconfig that leads here.
+    pub(crate) fn kubeconfig(&self) -> String {
+        let server = format!("http://{}", self.address);
+        json!({"apiVersion": "v1", "kind": "Config", "current-context": "t",
+            "clusters": [{"name": "t", "cluster": {"server": server}}],
+            "users": [{"name": "t", "user": {"token": "t"}}],
+            "contexts": [{"name": "t", "context": {"cluster": "t", "user": "t", "namespace": "boxes"}}]})
+        .to_string()
+    }
+
+    /// Lets requests whose `VERB resource` begins so go wrong, as often as said.
+    pub(crate) fn fail(&self, what: &str, times: usize, wrong: Wrong) {
+        self.store.lock().unwrap().wrong.push((what.to_owned(), times, wrong));
+    }
+
+    /// Denies a right, as `doctor` asks for it.
+    pub(crate) fn deny(&self, verb: &str, resource: &str) {
+        self.store.lock().unwrap().denied.push((verb.to_owned(), resource.to_owned()));
+    }
+
+    /// Ends all connections.
+    pub(crate) fn hang_up(&self) {
+        let _none = self.ends.send(());
+    }
+
+    /// Forgets all versions: who goes on from one of them is told 410.
+    pub(crate) fn forget(&self) {
+        let mut store = self.store.lock().unwrap();
+        store.version += 10;
+        store.forgotten = store.version;
+        store.events.clear();
+    }
+
+    pub(crate) fn get(&self, plural: &str, name: &str) -> Option<Json> {
+        self.store.lock().unwrap().objects.get(&(plural.to_owned(), name.to_owned())).cloned()
+    }
+
+    pub(crate) fn names(&self, plural: &str) -> Vec<String> {
+        let store = self.store.lock().unwrap();
+        store.objects.keys().filter(|(kind, _)| kind == plural).map(|(_, name)| name.clone()).collect()
+    }
+
+    /// How often something was asked.
+    pub(crate) fn count(&self, verb: &str, resource: &str) -> usize {
+        let store = self.store.lock().unwrap();
+        store.calls.iter().filter(|(one, _, of)| one == verb && of == resource).count()
+    }
+
+    pub(crate) fn asked(&self) -> Vec<(String, String, String)> {
+        self.store.lock().unwrap().calls.clone()
+    }
+
+    /// Puts an object there, or another version of it.
+    pub(crate) fn put(&self, plural: &str, mut object: Json) {
+        let mut store = self.store.lock().unwrap();
+        store.version += 1;
+        let version = store.version;
+        object["metadata"]["resourceVersion"] = json!(version.to_string());
+        object["metadata"]["namespace"] = json!("boxes");
+        let key = (plural.to_owned(), object["metadata"]["name"].as_str().unwrap().to_owned());
+        let there = store.objects.insert(key, object.clone()).is_some();
+        let kind = if there { "MODIFIED" } else { "ADDED" };
+        store.events.push(Event { version, kind, plural: plural.to_owned(), object });
+        drop(store);
+        let _none = self.told.send(());
+    }
+
+    /// Changes the status of an object that is there.
+    pub(crate) fn status(&self, plural: &str, name: &str, status: Json) {
+        if let Some(mut object) = self.get(plural, name) {
+            object["status"] = status;
+            self.put(plural, object);
+        }
+    }
+
+    /// Removes an object.
+    pub(crate) fn remove(&self, plural: &str, name: &str) -> Option<Json> {
+        let mut store = self.store.lock().unwrap();
+        let mut object = store.objects.remove(&(plural.to_owned(), name.to_owned()))?;
+        store.version += 1;
+        let version = store.version;
+        object["metadata"]["resourceVersion"] = json!(version.to_string());
+        store.events.push(Event {
+            version,
+            kind: "DELETED",
+            plural: plural.to_owned(),
+            object: object.clone(),
+        });
+        drop(store);
+        let _none = self.told.send(());
+        Some(object)
+    }
+
+    /// What happens to objects of a kind from now on.
+    pub(crate) fn follow(&self, plural: &'static str) -> impl FnMut() -> Vec<(String, Json)> + use<> {
+        let (store, mut from) = (self.store.clone(), 0);
+        move || {
+            let store = store.lock().unwrap();
+            let new = store.events.iter().filter(|event| event.version > from && event.plural == plural);
+            let new = new.map(|event| (event.kind.to_owned(), event.object.clone())).collect();
+            from = store.version;
+            new
+        }
+    }
+
+    pub(crate) fn changes(&self) -> broadcast::Receiver<()> {
+        self.told.subscribe()
+    }
+
+    async fn serve(&self, request: Request<Incoming>) -> Result<Response<Body>, std::io::Error> {
+        let (path, query) =
+            (request.uri().path().to_owned(), request.uri().query().unwrap_or_default().to_owned());
+        let query: Vec<(String, String)> = query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='))
+            .map(|(name, value)| (name.to_owned(), decoded(value)))
+            .collect();
+        let asked = |name: &str| query.iter().find(|(one, _)| one == name).map(|(_, value)| value.as_str());
+        match path.trim_matches('/') {
+            "version" => {
+                return Ok(text(
+                    &json!({"major": "1", "minor": "36", "gitVersion": "v1.36.0-test", "gitCommit": "",
+                    "gitTreeState": "", "buildDate": "", "goVersion": "", "compiler": "", "platform": ""}),
+                ));
+            }
+            "apis" => return Ok(text(&self.groups())),
+            _ => {}
+        }
+        let Some(Place { group, plural, name, part }) = place(&path) else {
+            return Ok(self.resources(&path));
+        };
+        let watches = asked("watch").is_some();
+        let verb = match (request.method(), &name) {
+            (&Method::POST, _) => "create",
+            (&Method::PATCH, _) => "patch",
+            (&Method::DELETE, _) => "delete",
+            (_, Some(_)) => "get",
+            _ if watches => "watch",
+            _ => "list",
+        };
+        let resource = match &part {
+            Some(part) => format!("{plural}/{part}"),
+            None => plural.clone(),
+        };
+        if let Some(wrong) = self.noted(verb, &group, &resource) {
+            return match wrong {
+                Wrong::Status(status, reason, message) => Ok(failure(status, reason, message)),
+                Wrong::Silence => Err(std::io::ErrorKind::ConnectionReset.into()),
+            };
+        }
+        if part.as_deref() == Some("exec") {
+            let name = name.unwrap_or_default();
+            let command: Vec<String> =
+                query.iter().filter(|(one, _)| one == "command").map(|(_, value)| value.clone()).collect();
+            return Ok(self.node.exec(&name, &command, request));
+        }
+        if verb == "watch" {
+            let from = asked("resourceVersion").and_then(|version| version.parse().ok()).unwrap_or_default();
+            return Ok(self.watch(plural, from, asked("labelSelector").map(str::to_owned)));
+        }
+        let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
+        let object = serde_json::from_slice(&body).unwrap_or(Json::Null);
+        Ok(self.answer(verb, &plural, name, object, asked("labelSelector")))
+    }
+
+    /// Notes a call, and answers what is to go wrong with it.
+    fn noted(&self, verb: &str, group: &str, resource: &str) -> Option<Wrong> {
+        let mut store = self.store.lock().unwrap();
+        store.calls.push((verb.to_owned(), group.to_owned(), resource.to_owned()));
+        let what = format!("{verb} {resource}");
+        let at = store
+            .wrong
+            .iter()
+            .position(|(begins, times, _)| *times > 0 && what.starts_with(begins.as_str()))?;
+        let (_, times, wrong) = &mut store.wrong[at];
+        *times -= 1;
+        Some(wrong.clone())
+    }
+
+    fn answer(
+        &self,
+        verb: &str,
+        plural: &str,
+        name: Option<String>,
+        mut object: Json,
+        selector: Option<&str>,
+    ) -> Response<Body> {
+        let missing = |name: &str| failure(404, "NotFound", &format!("{plural} \"{name}\" not found"));
+        match (verb, name) {
+            ("create", None) if plural == "selfsubjectaccessreviews" => {
+                let asked = object["spec"]["resourceAttributes"].clone();
+                let part = asked["subresource"].as_str().unwrap_or_default();
+                let mut resource = asked["resource"].as_str().unwrap_or_default().to_owned();
+                if !part.is_empty() {
+                    resource = format!("{resource}/{part}");
+                }
+                let verb = asked["verb"].as_str().unwrap_or_default().to_owned();
+                let denied = self.store.lock().unwrap().denied.contains(&(verb, resource));
+                object["status"] = json!({"allowed": !denied});
+                answer(201, &object)
+            }
+            ("create", None) => {
+                let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+                if self.get(plural, &name).is_some() {
+                    return failure(409, "AlreadyExists", &format!("{plural} \"{name}\" already exists"));
+                }
+                self.put(plural, object);
+                answer(201, &self.get(plural, &name).unwrap_or_default())
+            }
+            ("patch", Some(name)) => {
+                object["metadata"]["name"] = json!(name);
+                self.put(plural, object);
+                text(&self.get(plural, &name).unwrap_or_default())
+            }
+            ("get", Some(name)) => {
+                self.get(plural, &name).map_or_else(|| missing(&name), |object| text(&object))
+            }
+            ("delete", Some(name)) => {
+                self.remove(plural, &name).map_or_else(|| missing(&name), |object| text(&object))
+            }
+            ("list", None) => {
+                let store = self.store.lock().unwrap();
+                let items: Vec<Json> = store
+                    .objects
+                    .iter()
+                    .filter(|((kind, _), object)| kind == plural && matches(object, selector))
+                    .map(|(_, object)| object.clone())
+                    .collect();
+                text(&json!({"kind": "List", "apiVersion": "v1",
+                    "metadata": {"resourceVersion": store.version.to_string()}, "items": items}))
+            }
+            _ => failure(405, "MethodNotAllowed", verb),
+        }
+    }
+
+    fn watch(&self, plural: String, from: u64, selector: Option<String>) -> Response<Body> {
+        let (store, mut told) = (self.store.clone(), self.told.subscribe());
+        if from < store.lock().unwrap().forgotten {
+            let gone = json!({"type": "ERROR", "object": {"kind": "Status", "apiVersion": "v1", "metadata": {},
+                "status": "Failure", "code": 410, "reason": "Expired", "message": "too old resource version"}});
+            return text(&gone);
+        }
+        let (sender, receiver) = tokio::sync::mpsc::channel::<Bytes>(64);
+        tokio::spawn(async move {
+            let mut from = from;
+            loop {
+                let new: Vec<Event> = {
+                    let store = store.lock().unwrap();
+                    store
+                        .events
+                        .iter()
+                        .filter(|event| event.version > from && event.plural == plural)
+                        .filter(|event| matches(&event.object, selector.as_deref()))
+                        .cloned()
+                        .collect()
+                };
+                for event in new {
+                    from = event.version;
+                    let line = format!("{}\n", json!({"type": event.kind, "object": event.object}));
+                    if sender.send(line.into()).await.is_err() {
+                        return;
+                    }
+                }
+                if told.recv().await.is_err() {
+                    return;
+                }
+            }
+        });
+        let lines = futures::stream::unfold(receiver, |mut receiver| async move {
+            let line = receiver.recv().await?;
+            Some((Ok::<_, Infallible>(Frame::data(line)), receiver))
+        });
+        Response::new(BodyExt::boxed(StreamBody::new(Box::pin(SyncStream(Mutex::new(Box::pin(lines)))))))
+    }
+
+    fn groups(&self) -> Json {
+        let store = self.store.lock().unwrap();
+        let groups: Vec<Json> = store
+            .groups
+            .iter()
+            .map(|(name, version)| {
+                let one = json!({"groupVersion": format!("{name}/{version}"), "version": version});
+                json!({"name": name, "versions": [one.clone()], "preferredVersion": one})
+            })
+            .collect();
+        json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+    }
+
+    /// The kinds of a group.
+    fn resources(&self, path: &str) -> Response<Body> {
+        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        if let ["apis", group, version] = parts.as_slice()
+            && self.store.lock().unwrap().groups.get(*group).map(String::as_str) == Some(*version)
+        {
+            return text(&json!({"kind": "APIResourceList", "apiVersion": "v1",
+                "groupVersion": format!("{group}/{version}"), "resources": []}));
+        }
+        failure(404, "NotFound", "the server could not find the requested resource")
+    }
+}
+
+type Frames = dyn futures::Stream<Item = Result<Frame<Bytes>, Infallible>> + Send;
+
+/// A stream that may be shared, as a boxed body has to be: it is polled by one alone.
+struct SyncStream(Mutex<std::pin::Pin<Box<Frames>>>);
+
+impl futures::Stream for SyncStream {
+    type Item = Result<Frame<Bytes>, Infallible>;
+
+    fn poll_next(
+        self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        self.0.lock().unwrap().as_mut().poll_next(context)
+    }
+}
+
+/// Text of a query.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        match first {
+            b'+' => bytes.push(b' '),
+            b'%' => {
+                let digits = std::str::from_utf8(&after[..2]).unwrap();
+                bytes.push(u8::from_str_radix(digits, 16).unwrap());
+                rest = &after[2..];
+            }
+            byte => bytes.push(*byte),
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}

@@ -1,0 +1,126 @@
+//! A cluster and a provider of a test's own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dormouse_core::program::NoPrograms;
+use dormouse_core::sandbox::{Executed, Machine, SandboxSpec};
+use dormouse_core::testing::wait_for_async;
+use dormouse_core::{Limits, LineRequest, Provider as _, Status};
+use dormouse_kubernetes::{KubernetesProvider, Mode, Settings};
+
+use crate::node::Node;
+use crate::pools;
+use crate::server::Server;
+
+pub(crate) const FULL: &str = "dormouse-test/full:1";
+
+/// How long anything that is waited for may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A cluster, and a provider.
+pub(crate) struct Bench {
+    pub(crate) server: Server,
+    pub(crate) provider: KubernetesProvider,
+    _state: tempfile::TempDir,
+    pub(crate) settings: Settings,
+}
+
+/// Whether the engine of the tests is there; if not, says so.
+pub(crate) async fn has_engine(test: &str) -> bool {
+    let asked = tokio::process::Command::new("docker").args(["image", "inspect", FULL]).output().await;
+    let there = asked.is_ok_and(|ran| ran.status.success());
+    if !there {
+        assert!(
+            std::env::var("DORMOUSE_REQUIRE_DOCKER").as_deref() != Ok("1"),
+            "{test}: no engine with {FULL}"
+        );
+        println!("skipped: {test}: no engine with {FULL}");
+    }
+    there
+}
+
+impl Bench {
+    /// One in which pods are containers.
+    pub(crate) async fn containers(test: &str, mode: Mode) -> Option<Self> {
+        if !has_engine(test).await {
+            return None;
+        }
+        Some(Self::with(Node::containers(), mode, |_| {}).await)
+    }
+
+    /// One in which pods are nothing but names, and programs in them processes of this machine.
+    pub(crate) async fn processes(mode: Mode, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::with(Node::processes(), mode, change).await
+    }
+
+    async fn with(node: Node, mode: Mode, change: impl FnOnce(&mut Settings)) -> Self {
+        let server = Server::start(node).await;
+        Node::run(&server);
+        if mode == Mode::AgentSandbox {
+            let mut store = server.store.lock().unwrap();
+            for group in ["agents.x-k8s.io", "extensions.agents.x-k8s.io"] {
+                store.groups.insert(group.into(), "v1beta1".into());
+            }
+        }
+        let state = tempfile::tempdir().unwrap();
+        let kubeconfig = state.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, server.kubeconfig()).unwrap();
+        let mut settings = Settings {
+            mode,
+            kubeconfig: Some(kubeconfig),
+            state: Some(state.path().to_owned()),
+            images: vec![FULL.into()],
+            pools: vec!["full".into()],
+            ready_within_ms: 30_000,
+            ..Settings::default()
+        };
+        change(&mut settings);
+        let provider = KubernetesProvider::new(settings.clone()).unwrap();
+        Self { server, provider, _state: state, settings }
+    }
+
+    /// A pool that the stand-in fills.
+    pub(crate) fn fill(&self, replicas: usize) {
+        pools::run(&self.server, "full", "full", replicas);
+    }
+
+    pub(crate) async fn machine(&self) -> Box<dyn Machine> {
+        self.provider.machine(&spec(), None).await.unwrap()
+    }
+
+    /// Closes the provider, and checks that nothing of it is left.
+    pub(crate) async fn end(self) {
+        self.provider.close().await;
+        let left = async || match self.provider.left().await {
+            Ok(left) if left.is_empty() => Ok(()),
+            left => Err(left),
+        };
+        wait_for_async("nothing is left in the cluster", PATIENCE, left).await;
+        self.server.node.close().await;
+    }
+}
+
+/// A sandbox that any template of these tests can have.
+pub(crate) fn spec() -> SandboxSpec {
+    SandboxSpec { memory: 512 << 20, disk: 64 << 20, ..SandboxSpec::default() }
+}
+
+/// Runs a line.
+pub(crate) async fn line(machine: &mut dyn Machine, text: &str) -> Executed {
+    within(machine, text, Duration::from_secs(30)).await
+}
+
+/// The same with a time limit.
+pub(crate) async fn within(machine: &mut dyn Machine, text: &str, wall: Duration) -> Executed {
+    let mut request = LineRequest::new(text);
+    request.context.limits = Limits { wall, output: 1 << 20, ..Limits::default() };
+    machine.exec(request, Arc::new(NoPrograms)).await.unwrap()
+}
+
+/// What a line that succeeds prints.
+pub(crate) async fn said(machine: &mut dyn Machine, text: &str) -> String {
+    let executed = line(machine, text).await;
+    assert!(matches!(executed.outcome.status, Status::Exited(0)), "{text}: {:?}", executed.outcome);
+    executed.outcome.stdout.text
+}
