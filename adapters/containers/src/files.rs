@@ -208,7 +208,8 @@ impl Port for ContainerMachine {
     async fn rename(&mut self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()> {
         must_be_seen(to, &self.spec.mounts)?;
         let replace = if replace { "replace" } else { "" };
-        self.ask(RENAME, path, &[to.as_str(), replace], (Vec::new(), 4096)).await.map(|_| ())
+        let done = self.ask(RENAME, path, &[to.as_str(), replace], (Vec::new(), 4096)).await;
+        done.map(|_| ()).map_err(|error| renamed(error, path, to))
     }
 
     async fn make_folder(&mut self, path: &GuestPath) -> Result<()> {
@@ -222,6 +223,20 @@ impl Port for ContainerMachine {
             Error::new(ErrorCode::InvalidState, format!("`{path}`: it is neither file nor folder"))
         })
     }
+}
+
+/// What a rename says of what stands in its way: that is the new path's, and a rename does not have `recursive`.
+fn renamed(error: Error, path: &GuestPath, to: &GuestPath) -> Error {
+    let old = format!("`{}`: ", path.as_str().escape_debug());
+    let hint = match error.message().strip_prefix(&old) {
+        Some("the folder is not empty") => "choose another name, or remove what is in that folder",
+        Some("the new name is taken") => "choose another name, or have it take the place with `replace`",
+        Some("it is no file") => "choose another name: a file takes the place of a file only",
+        Some("a file is in the way") => "remove it before, or choose another name",
+        _ => return error,
+    };
+    let why = error.message().strip_prefix(&old).unwrap_or_default();
+    Error::new(error.code(), format!("`{}`: {why}", to.as_str().escape_debug())).with_hint(hint)
 }
 
 /// One entry: mode in hexadecimal digits, bytes, seconds since 1970, path. None: it is neither file, folder nor link.

@@ -68,10 +68,9 @@ impl Target {
         match (&self.sandbox, &self.session_key) {
             (Some(name), None) => Ok(Handle::IdOrName(name)),
             (None, Some(key)) => Ok(Handle::SessionKey(key)),
-            (None, None) => {
-                Err(Error::args_invalid("no sandbox is named")
-                    .with_hint("sandbox_list lists the existing ones"))
-            }
+            (None, None) => Err(Error::args_invalid("no sandbox is named").with_hint(
+                "give `sandbox`, its id or name, or `session_key`; sandbox_list lists the existing ones",
+            )),
             (Some(_), Some(_)) => {
                 Err(Error::args_invalid("a sandbox is named by `sandbox` and by `session_key`")
                     .with_hint("give one of the two"))

@@ -84,9 +84,10 @@ impl Errno {
                 error(ErrorCode::ArgsInvalid, "name a folder; list the one above it to see what there is")
             }
             Self::Exists => error(ErrorCode::ArgsInvalid, "choose another name, or remove what has this one"),
-            Self::NameTooLong => {
-                error(ErrorCode::ArgsInvalid, "choose a shorter name, or a folder further up")
-            }
+            Self::NameTooLong => error(
+                ErrorCode::ArgsInvalid,
+                "a name has at most 255 bytes; choose a shorter one, or a folder further up",
+            ),
             Self::Loop => error(ErrorCode::ArgsInvalid, "name the target of the links"),
             Self::BadDescriptor | Self::CrossDevice | Self::Invalid | Self::TooManyLinks => {
                 error(ErrorCode::ArgsInvalid, "list the folder that contains it to see what it is")

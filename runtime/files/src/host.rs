@@ -10,6 +10,7 @@ mod list;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
@@ -157,11 +158,14 @@ impl Files {
     /// already gives way only with `replace`.
     ///
     /// # Errors
-    /// As there, with the path that was to be renamed; `args_invalid` when the new name is taken, with that.
+    /// As there, with the path that was in the way: the new one for what stands there or above it.
     pub fn rename(&self, path: &GuestPath, to: &GuestPath, replace: bool) -> Result<()> {
+        // What an error is about.
+        let blamed = Cell::new(path);
         let work = |live: &mut Live, now: u64| {
             let from = live.tree.resolve(ROOT, relative(path), false)?;
             from.found()?;
+            blamed.set(to);
             if let Some((above, _)) = relative(to).rsplit_once('/') {
                 folders(live, above, now)?;
             }
@@ -178,7 +182,12 @@ impl Files {
             Errno::Exists => {
                 errno.at(to).with_hint("choose another name, or have it take the place with `replace`")
             }
-            _ => errno.at(path),
+            Errno::NotEmpty => {
+                errno.at(to).with_hint("choose another name, or remove what is in that folder")
+            }
+            // A folder that would move into itself.
+            Errno::Invalid => errno.at(path).with_hint("choose a new path that is not below the old one"),
+            _ => errno.at(blamed.get()),
         })
     }
 

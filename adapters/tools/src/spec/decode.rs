@@ -144,7 +144,10 @@ fn check(field: &Field, value: Json) -> Result<Json> {
             noun(kind),
             shown(&other)
         ))
-        .with_hint(format!("give `{}` {}", field.name, expected(kind)))),
+        .with_hint(match (field.name, kind) {
+            ("env", Kind::Texts { .. }) => "give `env` a list of strings such as `NAME=value`".to_owned(),
+            _ => format!("give `{}` {}", field.name, expected(kind)),
+        })),
     }
 }
 

@@ -70,7 +70,7 @@ impl Sandboxes {
     /// Removes a file, a link or an empty folder; with `all` a folder with all that is in it. A link is not followed.
     ///
     /// # Errors
-    /// `unknown_sandbox`, `not_found`; `args_invalid` for a folder that is not empty, and for `/workspace` and `/tmp`.
+    /// `unknown_sandbox`, `not_found`; `args_invalid` for a folder that is not empty, and for `/`, `/workspace` and `/tmp`.
     pub async fn remove_file(
         &self,
         owner: &Owner,
@@ -91,7 +91,7 @@ impl Sandboxes {
     ///
     /// # Errors
     /// `unknown_sandbox`, `not_found`; `args_invalid` when the new name is taken without `replace`, when a folder would come to lie
-    /// in itself, when only one of the two lies in a mount, and for `/workspace` and `/tmp`.
+    /// in itself, when only one of the two lies in a mount, and for `/`, `/workspace` and `/tmp`.
     pub async fn rename_file(
         &self,
         owner: &Owner,
@@ -127,8 +127,14 @@ fn comes_after(path: &str, other: &str) -> bool {
 }
 
 /// # Errors
-/// `args_invalid` for a folder that every sandbox has.
+/// `args_invalid` for `/`, and for a folder that every sandbox has.
 fn may_go(path: &GuestPath) -> Result<()> {
+    if path.as_str() == "/" {
+        return Err(Error::args_invalid(
+            "`/` is the root of the sandbox's files, which cannot be removed or renamed",
+        )
+        .with_hint("name something below it"));
+    }
     if OWN_FOLDERS.contains(&path.as_str()) {
         return Err(Error::args_invalid(format!("`{path}` is a folder that every sandbox has"))
             .with_hint("name something below it"));
@@ -139,6 +145,15 @@ fn may_go(path: &GuestPath) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_that_every_sandbox_has_stay() {
+        for (path, words) in [("/", "the root of the sandbox's files"), ("/tmp", "every sandbox has")] {
+            let refused = may_go(&GuestPath::parse(path).unwrap()).unwrap_err();
+            assert!(refused.message().contains(words), "{refused}");
+        }
+        assert!(may_go(&GuestPath::parse("/tmp/a").unwrap()).is_ok());
+    }
 
     #[test]
     fn what_a_folder_holds_comes_right_after_it() {

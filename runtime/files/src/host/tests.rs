@@ -207,6 +207,18 @@ fn folders_are_made_and_removed_with_what_they_hold() {
     files.rename(&path("/w/g"), &path("/h"), false).unwrap();
     assert_eq!(code(files.rename(&path("/w"), &path("/w/x/y"), false)), ErrorCode::ArgsInvalid);
     assert_eq!(files.stat(&path("/h")).unwrap().size, 3);
+    files.write(&path("/full/f"), b"1").unwrap();
+    for (from, to, blamed) in [
+        ("/w", "/full", "/full"),
+        ("/h", "/full", "/full"),
+        ("/w", "/h", "/h"),
+        ("/none", "/full", "/none"),
+        ("/h", "/full/f/x", "/full/f/x"),
+    ] {
+        let refused = files.rename(&path(from), &path(to), true).unwrap_err();
+        assert!(refused.message().starts_with(&format!("`{blamed}`: ")), "{from} {to}: {refused}");
+        assert!(!refused.hint().unwrap_or_default().contains("recursive"), "{refused}");
+    }
     audit(&files);
 }
 

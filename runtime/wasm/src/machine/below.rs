@@ -99,13 +99,24 @@ impl Below {
     }
 
     /// Gives it another name below the same mount, and makes the folders above that.
-    pub(super) fn rename(&self, folder: &Dir, onto: &Self, replace: bool) -> Result<(), io::Error> {
-        folder.symlink_metadata(&self.rest)?;
-        if !replace && folder.symlink_metadata(&onto.rest).is_ok() {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        make_above(folder, &onto.rest)?;
-        folder.rename(&self.rest, folder, &onto.rest)
+    ///
+    /// # Errors
+    /// With the path that is in the way: the new one for what stands there or above it.
+    pub(super) fn rename(&self, folder: &Dir, onto: &Self, replace: bool) -> Result<()> {
+        folder.symlink_metadata(&self.rest).map_err(|error| self.failed(error))?;
+        let renamed = if !replace && folder.symlink_metadata(&onto.rest).is_ok() {
+            Err(io::ErrorKind::AlreadyExists.into())
+        } else {
+            make_above(folder, &onto.rest).and_then(|()| folder.rename(&self.rest, folder, &onto.rest))
+        };
+        renamed.map_err(|error| match error.kind() {
+            io::ErrorKind::DirectoryNotEmpty => {
+                onto.failed(error).with_hint("choose another name, or remove what is in that folder")
+            }
+            // A folder that would move into itself.
+            io::ErrorKind::InvalidInput => self.failed(error),
+            _ => onto.failed(error),
+        })
     }
 
     /// An open regular file.

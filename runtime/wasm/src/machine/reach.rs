@@ -127,8 +127,8 @@ impl Port for Reach {
             (None, None) => self.growing(to)?.rename(path, to, replace).await,
             (Some(from), Some(onto)) if from.mount == onto.mount => {
                 let onto = onto.inner()?;
-                let work = move |from: &Below, folder: &Dir| from.rename(folder, &onto, replace);
-                from.inner()?.writable()?.blocking(work).await
+                let work = move |from: &Below, folder: &Dir| Ok(from.rename(folder, &onto, replace));
+                from.inner()?.writable()?.blocking(work).await?
             }
             _ => Err(Error::args_invalid(format!("`{path}` and `{to}` do not lie in the same mount"))
                 .with_hint("write it there, and remove it here")),
@@ -264,6 +264,9 @@ mod tests {
             assert_eq!(refused.code(), code, "{from} {to}");
         }
         assert!(!folder.path().join("x").exists());
+        let refused = files.rename(&path("/b/n"), &path("/b/c"), true).await.unwrap_err();
+        assert_eq!(refused.message(), "`/b/c`: the folder is not empty");
+        assert!(!refused.hint().unwrap().contains("recursive"), "{refused}");
         files.rename(&path("/b/n/d"), &path("/b/c/e/f"), true).await.unwrap();
         assert_eq!(std::fs::read(folder.path().join("c/e/f")).unwrap(), b"two");
         assert_eq!(files.remove(&path("/b"), true).await.unwrap_err().code(), ErrorCode::ArgsInvalid);
