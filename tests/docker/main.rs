@@ -12,9 +12,17 @@ mod fallback;
 #[path = "../git/server.rs"]
 mod git_server;
 mod lazy;
+#[path = "../../adapters/kubernetes/tests/cluster/node.rs"]
+#[allow(dead_code, reason = "what the provider's own tests need of it besides")]
+#[allow(clippy::disallowed_methods, reason = "a node runs programs")]
+mod node;
+mod pods;
 mod repository;
 mod same;
 mod scenario;
+#[path = "../../adapters/kubernetes/tests/cluster/server.rs"]
+#[allow(dead_code, reason = "what the provider's own tests need of it besides")]
+mod server;
 mod stalled;
 mod variables;
 mod workflow;

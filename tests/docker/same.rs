@@ -4,8 +4,8 @@ use serde_json::{Value as Json, json};
 
 use super::{Desk, told};
 
-/// Snippets whose answers must be equal to the letter.
-const PYTHON: [&str; 14] = [
+/// Snippets whose answers must be equal to the letter, also those of pods.
+pub(super) const PYTHON: [&str; 14] = [
     "1 + 1",
     "print('out'); import sys; print('err', file=sys.stderr); 'value'",
     "[1, 2.5, None, True, 'text', b'bytes', {'a': [1, 2]}, (1, 2), {3}]",
@@ -22,7 +22,7 @@ const PYTHON: [&str; 14] = [
     "x = 5",
 ];
 
-const JAVASCRIPT: [&str; 10] = [
+pub(super) const JAVASCRIPT: [&str; 10] = [
     "1 + 1",
     "console.log('out'); console.error('err'); 'value'",
     "[1, 2.5, null, true, 'text', {a: [1, 2]}, undefined, 10n ** 30n]",
@@ -36,7 +36,7 @@ const JAVASCRIPT: [&str; 10] = [
 ];
 
 /// Without the marks below a line of a traceback, which Python 3.11 sets otherwise than 3.14.
-fn marked(mut answer: Json) -> Json {
+pub(super) fn marked(mut answer: Json) -> Json {
     if let Some(text) = answer["exception"]["traceback"].as_str() {
         let marks = |line: &&str| line.trim().is_empty() || !line.trim().chars().all(|c| "~^".contains(c));
         answer["exception"]["traceback"] = text.lines().filter(marks).collect::<Vec<_>>().join("\n").into();

@@ -169,6 +169,7 @@ fn the_abilities_of_the_providers_are_those_of_the_code() {
     let table = dormouse::Abilities::table(&[
         ("wasm", dormouse::wasm::ABILITIES),
         ("docker", dormouse_docker::ABILITIES),
+        ("kubernetes", dormouse_kubernetes::abilities(dormouse_kubernetes::Mode::Pods)),
     ]);
     assert!(text.contains(&table), "docs/providers.md has another table than this one:\n{table}");
 }

@@ -7,6 +7,7 @@ pub(crate) mod given;
 mod grants;
 mod image;
 mod keep;
+pub(crate) mod kubernetes;
 mod model;
 pub(crate) mod packages;
 pub(crate) mod quota;
@@ -139,6 +140,7 @@ pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     }
     let roots: Vec<PathBuf> = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     docker::offer(&dormouse, &state.docker, &folder, &roots, None)?;
+    kubernetes::offer(&dormouse, &state.docker, &folder)?;
     Ok(dormouse)
 }
 

@@ -163,6 +163,25 @@ mod tests {
     use super::*;
 
     #[tokio::test]
+    async fn a_cluster_behind_tls_is_reached_for_with_and_without_its_own_authority() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kubeconfig");
+        for trust in [r#""tls-server-name": "x.example""#, r#""insecure-skip-tls-verify": true"#] {
+            let text = format!(
+                r#"{{"apiVersion": "v1", "kind": "Config", "current-context": "t",
+                "clusters": [{{"name": "t", "cluster": {{"server": "https://127.0.0.1:1", {trust}}}}}],
+                "users": [{{"name": "t", "user": {{"token": "t"}}}}],
+                "contexts": [{{"name": "t", "context": {{"cluster": "t", "user": "t"}}}}]}}"#
+            );
+            std::fs::write(&file, text).unwrap();
+            let cluster = Cluster::new(&Settings { kubeconfig: Some(file.clone()), ..Settings::default() });
+            let error = cluster.ready().await.unwrap_err();
+            assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
+            assert!(error.message().contains("cannot be reached"), "{error}");
+        }
+    }
+
+    #[tokio::test]
     async fn a_cluster_that_there_is_no_way_to_is_told_with_what_to_do() {
         let settings = Settings { kubeconfig: Some("/nowhere/config".into()), ..Settings::default() };
         let error = Cluster::new(&settings).ready().await.unwrap_err();

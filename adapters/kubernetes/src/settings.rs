@@ -17,8 +17,7 @@ const MAX_NAME: usize = 253;
 const MAX_REFERENCE: usize = 512;
 
 /// How sandboxes are had.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Each is a pod of its own, made when it is needed.
     #[default]
@@ -42,6 +41,7 @@ impl Mode {
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// How sandboxes are had. Default pods.
+    #[serde(skip)]
     pub mode: Mode,
     /// The kubeconfig. None: that of `KUBECONFIG`, else the user's own, else the account of the pod that this runs in.
     pub kubeconfig: Option<PathBuf>,
@@ -113,15 +113,20 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads a configuration file: JSON with the fields of this type, but `state`.
+    /// Reads a configuration file: JSON with the fields of this type, but `mode` and `state`.
     ///
     /// # Errors
     /// `args_invalid` for another field, and for what cannot be.
     pub fn read(text: &str) -> Result<Self> {
-        let settings: Self = serde_json::from_str(text).map_err(|error| {
-            Error::args_invalid(format!("the configuration of Kubernetes cannot be used: {error}"))
+        let refused = |why: &dyn std::fmt::Display| {
+            Error::args_invalid(format!("the configuration of Kubernetes cannot be used: {why}"))
                 .with_hint("it is JSON with the fields of the guide for Kubernetes")
-        })?;
+        };
+        // An array would be taken for the fields in their order.
+        if !text.trim_start().starts_with('{') {
+            return Err(refused(&"it is no object"));
+        }
+        let settings: Self = serde_json::from_str(text).map_err(|error| refused(&error))?;
         settings.check()?;
         Ok(settings)
     }
@@ -251,13 +256,13 @@ mod tests {
 
     #[test]
     fn a_configuration_with_an_unknown_field_is_refused_and_named() {
-        let settings = Settings::read(
-            r#"{"mode": "agent-sandbox", "pools": ["python", "node"], "namespace": "boxes", "ready_within_ms": 5}"#,
-        )
-        .unwrap();
-        assert_eq!((settings.mode, settings.offered().len()), (Mode::AgentSandbox, 2));
+        let settings =
+            Settings::read(r#"{"pools": ["python", "node"], "namespace": "boxes", "ready_within_ms": 5}"#)
+                .unwrap();
+        let settings = Settings { mode: Mode::AgentSandbox, ..settings };
+        assert_eq!(settings.offered().len(), 2);
         assert_eq!(settings.ready_within(), Duration::from_millis(5));
-        for bad in [r#"{"pool": "x"}"#, r#"{"state": "/x"}"#, r#"{"mode": "nodes"}"#, "[]", ""] {
+        for bad in [r#"{"pool": "x"}"#, r#"{"state": "/x"}"#, r#"{"mode": "pods"}"#, "[]", ""] {
             assert_eq!(Settings::read(bad).unwrap_err().code(), ErrorCode::ArgsInvalid, "{bad}");
         }
         let error = Settings::read(r#"{"pool": "x"}"#).unwrap_err();

@@ -19,7 +19,7 @@ use crate::kinds::Kind;
 use crate::left::{self, Thing};
 use crate::manifest;
 use crate::settings::{Mode, Settings};
-use crate::vet::Vetted;
+use crate::size::Vetted;
 use crate::watch::Watch;
 
 /// The folder of the state folder that tells installations apart.

@@ -2,6 +2,7 @@
 
 use dormouse_containers::Room;
 use dormouse_core::sandbox::SandboxSpec;
+use dormouse_core::{Error, Result};
 
 use crate::settings::Settings;
 
@@ -35,6 +36,39 @@ impl Size {
             None => spec.disk.min(memory.saturating_sub(taken)),
         };
         Self { memory, workspace, tmp, cpu_millis: spec.cpu_millis }
+    }
+}
+
+/// A pool whose template confines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Vetted {
+    /// The pool.
+    pub(crate) pool: String,
+    /// The container of the sandbox.
+    pub(crate) container: Option<String>,
+    /// Its limits: bytes, and thousandths of a core.
+    pub(crate) memory: u64,
+    pub(crate) cpu_millis: u64,
+}
+
+impl Vetted {
+    /// Refuses a sandbox that asks for more than the template gives.
+    ///
+    /// # Errors
+    /// `args_invalid`.
+    pub(crate) fn admit(&self, spec: &SandboxSpec) -> Result<()> {
+        let most = |name: &str, asked: u64, most: u64| {
+            if asked <= most {
+                return Ok(());
+            }
+            Err(Error::args_invalid(format!(
+                "`{name}` of {asked} is more than the {most} that the template of the pool `{}` gives",
+                self.pool
+            ))
+            .with_hint("ask for no more, or for a pool whose template gives it"))
+        };
+        most("memory_bytes", spec.memory, self.memory)?;
+        most("cpu_millis", spec.cpu_millis.into(), self.cpu_millis)
     }
 }
 

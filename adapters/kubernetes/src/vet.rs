@@ -7,53 +7,19 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use dormouse_containers::{TMP, WORKSPACE};
-use dormouse_core::sandbox::SandboxSpec;
 use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
 use crate::kinds::Kind;
 use crate::shared::Shared;
-use crate::size::quantity;
+use crate::size::{Vetted, quantity};
 use crate::state::text;
 
 /// How long it is remembered what a template was found to be.
 const REMEMBERED: Duration = Duration::from_secs(60);
 /// Most of what is wrong that is told.
 const TOLD: usize = 12;
-
-/// A pool whose template confines.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Vetted {
-    /// The pool.
-    pool: String,
-    /// The container of the sandbox.
-    pub(crate) container: Option<String>,
-    /// Its limits: bytes, and thousandths of a core.
-    pub(crate) memory: u64,
-    cpu_millis: u64,
-}
-
-impl Vetted {
-    /// Refuses a sandbox that asks for more than the template gives.
-    ///
-    /// # Errors
-    /// `args_invalid`.
-    pub(crate) fn admit(&self, spec: &SandboxSpec) -> Result<()> {
-        let most = |name: &str, asked: u64, most: u64| {
-            if asked <= most {
-                return Ok(());
-            }
-            Err(Error::args_invalid(format!(
-                "`{name}` of {asked} is more than the {most} that the template of the pool `{}` gives",
-                self.pool
-            ))
-            .with_hint("ask for no more, or for a pool whose template gives it"))
-        };
-        most("memory_bytes", spec.memory, self.memory)?;
-        most("cpu_millis", spec.cpu_millis.into(), self.cpu_millis)
-    }
-}
 
 /// Looks at a pool and its template.
 ///
@@ -218,6 +184,7 @@ fn network(template: &Json, must: &mut impl FnMut(bool, String)) {
 
 #[cfg(test)]
 mod tests {
+    use dormouse_core::sandbox::SandboxSpec;
     use serde_json::json;
 
     use super::*;

@@ -35,10 +35,22 @@ pub(crate) struct DockerArgs {
     /// Use no containers, whatever the other options say
     #[arg(long, global = true)]
     pub(crate) no_docker: bool,
+    /// Let sandboxes be pods of a Kubernetes cluster: `pods` makes each, `agent-sandbox` takes them from warm pools
+    #[arg(long, global = true, value_name = "MODE", env = "DORMOUSE_KUBERNETES", hide_env_values = true, value_parser = ["pods", "agent-sandbox"])]
+    pub(crate) kubernetes: Option<String>,
+    /// Where the cluster is and what pods may be, in JSON: images or pools, namespace, storage class and more
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "DORMOUSE_KUBERNETES_CONFIG",
+        hide_env_values = true
+    )]
+    pub(crate) kubernetes_config: Option<std::path::PathBuf>,
     /// Refuse instead of falling back to wasm when containers are unavailable
     #[arg(long, global = true)]
     pub(crate) no_fallback: bool,
-    /// Provider of new sandboxes: `auto` (docker if an image is requested), `wasm` or `docker`
-    #[arg(long, global = true, value_name = "NAME", default_value = "auto", value_parser = ["auto", "wasm", "docker"])]
+    /// Provider of new sandboxes: `auto` (a container if an image is requested), `wasm`, `docker` or `kubernetes`
+    #[arg(long, global = true, value_name = "NAME", default_value = "auto", value_parser = ["auto", "wasm", "docker", "kubernetes"])]
     pub(crate) provider: String,
 }

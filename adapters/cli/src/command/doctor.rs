@@ -11,6 +11,7 @@ use dormouse::wasm::{Allocation, CONTRACT, WasmProvider};
 use dormouse::{
     Abilities, Capacity, Dormouse, Error, GuestInfo, Outcome, Policy, Provider as _, Result, Status,
 };
+use dormouse_kubernetes::Mode;
 use serde_json::json;
 
 use super::{guests::needed, once};
@@ -39,7 +40,8 @@ pub(crate) fn run(place: &PlaceArgs, as_json: bool, docker: &DockerArgs) -> Resu
     }
     rows.push(quotas::row());
     rows.push(containers(docker)?);
-    let able = [("wasm", dormouse::wasm::ABILITIES), ("docker", dormouse_docker::ABILITIES)];
+    rows.extend(cluster(docker)?);
+    let able = able(docker);
     rows.extend(able.iter().map(|(name, abilities)| can(name, abilities)));
     rows.push(absent("network", "not part of this build yet: runs have none"));
     if as_json {
@@ -54,6 +56,31 @@ pub(crate) fn run(place: &PlaceArgs, as_json: bool, docker: &DockerArgs) -> Resu
 fn pool(place: &PlaceArgs) -> u32 {
     let capacity = Capacity::of(&Policy::default(), Some(&Rules::default()), place.manifests.len(), 0);
     u32::try_from(capacity.instances()).unwrap_or(u32::MAX)
+}
+
+/// What each provider can do, where it can be had.
+fn able(arguments: &DockerArgs) -> [(&'static str, Abilities); 3] {
+    let mode = match arguments.kubernetes.as_deref() {
+        Some("agent-sandbox") => Mode::AgentSandbox,
+        _ => Mode::Pods,
+    };
+    [
+        ("wasm", dormouse::wasm::ABILITIES),
+        ("docker", dormouse_docker::ABILITIES),
+        ("kubernetes", dormouse_kubernetes::abilities(mode)),
+    ]
+}
+
+/// What is there of a cluster, step by step.
+fn cluster(arguments: &DockerArgs) -> Result<Vec<Row>> {
+    let Some(provider) = settings::kubernetes::provider(arguments, None)? else {
+        return Ok(vec![absent("kubernetes", "off: no cluster is named (--kubernetes)")]);
+    };
+    let steps = once::wait(async { Ok(provider.look().await) })?;
+    Ok(steps
+        .into_iter()
+        .map(|step| Row { good: Some(step.good), name: step.name, found: step.found, hint: step.hint })
+        .collect())
 }
 
 /// Does the engine answer, and does it have the images?

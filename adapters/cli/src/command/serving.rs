@@ -76,6 +76,10 @@ impl Serving {
             }
         }
         // Last: what somebody here has needs no container.
+        if let Some(folder) = &meant.state {
+            let folder = meant.installation.as_ref().unwrap_or(folder);
+            settings::kubernetes::offer(&dormouse, &meant.docker, folder)?;
+        }
         let docker = match &meant.state {
             Some(folder) => {
                 let (dial, folder) = (meant.confined.dial(), meant.installation.as_ref().unwrap_or(folder));

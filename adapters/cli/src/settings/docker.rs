@@ -15,10 +15,10 @@ pub(crate) fn rules(arguments: &DockerArgs) -> Rules {
     let rules = Rules::default();
     let provider = match arguments.provider.as_str() {
         "docker" => ProviderName::Docker,
+        "kubernetes" => ProviderName::Kubernetes,
         _ => ProviderName::Wasm,
     };
-    let memory =
-        if provider == ProviderName::Docker { rules.container_memory } else { rules.defaults.memory };
+    let memory = if provider.is_container() { rules.container_memory } else { rules.defaults.memory };
     let defaults = SandboxSpec { provider, memory, ..rules.defaults.clone() };
     Rules { defaults, fallback: !arguments.no_fallback, ..rules }
 }

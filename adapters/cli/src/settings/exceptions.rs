@@ -54,6 +54,7 @@ pub(crate) fn of_state(state: &StateArgs, packages: Option<&PackageArgs>) -> Exc
         ("--allow-git", !state.git.allow_git.is_empty()),
         ("--packages", packages.is_some_and(offers_packages)),
         ("--docker-image", offers_containers(&state.docker)),
+        ("--kubernetes", state.docker.kubernetes.is_some()),
         ("--wasm-image", !state.image.wasm_images.is_empty()),
     ]);
     let mut mounts: Vec<Mount> =
@@ -74,6 +75,7 @@ pub(super) fn of_tools(arguments: &McpArgs) -> Exceptions {
         ("--downloads", arguments.downloads.is_some()),
         ("--llm-endpoint", arguments.model.llm_endpoint.is_some()),
         ("--docker-image", offers_containers(&arguments.docker)),
+        ("--kubernetes", arguments.docker.kubernetes.is_some()),
         ("--wasm-image", !arguments.image.wasm_images.is_empty()),
         ("--no-confine", arguments.no_confine),
     ])
@@ -128,6 +130,7 @@ mod tests {
             ),
             (&["mcp", "--no-confine", "--docker-image", "i"], &["--docker-image", "--no-confine"]),
             (&["mcp", "--docker-image", "i", "--no-docker"], &[]),
+            (&["mcp", "--kubernetes", "pods"], &["--kubernetes"]),
             (&["mcp", "--wasm-image", "a=ckpt-b"], &["--wasm-image"]),
             (&["sandbox", "list"], &[]),
             (&["sandbox", "--allow-writes", "list"], &["--allow-writes"]),

@@ -92,6 +92,7 @@ pub(super) fn confined(arguments: &McpArgs, grants: &Grants, further: Further) -
         (_, true) => Confine::Off,
         _ => further.usual,
     };
+    super::kubernetes::check_wall(arguments, confine != Confine::Off)?;
     let reach = reach(arguments, grants, &further);
     if confine == Confine::Off {
         return Ok(Confined { confine, reach, names: None, programs: None, dials: false });

@@ -21,7 +21,8 @@ use tokio::sync::{broadcast, mpsc};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use tokio_tungstenite::tungstenite::protocol::Role;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 
 use crate::server::{Body, Server};
 
@@ -245,7 +246,8 @@ async fn speak(upgraded: Upgraded, mut child: Child) {
                 "details": {"causes": [{"reason": "ExitCode", "message": code.to_string()}]}}),
         };
         let _told = to.send(Message::binary([vec![3], status.to_string().into_bytes()].concat())).await;
-        let _closed = to.close().await;
+        let normal = CloseFrame { code: CloseCode::Normal, reason: "".into() };
+        let _closed = to.send(Message::Close(Some(normal))).await;
     };
     tokio::pin!(hear);
     tokio::select! {

@@ -443,6 +443,17 @@ impl Server {
     /// The kinds of a group.
     fn resources(&self, path: &str) -> Response<Body> {
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        // What an independent client, such as kubectl, asks for first.
+        match parts.as_slice() {
+            ["api"] => return text(&json!({"kind": "APIVersions", "versions": ["v1"]})),
+            ["api", "v1"] => {
+                let pods = json!({"name": "pods", "singularName": "pod", "namespaced": true, "kind": "Pod",
+                    "shortNames": ["po"], "verbs": ["create", "delete", "get", "list", "watch"]});
+                return text(&json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1",
+                    "resources": [pods]}));
+            }
+            _ => {}
+        }
         if let ["apis", group, version] = parts.as_slice()
             && self.store.lock().unwrap().groups.get(*group).map(String::as_str) == Some(*version)
         {

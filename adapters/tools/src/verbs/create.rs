@@ -44,6 +44,8 @@ words! {
         Wasm = "wasm",
         /// A container.
         Docker = "docker",
+        /// A pod.
+        Kubernetes = "kubernetes",
     }
 }
 
@@ -106,8 +108,8 @@ arguments! {
                 sandbox is suspended.",
         ).optional(),
         provider: Given<ProviderWord> = choice::<ProviderWord>(
-            "`wasm`: starts in milliseconds, keeps variables. `docker`: a container with a full operating system, where the \
-             operator allows it. `auto` (default): docker when an image of a container is given.",
+            "`wasm`: starts in milliseconds, keeps variables. `docker`, `kubernetes`: a container with a full operating system, \
+             where the operator allows it. `auto` (default): a container when an image of one is given.",
         ).given(),
         image: Option<String> = text::<String>(
             MAX_WORD,
@@ -131,7 +133,7 @@ arguments! {
         ),
         warm_pool: Given<Pool> = choice::<Pool>(
             "Whether to take a warm container, which is already running: `prefer` (default), `require` (`busy` when there is \
-             none; only with docker) or `none`.",
+             none; only for containers) or `none`.",
         ).given(),
         disk_bytes: Given<u64> =
             number((1 << 20, rules.ceiling.disk), rules.defaults.disk, "Bytes of all its files"),
@@ -217,7 +219,7 @@ pub(crate) fn create(sandboxes: &Sandboxes) -> Verb<Create, Created> {
             until it is destroyed or expires. Use it when work takes several steps; sandbox_eval without a \
             sandbox is enough for one. Its files begin in `/workspace`. It uses no memory while nobody calls it: it \
             is suspended and woken automatically. The same `session_key` always gives the same sandbox.",
-        arguments: Create::table(sandboxes.rules(), sandboxes.has_provider(ProviderName::Docker)),
+        arguments: Create::table(sandboxes.rules(), container(sandboxes).is_some()),
         annotations: CHANGES,
         order: Order::Makes,
         run: |services, caller, asked| Box::pin(run(services, caller, asked)),
@@ -232,9 +234,10 @@ async fn run(services: &Services, caller: &Caller, asked: Create) -> Result<Answ
         return Err(error.with_hint("leave `allow_writes` out; the sandbox's own files are always writable"));
     }
     let mut spec = services.spec(asked.allow_writes.value);
-    let wants_provider = place(&mut spec, &asked, sandboxes.rules());
+    let usual = container(sandboxes).unwrap_or(ProviderName::Docker);
+    let wants_provider = place(&mut spec, &asked, (sandboxes.rules(), usual));
     if spec.provider == ProviderName::Wasm && asked.cpu_millis.given && spec.cpu_millis > ONE_CORE {
-        return Err(more_than_a_core(spec.cpu_millis, sandboxes.has_provider(ProviderName::Docker)));
+        return Err(more_than_a_core(spec.cpu_millis, container(sandboxes)));
     }
     spec.disk = asked.disk_bytes.value;
     spec.idle = Duration::from_millis(asked.idle_timeout_ms.value);
@@ -265,16 +268,19 @@ async fn run(services: &Services, caller: &Caller, asked: Create) -> Result<Answ
 }
 
 /// Who is to run it, and what only that provider has. True: a container is what the caller wants, and nothing in its place.
-fn place(spec: &mut SandboxSpec, asked: &Create, rules: &Rules) -> bool {
+fn place(spec: &mut SandboxSpec, asked: &Create, (rules, usual): (&Rules, ProviderName)) -> bool {
     let (image, provider) = (&asked.image, asked.provider.value);
-    let wants = provider == ProviderWord::Docker || (image.is_some() && provider != ProviderWord::Wasm);
+    let named = matches!(provider, ProviderWord::Docker | ProviderWord::Kubernetes);
+    let wants = named || (image.is_some() && provider != ProviderWord::Wasm);
     spec.image = image.clone().or(spec.image.take());
     spec.provider = match provider {
         ProviderWord::Wasm => ProviderName::Wasm,
         ProviderWord::Docker => ProviderName::Docker,
+        ProviderWord::Kubernetes => ProviderName::Kubernetes,
         ProviderWord::Auto => match &spec.image {
             Some(image) if rules.images.contains_key(image) => ProviderName::Wasm,
-            Some(_) => ProviderName::Docker,
+            Some(_) if spec.provider.is_container() => spec.provider,
+            Some(_) => usual,
             None => spec.provider,
         },
     };
@@ -295,8 +301,15 @@ fn repository(asked: &Create) -> Result<Option<Repository>> {
     }
 }
 
-fn more_than_a_core(asked: u32, containers: bool) -> Error {
-    let container = if containers { ", or ask for a container: `provider`: `docker`" } else { "" };
+/// The provider that gives containers here.
+fn container(sandboxes: &Sandboxes) -> Option<ProviderName> {
+    [ProviderName::Docker, ProviderName::Kubernetes].into_iter().find(|name| sandboxes.has_provider(*name))
+}
+
+fn more_than_a_core(asked: u32, container: Option<ProviderName>) -> Error {
+    let container = container
+        .map(|name| format!(", or ask for a container: `provider`: `{}`", name.as_str()))
+        .unwrap_or_default();
     Error::args_invalid(format!(
         "the field `cpu_millis` is {asked}, outside 10 to {ONE_CORE}: without a container a sandbox computes on one core"
     ))

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use dormouse_core::sandbox::{Phase, ProviderName, SandboxId, StopReason};
+use dormouse_core::sandbox::{Phase, SandboxId, StopReason};
 use dormouse_core::sandboxes::{Rules, View};
 use dormouse_core::{GuestName, Result};
 
@@ -175,7 +175,7 @@ async fn put_away(services: &Services, caller: &Caller, asked: Stop) -> Result<A
     let sandboxes = &services.sandboxes;
     let view = sandboxes.stop_within(&caller.owner, &found(&sandbox), StopReason::User, grace).await?;
     let not_held = match (view.sandbox.spec.provider, &view.sandbox.state) {
-        (ProviderName::Docker, Some(state)) => Some(sandboxes.not_held(state)),
+        (provider, Some(state)) if provider.is_container() => Some(sandboxes.not_held(state)),
         _ => None,
     };
     Ok(Stopped { sandbox: Flat(Told::of(services, &view)), not_held }.into())

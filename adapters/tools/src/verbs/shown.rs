@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use dormouse_core::GuestName;
 use dormouse_core::sandbox::{
-    Checkpoint, CheckpointId, Durability, Include, Name, Note, ProviderName, SandboxId, SandboxSpec,
-    SessionKey, Timestamp,
+    Checkpoint, CheckpointId, Durability, Include, Name, Note, SandboxId, SandboxSpec, SessionKey, Timestamp,
 };
 use dormouse_core::sandboxes::View;
 use serde_json::Value as Json;
@@ -33,7 +32,7 @@ answer! {
                 files: only files are kept, variables as long as it is awake.",
         durability: Option<&'static str> =
             "call: each call is saved before it is answered. Else it is a moment later.",
-        provider: &'static str = "Who runs it: wasm or docker.",
+        provider: &'static str = "Who runs it: wasm, docker or kubernetes.",
         fallback_from: Option<&'static str> =
             "The provider that was asked for and could not be had; only when there is one.",
         image: Option<OrNull<String>> =
@@ -72,7 +71,7 @@ impl From<&View> for SandboxShown {
             cpu_millis: spec.cpu_millis,
             processes: spec.processes,
         };
-        let has_image = spec.provider == ProviderName::Docker || spec.image.is_some();
+        let has_image = spec.provider.is_container() || spec.image.is_some();
         Self {
             id: sandbox.id.clone(),
             name: sandbox.name.clone(),
@@ -108,7 +107,7 @@ impl SandboxShown {
 
 /// What of it lasts. The interpreters of a container end with it, unless its Python is asked for its variables.
 fn persistence(spec: &SandboxSpec) -> &'static str {
-    let lasts = spec.pickles || spec.provider != ProviderName::Docker;
+    let lasts = spec.pickles || !spec.provider.is_container();
     if spec.keeps_memory && lasts { "session" } else { "files" }
 }
 

@@ -2,7 +2,7 @@
 //! `sandbox_history`, `sandbox_fork`.
 
 use dormouse_core::sandbox::{
-    Checkpoint, CheckpointId, Description, Include, Name, Note, Owner, ProviderName, SandboxId, Timestamp,
+    Checkpoint, CheckpointId, Description, Include, Name, Note, Owner, SandboxId, Timestamp,
 };
 use dormouse_core::sandboxes::Step;
 use dormouse_core::{GuestName, Result};
@@ -96,7 +96,7 @@ async fn save(services: &Services, caller: &Caller, asked: Save) -> Result<Answe
         saved = described(services, owner, &saved, note).await?;
     }
     closed.truncate(MAX_CLOSED);
-    let container = sandboxes.get(owner, &found(&sandbox))?.sandbox.spec.provider == ProviderName::Docker;
+    let container = sandboxes.get(owner, &found(&sandbox))?.sandbox.spec.provider.is_container();
     let answer = Saved {
         checkpoint: Flat(CheckpointShown::from(&saved)),
         closed_files: closed,
@@ -173,7 +173,7 @@ async fn go_back(services: &Services, caller: &Caller, asked: Restore) -> Result
     } else {
         let (sandbox, restored) = sandboxes.restore(owner, &found(&sandbox), &checkpoint_id).await?;
         let moment = match (restored.label.include, sandbox.spec.provider) {
-            (Include::Files, ProviderName::Docker) => {
+            (Include::Files, provider) if provider.is_container() => {
                 format!("at `{checkpoint_id}`, in its files; its variables are fresh")
             }
             _ => format!("at `{checkpoint_id}`"),

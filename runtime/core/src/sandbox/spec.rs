@@ -50,17 +50,25 @@ pub enum ProviderName {
     Wasm,
     /// A container engine.
     Docker,
+    /// A cluster.
+    Kubernetes,
 }
 
 impl ProviderName {
     /// Every provider by its word.
-    pub const ALL: [Self; 2] = [Self::Wasm, Self::Docker];
+    pub const ALL: [Self; 3] = [Self::Wasm, Self::Docker, Self::Kubernetes];
+
+    /// Whether it runs a sandbox as a container.
+    pub fn is_container(self) -> bool {
+        self != Self::Wasm
+    }
 
     /// The word on every wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Wasm => "wasm",
             Self::Docker => "docker",
+            Self::Kubernetes => "kubernetes",
         }
     }
 
@@ -160,7 +168,7 @@ pub struct SandboxSpec {
     pub cpu_millis: u32,
     /// Processes and threads. Default 256. With wasm: command lines and the programs that they start, at one time.
     pub processes: u32,
-    /// Whether it begins with a container that is running already. Default prefer; `require` only for docker.
+    /// Whether it begins with a container that is running already. Default prefer; `require` only for containers.
     pub warm_pool: WarmPool,
     /// Whether its calls are saved before they are answered, or a moment later. Default delayed.
     pub durability: Durability,

@@ -15,7 +15,7 @@ use crate::sandbox::{
 use crate::{Abilities, Error, ErrorCode, Outcome, Provider, Result};
 
 /// What the operator does where a sandbox's image, or its provider, is not there.
-const HOW: &str = "the operator offers images: those of containers with `--docker-image IMAGE`, others with `--wasm-image NAME=CHECKPOINT`";
+const HOW: &str = "the operator offers images: those of containers with `--docker-image IMAGE`, others with `--wasm-image NAME=CHECKPOINT`; a cluster with `--kubernetes`";
 
 /// A provider, and how it is just now.
 pub struct ProviderState {

@@ -124,7 +124,7 @@ impl Rules {
     pub fn most_memory(&self, provider: ProviderName) -> u64 {
         match provider {
             ProviderName::Wasm => self.ceiling.memory,
-            ProviderName::Docker => self.container_memory,
+            ProviderName::Docker | ProviderName::Kubernetes => self.container_memory,
         }
     }
 
@@ -133,7 +133,7 @@ impl Rules {
         match provider {
             _ if provider == self.defaults.provider => self.defaults.memory,
             ProviderName::Wasm => SandboxSpec::default().memory.min(self.ceiling.memory),
-            ProviderName::Docker => self.container_memory,
+            ProviderName::Docker | ProviderName::Kubernetes => self.container_memory,
         }
     }
 }

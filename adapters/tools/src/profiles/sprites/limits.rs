@@ -84,7 +84,7 @@ answer! {
 pub(super) fn shown(spec: &SandboxSpec) -> Shown {
     let millis = match spec.provider {
         ProviderName::Wasm => spec.cpu_millis.min(ONE),
-        ProviderName::Docker => spec.cpu_millis,
+        ProviderName::Docker | ProviderName::Kubernetes => spec.cpu_millis,
     };
     let cpu: Json = match millis % ONE {
         0 => (millis / ONE).into(),

@@ -37,7 +37,7 @@ answer! {
         stderr_lost: Option<String> =
             "Why the whole of standard error could not be kept; only when it could not.",
         missing: Option<Vec<String>> = list_of("Its name.", MISSING),
-        provider: &'static str = "Who ran it: wasm or docker; docker also when it ran a part of it.",
+        provider: &'static str = "Who ran it: wasm, docker or kubernetes; docker also when it ran a part of it.",
         fallback_from: Option<&'static str> = "The provider that could not run all of it; only if another one did.",
         elsewhere: Option<Vec<String>> = list_of(
             "Its name.",
@@ -217,7 +217,7 @@ fn unavailable(missing: &[String], fallback_from: Option<&str>) -> Error {
         ErrorCode::CapabilityUnavailable,
         format!("there is no command `{names}` in this sandbox"),
     );
-    if fallback_from == Some("docker") {
+    if matches!(fallback_from, Some("docker" | "kubernetes")) {
         return error.with_hint(
             "its container is unavailable at the moment, and wasm runs it instead: sandbox_capabilities says why",
         );

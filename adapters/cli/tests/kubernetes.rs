@@ -1,0 +1,66 @@
+//! The options of Kubernetes, with the whole binary and without a cluster.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test of a whole process")]
+
+use std::process::Command;
+
+/// Runs the binary with an empty cache folder, a bare environment and a configuration file; answers its status and what it says.
+fn dormouse(config: &str, words: &[&str]) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("kubernetes.json"), config).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+    let ran =
+        command.args(words).env_clear().env("DORMOUSE_CACHE_DIR", folder.path()).current_dir(folder.path());
+    let ran = ran.output().unwrap();
+    let said = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (ran.status.code(), said.concat())
+}
+
+const CONFIG: &str = r#"{"kubeconfig": "nowhere", "images": ["tools:1"]}"#;
+
+#[test]
+fn doctor_says_that_there_is_no_way_to_a_cluster() {
+    let words = ["doctor", "--kubernetes", "pods", "--kubernetes-config", "kubernetes.json"];
+    let (_, said) = dormouse(CONFIG, &words);
+    let line = said.lines().find(|line| line.contains("there is no way to a cluster"));
+    assert!(line.is_some_and(|line| line.contains("FAIL") && line.contains("kubernetes")), "{said}");
+    assert!(said.contains("kubernetes can"), "{said}");
+    let (_, said) = dormouse(CONFIG, &["doctor"]);
+    assert!(said.contains("off: no cluster is named (--kubernetes)"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let create = |more: &[&'static str]| {
+        let mut words = vec![
+            "sandbox",
+            "--state-dir",
+            "state",
+            "create",
+            "box",
+            "--provider",
+            "kubernetes",
+            "--no-fallback",
+        ];
+        words.extend(more);
+        words
+    };
+    let file = ["--kubernetes", "pods", "--kubernetes-config", "kubernetes.json"];
+    let (code, said) = dormouse(r#"{"pool": "x"}"#, &create(&file));
+    assert!(code == Some(2) && said.contains("unknown field `pool`"), "{said}");
+    let (code, said) = dormouse(CONFIG, &create(&file[2..]));
+    assert!(code == Some(2) && said.contains("has no effect without `--kubernetes`"), "{said}");
+    let (code, said) = dormouse(CONFIG, &create(&file));
+    assert!(code == Some(1) && said.contains("provider_unavailable"), "{said}");
+    let (code, said) = dormouse(CONFIG, &create(&[]));
+    assert!(code == Some(1) && said.contains("there is no kubernetes provider here"), "{said}");
+}
+
+#[test]
+fn a_server_says_that_it_cannot_confine_itself() {
+    let (code, said) = dormouse(CONFIG, &["mcp", "--state-dir", "state", "--kubernetes", "pods"]);
+    assert!(
+        code == Some(2) && said.contains("cannot confine its own process") && said.contains("--no-confine"),
+        "{said}"
+    );
+}
