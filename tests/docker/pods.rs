@@ -8,7 +8,7 @@ use dormouse::wasm::Allocation;
 use dormouse_core::Language;
 use dormouse_kubernetes::{KubernetesProvider, Settings};
 use dormouse_tests::{lasting, sandbox};
-use dormouse_tools::{CallContext, HostFolders, Profile, Surface, Toolset};
+use dormouse_tools::{CallContext, Profile, Surface, Toolset};
 use serde_json::{Value as Json, json};
 
 use super::node::Node;
@@ -53,9 +53,8 @@ fn s2_13_a_pod_gives_the_same_values() {
     let builder = Dormouse::builder().unwrap().allocation(Allocation::OnDemand);
     let dormouse = builder.state(folder.path().join("state")).build().unwrap();
     dormouse.sandboxes().unwrap().add_provider(Arc::new(provider.clone()));
-    let surface = Surface::new(dormouse.manager().clone())
+    let surface = Surface::new(dormouse.runtime().clone())
         .with_profile(Profile::Sandbox)
-        .with_sandboxes(lasting::sandboxes(&dormouse).clone(), HostFolders::default())
         .with_tools(Toolset::All)
         .unwrap();
     let call = |tool: &str, arguments: Json| {
