@@ -2,8 +2,8 @@
 //!
 //! Owns: that such work comes to its end before the provider does. Does not own: what is done.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use dormouse_core::{Error, Result};
 use tokio::runtime::Handle;
@@ -18,6 +18,8 @@ pub struct Background {
     tasks: TaskTracker,
     runtime: OnceLock<Handle>,
     closed: AtomicBool,
+    /// What has no end of its own.
+    endless: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Background {
@@ -49,6 +51,18 @@ impl Background {
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<JoinHandle<T>> {
         self.runtime.get().map(|runtime| self.tasks.spawn_on(work, runtime))
+    }
+
+    /// Does something that has no end of its own on the runtime of the caller, until [`Background::stop`].
+    pub fn spawn_endless(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.endless.lock().unwrap_or_else(PoisonError::into_inner).push(tokio::spawn(work));
+    }
+
+    /// Ends what has no end of its own.
+    pub fn stop(&self) {
+        for work in self.endless.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            work.abort();
+        }
     }
 
     /// Does something on the runtime of the caller.

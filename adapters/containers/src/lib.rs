@@ -6,14 +6,14 @@
 //!
 //! | step | module |
 //! | --- | --- |
-//! | the port | [`port`] (what an engine is asked for), [`identity`] (what is ours in it), [`leftovers`] (what is to be removed yet), [`patience`] (how long it may take, and its words), [`background`] (work that goes to its end), [`pulse`] (whether anything still comes of it) |
+//! | the port | [`port`] (what an engine is asked for), [`identity`] (what is ours in it), [`leftovers`] (what is to be removed yet), [`patience`] (how long it may take, and its words), [`background`] (work that goes to its end), [`pulse`] (whether anything still comes of it), [`upkeep`] (removing what nobody has) |
 //! | in a container | [`program`] and [`exec`] (programs), [`mod@line`] (command lines), [`running`] and [`sweep`] (their end), [`counter`] (kills for want of memory), [`files`] (single files) |
 //! | interpreters | [`interpreter`] (one of them), [`machine`] (which are kept) |
 //! | Python's variables over a stop | [`variables`] |
 //! | files as a whole | [`paths`] (which folders), [`archive`] (tar and tree), [`dress`] (modes, links, FIFOs), [`snapshot`] (the saved form) |
 //! | a save | [`saving`] (what is done), [`listing`] (what there is), [`merge`] (what of it is new) |
 //! | what is lost | [`lost`] (variables, and that an answer says so), [`ended`] (a container that ends under a command) |
-//! | the manager's port | [`machine`], [`commands`] |
+//! | the runtime's port | [`machine`], [`commands`] |
 
 mod archive;
 mod background;
@@ -43,6 +43,7 @@ mod running;
 mod saving;
 mod snapshot;
 mod sweep;
+pub mod upkeep;
 mod variables;
 
 pub use crate::archive::{download, is_program, upload};

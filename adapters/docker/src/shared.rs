@@ -1,16 +1,17 @@
 //! What all parts of this crate share: the engine, who we are on it, and what goes on in the background.
 //!
-//! Owns: that what could not be removed is tried
-//! again. Does not own: containers, which have it, nor those that wait ([`crate::pool`]).
+//! Does not own: containers, nor those that wait ([`crate::pool`]), nor when what is left is removed ([`dormouse_containers::upkeep`]).
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use async_trait::async_trait;
 use dormouse_containers::identity::Identity;
-use dormouse_containers::leftovers::Leftovers;
+use dormouse_containers::leftovers::{Leftovers, Removed};
+use dormouse_containers::upkeep::{self, Upkeep};
 use dormouse_containers::{Background, Patience};
 use dormouse_core::{Error, ErrorCode, Result};
-use tokio::time::Instant;
 
 use crate::engine::Engine;
 use crate::image::{Images, Tools};
@@ -34,8 +35,8 @@ pub(crate) struct Shared {
     pub(crate) patience: Patience,
     /// What goes on in the background and has to come to its end.
     pub(crate) background: Arc<Background>,
-    /// What has no end of its own.
-    watching: Mutex<Vec<tokio::task::JoinHandle<()>>>,
+    /// Volumes that no container had when it was last looked.
+    loose: Mutex<HashSet<String>>,
     /// By image, what it has.
     tools: Mutex<HashMap<String, Arc<Tools>>>,
     /// Whether what earlier processes left behind was removed.
@@ -60,7 +61,7 @@ impl Shared {
             leftovers: Arc::default(),
             patience,
             background: Arc::default(),
-            watching: Mutex::default(),
+            loose: Mutex::default(),
             tools: Mutex::default(),
             reaped: tokio::sync::OnceCell::new(),
         }))
@@ -78,7 +79,7 @@ impl Shared {
         self.engine.ready().await?;
         let reaped = self.reaped.get_or_try_init(|| async {
             self.reap().await?;
-            self.watching().push(tokio::spawn(tidy(Arc::downgrade(self))));
+            self.background.spawn_endless(upkeep::tidy(Arc::downgrade(self)));
             Ok(())
         });
         reaped.await.map(|_| ())
@@ -92,49 +93,18 @@ impl Shared {
         for thing in reap::reap(&self.identity, &self.engine).await? {
             self.leftovers.add(thing, false);
         }
-        self.work_off(false).await;
+        upkeep::work_off(self, false).await;
         Ok(())
-    }
-
-    /// Tries what is to be removed and is due. How many are left?
-    pub(crate) async fn work_off(&self, all: bool) -> usize {
-        self.leftovers
-            .work(all, |thing: Thing| async move { thing::remove(&self.engine, &thing).await })
-            .await
-    }
-
-    fn watching(&self) -> std::sync::MutexGuard<'_, Vec<tokio::task::JoinHandle<()>>> {
-        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends what has no end of its own.
-    pub(crate) fn end_watching(&self) {
-        for watching in self.watching().drain(..) {
-            watching.abort();
-        }
     }
 
     /// Removes a container in the background, as often as it takes.
     pub(crate) fn remove(self: &Arc<Self>, id: String) {
-        self.remove_soon(Thing::Container(id), false);
+        upkeep::remove(self, Thing::Container(id), false);
     }
 
     /// The same for one that may not be there yet: its creation was not waited for.
     pub(crate) fn remove_late(self: &Arc<Self>, name: String) {
-        self.remove_soon(Thing::Container(name), true);
-    }
-
-    fn remove_soon(self: &Arc<Self>, thing: Thing, late: bool) {
-        let shared = self.clone();
-        let _removing = self.background.spawn(async move {
-            if late {
-                return shared.leftovers.add(thing, true);
-            }
-            if let Err(error) = thing::remove(&shared.engine, &thing).await {
-                tracing::debug!(?thing, %error, "it was not removed");
-                shared.leftovers.add(thing, false);
-            }
-        });
+        upkeep::remove(self, Thing::Container(name), true);
     }
 
     /// Begins to watch the engine's events, once.
@@ -143,13 +113,12 @@ impl Shared {
             return;
         }
         let shared = Arc::downgrade(self);
-        let watching = tokio::spawn(async move {
+        self.background.spawn_endless(async move {
             // Ends with the provider: `close` aborts it, and so does the end of the runtime.
             if let Some(shared) = shared.upgrade() {
                 shared.watch.run(&shared.engine, &shared.identity).await;
             }
         });
-        self.watching().push(watching);
     }
 
     pub(crate) fn tools(&self, image: &str) -> Option<Arc<Tools>> {
@@ -161,42 +130,36 @@ impl Shared {
     }
 }
 
-/// Works off what is left, for as long as the provider is there and not closed, and looks from time to time for what nobody has on
-/// a list: what other processes of this installation left that ended meanwhile, and volumes whose container is gone.
-async fn tidy(shared: Weak<Shared>) {
-    let mut loose = HashSet::new();
-    let mut looked = Instant::now();
-    loop {
-        let Some((leftovers, every)) =
-            shared.upgrade().map(|shared| (shared.leftovers.clone(), shared.settings.look_every))
-        else {
-            return;
-        };
-        let look = looked + every;
-        let until = leftovers.next().map_or(look, |next| next.min(look));
-        tokio::select! {
-            () = tokio::time::sleep_until(until) => {}
-            () = leftovers.added() => {}
-        }
-        let Some(shared) = shared.upgrade().filter(|shared| !shared.background.is_closed()) else { return };
-        shared.work_off(false).await;
-        if look <= Instant::now() {
-            looked = Instant::now();
-            if let Err(error) = look_around(&shared, &mut loose).await {
-                tracing::debug!(%error, "what is left was not looked for");
-            }
-        }
-    }
-}
+#[async_trait]
+impl Upkeep for Shared {
+    type Thing = Thing;
 
-/// Takes up what processes that ended meanwhile left, and volumes of this process that no container had this time nor
-/// the last: one that is just being made has none for a moment.
-async fn look_around(shared: &Arc<Shared>, loose: &mut HashSet<String>) -> Result<()> {
-    shared.reap().await?;
-    let now = reap::loose_volumes(&shared.identity, &shared.engine).await?;
-    for name in now.intersection(loose) {
-        shared.leftovers.add(Thing::Volume(name.clone()), false);
+    fn background(&self) -> &Background {
+        &self.background
     }
-    *loose = now;
-    Ok(())
+
+    fn leftovers(&self) -> &Arc<Leftovers<Thing>> {
+        &self.leftovers
+    }
+
+    fn look_every(&self) -> Duration {
+        self.settings.look_every
+    }
+
+    async fn discard(&self, thing: &Thing) -> Result<Removed> {
+        thing::remove(&self.engine, thing).await
+    }
+
+    /// Takes up what processes that ended meanwhile left, and volumes of this process that no container had this time nor
+    /// the last: one that is just being made has none for a moment.
+    async fn look_around(&self) -> Result<()> {
+        self.reap().await?;
+        let now = reap::loose_volumes(&self.identity, &self.engine).await?;
+        let mut loose = self.loose.lock().unwrap_or_else(PoisonError::into_inner);
+        for name in now.intersection(&loose) {
+            self.leftovers.add(Thing::Volume(name.clone()), false);
+        }
+        *loose = now;
+        Ok(())
+    }
 }

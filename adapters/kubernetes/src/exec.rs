@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use dormouse_containers::program::{Exec, KILLED, NOT_STARTED, Output, Program};
+use dormouse_containers::program::{Exec, Input, KILLED, NOT_STARTED, Output, Program};
 use dormouse_core::{Error, ErrorCode, Result, Stream};
 use futures::future::{BoxFuture, Shared};
 use futures::{FutureExt as _, StreamExt as _};
@@ -101,9 +101,6 @@ pub(crate) async fn program(
     };
     // One that ends at once reads nothing; its status says why.
     let _sent = stdin.write_all(head.as_bytes()).await;
-    if !input {
-        let _ended = stdin.shutdown().await;
-    }
     let piece = |stream| {
         move |piece: std::io::Result<Bytes>| {
             piece
@@ -115,9 +112,13 @@ pub(crate) async fn program(
     let stderr = ReaderStream::with_capacity(stderr, UNDER_WAY).map(piece(Stream::Stderr));
     let status = status.boxed().shared();
     let output = Box::pin(futures::stream::select(stdout, stderr));
-    let output = Held { output, ended: Some(status.clone()), _process: process };
+    // A program without an input has nothing of it from here, so nothing more is sent: what reaches a server that has ended its side
+    // already makes it take back what it said last, the status.
+    let (input, kept): (Input, Option<Input>) =
+        if input { (Box::pin(stdin), None) } else { (Box::pin(tokio::io::sink()), Some(Box::pin(stdin))) };
+    let output = Held { output, ended: Some(status.clone()), _input: kept, _process: process };
     let status = async move { status.await.map_or_else(|| Err(broken_off()), |status| code(&status)) };
-    Ok(Program { output: Box::pin(output), input: Box::pin(stdin), status: Box::pin(status) })
+    Ok(Program { output: Box::pin(output), input, status: Box::pin(status) })
 }
 
 fn broken_off() -> Error {
@@ -132,6 +133,8 @@ struct Held {
     output: Output,
     /// What it said at its end; none: that is known.
     ended: Option<Shared<BoxFuture<'static, Option<Status>>>>,
+    /// An input that stays open, because the program does not read it.
+    _input: Option<Input>,
     _process: AttachedProcess,
 }
 

@@ -1,10 +1,9 @@
-//! The port to the manager.
+//! The port to the runtime.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse_containers::{ContainerMachine, Engine, MARK, load, pulse, reach};
+use dormouse_containers::{ContainerMachine, Engine, MARK, load, pulse, reach, upkeep};
 use dormouse_core::sandbox::{ChunkSource, Machine, Reached, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::{Abilities, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Provider, Result};
 
@@ -14,12 +13,6 @@ use crate::port::Kubernetes;
 use crate::settings::{Mode, Settings};
 use crate::shared::Shared;
 use crate::size::Size;
-
-/// How long the end may take.
-const CLOSE_WITHIN: Duration = Duration::from_secs(30);
-/// How often what is left is tried to be removed at the end, and how long it is waited between.
-const LAST_TRIES: u32 = 3;
-const LAST_TRY: Duration = Duration::from_millis(200);
 
 /// What this provider can do in a mode. Names and processes are bounded by the cluster's own settings, not by a sandbox's.
 pub const fn abilities(mode: Mode) -> Abilities {
@@ -124,20 +117,9 @@ impl Provider for KubernetesProvider {
     async fn close(&self) {
         let shared = &self.shared;
         shared.background.close();
-        let ended = tokio::time::timeout(CLOSE_WITHIN, async {
-            shared.background.ended().await;
-            for _ in 1..LAST_TRIES {
-                if shared.work_off(true).await == 0 {
-                    return 0;
-                }
-                tokio::time::sleep(LAST_TRY).await;
-            }
-            shared.work_off(true).await
-        });
-        if ended.await != Ok(0) {
+        if !upkeep::end(shared.as_ref()).await {
             tracing::warn!("sandboxes may be left in the cluster that the next start will remove");
         }
-        shared.end_watching();
     }
 
     async fn eval(&self, _: EvalRequest) -> Result<Outcome> {

@@ -1,13 +1,15 @@
 //! What all parts of this crate share: the cluster, who we are in it, and what goes on in the background.
 //!
-//! Owns: that what could not be removed is tried again, and that what nobody has is found. Does not own: pods, which have it.
+//! Does not own: pods, nor when what is left is removed ([`dormouse_containers::upkeep`]).
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use dormouse_containers::identity::{Identity, OWNER, PROCESS};
-use dormouse_containers::leftovers::Leftovers;
+use dormouse_containers::leftovers::{Leftovers, Removed};
+use dormouse_containers::upkeep::{self, Upkeep};
 use dormouse_containers::{Background, Patience};
 use dormouse_core::{Error, ErrorCode, Result};
 use kube::api::{Patch, PatchParams};
@@ -43,8 +45,6 @@ pub(crate) struct Shared {
     pub(crate) vetted: Mutex<HashMap<String, (Instant, Arc<Vetted>)>>,
     /// By image or pool, what it has.
     tools: Mutex<HashMap<String, Arc<Tools>>>,
-    /// What has no end of its own.
-    watching: Mutex<Vec<tokio::task::JoinHandle<()>>>,
     prepared: OnceCell<()>,
 }
 
@@ -65,7 +65,6 @@ impl Shared {
             leftovers: Arc::default(),
             vetted: Mutex::default(),
             tools: Mutex::default(),
-            watching: Mutex::default(),
             prepared: OnceCell::new(),
             settings,
         }))
@@ -118,15 +117,8 @@ impl Shared {
         for thing in left::orphans(&self.cluster, self.kind(), &self.identity).await? {
             self.leftovers.add(thing, false);
         }
-        self.work_off(false).await;
+        upkeep::work_off(self, false).await;
         Ok(())
-    }
-
-    /// Tries what is to be removed and is due. How many are left?
-    pub(crate) async fn work_off(&self, all: bool) -> usize {
-        self.leftovers
-            .work(all, |thing: Thing| async move { left::remove(&self.cluster, &thing).await })
-            .await
     }
 
     fn begin_watch(self: &Arc<Self>) {
@@ -134,41 +126,20 @@ impl Shared {
             return;
         }
         let shared = Arc::downgrade(self);
-        let watching = tokio::spawn(async move {
+        self.background.spawn_endless(async move {
             // Ends with the provider: `close` aborts it, and so does the end of the runtime.
             if let Some(shared) = shared.upgrade() {
                 let selector = left::selector(PROCESS, shared.identity.process());
                 shared.watch.run(&shared.cluster, shared.kind(), &selector).await;
             }
         });
-        let tidying = tokio::spawn(tidy(Arc::downgrade(self)));
-        self.watching().extend([watching, tidying]);
-    }
-
-    /// Ends what has no end of its own.
-    pub(crate) fn end_watching(&self) {
-        for watching in self.watching().drain(..) {
-            watching.abort();
-        }
-    }
-
-    fn watching(&self) -> std::sync::MutexGuard<'_, Vec<tokio::task::JoinHandle<()>>> {
-        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
+        self.background.spawn_endless(upkeep::tidy(Arc::downgrade(self)));
     }
 
     /// Removes one in the background, as often as it takes. `late`: it may not be there yet.
     pub(crate) fn remove(self: &Arc<Self>, thing: Thing, late: bool) {
         self.watch.remove(&thing.name);
-        let shared = self.clone();
-        let _removing = self.background.spawn(async move {
-            if late {
-                return shared.leftovers.add(thing, true);
-            }
-            if let Err(error) = left::remove(&shared.cluster, &thing).await {
-                tracing::debug!(?thing, %error, "it was not removed");
-                shared.leftovers.add(thing, false);
-            }
-        });
+        upkeep::remove(self, thing, late);
     }
 
     pub(crate) fn tools(&self, of: &str) -> Option<Arc<Tools>> {
@@ -180,30 +151,27 @@ impl Shared {
     }
 }
 
-/// Works off what is left, for as long as the provider is there and not closed, and looks from time to time for what other
-/// processes of this installation left that ended meanwhile.
-async fn tidy(shared: Weak<Shared>) {
-    let mut looked = Instant::now();
-    loop {
-        let Some((leftovers, every)) = shared
-            .upgrade()
-            .map(|shared| (shared.leftovers.clone(), Duration::from_millis(shared.settings.look_every_ms)))
-        else {
-            return;
-        };
-        let look = looked + every;
-        let until = leftovers.next().map_or(look, |next| next.min(look));
-        tokio::select! {
-            () = tokio::time::sleep_until(until) => {}
-            () = leftovers.added() => {}
-        }
-        let Some(shared) = shared.upgrade().filter(|shared| !shared.background.is_closed()) else { return };
-        shared.work_off(false).await;
-        if look <= Instant::now() {
-            looked = Instant::now();
-            if let Err(error) = shared.reap().await {
-                tracing::debug!(%error, "what is left was not looked for");
-            }
-        }
+#[async_trait]
+impl Upkeep for Shared {
+    type Thing = Thing;
+
+    fn background(&self) -> &Background {
+        &self.background
+    }
+
+    fn leftovers(&self) -> &Arc<Leftovers<Thing>> {
+        &self.leftovers
+    }
+
+    fn look_every(&self) -> Duration {
+        Duration::from_millis(self.settings.look_every_ms)
+    }
+
+    async fn discard(&self, thing: &Thing) -> Result<Removed> {
+        left::remove(&self.cluster, thing).await
+    }
+
+    async fn look_around(&self) -> Result<()> {
+        self.reap().await
     }
 }

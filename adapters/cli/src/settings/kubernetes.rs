@@ -1,5 +1,7 @@
 //! What is meant by `--kubernetes`.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,11 +38,14 @@ fn read(file: &Path) -> Result<String> {
         Error::args_invalid(format!("`{}` cannot be used: {why}", file.display()))
             .with_hint("`--kubernetes-config` names a file of JSON")
     };
-    let bytes = std::fs::metadata(file).map_err(|error| cannot(&error))?.len();
-    if bytes > MAX_FILE {
-        return Err(cannot(&format!("it has {bytes} bytes, at most {MAX_FILE} are read")));
+    let mut text = String::new();
+    let opened = File::open(file).map_err(|error| cannot(&error))?;
+    // What a pipe or a device has is not known before it is read.
+    opened.take(MAX_FILE + 1).read_to_string(&mut text).map_err(|error| cannot(&error))?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(cannot(&format!("at most {MAX_FILE} bytes are read")));
     }
-    std::fs::read_to_string(file).map_err(|error| cannot(&error))
+    Ok(text)
 }
 
 /// Lets sandboxes be pods, as far as these options say.

@@ -144,6 +144,7 @@ async fn kub_15_a_pod_that_could_not_be_removed_is_removed_later() {
     wait_until_async("it is removed", PATIENCE, || server.names("pods").is_empty()).await;
     assert!(server.count("delete", "pods") >= 4);
     // A caller who gives up leaves nothing either.
+    bench.server.fail("create pods", 1, Wrong::Late(Duration::from_millis(200)));
     assert!(bench.provider.machine(&spec(), None).now_or_never().is_none());
     bench.end().await;
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -30,6 +31,8 @@ pub(crate) enum Wrong {
     Status(u16, &'static str, &'static str),
     /// The connection ends without an answer.
     Silence,
+    /// It is answered as usual, this much later.
+    Late(Duration),
 }
 
 #[derive(Clone, Debug)]
@@ -297,10 +300,11 @@ impl Server {
             None => plural.clone(),
         };
         if let Some(wrong) = self.noted(verb, &group, &resource) {
-            return match wrong {
-                Wrong::Status(status, reason, message) => Ok(failure(status, reason, message)),
-                Wrong::Silence => Err(std::io::ErrorKind::ConnectionReset.into()),
-            };
+            match wrong {
+                Wrong::Status(status, reason, message) => return Ok(failure(status, reason, message)),
+                Wrong::Silence => return Err(std::io::ErrorKind::ConnectionReset.into()),
+                Wrong::Late(wait) => tokio::time::sleep(wait).await,
+            }
         }
         if part.as_deref() == Some("exec") {
             let name = name.unwrap_or_default();
@@ -482,19 +486,6 @@ impl futures::Stream for SyncStream {
 
 /// Text of a query.
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        match first {
-            b'+' => bytes.push(b' '),
-            b'%' => {
-                let digits = std::str::from_utf8(&after[..2]).unwrap();
-                bytes.push(u8::from_str_radix(digits, 16).unwrap());
-                rest = &after[2..];
-            }
-            byte => bytes.push(*byte),
-        }
-    }
-    String::from_utf8(bytes).unwrap()
+    let spaced = text.replace('+', " ");
+    percent_encoding::percent_decode_str(&spaced).decode_utf8().unwrap().into_owned()
 }

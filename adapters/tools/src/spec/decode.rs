@@ -91,7 +91,9 @@ fn default(field: &Field) -> Result<Option<Json>> {
 fn check(field: &Field, value: Json) -> Result<Json> {
     match (&field.kind, value) {
         (Kind::Flag { .. }, value @ Json::Bool(_)) => Ok(value),
-        (Kind::Text { min, max, .. }, Json::String(text)) => text_within(field, text, *min, *max),
+        (Kind::Text { min, max, characters, .. }, Json::String(text)) => {
+            text_within(field, text, (*min, *max), *characters)
+        }
         (Kind::Integer { min, max, .. }, Json::Number(number)) => {
             let exact = number.as_u64().or_else(|| whole(number.as_f64()?));
             match exact {
@@ -144,14 +146,16 @@ fn check(field: &Field, value: Json) -> Result<Json> {
             noun(kind),
             shown(&other)
         ))
-        .with_hint(match (field.name, kind) {
-            ("env", Kind::Texts { .. }) => "give `env` a list of strings such as `NAME=value`".to_owned(),
-            _ => format!("give `{}` {}", field.name, expected(kind)),
-        })),
+        .with_hint(format!("give `{}` {}", field.name, expected(kind)))),
     }
 }
 
-fn text_within(field: &Field, text: String, min: usize, max: usize) -> Result<Json> {
+fn text_within(
+    field: &Field,
+    text: String,
+    (min, max): (usize, usize),
+    characters: Option<usize>,
+) -> Result<Json> {
     if text.len() < min {
         let problem =
             format!("the field `{}` has {} bytes, at least {min} is needed", field.name, text.len());
@@ -162,6 +166,14 @@ fn text_within(field: &Field, text: String, min: usize, max: usize) -> Result<Js
         )));
     }
     if text.len() > max {
+        if characters.is_some() {
+            let problem = format!("the field `{}` has {} bytes", field.name, text.len());
+            return Err(Error::new(ErrorCode::TooLarge, problem).with_hint(format!(
+                "give `{}` {}",
+                field.name,
+                expected(&field.kind)
+            )));
+        }
         let problem = format!("the field `{}` has {} bytes, at most {max} are taken", field.name, text.len());
         return Err(Error::new(ErrorCode::TooLarge, problem)
             .with_hint("send less, or have the operator mount a folder with the data"));
@@ -199,6 +211,7 @@ fn unknown_field(fields: &[Field], unknown: &str) -> Error {
 
 fn expected(kind: &Kind) -> String {
     match kind {
+        Kind::Text { min, characters: Some(most), .. } => format!("a string of {min} to {most} characters"),
         Kind::Text { min, max, .. } => format!("a string of {min} to {max} bytes"),
         Kind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
         Kind::Number { min, max, .. } => format!("a number from {min} to {max}"),

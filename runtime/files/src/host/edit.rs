@@ -53,7 +53,9 @@ impl Files {
                 return Err(Error::args_invalid(format!(
                     "`{shown}` holds the text to replace {count} times"
                 ))
-                .with_hint("give more of the text around it, so that only one place fits, or set `all` to replace every place"));
+                .with_hint(
+                    "give more of the text around it, so that only one place fits, or replace all of them",
+                ));
             }
             _ => {}
         }
