@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::long::Apart;
 use crate::order::in_order;
 use crate::progress::{self, Written};
-use crate::{roots, sampling};
+use crate::{parse, roots, sampling};
 
 /// How long a client may keep the list of tools, in milliseconds: it never changes while the process lives.
 const LIST_TTL_MS: u64 = 300_000;
@@ -248,7 +248,8 @@ impl ServerHandler for Handler {
         let served =
             SERVED.contains(&method) || (self.surface.has_resources() && RESOURCES.contains(&method));
         Err(if served {
-            ErrorData::invalid_params(format!("the parameters of `{method}` do not have its form"), None)
+            let params = request.params.unwrap_or_default();
+            ErrorData::invalid_params(format!("`{method}`: {}", parse::misshapen(&params)), None)
         } else {
             no_method(method)
         })

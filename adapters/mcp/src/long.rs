@@ -74,22 +74,26 @@ impl Apart {
     }
 }
 
-/// Takes long bodies apart before the routes, away from the threads that serve everybody, and counts them against their
+/// Refuses calls that give an argument twice, and takes long bodies apart before the routes, away from the threads that serve everybody, and counts them against their
 /// owner meanwhile.
 pub(crate) fn before(routes: Router, owners: Arc<Owners>) -> Router {
     routes.layer(from_fn_with_state(owners, shortened))
 }
 
 async fn shortened(State(owners): State<Arc<Owners>>, request: Request, next: Next) -> Response {
-    if request.body().size_hint().exact().is_some_and(|size| size <= AT_ONCE as u64) {
-        return next.run(request).await;
-    }
+    let is_short = request.body().size_hint().exact().is_some_and(|size| size <= AT_ONCE as u64);
     let (mut parts, body) = request.into_parts();
     let Ok(bytes) = to_bytes(body, MAX_LINE).await else {
         let error = Error::new(ErrorCode::TooLarge, "the body is too large or broke off")
             .with_hint("send it again, in smaller parts");
         return answer(StatusCode::PAYLOAD_TOO_LARGE, &ServerJsonRpcMessage::error(refusal(&error), None));
     };
+    if is_short {
+        return match parse::repeated_argument(&bytes) {
+            Some(refusal) => answer(StatusCode::BAD_REQUEST, &refusal),
+            None => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        };
+    }
     let owner = parts.extensions.get::<Owner>().cloned().unwrap_or_else(Owner::local);
     let places = owners.of(&owner);
     let split = tokio::task::spawn_blocking(move || split(&bytes, &places)).await;
@@ -121,6 +125,9 @@ fn split(text: &[u8], places: &Places) -> Result<(Vec<u8>, Option<JsonObject>), 
         let told = ErrorData::new(RpcCode::PARSE_ERROR, parse::unreadable(text, "body", &error), None);
         Box::new((StatusCode::BAD_REQUEST, ServerJsonRpcMessage::error(told, None)))
     })?;
+    if let Some(refusal) = parse::repeated_argument(text) {
+        return Err(Box::new((StatusCode::BAD_REQUEST, refusal)));
+    }
     let arguments = take(&mut message);
     let mut rest = Short(Vec::new());
     if serde_json::to_writer(&mut rest, &message).is_err() {

@@ -1,10 +1,13 @@
 //! One line of input as a message, as an error to answer, or as nothing.
 
+use std::collections::HashSet;
+use std::fmt;
+
 use dormouse_tools::incoming::{self, AT_ONCE};
 use dormouse_tools::unread;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
-use serde::Deserialize as _;
-use serde::de::IgnoredAny;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value as Json;
 
 use crate::long;
@@ -36,7 +39,7 @@ pub(crate) fn parse(line: &[u8]) -> Parsed {
         return parse_long(line);
     }
     match serde_json::from_slice(line) {
-        Ok(message) => Parsed::Message(Box::new(message)),
+        Ok(message) => once(message, line),
         Err(_) => match value(line) {
             Ok(value) => classify(&value),
             Err(refused) => refused,
@@ -71,7 +74,7 @@ pub(crate) fn parse_long(line: &[u8]) -> Parsed {
             if let Some(arguments) = arguments {
                 long::put(&mut message, arguments);
             }
-            Parsed::Message(Box::new(message))
+            once(message, line)
         }
         Err(_) => classify(&value),
     }
@@ -106,9 +109,82 @@ fn classify(value: &Json) -> Parsed {
     let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
     let sound = value["jsonrpc"] == "2.0" && value["method"].is_string();
     match id {
-        Some(id) if sound => refused(ErrorCode::INVALID_PARAMS, "`params` is not an object".into(), Some(id)),
+        Some(id) if sound => refused(ErrorCode::INVALID_PARAMS, misshapen(&value["params"]), Some(id)),
         Some(id) => invalid("the request does not have the form of JSON-RPC 2.0", Some(id)),
         None => invalid("the request needs an `id` that is text or a whole number of 64 bits", None),
+    }
+}
+
+/// What is wrong with parameters that have not the form of their method's.
+pub(crate) fn misshapen(params: &Json) -> String {
+    if !params.is_object() {
+        return "`params` is not an object".into();
+    }
+    match params.get("arguments") {
+        Some(arguments) if !arguments.is_object() => {
+            "`arguments` is not an object: give the tool's arguments by their names, as `{\"code\": \"1 + 1\"}`".into()
+        }
+        _ => "`params` does not have the form that its method needs".into(),
+    }
+}
+
+/// The message that was read of `line`, if none of a call's arguments is there twice.
+fn once(message: ClientJsonRpcMessage, line: &[u8]) -> Parsed {
+    match repeated_argument(line) {
+        Some(refusal) => Parsed::Refused(Box::new(refusal)),
+        None => Parsed::Message(Box::new(message)),
+    }
+}
+
+/// The answer to a call that gives an argument twice: a reader of JSON keeps the last one and says nothing.
+pub(crate) fn repeated_argument(text: &[u8]) -> Option<ServerJsonRpcMessage> {
+    let call: Call = serde_json::from_slice(text).ok()?;
+    let name = call.params.arguments.repeated?;
+    let shown: String = name.escape_debug().take(64).collect();
+    let message = format!("the argument `{shown}` is given twice: give each argument once");
+    Some(ServerJsonRpcMessage::error(ErrorData::new(ErrorCode::INVALID_PARAMS, message, None), call.id))
+}
+
+/// A call, of which only the names of its arguments are read.
+#[derive(Deserialize)]
+struct Call {
+    id: Option<RequestId>,
+    params: Params,
+}
+
+#[derive(Deserialize)]
+struct Params {
+    arguments: Names,
+}
+
+/// The names of an object's entries.
+#[derive(Default)]
+struct Names {
+    seen: HashSet<String>,
+    /// One that is there twice.
+    repeated: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        reader.deserialize_map(Self::default())
+    }
+}
+
+impl<'de> Visitor<'de> for Names {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Self, A::Error> {
+        while let Some((name, _)) = entries.next_entry::<String, IgnoredAny>()? {
+            if let Some(name) = self.seen.replace(name) {
+                self.repeated = Some(name);
+            }
+        }
+        Ok(self)
     }
 }
 
@@ -181,6 +257,10 @@ mod tests {
             (r#"{"id":"a","method":"ping"}"#, Some((-32_600, Some("a".into())))),
             (r#"{"jsonrpc":"2.0","id":2,"method":5}"#, Some((-32_600, Some("2".into())))),
             (r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":[]}"#, Some((-32_602, Some("3".into())))),
+            (
+                r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a","arguments":{"b":1,"b":2}}}"#,
+                Some((-32_602, Some("4".into()))),
+            ),
             (r#"{"jsonrpc":"2.0","method":5}"#, None),
             (r#"{"jsonrpc":"2.0","error":5}"#, None),
         ] {

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use dormouse_core::fair::Fair;
-use dormouse_core::sandbox::{Handle, Owner, Phase, Sandbox, SandboxId, SandboxSpec, SessionKey, SpecMount};
+use dormouse_core::sandbox::{
+    Handle, Name, Owner, Phase, Sandbox, SandboxId, SandboxSpec, SessionKey, SpecMount,
+};
 use dormouse_core::sandboxes::Asked;
 use dormouse_core::{Access, Error, Grants, Result, Sandboxes};
 use sha2::{Digest as _, Sha256};
@@ -46,11 +48,11 @@ arguments! {
         sandbox: Option<String> = text(
             MAX_HANDLE,
             "Id or name of the sandbox, as sandbox_create or sandbox_list tells it. Give it or `session_key`.",
-        ).role(Role::Sandbox).optional(),
+        ).characters(Name::MAX_CHARS).role(Role::Sandbox).optional(),
         session_key: Option<String> = text(
             MAX_HANDLE,
             "The key of your own that the sandbox was made with, instead of `sandbox`.",
-        ).role(Role::SessionKey).optional(),
+        ).characters(SessionKey::MAX_CHARS).role(Role::SessionKey).optional(),
     }
 }
 

@@ -66,7 +66,8 @@ impl EvalRequest {
             .with_hint("put data into a file of a mount instead of the source text"));
         }
         if self.name.is_empty() || self.name.len() > Self::MAX_NAME || self.name.contains('\0') {
-            return Err(Error::args_invalid("the snippet's name must have 1 to 256 bytes and no NUL"));
+            return Err(Error::args_invalid("the snippet's name is not a file name that traces can show")
+                .with_hint("give it 1 to 256 bytes without NUL, such as `main.py`"));
         }
         self.context.grants.check()
     }

@@ -49,9 +49,9 @@ impl Language {
     /// any case, such as `PHP`.
     ///
     /// # Errors
-    /// `args_invalid` when the name breaks the rule above, or is one of the guests that only command lines reach.
+    /// `args_invalid` when the name breaks the rule above, or names what only command lines reach: the shell (also as `bash` and `sh`) and git.
     pub fn parse(name: &str) -> Result<Self> {
-        if let GuestName::SHELL | GuestName::GIT = name {
+        if matches!(name, GuestName::SHELL | GuestName::GIT | "bash" | "sh") {
             return Err(Error::args_invalid(format!("`{name}` is not a language of snippets"))
                 .with_hint("run it as a command line, with sandbox_exec"));
         }
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_only_command_lines_reach_is_no_language() {
-        for name in ["shell", "git"] {
+        for name in ["shell", "git", "bash", "sh"] {
             let refused = Language::parse(name).unwrap_err();
             assert_eq!(refused.code(), ErrorCode::ArgsInvalid);
             assert!(refused.hint().unwrap().contains("sandbox_exec"), "{refused:?}");

@@ -35,6 +35,8 @@ pub(crate) enum Kind {
         min: usize,
         /// Most bytes.
         max: usize,
+        /// Most characters, where what reads it counts them; never more than `max`.
+        characters: Option<usize>,
         /// What is taken when it is left out.
         absent: Absent<&'static str>,
     },

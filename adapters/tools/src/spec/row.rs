@@ -32,6 +32,14 @@ impl<T> Row<T> {
         Self { role: Some(role), ..self }
     }
 
+    /// Longer texts than this have no meaning. Whoever reads the text refuses them, or finds nothing of that name.
+    pub(crate) fn characters(mut self, most: usize) -> Self {
+        if let Kind::Text { characters, .. } = &mut self.kind {
+            *characters = Some(most);
+        }
+        self
+    }
+
     /// It may be left out, and has no value then.
     pub(crate) fn optional(mut self) -> Row<Option<T>> {
         match &mut self.kind {
@@ -71,12 +79,12 @@ impl<T> Row<T> {
 
 /// Text of at least one byte.
 pub(crate) fn text<T: Parsed>(max: usize, description: impl Into<String>) -> Row<T> {
-    Row::new(Kind::Text { min: 1, max, absent: Absent::Refused }, description)
+    Row::new(Kind::Text { min: 1, max, characters: T::CHARACTERS, absent: Absent::Refused }, description)
 }
 
 /// Text that may be empty.
 pub(crate) fn any_text(max: usize, description: impl Into<String>) -> Row<String> {
-    Row::new(Kind::Text { min: 0, max, absent: Absent::Refused }, description)
+    Row::new(Kind::Text { min: 0, max, characters: None, absent: Absent::Refused }, description)
 }
 
 /// A whole number within these bounds, both inclusive.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::field::{Absent, Field, Kind};
 
-/// Text lengths up to this many bytes are published as `maxLength`; larger ones only in the description, because some
+/// Text lengths up to this many characters are published as `maxLength`; larger ones only in the description, because some
 /// clients refuse large bounds.
 const PUBLISHED_LENGTH: usize = 4_096;
 
@@ -32,13 +32,14 @@ pub(crate) fn input(fields: &[Field]) -> Json {
 fn argument(field: &Field) -> Json {
     let mut schema = Map::new();
     match &field.kind {
-        Kind::Text { min, max, absent } => {
+        Kind::Text { min, max, characters, absent } => {
             schema.insert("type".into(), "string".into());
             if *min > 0 {
                 schema.insert("minLength".into(), (*min).into());
             }
-            if *max <= PUBLISHED_LENGTH {
-                schema.insert("maxLength".into(), (*max).into());
+            let most = characters.unwrap_or(*max);
+            if most <= PUBLISHED_LENGTH {
+                schema.insert("maxLength".into(), most.into());
             }
             if let Absent::Default(default) = absent {
                 schema.insert("default".into(), (*default).into());

@@ -120,6 +120,9 @@ impl Scalar for bool {
 
 /// What a text is read as.
 pub(crate) trait Parsed: Sized {
+    /// Most characters, if it counts them.
+    const CHARACTERS: Option<usize> = None;
+
     /// Reads it.
     ///
     /// # Errors
@@ -129,8 +132,9 @@ pub(crate) trait Parsed: Sized {
 
 /// Types that are read from a text.
 macro_rules! parsed {
-    ($($of:ty: |$field:ident, $text:ident| $parse:expr;)*) => {$(
+    ($($of:ty $([$most:expr])?: |$field:ident, $text:ident| $parse:expr;)*) => {$(
         impl Parsed for $of {
+            $(const CHARACTERS: Option<usize> = Some($most);)?
             fn parsed($field: &Field, $text: String) -> Result<Self> {
                 $parse
             }
@@ -156,9 +160,9 @@ macro_rules! parsed {
 parsed! {
     String: |_field, text| Ok(text);
     GuestPath: |_field, text| Self::parse(&text);
-    Name: |_field, text| Self::parse(&text);
-    Note: |_field, text| Self::parse(&text);
-    SessionKey: |_field, text| Self::parse(&text);
+    Name [Self::MAX_CHARS]: |_field, text| Self::parse(&text);
+    Note [Self::MAX_CHARS]: |_field, text| Self::parse(&text);
+    SessionKey [Self::MAX_CHARS]: |_field, text| Self::parse(&text);
     Language: |field, text| Self::parse(&text).map_err(|error| {
         let hint = error.hint().unwrap_or_default().to_owned();
         Error::args_invalid(format!("the field `{}` is invalid: {error}", field.name)).with_hint(hint)

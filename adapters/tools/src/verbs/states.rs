@@ -134,7 +134,7 @@ arguments! {
         checkpoint_id: String = text(
             MAX_ID,
             "Id or name of a checkpoint, as sandbox_list_checkpoints tells it; or a step of sandbox_history.",
-        ).role(Role::Checkpoint),
+        ).characters(Name::MAX_CHARS).role(Role::Checkpoint),
     }
 }
 
@@ -223,11 +223,13 @@ arguments! {
         target: Target = Target::table(),
         checkpoint_id: String =
             text(MAX_ID, "Id or name of a checkpoint of this sandbox; a name means the latest checkpoint that has it.")
-                .role(Role::Checkpoint),
+                .characters(Name::MAX_CHARS).role(Role::Checkpoint),
         name: Option<String> =
-            any_text(4 << 10, "Name of the checkpoint, at most 64 characters. Default: as before.").optional(),
+            any_text(MAX_NOTE, "Name of the checkpoint, at most 64 characters. Default: as before.")
+                .characters(Name::MAX_CHARS)
+                .optional(),
         note: Option<String> =
-            any_text(MAX_NOTE, "Note about it, at most 1000 characters. Default: as before.").optional(),
+            any_text(MAX_NOTE, "Note about it, at most 1000 characters. Default: as before.").characters(Note::MAX_CHARS).optional(),
     }
 }
 
@@ -268,7 +270,7 @@ arguments! {
         target: Target = Target::table(),
         checkpoint_id: String =
             text(MAX_ID, "Id or name of a checkpoint of this sandbox; of one name the latest is removed.")
-                .role(Role::Checkpoint),
+                .characters(Name::MAX_CHARS).role(Role::Checkpoint),
     }
 }
 
@@ -358,7 +360,7 @@ arguments! {
         checkpoint_id: Option<String> = text(
             MAX_ID,
             "Id of one of your checkpoints, or name of one of this sandbox's, to begin from. Default: the state of now.",
-        ).role(Role::Checkpoint).optional(),
+        ).characters(Name::MAX_CHARS).role(Role::Checkpoint).optional(),
     }
 }
 

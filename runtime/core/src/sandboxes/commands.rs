@@ -243,7 +243,11 @@ impl Sandboxes {
                 ms(Limits::MIN_WALL),
                 ms(most)
             ))
-            .with_hint("start it as a job and ask for its output, or split the work"));
+            .with_hint(if wall > most {
+                "start it as a job and ask for its output, or split the work"
+            } else {
+                "leave the limit out to have the usual one"
+            }));
         }
         let mut request = LineRequest::new(text);
         request.context.limits =

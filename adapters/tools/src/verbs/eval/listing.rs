@@ -1,5 +1,6 @@
 //! How `sandbox_eval` is listed: its table of arguments, its texts and its output schema.
 
+use dormouse_core::sandbox::{Name, SessionKey};
 use dormouse_core::{Access, EvalRequest, Grants, Language, Limits, Mount, Policy, Project};
 
 use crate::call::encode::Ran;
@@ -39,12 +40,12 @@ arguments! {
         sandbox: Option<String> = text(
             MAX_HANDLE,
             "Id or name of the persistent sandbox to run in. Default: a fresh one that is discarded afterwards.",
-        ).role(Role::Sandbox).optional(),
+        ).characters(Name::MAX_CHARS).role(Role::Sandbox).optional(),
         session_key: Option<String> = text(
             MAX_HANDLE,
             "A key that you choose, instead of `sandbox`: the same key runs in the same sandbox, which is created if \
                 it does not exist.",
-        ).role(Role::SessionKey).optional(),
+        ).characters(SessionKey::MAX_CHARS).role(Role::SessionKey).optional(),
     }
 }
 
