@@ -13,9 +13,9 @@
 
 #![allow(clippy::print_stdout, reason = "an example prints to the terminal")]
 
-use dormouse::{Dormouse, KeptSandbox, Result};
+use dormouse::{Dormouse, PersistentSandbox, Result};
 
-async fn rows(sandbox: &KeptSandbox) -> Result<i64> {
+async fn rows(sandbox: &PersistentSandbox) -> Result<i64> {
     let outcome = sandbox.eval("python", "len(rows)").await?;
     Ok(outcome.value().and_then(|value| value.as_i64()).unwrap_or(-1))
 }

@@ -21,11 +21,11 @@
 use std::time::Duration;
 
 use dormouse::sandboxes::CommandLine;
-use dormouse::{Dormouse, KeptSandbox};
+use dormouse::{Dormouse, PersistentSandbox};
 
 const TOTAL: &str = "import json, sys\nprint(sum(json.load(sys.stdin)))\n";
 
-async fn show(sandbox: &KeptSandbox, line: CommandLine) -> dormouse::Result<()> {
+async fn show(sandbox: &PersistentSandbox, line: CommandLine) -> dormouse::Result<()> {
     println!("$ {}", line.text);
     let outcome = sandbox.exec_line(line).await?.outcome;
     print!("{}", outcome.stdout.text);

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use dormouse::sandbox::{Include, Machine, SandboxSpec};
 use dormouse::sandboxes::Rules;
-use dormouse::{Dormouse, EvalRequest, KeptSandbox, Language};
+use dormouse::{Dormouse, EvalRequest, Language, PersistentSandbox};
 use tempfile::TempDir;
 
 use crate::bench::{Bench, check, milliseconds, with_peer};
@@ -124,7 +124,7 @@ async fn awake(dormouse: &Dormouse, bytes: usize) -> Result<Box<dyn Machine>> {
 }
 
 /// A sandbox with functions and data.
-pub(crate) async fn kept(dormouse: &Dormouse, name: &str, bytes: usize) -> Result<KeptSandbox> {
+pub(crate) async fn kept(dormouse: &Dormouse, name: &str, bytes: usize) -> Result<PersistentSandbox> {
     let kept = dormouse.sandbox(name).await?;
     check(&kept.eval("python", code(bytes)).await?, i64::try_from(bytes)?)?;
     Ok(kept)

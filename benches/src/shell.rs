@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use dormouse::KeptSandbox;
+use dormouse::PersistentSandbox;
 use dormouse::sandboxes::CommandLine;
 
 use crate::bench::{Bench, milliseconds};
@@ -58,7 +58,7 @@ fn bash(line: &str) -> Command {
 }
 
 /// Milliseconds from the call to its outcome.
-fn run(bench: &Bench, kept: &KeptSandbox, line: &str, prints: &str) -> Result<f64> {
+fn run(bench: &Bench, kept: &PersistentSandbox, line: &str, prints: &str) -> Result<f64> {
     let mut line = CommandLine::new(line);
     line.wall = Duration::from_secs(300);
     let begin = Instant::now();

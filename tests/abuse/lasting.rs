@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use dormouse::sandbox::{Handle, Name, Owner, SandboxSpec, SpecMount};
 use dormouse::sandboxes::Asked;
-use dormouse::{Access, Dormouse, ErrorCode, EvalRequest, GuestPath, KeptSandbox, Language};
+use dormouse::{Access, Dormouse, ErrorCode, EvalRequest, GuestPath, Language, PersistentSandbox};
 use dormouse_tests::case::case;
 use dormouse_tests::ending::{answer, ending};
 use dormouse_tests::lasting::{self, close, named, open, run, shown};
@@ -40,7 +40,7 @@ fn code(answer: &Json) -> &str {
     answer["error"]["code"].as_str().unwrap_or("none")
 }
 
-fn with(spec: SandboxSpec, dormouse: &Dormouse, name: &str) -> KeptSandbox {
+fn with(spec: SandboxSpec, dormouse: &Dormouse, name: &str) -> PersistentSandbox {
     let asked = Asked { name: Some(Name::parse(name).unwrap()), spec: Some(spec), ..Asked::default() };
     sandbox::wait(lasting::sandboxes(dormouse).create(&Owner::local(), asked)).expect("a sandbox");
     named(dormouse, name)

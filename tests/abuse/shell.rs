@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use dormouse::sandbox::{Executed, Name, Owner, SandboxSpec, SpecMount};
 use dormouse::sandboxes::{Asked, CommandLine, Rules};
-use dormouse::{Access, Dormouse, ErrorCode, GuestPath, KeptSandbox};
+use dormouse::{Access, Dormouse, ErrorCode, GuestPath, PersistentSandbox};
 use dormouse_tests::case::case;
 use dormouse_tests::lasting::{close, named, open, sandboxes};
 use dormouse_tests::levels::{Levels, Watch};
 use dormouse_tests::{NOISE, PROMISE, PYTHON, canary, sandbox};
 
 /// A command line with a limit in milliseconds.
-fn line(kept: &KeptSandbox, text: &str, limit: u64) -> Executed {
+fn line(kept: &PersistentSandbox, text: &str, limit: u64) -> Executed {
     let mut line = CommandLine::new(text);
     line.wall = Duration::from_millis(limit);
     let begin = Instant::now();
@@ -27,7 +27,7 @@ fn ended(executed: &Executed) -> (i32, Option<ErrorCode>) {
     (executed.outcome.exit_code(), executed.outcome.stopped().map(dormouse::Error::code))
 }
 
-fn output(kept: &KeptSandbox, text: &str) -> String {
+fn output(kept: &PersistentSandbox, text: &str) -> String {
     line(kept, text, 10_000).outcome.stdout.text
 }
 
@@ -47,7 +47,7 @@ fn warm_up() {
 }
 
 /// A case over one sandbox, whose shell works afterwards as before.
-fn shell(body: impl FnOnce(&Dormouse, &KeptSandbox)) {
+fn shell(body: impl FnOnce(&Dormouse, &PersistentSandbox)) {
     WARM.call_once(warm_up);
     case(&[PYTHON], || {
         let folder = tempfile::tempdir().unwrap();

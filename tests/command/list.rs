@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dormouse::KeptSandbox;
+use dormouse::PersistentSandbox;
 use dormouse_tests::sandbox;
 
 use super::in_a_sandbox;
@@ -81,7 +81,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_path_buf()
 }
 
-fn words(kept: &KeptSandbox, text: &str) -> BTreeSet<String> {
+fn words(kept: &PersistentSandbox, text: &str) -> BTreeSet<String> {
     let outcome = sandbox::wait(kept.exec(text)).expect("the call is taken").outcome;
     outcome
         .stdout

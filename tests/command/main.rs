@@ -8,13 +8,13 @@ mod signals;
 use std::time::Duration;
 
 use dormouse::sandboxes::CommandLine;
-use dormouse::{ErrorCode, KeptSandbox, Recovery, Stream};
+use dormouse::{ErrorCode, PersistentSandbox, Recovery, Stream};
 use dormouse_tests::lasting::{close, named, open, shown};
 use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
 
 /// What a command line writes to standard output; it must end with status 0.
 #[track_caller]
-fn output(kept: &KeptSandbox, text: &str) -> String {
+fn output(kept: &PersistentSandbox, text: &str) -> String {
     let executed = sandbox::wait(kept.exec(text)).expect("the call is taken");
     let outcome = executed.outcome;
     assert_eq!(outcome.exit_code(), 0, "`{text}`: {} {:?}", outcome.stderr.text, outcome.stopped());
@@ -22,12 +22,12 @@ fn output(kept: &KeptSandbox, text: &str) -> String {
 }
 
 /// Its exit status and what it writes to standard error.
-fn failure(kept: &KeptSandbox, text: &str) -> (i32, String) {
+fn failure(kept: &PersistentSandbox, text: &str) -> (i32, String) {
     let outcome = sandbox::wait(kept.exec(text)).expect("the call is taken").outcome;
     (outcome.exit_code(), outcome.stderr.text)
 }
 
-fn in_a_sandbox(body: impl FnOnce(&KeptSandbox)) {
+fn in_a_sandbox(body: impl FnOnce(&PersistentSandbox)) {
     let folder = tempfile::tempdir().expect("a folder");
     let dormouse = open(folder.path());
     let kept = named(&dormouse, "box");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use dormouse::sandbox::{EntryKind, Handle, Owner};
-use dormouse::{Dormouse, ErrorCode, GuestPath, KeptSandbox};
+use dormouse::{Dormouse, ErrorCode, GuestPath, PersistentSandbox};
 use dormouse_tests::lasting::{self, Dice, named, remember, remembered, run, shown};
 use dormouse_tests::{PYTHON, sandbox};
 
@@ -97,7 +97,7 @@ fn lif_03_a_damaged_file_is_an_error_where_it_is_read_and_nowhere_else() {
 }
 
 /// Path, kind, content: all of the tree below a folder.
-fn tree(dormouse: &Dormouse, kept: &KeptSandbox) -> BTreeMap<String, (String, Vec<u8>)> {
+fn tree(dormouse: &Dormouse, kept: &PersistentSandbox) -> BTreeMap<String, (String, Vec<u8>)> {
     let (found, owner) = (lasting::sandboxes(dormouse), Owner::local());
     let handle = Handle::IdOrName(kept.id().as_str());
     let folder = GuestPath::parse("/workspace").unwrap();

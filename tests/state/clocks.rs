@@ -5,7 +5,7 @@ use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
 use serde_json::Value as Json;
 
 /// What a clock shows, in seconds.
-fn clock(kept: &dormouse::KeptSandbox, language: &str) -> f64 {
+fn clock(kept: &dormouse::PersistentSandbox, language: &str) -> f64 {
     let code = if language == PYTHON { "import time; time.monotonic()" } else { "performance.now() / 1000" };
     let shown: Json = lasting::shown(kept, language, code);
     shown.as_f64().unwrap_or_else(|| shown.as_str().unwrap().parse().unwrap())
@@ -23,7 +23,7 @@ fn b_16_a_monotonic_clock_goes_on_over_sleep_wake_restore_and_fork() {
         assert!(run(&kept, language, "1").is_ok());
         let mut last = clock(&kept, language);
         let saved = sandbox::wait(kept.checkpoint()).unwrap();
-        let mut goes_on = |kept: &dormouse::KeptSandbox, how: &str| {
+        let mut goes_on = |kept: &dormouse::PersistentSandbox, how: &str| {
             let now = clock(kept, language);
             assert!(now >= last && now < last + 60.0, "{language}, {how}: {now} after {last}");
             last = now;

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use dormouse::sandbox::{Handle, Lost, Notes, Owner};
-use dormouse::{Bounds, Dormouse, EvalRequest, KeptSandbox, Language, Recovery};
+use dormouse::{Bounds, Dormouse, EvalRequest, Language, PersistentSandbox, Recovery};
 use dormouse_tests::lasting::{self, named, run, shown};
 use dormouse_tests::{PYTHON, sandbox};
 
 const NOT_SAVED: &str = "it could not be saved";
 const GIVEN_UP: &str = "an earlier call was cancelled before it ended";
 
-fn notes(dormouse: &Dormouse, kept: &KeptSandbox) -> Notes {
+fn notes(dormouse: &Dormouse, kept: &PersistentSandbox) -> Notes {
     let found = lasting::sandboxes(dormouse);
     let view = found.get(&Owner::local(), &Handle::IdOrName(kept.id().as_str())).unwrap();
     found.notes(&view.sandbox)
@@ -83,7 +83,7 @@ fn lif_08_what_could_not_be_saved_is_told_once_by_whichever_answer_comes_next_af
 fn lif_08_a_call_that_was_given_up_is_told_by_the_next_answer_also_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let dormouse = lasting::open(folder.path());
-    let give_up = |kept: &KeptSandbox| {
+    let give_up = |kept: &PersistentSandbox| {
         let mut request = EvalRequest::new(Language::python(), "x = 2\nwhile True: pass");
         request.context.limits.wall = Duration::from_secs(30);
         sandbox::wait(async {
@@ -91,7 +91,7 @@ fn lif_08_a_call_that_was_given_up_is_told_by_the_next_answer_also_after_a_resta
             assert!(cut.is_err(), "it does not end by itself");
         });
     };
-    let told = |kept: &KeptSandbox| {
+    let told = |kept: &PersistentSandbox| {
         let outcome = run(kept, PYTHON, "x");
         (outcome.recovery, outcome.recovery_reason)
     };

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use dormouse::sandbox::{Handle, Include, Owner};
-use dormouse::{EvalRequest, KeptSandbox, Language, Recovery};
+use dormouse::{EvalRequest, Language, PersistentSandbox, Recovery};
 use dormouse_tests::ending::{assert_ends, ending};
 use dormouse_tests::lasting::{close, named, open, run, sandboxes, shown};
 use dormouse_tests::wire::{PATIENCE, Wire};
@@ -56,7 +56,7 @@ const told = [fs.readFileSync('/workspace/log', 'utf8'), next(lines), next(gone)
     ),
 ];
 
-fn command(kept: &KeptSandbox, line: &str) -> String {
+fn command(kept: &PersistentSandbox, line: &str) -> String {
     sandbox::wait(kept.exec(line)).unwrap().outcome.stdout.text
 }
 
@@ -199,7 +199,7 @@ fn sqlite_goes_on_in_the_middle_of_a_transaction() {
 }
 
 /// Ends a run by its time, after all that it does before it loops.
-fn stopped(kept: &KeptSandbox, code: &str) {
+fn stopped(kept: &PersistentSandbox, code: &str) {
     let mut request = EvalRequest::new(Language::python(), code);
     request.context.limits.wall = Duration::from_secs(2);
     let stopped = sandbox::wait(kept.run(request)).unwrap();
@@ -466,7 +466,7 @@ fn a_save_beside_open_files_costs_little_more() {
     let (plain, beside) = (named(&dormouse, "plain"), named(&dormouse, "beside"));
     let leave = "files = [open(f'/workspace/f{n}', 'w+b', buffering=0) for n in range(10)]";
     assert!(run(&beside, PYTHON, leave).is_ok());
-    let saved = |kept: &KeptSandbox, number: usize| {
+    let saved = |kept: &PersistentSandbox, number: usize| {
         assert!(run(kept, PYTHON, &format!("x = {number}")).is_ok());
         let begin = std::time::Instant::now();
         sandbox::wait(kept.checkpoint()).unwrap();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dormouse::sandbox::{Handle, Include, Notes, Owner};
-use dormouse::{Dormouse, ErrorCode, KeptSandbox, Recovery};
+use dormouse::{Dormouse, ErrorCode, PersistentSandbox, Recovery};
 use dormouse_tests::lasting::{self, named, run, shown};
 use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
 
@@ -25,14 +25,14 @@ impl Other {
     }
 }
 
-fn notes(dormouse: &Dormouse, kept: &KeptSandbox) -> Notes {
+fn notes(dormouse: &Dormouse, kept: &PersistentSandbox) -> Notes {
     let found = lasting::sandboxes(dormouse);
     let view = found.get(&Owner::local(), &Handle::IdOrName(kept.id().as_str())).unwrap();
     found.notes(&view.sandbox)
 }
 
 /// What an answer says of what was lost before.
-fn told(kept: &KeptSandbox, code: &str) -> (Option<Recovery>, Option<String>) {
+fn told(kept: &PersistentSandbox, code: &str) -> (Option<Recovery>, Option<String>) {
     let outcome = run(kept, JAVASCRIPT, code);
     assert!(outcome.is_ok(), "{}", dormouse_tests::ending::told(&outcome));
     (outcome.recovery, outcome.recovery_reason)

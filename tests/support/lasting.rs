@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dormouse::sandbox::{Handle, Owner};
-use dormouse::{Dormouse, KeptSandbox, Outcome, Policy, Sandboxes};
+use dormouse::{Dormouse, Outcome, PersistentSandbox, Policy, Sandboxes};
 use serde_json::Value as Json;
 
 use crate::{PYTHON, sandbox};
@@ -28,18 +28,18 @@ pub fn sandboxes(dormouse: &Dormouse) -> &Sandboxes {
 }
 
 /// The sandbox of that name, made if it is not there.
-pub fn named(dormouse: &Dormouse, name: &str) -> KeptSandbox {
+pub fn named(dormouse: &Dormouse, name: &str) -> PersistentSandbox {
     sandbox::wait(dormouse.sandbox(name)).expect("a sandbox")
 }
 
 /// Runs a snippet.
-pub fn run(kept: &KeptSandbox, language: &str, code: &str) -> Outcome {
+pub fn run(kept: &PersistentSandbox, language: &str, code: &str) -> Outcome {
     sandbox::wait(kept.eval(language, code)).expect("the call is taken")
 }
 
 /// The value that a snippet comes to.
 #[track_caller]
-pub fn shown(kept: &KeptSandbox, language: &str, code: &str) -> Json {
+pub fn shown(kept: &PersistentSandbox, language: &str, code: &str) -> Json {
     crate::ending::value(&run(kept, language, code))["value"].clone()
 }
 
@@ -53,7 +53,7 @@ pub fn remember(number: u64) -> String {
 
 /// The number in memory and the one in the file; none where there is none.
 #[track_caller]
-pub fn remembered(kept: &KeptSandbox) -> (Option<u64>, Option<u64>) {
+pub fn remembered(kept: &PersistentSandbox) -> (Option<u64>, Option<u64>) {
     let code = "import os\n[globals().get('x'), int(open('/workspace/x').read() or -1) if os.path.exists('/workspace/x') else None]";
     let shown = shown(kept, PYTHON, code);
     (shown[0]["value"].as_u64(), shown[1]["value"].as_u64())

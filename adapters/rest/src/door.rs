@@ -1,11 +1,11 @@
 //! The door that every request comes through: by which name, from where, who, and how much.
 
-mod crowd;
+mod connections;
 mod guard;
 mod listen;
 mod tokens;
 
-pub use crowd::{MAX_CONNECTIONS, MAX_OF_OWNER, MAX_REQUESTS};
+pub use connections::{MAX_CONNECTIONS, MAX_OF_OWNER, MAX_REQUESTS};
 pub use guard::{Hosts, Origins};
 pub use listen::{Times, serve};
 pub use tokens::Tokens;
@@ -24,7 +24,7 @@ use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_tools::Owners;
 use http_body_util::BodyExt as _;
 
-use self::crowd::Guest;
+use self::connections::Client;
 use crate::status::{self, set};
 
 /// Largest body of a request, in bytes (64 MiB).
@@ -89,8 +89,8 @@ async fn pass(door: &Door, mut request: Request, next: Next) -> Result<Response>
         // Nothing that somebody without a token sends is kept.
         return Ok(next.run(request.map(|_| Body::empty())).await);
     }
-    if let Some(guest) = request.extensions_mut().remove::<Guest>() {
-        guest.admitted(&owner).await?;
+    if let Some(client) = request.extensions_mut().remove::<Client>() {
+        client.admitted(&owner).await?;
     }
     let (parts, body) = request.into_parts();
     let hint = body.size_hint();

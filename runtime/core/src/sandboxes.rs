@@ -3,7 +3,7 @@
 //! | step | module |
 //! | --- | --- |
 //! | the operator's numbers | [`rules`] |
-//! | a call's way in: record, queue, lease, wake | [`seat`] |
+//! | a call's way in: record, queue, lease, wake | [`call`] |
 //! | whose turn it is, and what a call touches | [`turn`], [`lanes`] |
 //! | room in memory, and who makes it | [`room`] |
 //! | who runs it, and who else | [`providers`] |
@@ -26,7 +26,7 @@
 //! | by which time things end | [`steady`] |
 //! | what happens with time: save, hibernate, stop, destroy, sweep | [`upkeep`], [`saving`], [`sweeping`] |
 //! | another process waits for it | [`handing`] |
-//! | a visit is written: record and state in one step | [`writing`] |
+//! | the work of a call is saved: record and state in one step | [`writing`] |
 //! | what is saved while a call runs | [`beside`] |
 //! | what could not be saved, and who is told | [`unsaved`] |
 //! | the end: everything is saved | [`closing`] |
@@ -38,6 +38,7 @@
 mod ampersand;
 mod awake;
 mod beside;
+mod call;
 mod calls;
 mod closing;
 mod commands;
@@ -62,7 +63,6 @@ mod providers;
 mod room;
 mod rules;
 mod saving;
-mod seat;
 mod states;
 mod steady;
 mod sweeping;
@@ -79,6 +79,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use self::awake::Awake;
+use self::call::Resident;
 pub use self::commands::CommandLine;
 pub use self::effective::{Effective, MountRule, Withdrawn};
 pub use self::folders::FilePage;
@@ -96,7 +97,6 @@ pub use self::providers::ProviderState;
 use self::room::Rooms;
 pub use self::rules::{Clock, Rules, SystemClock};
 use self::saving::Saving;
-use self::seat::Seat;
 use self::steady::Steady;
 use self::sweeping::Sweeping;
 use self::unsaved::Saves;
@@ -137,7 +137,7 @@ struct Inner {
     /// Told whenever a lease is taken.
     leased: Arc<tokio::sync::Notify>,
     /// Those that this process has to do with.
-    seats: Mutex<HashMap<SandboxId, Arc<Seat>>>,
+    residents: Mutex<HashMap<SandboxId, Arc<Resident>>>,
 }
 
 impl Sandboxes {
@@ -172,7 +172,7 @@ impl Sandboxes {
             saves,
             rooms,
             leased: Arc::default(),
-            seats: Mutex::default(),
+            residents: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -190,12 +190,12 @@ impl Sandboxes {
 
 impl Inner {
     /// What this process holds of a sandbox, from now on if nothing yet.
-    fn seat(&self, owner: &Owner, id: &SandboxId) -> Arc<Seat> {
-        let mut seats = self.seats();
-        seats.entry(id.clone()).or_insert_with(|| Arc::new(Seat::of(owner.clone()))).clone()
+    fn resident(&self, owner: &Owner, id: &SandboxId) -> Arc<Resident> {
+        let mut residents = self.residents();
+        residents.entry(id.clone()).or_insert_with(|| Arc::new(Resident::of(owner.clone()))).clone()
     }
 
-    fn seats(&self) -> MutexGuard<'_, HashMap<SandboxId, Arc<Seat>>> {
-        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    fn residents(&self) -> MutexGuard<'_, HashMap<SandboxId, Arc<Resident>>> {
+        self.residents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -87,7 +87,7 @@
 //! # A persistent sandbox
 //!
 //! With a state folder, a sandbox has a name and keeps its variables and files between calls and between processes
-//! ([`KeptSandbox`]). It has checkpoints and forks, and a shell.
+//! ([`PersistentSandbox`]). It has checkpoints and forks, and a shell.
 //!
 //! ```
 //! # #[tokio::main]
@@ -115,7 +115,7 @@
 //! | limits and rules | [`Limits`], [`Bounds`], [`Policy`], [`Capacity`] |
 //! | grants | [`Access`], [`Mount`], [`Grants`], [`GuestPath`], [`Callback`] |
 //! | what comes back | [`Outcome`], [`Status`], [`Value`], [`Exception`], [`Captured`], [`Usage`], [`Error`], [`ErrorCode`] |
-//! | persistent sandboxes | [`KeptSandbox`], [`Sandboxes`], [`sandboxes`], [`sandbox`] |
+//! | persistent sandboxes | [`PersistentSandbox`], [`Sandboxes`], [`sandboxes`], [`sandbox`] |
 //! | your own interface over the same calls | [`Runtime`], [`EvalRequest`], [`RunContext`], [`OutputSink`], [`Capabilities`] |
 //! | your own services for sandboxes | [`Packages`], [`OfferedPrograms`], [`Model`], [`Resolve`], [`Provider`] |
 //!
@@ -131,7 +131,7 @@
 mod builder;
 mod capacity;
 mod fit;
-mod kept;
+mod persistent;
 mod snippet;
 
 pub use builder::{Builder, Dormouse};
@@ -149,5 +149,5 @@ pub use dormouse_core::{
 pub use dormouse_store as store;
 pub use dormouse_wasm as wasm;
 pub use fit::{fitted, runs_memory};
-pub use kept::KeptSandbox;
+pub use persistent::PersistentSandbox;
 pub use snippet::Snippet;

@@ -7,7 +7,7 @@ use dormouse_core::sandbox::{ChunkSink, ChunkSource, Reached, SavedState, Snapsh
 use dormouse_files::Quota;
 
 use crate::SavedInterpreter;
-use crate::snapshot::{Kept, Parts, WasmSnapshot};
+use crate::snapshot::{Parts, StoredInterpreter, WasmSnapshot};
 
 /// Reads a saved state as a restore does, all of its interpreters, and saves it again.
 ///
@@ -39,7 +39,7 @@ pub fn reach(state: &SavedState, source: &dyn ChunkSource, reached: &mut Reached
 /// # Errors
 /// What the sink says.
 pub fn save(interpreter: SavedInterpreter, sink: &mut dyn ChunkSink) -> Result<SavedState> {
-    let latest = (interpreter.guest().clone(), Arc::new(Kept::new(interpreter)));
+    let latest = (interpreter.guest().clone(), Arc::new(StoredInterpreter::new(interpreter)));
     let interpreters = Some([latest].into());
     WasmSnapshot { interpreters, tree: None, older: Vec::new(), parts: Parts::default() }.save(sink)
 }

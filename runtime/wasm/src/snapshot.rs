@@ -7,9 +7,9 @@
 //! each with its guest; the one that was used last comes first. What else there is to say, such as what they have open, stands in
 //! [`parts`] after that. Version 1 is still written where nothing is open.
 
-mod kept;
 mod notes;
 mod parts;
+mod stored;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -21,10 +21,10 @@ use dormouse_core::{Error, ErrorCode, GuestName, Result};
 use dormouse_files::{Extras, Held, Quota, Root, Tree};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::kept::Kept;
-use self::kept::{Head, LISTED, REGION, put, regions};
 pub(crate) use self::notes::replaced;
 pub(crate) use self::parts::Parts;
+pub(crate) use self::stored::StoredInterpreter;
+use self::stored::{Head, LISTED, REGION, put, regions};
 use crate::saved::{MAX_MEMORY, PAGE};
 use crate::trim;
 
@@ -39,11 +39,11 @@ const MAX_INTERPRETERS: usize = 64;
 #[derive(Clone)]
 pub(crate) struct WasmSnapshot {
     /// By language, the memory that was used last. None: the state is without interpreters, and says nothing about them.
-    pub(crate) interpreters: Option<BTreeMap<GuestName, Arc<Kept>>>,
+    pub(crate) interpreters: Option<BTreeMap<GuestName, Arc<StoredInterpreter>>>,
     /// None: the state is without files.
     pub(crate) tree: Option<Tree>,
     /// Memory of other builds of guests than the ones in `interpreters`; of each language the one that was used last comes first.
-    pub(crate) older: Vec<Arc<Kept>>,
+    pub(crate) older: Vec<Arc<StoredInterpreter>>,
     pub(crate) parts: Parts,
 }
 #[derive(Serialize, Deserialize)]
@@ -70,12 +70,13 @@ impl WasmSnapshot {
                 let language = head.language.clone();
                 let (here, index) = (OnceLock::new(), OnceLock::from(index));
                 let held = open.next().unwrap_or_default();
-                let kept = Arc::new(Kept { head, held, here, index, source: Some(source.clone()) });
+                let stored =
+                    Arc::new(StoredInterpreter { head, held, here, index, source: Some(source.clone()) });
                 match latest.entry(language) {
                     Entry::Vacant(place) => {
-                        place.insert(kept);
+                        place.insert(stored);
                     }
-                    Entry::Occupied(_) => older.push(kept),
+                    Entry::Occupied(_) => older.push(stored),
                 }
             }
             latest
@@ -159,10 +160,10 @@ impl WasmSnapshot {
 impl Snapshot for WasmSnapshot {
     fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState> {
         let interpreters = match &self.interpreters {
-            Some(kept) => {
+            Some(stored) => {
                 let mut list = Vec::new();
-                for kept in kept.values().chain(&self.older) {
-                    list.push((kept.head.clone(), kept.save(sink)?));
+                for stored in stored.values().chain(&self.older) {
+                    list.push((stored.head.clone(), stored.save(sink)?));
                 }
                 Some(list)
             }
@@ -173,7 +174,8 @@ impl Snapshot for WasmSnapshot {
             None => None,
         };
         let latest = self.interpreters.iter().flat_map(BTreeMap::values);
-        let mut open: Vec<Vec<Held>> = latest.chain(&self.older).map(|kept| kept.held().to_vec()).collect();
+        let mut open: Vec<Vec<Held>> =
+            latest.chain(&self.older).map(|stored| stored.held().to_vec()).collect();
         if open.iter().all(Vec::is_empty) {
             open.clear();
         }
@@ -187,7 +189,7 @@ impl Snapshot for WasmSnapshot {
 
     fn bytes(&self) -> u64 {
         let latest = self.interpreters.iter().flat_map(BTreeMap::values);
-        let interpreters = latest.chain(&self.older).map(|kept| kept.bytes());
+        let interpreters = latest.chain(&self.older).map(|stored| stored.bytes());
         interpreters.sum::<u64>() + self.tree.as_ref().map_or(0, |tree| tree.usage().bytes)
     }
 
@@ -202,8 +204,8 @@ impl Snapshot for WasmSnapshot {
     }
 
     fn closed_files(&self) -> Vec<String> {
-        let kept = self.interpreters.iter().flat_map(BTreeMap::values);
-        kept.flat_map(|kept| kept.head.closed.iter().cloned()).collect()
+        let stored = self.interpreters.iter().flat_map(BTreeMap::values);
+        stored.flat_map(|stored| stored.head.closed.iter().cloned()).collect()
     }
 
     fn files(&self) -> Option<&Tree> {

@@ -175,9 +175,9 @@ fn lif_07_parking_and_waking_leaves_nothing_behind() {
     case(&[PYTHON], || {
         let folder = tempfile::tempdir().unwrap();
         let dormouse = open(folder.path());
-        let boxes: Vec<KeptSandbox> =
+        let boxes: Vec<PersistentSandbox> =
             (0..20).map(|number| named(&dormouse, &format!("box-{number}"))).collect();
-        let round = |boxes: &[KeptSandbox]| {
+        let round = |boxes: &[PersistentSandbox]| {
             for kept in boxes {
                 let done = run(
                     kept,

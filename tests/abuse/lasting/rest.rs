@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use dormouse::{Callback, Callbacks, KeptSandbox, Outcome, Recovery};
+use dormouse::{Callback, Callbacks, Outcome, PersistentSandbox, Recovery};
 use dormouse_tests::ending::assert_ends;
 use dormouse_tests::{NOISE, PROMISE, wait_until};
 use serde_json::json;
@@ -33,16 +33,16 @@ fn at_rest(how: &str) -> Vec<String> {
 }
 
 /// Lets what the sandbox keeps for its rest run from now on.
-fn arm(kept: &KeptSandbox) {
+fn arm(kept: &PersistentSandbox) {
     let code = "x = 2\narmed = True\nimport sys\nif hasattr(kept, 'n'): sys.stdout = kept\nelse: opened = open('/tmp/opened', 'w')\nNone";
     assert!(run(kept, PYTHON, code).is_ok());
 }
 
-fn generation(kept: &KeptSandbox) -> u64 {
+fn generation(kept: &PersistentSandbox) -> u64 {
     kept.view().expect("it is there").sandbox.generation
 }
 
-fn eval_within(kept: &KeptSandbox, code: &str, wall: u64) -> dormouse::Result<Outcome> {
+fn eval_within(kept: &PersistentSandbox, code: &str, wall: u64) -> dormouse::Result<Outcome> {
     let mut request = EvalRequest::new(Language::python(), code);
     request.context.limits.wall = Duration::from_millis(wall);
     sandbox::wait(kept.run(request))

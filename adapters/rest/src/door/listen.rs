@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
-use super::crowd::{Crowd, Guest, Turn};
+use super::connections::{Client, Connections, InProgress};
 use crate::status;
 
 /// Bytes of the head of a request (64 KiB).
@@ -66,37 +66,37 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     closing: &CancellationToken,
 ) {
-    let (crowd, ending, mut connections) = (Crowd::default(), CancellationToken::new(), JoinSet::new());
+    let (connections, ending, mut tasks) = (Connections::default(), CancellationToken::new(), JoinSet::new());
     let mut stop = pin!(stop);
     loop {
-        let (stream, guest) = tokio::select! {
+        let (stream, client) = tokio::select! {
             biased;
             () = &mut stop => break,
-            taken = accept(&listener, &crowd) => taken,
+            taken = accept(&listener, &connections) => taken,
         };
-        while connections.try_join_next().is_some() {}
-        connections.spawn(attend(stream, guest, routes.clone(), times, ending.clone()));
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(serve_connection(stream, client, routes.clone(), times, ending.clone()));
     }
     drop(listener);
     ending.cancel();
-    if tokio::time::timeout(times.grace, all(&mut connections)).await.is_err() {
+    if tokio::time::timeout(times.grace, all(&mut tasks)).await.is_err() {
         tracing::warn!("calls in progress are cancelled");
         closing.cancel();
-        let _ = tokio::time::timeout(times.last, all(&mut connections)).await;
+        let _ = tokio::time::timeout(times.last, all(&mut tasks)).await;
     }
     closing.cancel();
-    connections.shutdown().await;
+    tasks.shutdown().await;
 }
 
-async fn all(connections: &mut JoinSet<()>) {
-    while connections.join_next().await.is_some() {}
+async fn all(tasks: &mut JoinSet<()>) {
+    while tasks.join_next().await.is_some() {}
 }
 
-/// The next connection, when there is a seat for it.
-async fn accept(listener: &TcpListener, crowd: &Crowd) -> (TcpStream, Guest) {
+/// The next connection, when there is room for it.
+async fn accept(listener: &TcpListener, connections: &Connections) -> (TcpStream, Client) {
     loop {
         match listener.accept().await {
-            Ok((stream, peer)) => return (stream, crowd.enter(peer.ip()).await),
+            Ok((stream, peer)) => return (stream, connections.admit(peer.ip()).await),
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be taken");
                 tokio::time::sleep(PAUSE).await;
@@ -106,13 +106,19 @@ async fn accept(listener: &TcpListener, crowd: &Crowd) -> (TcpStream, Guest) {
 }
 
 /// Serves one connection to its end, or until it is to go. A request that was let in is answered before.
-async fn attend(stream: TcpStream, guest: Guest, routes: Router, times: Times, ending: CancellationToken) {
+async fn serve_connection(
+    stream: TcpStream,
+    client: Client,
+    routes: Router,
+    times: Times,
+    ending: CancellationToken,
+) {
     // Small answers are not held back for more.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(times.write));
     let routes = TowerToHyperService::new(routes);
-    let service = service_fn(|request| answer(request, guest.clone(), routes.clone()));
+    let service = service_fn(|request| answer(request, client.clone(), routes.clone()));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(times.head)
@@ -122,8 +128,8 @@ async fn attend(stream: TcpStream, guest: Guest, routes: Router, times: Times, e
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = &mut connection => ended,
-        () = async { tokio::select! { () = guest.asked_to_leave() => {}, () = ending.cancelled() => {} } } => {
-            if guest.is_stranger() {
+        () = async { tokio::select! { () = client.asked_to_leave() => {}, () = ending.cancelled() => {} } } => {
+            if client.is_stranger() {
                 return;
             }
             connection.as_mut().graceful_shutdown();
@@ -137,13 +143,13 @@ async fn attend(stream: TcpStream, guest: Guest, routes: Router, times: Times, e
 
 async fn answer(
     mut request: Request<Incoming>,
-    guest: Guest,
+    client: Client,
     routes: TowerToHyperService<Router>,
 ) -> Result<Response<Body>, Infallible> {
-    let Some(turn) = guest.begin() else { return Ok(too_late()) };
-    request.extensions_mut().insert(guest);
+    let Some(in_progress) = client.begin() else { return Ok(too_late()) };
+    request.extensions_mut().insert(client);
     let response = if head(&request) > MAX_HEAD { long_head() } else { routes.call(request).await? };
-    Ok(response.map(|body| Body::new(Answer { body, _turn: turn })))
+    Ok(response.map(|body| Body::new(Answer { body, _in_progress: in_progress })))
 }
 
 /// Bytes of a request's head, as it is usually written.
@@ -174,7 +180,7 @@ fn too_late() -> Response<Body> {
 /// The body of an answer. The request ends with it.
 struct Answer {
     body: Body,
-    _turn: Turn,
+    _in_progress: InProgress,
 }
 
 impl HttpBody for Answer {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::Sandboxes;
-use super::seat::{Live, Seat};
+use super::call::{Live, Resident};
 use crate::sandbox::quota::{exceeded, shown};
 use crate::sandbox::{Owner, SandboxId, Share};
 use crate::{Error, Result};
@@ -145,7 +145,7 @@ impl Live {
 /// A sandbox that could be put down.
 struct Resting {
     id: SandboxId,
-    seat: Arc<Seat>,
+    resident: Arc<Resident>,
     bytes: u64,
     /// Those that would lose open files come last, then those that were called last.
     rank: Duration,
@@ -163,12 +163,12 @@ impl Sandboxes {
         }
         let until = Instant::now() + PATIENCE;
         loop {
-            for (id, seat) in self.too_heavy(Some(called)).into_iter().take(MOST) {
+            for (id, resident) in self.too_heavy(Some(called)).into_iter().take(MOST) {
                 let is_over = {
                     let sums = self.inner.awake.lock();
                     sums.is_over(share) || sums.is_owner_over(owner, share)
                 };
-                if is_over && let Err(error) = self.put_down(&id, &seat, true).await {
+                if is_over && let Err(error) = self.put_down(&id, &resident, true).await {
                     tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved to make room");
                 }
             }
@@ -181,8 +181,8 @@ impl Sandboxes {
     }
 
     fn check_awake(&self, owner: &Owner, called: &SandboxId, share: Share) -> Result<()> {
-        let seat = self.inner.seats().get(called).cloned();
-        let own = match seat.as_ref().map(|seat| seat.live.try_lock()) {
+        let resident = self.inner.residents().get(called).cloned();
+        let own = match resident.as_ref().map(|resident| resident.live.try_lock()) {
             Some(Ok(live)) => live.weight.as_ref().map_or(0, |weight| weight.bytes),
             // It is in use itself; this call waits for its turn.
             Some(Err(_)) => return Ok(()),
@@ -204,7 +204,7 @@ impl Sandboxes {
     }
 
     /// The sandboxes that are to be put down because too much memory is held, the first of them first; none of them is `called`.
-    pub(super) fn too_heavy(&self, called: Option<&SandboxId>) -> Vec<(SandboxId, Arc<Seat>)> {
+    pub(super) fn too_heavy(&self, called: Option<&SandboxId>) -> Vec<(SandboxId, Arc<Resident>)> {
         let share = self.inner.rules.quota.awake;
         let (mut sums, over) = {
             let sums = self.inner.awake.lock();
@@ -219,13 +219,13 @@ impl Sandboxes {
         resting.sort_by_key(|one| one.rank);
         let mut heavy = Vec::new();
         let mut put = |one: Resting, sums: &mut Sums| {
-            sums.take(one.seat.owner(), one.bytes);
-            heavy.push((one.id, one.seat));
+            sums.take(one.resident.owner(), one.bytes);
+            heavy.push((one.id, one.resident));
         };
         let (of_owners, mut others): (Vec<_>, Vec<_>) =
-            resting.into_iter().partition(|one| over.contains(one.seat.owner()));
+            resting.into_iter().partition(|one| over.contains(one.resident.owner()));
         for one in of_owners {
-            if sums.is_owner_over(one.seat.owner(), share) {
+            if sums.is_owner_over(one.resident.owner(), share) {
                 put(one, &mut sums);
             } else {
                 others.push(one);
@@ -233,7 +233,7 @@ impl Sandboxes {
         }
         while sums.is_over(share) {
             // Of the owner who holds most, and none of those who hold less than an even part.
-            let held = |one: &Resting| sums.of(one.seat.owner());
+            let held = |one: &Resting| sums.of(one.resident.owner());
             let most = others
                 .iter()
                 .enumerate()
@@ -246,12 +246,12 @@ impl Sandboxes {
     }
 
     fn resting_with_weight(&self, called: Option<&SandboxId>) -> Vec<Resting> {
-        let seats = self.inner.seats();
-        let others = seats.iter().filter(|(id, _)| Some(*id) != called);
-        let resting = others.filter_map(|(id, seat)| {
-            let live = seat.live.try_lock().ok()?;
+        let residents = self.inner.residents();
+        let others = residents.iter().filter(|(id, _)| Some(*id) != called);
+        let resting = others.filter_map(|(id, resident)| {
+            let live = resident.live.try_lock().ok()?;
             let bytes = live.weight.as_ref().map(|weight| weight.bytes).filter(|_| !live.jobs.any())?;
-            Some(Resting { id: id.clone(), seat: seat.clone(), bytes, rank: live.quiet_since })
+            Some(Resting { id: id.clone(), resident: resident.clone(), bytes, rank: live.quiet_since })
         });
         resting.collect()
     }

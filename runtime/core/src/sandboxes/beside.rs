@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::seat::{Live, Seat, Visit};
+use super::call::{Call, Live, Resident};
 use super::{Inner, Sandboxes};
 use crate::sandbox::{Beside, Include, Sandbox, SandboxId};
 use crate::{Error, Result};
@@ -54,7 +54,7 @@ pub(super) struct Written {
 }
 
 /// The time of one call. Dropped, nothing is saved beside it any more.
-pub(super) struct Offered(Arc<Seat>);
+pub(super) struct Offered(Arc<Resident>);
 
 impl Drop for Offered {
     fn drop(&mut self) {
@@ -115,15 +115,15 @@ impl Live {
     }
 }
 
-impl Visit {
+impl Call {
     /// Lets what there is now be saved beside the call that begins, as far as the machine can.
     pub(super) fn offer_beside(&self) -> Option<Offered> {
         let machine = self.live.machine.as_ref()?.beside()?;
         let record = self.now();
         let include = if record.spec.keeps_memory { Include::Both } else { Include::Files };
         let running = Running { machine, include, record, since: self.live.changed_at };
-        self.seat.besides.state().running = Some(running);
-        Some(Offered(self.seat.clone()))
+        self.resident.besides.state().running = Some(running);
+        Some(Offered(self.resident.clone()))
     }
 
     /// Takes the state that can be saved beside a call that does not begin with its own, where there is something that has not been
@@ -145,9 +145,9 @@ impl Visit {
         Ok(())
     }
 
-    /// Takes over what was saved beside an earlier call of this visit.
+    /// Takes over what was saved beside an earlier part of this call.
     pub(super) async fn take_over(&mut self) {
-        let Some(written) = self.seat.besides.settled().await else { return };
+        let Some(written) = self.resident.besides.settled().await else { return };
         if self.record.generation == written.before {
             (self.record.generation, self.record.state) = (written.record.generation, written.record.state);
         }
@@ -157,32 +157,32 @@ impl Visit {
 
 impl Sandboxes {
     /// The sandboxes that are to be saved beside their calls.
-    pub(super) fn late_beside(&self) -> Vec<(SandboxId, Arc<Seat>)> {
-        let seats = self.inner.seats();
-        let late = seats.iter().filter(|(_, seat)| seat.besides.is_due(&self.inner));
-        late.map(|(id, seat)| (id.clone(), seat.clone())).collect()
+    pub(super) fn late_beside(&self) -> Vec<(SandboxId, Arc<Resident>)> {
+        let residents = self.inner.residents();
+        let late = residents.iter().filter(|(_, resident)| resident.besides.is_due(&self.inner));
+        late.map(|(id, resident)| (id.clone(), resident.clone())).collect()
     }
 
     /// Saves one beside its call. False: none runs there.
     ///
     /// # Errors
     /// What keeps it from being saved.
-    pub(super) async fn save_beside(&self, seat: Arc<Seat>) -> Result<bool> {
-        let writing = seat.besides.writing.clone().lock_owned().await;
+    pub(super) async fn save_beside(&self, resident: Arc<Resident>) -> Result<bool> {
+        let writing = resident.besides.writing.clone().lock_owned().await;
         let inner = self.inner.clone();
         // Whoever waits for it may go; the record must not change without anybody knowing.
-        let saved = tokio::task::spawn_blocking(move || write(&inner, &seat, writing));
+        let saved = tokio::task::spawn_blocking(move || write(&inner, &resident, writing));
         saved.await.map_err(|error| Error::internal("saving did not end", error))?
     }
 }
 
-fn write(inner: &Inner, seat: &Seat, _writing: OwnedMutexGuard<()>) -> Result<bool> {
-    let Some(running) = seat.besides.state().running.clone() else { return Ok(false) };
+fn write(inner: &Inner, resident: &Resident, _writing: OwnedMutexGuard<()>) -> Result<bool> {
+    let Some(running) = resident.besides.state().running.clone() else { return Ok(false) };
     let (at, before) = (inner.clock.uptime(), running.record.generation);
     let saved = running
         .machine
         .snapshot(running.include)
         .and_then(|state| inner.saves.update(&running.record, Some(state.as_ref())));
-    seat.besides.note(&saved, before, at);
+    resident.besides.note(&saved, before, at);
     saved.map(|_| true)
 }

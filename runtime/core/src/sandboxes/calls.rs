@@ -28,23 +28,23 @@ impl Sandboxes {
         request.context.limits.memory = request.context.limits.memory.min(self.inner.rules.ceiling.memory);
         self.inner.admission.admit(&mut request)?;
         let read = Read::of(&request);
-        let mut visit = self.visit_to_run(owner, handle).await?;
+        let mut call = self.begin_to_run(owner, handle).await?;
         let guest = GuestName::from(&request.language);
-        let _place = visit.admitted(&guest).await?;
+        let _place = call.admitted(&guest).await?;
         let run = async {
             let limits = &request.context.limits;
-            let begun = Begun::new(&mut visit, guest, &request.code, limits).await?;
-            Ok::<_, Error>((begun, visit.run(|machine| machine.eval(request)).await?))
+            let begun = Begun::new(&mut call, guest, &request.code, limits).await?;
+            Ok::<_, Error>((begun, call.run(|machine| machine.eval(request)).await?))
         };
         let (begun, outcome) = self.inner.admission.share(owner, run).await?;
-        let mut outcome = with_fallback(outcome, &visit.record.spec, &self.inner.rules);
+        let mut outcome = with_fallback(outcome, &call.record.spec, &self.inner.rules);
         read.hint(&mut outcome);
-        outcome.warning = visit.warning();
+        outcome.warning = call.warning();
         if let Some(begun) = begun {
-            visit.live.history.add(begun, &outcome, &self.inner.rules);
+            call.live.history.add(begun, &outcome, &self.inner.rules);
         }
-        let id = visit.record.id.clone();
-        Ok(visit.answer((id, outcome)).await)
+        let id = call.record.id.clone();
+        Ok(call.answer((id, outcome)).await)
     }
 
     /// The value of a global, or of an expression over it, evaluated in the sandbox (S3-08).
@@ -62,14 +62,14 @@ impl Sandboxes {
     ) -> Result<Outcome> {
         let limits = self.limits();
         let bounds = bounds.clamped();
-        let mut visit = self.visit(owner, handle).await?;
-        let _place = visit.admitted(&(&language).into()).await?;
-        let got = visit.run(|machine| {
+        let mut call = self.begin_call(owner, handle).await?;
+        let _place = call.admitted(&(&language).into()).await?;
+        let got = call.run(|machine| {
             Box::pin(async move { machine.get(&language, &name, query.as_deref(), (&limits, &bounds)).await })
         });
         let outcome = self.inner.admission.share(owner, got).await?;
-        let outcome = with_fallback(outcome, &visit.record.spec, &self.inner.rules);
-        Ok(visit.answer(outcome).await)
+        let outcome = with_fallback(outcome, &call.record.spec, &self.inner.rules);
+        Ok(call.answer(outcome).await)
     }
 
     /// Binds a global to the value of JSON text (S3-05). Answers what was lost before and no other answer has told.
@@ -85,16 +85,16 @@ impl Sandboxes {
         json: String,
     ) -> Result<Option<Lost>> {
         let limits = self.limits();
-        let mut visit = self.visit_to_grow(owner, handle).await?;
-        let _place = visit.admitted(&(&language).into()).await?;
-        let set = visit.run(|machine| {
+        let mut call = self.begin_to_grow(owner, handle).await?;
+        let _place = call.admitted(&(&language).into()).await?;
+        let set = call.run(|machine| {
             Box::pin(async move {
                 machine.set(&language, &name, &json, &limits).await?;
                 Ok(machine.tell(&language))
             })
         });
         let set = self.inner.admission.share(owner, set).await;
-        visit.answer(set).await
+        call.answer(set).await
     }
 
     /// The globals of a language, by name (S3-09), and what was lost before and no other answer has told.
@@ -108,10 +108,10 @@ impl Sandboxes {
         language: Language,
     ) -> Result<(Vec<Variable>, Option<Lost>)> {
         let limits = self.limits();
-        let mut visit = self.visit_to_look(owner, handle).await?;
+        let mut call = self.begin_to_look(owner, handle).await?;
         // Showing a value can run code of the sandbox.
-        let _place = visit.admitted(&(&language).into()).await?;
-        let listed = visit.run(|machine| {
+        let _place = call.admitted(&(&language).into()).await?;
+        let listed = call.run(|machine| {
             Box::pin(async move {
                 let variables = machine.variables(&language, &limits).await?;
                 Ok((variables, machine.tell(&language)))
@@ -126,10 +126,10 @@ impl Sandboxes {
     /// As [`Sandboxes::eval`].
     pub async fn reset(&self, owner: &Owner, handle: &Handle<'_>) -> Result<SandboxId> {
         self.inner.ledger.writable()?;
-        let mut visit = self.visit(owner, handle).await?;
-        visit.run(|machine| machine.reset()).await?;
-        let id = visit.record.id.clone();
-        Ok(visit.answer(id).await)
+        let mut call = self.begin_call(owner, handle).await?;
+        call.run(|machine| machine.reset()).await?;
+        let id = call.record.id.clone();
+        Ok(call.answer(id).await)
     }
 
     /// The bytes of a file from `offset`, at most `most`.
@@ -144,8 +144,8 @@ impl Sandboxes {
         offset: u64,
         most: u64,
     ) -> Result<Piece> {
-        let mut visit = self.visit_to_look(owner, handle).await?;
-        visit.run(|machine| Box::pin(async move { read(machine.files(), &path, offset, most).await })).await
+        let mut call = self.begin_to_look(owner, handle).await?;
+        call.run(|machine| Box::pin(async move { read(machine.files(), &path, offset, most).await })).await
     }
 
     /// Replaces a file as a whole, or makes it and its folders.
@@ -159,10 +159,10 @@ impl Sandboxes {
         path: GuestPath,
         bytes: Vec<u8>,
     ) -> Result<()> {
-        let mut visit = self.visit_to_grow(owner, handle).await?;
+        let mut call = self.begin_to_grow(owner, handle).await?;
         let done =
-            visit.run(|machine| Box::pin(async move { machine.files().write(&path, &bytes).await })).await;
-        visit.answer(done).await
+            call.run(|machine| Box::pin(async move { machine.files().write(&path, &bytes).await })).await;
+        call.answer(done).await
     }
 
     /// Adds to the end of a file, or makes it and its folders. Answers the size that it has then.
@@ -176,10 +176,10 @@ impl Sandboxes {
         path: GuestPath,
         bytes: Vec<u8>,
     ) -> Result<u64> {
-        let mut visit = self.visit_to_grow(owner, handle).await?;
+        let mut call = self.begin_to_grow(owner, handle).await?;
         let done =
-            visit.run(|machine| Box::pin(async move { machine.files().append(&path, &bytes).await })).await;
-        visit.answer(done).await
+            call.run(|machine| Box::pin(async move { machine.files().append(&path, &bytes).await })).await;
+        call.answer(done).await
     }
 
     /// Makes folders and writes files, all or none, also when the future is dropped. They are saved when it returns; see [`telling`](super::telling) for where they could
@@ -209,19 +209,19 @@ impl Sandboxes {
         handle: &Handle<'_>,
         contents: impl Future<Output = Result<Batch>>,
     ) -> Result<(usize, u64)> {
-        let visit = self.visit_to_grow(owner, handle).await?;
+        let call = self.begin_to_grow(owner, handle).await?;
         // Before anything is done to the sandbox: where there are no contents, nothing has to be put back.
         let Batch { folders, files } = contents.await?;
         let sizes = (files.len(), files.iter().map(|(_, bytes)| bytes.len() as u64).sum());
         let (admission, by) = (self.inner.admission.clone(), owner.clone());
-        let written = visit.all_or_none(|machine| {
+        let written = call.all_or_none(|machine| {
             Box::pin(async move {
                 let writing = write_all(machine.files(), &folders, &files);
                 admission.share(&by, writing).await
             })
         });
-        let (visit, written) = written.await?;
-        visit.answer_saved(written.map(|()| sizes)).await
+        let (call, written) = written.await?;
+        call.answer_saved(written.map(|()| sizes)).await
     }
 
     /// Replaces text in a file; answers in how many places.
@@ -237,11 +237,11 @@ impl Sandboxes {
         (old, new): (String, String),
         all: bool,
     ) -> Result<usize> {
-        let mut visit = self.visit_to_grow(owner, handle).await?;
-        let done = visit
+        let mut call = self.begin_to_grow(owner, handle).await?;
+        let done = call
             .run(|machine| Box::pin(async move { machine.files().edit(&path, &old, &new, all).await }))
             .await;
-        visit.answer(done).await
+        call.answer(done).await
     }
 
     /// The limits of small work in a sandbox: the operator's defaults.

@@ -8,7 +8,7 @@ use futures::stream;
 use tokio::time::{Instant, timeout_at};
 
 use super::Sandboxes;
-use super::seat::Seat;
+use super::call::Resident;
 use super::upkeep::SAVES;
 use crate::sandbox::SandboxId;
 use crate::{Error, ErrorCode, Result};
@@ -30,15 +30,15 @@ impl Sandboxes {
         if timeout_at(patience, self.given_up_are_gone()).await.is_err() {
             tracing::warn!("a sandbox that was given up while it was made is removed by a later sweep");
         }
-        let mut seats = self.seats();
-        let all = seats.len();
+        let mut residents = self.residents();
+        let all = residents.len();
         // What takes longest to save, an interpreter that forgets, comes last.
-        seats.sort_by_cached_key(|(_, seat)| {
-            let live = seat.live.try_lock();
+        residents.sort_by_cached_key(|(_, resident)| {
+            let live = resident.live.try_lock();
             live.is_ok_and(|live| live.machine.as_ref().is_some_and(|machine| machine.forgets()))
         });
-        let closing = seats.into_iter().map(|(id, seat)| async move {
-            let closing = tokio::spawn(self.clone().close_one(id.clone(), seat, patience));
+        let closing = residents.into_iter().map(|(id, resident)| async move {
+            let closing = tokio::spawn(self.clone().close_one(id.clone(), resident, patience));
             let done = match timeout_at(end, closing).await {
                 Ok(Ok(done)) => done,
                 Ok(Err(crashed)) => Err(Error::internal("saving the sandbox crashed", crashed)),
@@ -64,20 +64,20 @@ impl Sandboxes {
         }
     }
 
-    async fn close_one(self, id: SandboxId, seat: Arc<Seat>, patience: Instant) -> Result<()> {
-        let Ok(mut live) = timeout_at(patience, seat.live.clone().lock_owned()).await else {
+    async fn close_one(self, id: SandboxId, resident: Arc<Resident>, patience: Instant) -> Result<()> {
+        let Ok(mut live) = timeout_at(patience, resident.live.clone().lock_owned()).await else {
             // What its earlier calls did need not be lost with the one that goes on.
-            self.save_beside(seat).await?;
+            self.save_beside(resident).await?;
             return Err(still_called());
         };
         live.jobs.end();
-        let done = self.put_down_now(&id, &seat, live, true).await;
+        let done = self.put_down_now(&id, &resident, live, true).await;
         if done.is_err()
             && let Ok(live) =
-                timeout_at(patience.max(Instant::now() + LAST), seat.live.clone().lock_owned()).await
+                timeout_at(patience.max(Instant::now() + LAST), resident.live.clone().lock_owned()).await
         {
             // What was lost is saved with what is left, so that another process tells it.
-            self.put_down_now(&id, &seat, live, true).await?;
+            self.put_down_now(&id, &resident, live, true).await?;
         }
         done
     }

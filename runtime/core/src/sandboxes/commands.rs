@@ -4,11 +4,11 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::Sandboxes;
+use super::call::{Call, Resident};
 use super::history::Begun;
 use super::jobs::{Ends, Job};
 use super::outputs::Outputs;
 use super::providers::with_fallback;
-use super::seat::{Seat, Visit};
 use crate::places::Place;
 use crate::program::{OfferedPrograms, OwnersPrograms, Programs};
 use crate::sandbox::{Durability, Event, Executed, Handle, JobId, Owner, Sandbox, SandboxId};
@@ -104,25 +104,25 @@ impl Sandboxes {
     ) -> Result<(SandboxId, Executed, Outputs)> {
         let programs = self.programs(owner, line.sink.clone());
         let request = self.request(line)?;
-        let mut visit = self.visit_to_run(owner, handle).await?;
-        let _place = visit.admitted(&GuestName::Shell).await?;
+        let mut call = self.begin_to_run(owner, handle).await?;
+        let _place = call.admitted(&GuestName::Shell).await?;
         let run = async {
             let limits = &request.context.limits;
-            let begun = Begun::new(&mut visit, GuestName::Shell, &request.text, limits).await?;
-            Ok::<_, Error>((begun, visit.run(|machine| machine.exec(request, programs)).await?))
+            let begun = Begun::new(&mut call, GuestName::Shell, &request.text, limits).await?;
+            Ok::<_, Error>((begun, call.run(|machine| machine.exec(request, programs)).await?))
         };
         let (begun, mut executed) = self.inner.admission.share(owner, run).await?;
-        executed.outcome = with_fallback(executed.outcome, &visit.record.spec, &self.inner.rules);
+        executed.outcome = with_fallback(executed.outcome, &call.record.spec, &self.inner.rules);
         if let Some(begun) = begun {
-            visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
+            call.live.history.add(begun, &executed.outcome, &self.inner.rules);
         }
         let outputs = match past {
-            Some(past) => Outputs::keep(&mut visit, &executed, past).await,
+            Some(past) => Outputs::keep(&mut call, &executed, past).await,
             None => Outputs::default(),
         };
-        executed.outcome.warning = visit.warning();
-        let id = visit.record.id.clone();
-        Ok(visit.answer((id, executed, outputs)).await)
+        executed.outcome.warning = call.warning();
+        let id = call.record.id.clone();
+        Ok(call.answer((id, executed, outputs)).await)
     }
 
     /// Starts a command line that runs beside the sandbox's calls, on the same files. It begins with the shell's working
@@ -140,22 +140,22 @@ impl Sandboxes {
         let text = line.text.clone();
         let mut request = self.request(line)?;
         let programs = self.programs(owner, None);
-        let mut visit = self.visit_to_grow(owner, handle).await?;
-        let id = visit.record.id.clone();
+        let mut call = self.begin_to_grow(owner, handle).await?;
+        let id = call.record.id.clone();
         let place = self.inner.admission.job_place(owner)?;
         let admitted = self.inner.jobs.admit(owner, &id, &text, self.inner.clock.now(), &self.inner.rules)?;
         request.context.output = Some(admitted.sink());
-        let running = visit.run(|machine| machine.job(request, programs)).await?;
+        let running = call.run(|machine| machine.job(request, programs)).await?;
         let ends = admitted.begin(self.inner.clock.clone());
         let job = ends.job().clone();
-        self.let_run(&mut visit, ends, place, running);
-        Ok(visit.answer((id, job)).await)
+        self.let_run(&mut call, ends, place, running);
+        Ok(call.answer((id, job)).await)
     }
 
-    pub(super) fn let_run(&self, visit: &mut Visit, ends: Ends, place: Place, running: crate::sandbox::Job) {
+    pub(super) fn let_run(&self, call: &mut Call, ends: Ends, place: Place, running: crate::sandbox::Job) {
         // As long as it runs the sandbox stays awake and this process's own.
-        let stay = visit.live.jobs.enter();
-        let (sandboxes, seat, record) = (self.clone(), visit.seat.clone(), visit.record.clone());
+        let stay = call.live.jobs.enter();
+        let (sandboxes, resident, record) = (self.clone(), call.resident.clone(), call.record.clone());
         tokio::spawn(async move {
             let cancelled = |why: &str| Err(Error::new(ErrorCode::Cancelled, why));
             let done = tokio::select! {
@@ -167,7 +167,7 @@ impl Sandboxes {
             // Who has seen the end can start another.
             drop((place, stay));
             let unsaved = match record.spec.durability {
-                Durability::Call => sandboxes.save_what_a_job_did(seat, &record).await.err(),
+                Durability::Call => sandboxes.save_what_a_job_did(resident, &record).await.err(),
                 Durability::Delayed => None,
             };
             let told = |executed: Executed| {
@@ -180,13 +180,13 @@ impl Sandboxes {
     }
 
     /// Saves a sandbox in which a job has ended: beside the call that runs in it, if one does.
-    async fn save_what_a_job_did(&self, seat: Arc<Seat>, record: &Sandbox) -> Result<()> {
-        if self.save_beside(seat.clone()).await? {
+    async fn save_what_a_job_did(&self, resident: Arc<Resident>, record: &Sandbox) -> Result<()> {
+        if self.save_beside(resident.clone()).await? {
             return Ok(());
         }
-        let live = seat.live.clone().lock_owned().await;
-        let visit = self.enter(seat, live, (&record.owner, &record.id), Event::Call).await?;
-        if visit.live.changed { visit.try_save().await?.1 } else { Ok(()) }
+        let live = resident.live.clone().lock_owned().await;
+        let call = self.enter(resident, live, (&record.owner, &record.id), Event::Call).await?;
+        if call.live.changed { call.try_save().await?.1 } else { Ok(()) }
     }
 
     /// The jobs of a sandbox that this process knows, oldest first.

@@ -30,9 +30,9 @@ impl Sandboxes {
 impl Contents for Folder {
     async fn list(&self) -> Result<Vec<Entry>> {
         let (handle, path) = (Handle::IdOrName(self.id.as_str()), self.path.clone());
-        let mut visit = self.sandboxes.visit_to_look(&self.owner, &handle).await?;
+        let mut call = self.sandboxes.begin_to_look(&self.owner, &handle).await?;
         // As many as the sandbox's own quota lets there be.
-        let listed = visit
+        let listed = call
             .run(|machine| Box::pin(async move { machine.files().list(&path, true, usize::MAX).await }))
             .await?;
         Ok(listed.0)

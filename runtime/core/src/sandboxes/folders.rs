@@ -51,11 +51,11 @@ impl Sandboxes {
         (after, most): (Option<String>, usize),
     ) -> Result<FilePage> {
         let most = most.min(MAX_ENTRIES);
-        let mut visit = self.visit_to_look(owner, handle).await?;
+        let mut call = self.begin_to_look(owner, handle).await?;
         // Where a page begins is known only when what comes before it is.
         let asked = if after.is_some() { usize::MAX } else { most };
         let listed =
-            visit.run(|machine| Box::pin(async move { machine.files().list(&path, recursive, asked).await }));
+            call.run(|machine| Box::pin(async move { machine.files().list(&path, recursive, asked).await }));
         let (mut entries, total) = listed.await?;
         let before = match &after {
             Some(after) => entries.partition_point(|entry| !comes_after(&entry.path, after)),
@@ -80,10 +80,10 @@ impl Sandboxes {
     ) -> Result<()> {
         self.inner.ledger.writable()?;
         may_go(&path)?;
-        let mut visit = self.visit(owner, handle).await?;
-        let done = visit.run(|machine| Box::pin(async move { machine.files().remove(&path, all).await }));
+        let mut call = self.begin_call(owner, handle).await?;
+        let done = call.run(|machine| Box::pin(async move { machine.files().remove(&path, all).await }));
         let done = done.await;
-        visit.answer(done).await
+        call.answer(done).await
     }
 
     /// Gives a file or a folder another name, and makes the folders above that. A link is renamed itself. With `replace` a file
@@ -102,11 +102,11 @@ impl Sandboxes {
         self.inner.ledger.writable()?;
         may_go(&path)?;
         may_go(&to)?;
-        let mut visit = self.visit(owner, handle).await?;
+        let mut call = self.begin_call(owner, handle).await?;
         let done =
-            visit.run(|machine| Box::pin(async move { machine.files().rename(&path, &to, replace).await }));
+            call.run(|machine| Box::pin(async move { machine.files().rename(&path, &to, replace).await }));
         let done = done.await;
-        visit.answer(done).await
+        call.answer(done).await
     }
 
     /// Makes a folder and those above it.
@@ -114,10 +114,10 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`, `limit_disk`, `invalid_state` when a file is in the way.
     pub async fn make_folder(&self, owner: &Owner, handle: &Handle<'_>, path: GuestPath) -> Result<()> {
-        let mut visit = self.visit_to_grow(owner, handle).await?;
+        let mut call = self.begin_to_grow(owner, handle).await?;
         let done =
-            visit.run(|machine| Box::pin(async move { machine.files().make_folder(&path).await })).await;
-        visit.answer(done).await
+            call.run(|machine| Box::pin(async move { machine.files().make_folder(&path).await })).await;
+        call.answer(done).await
     }
 }
 

@@ -13,9 +13,9 @@ impl Sandboxes {
     /// # Errors
     /// What keeps its state from being read.
     pub async fn glance(&self, sandbox: &Sandbox, path: &GuestPath, most: usize) -> Result<Vec<Entry>> {
-        let seat = self.inner.seats().get(&sandbox.id).cloned();
+        let resident = self.inner.residents().get(&sandbox.id).cloned();
         let mut asleep = None;
-        if let Some(mut live) = seat.as_ref().and_then(|seat| seat.live.try_lock().ok())
+        if let Some(mut live) = resident.as_ref().and_then(|resident| resident.live.try_lock().ok())
             && live.generation == sandbox.generation
         {
             asleep = live.asleep.clone();

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::ampersand::{self, Parts};
+use super::call::Call;
 use super::history::Begun;
 use super::jobs::Job;
 use super::outputs::Outputs;
 use super::providers::with_fallback;
-use super::seat::Visit;
 use super::{CommandLine, Sandboxes};
 use crate::sandbox::{Executed, Handle, Owner, ProviderName, SandboxId};
 use crate::{Captured, Error, ErrorCode, GuestName, Limits, Result, Status, Stream};
@@ -50,23 +50,23 @@ impl Sandboxes {
             }
             return Ok((id, executed, outputs, None));
         };
-        let mut visit = self.visit_to_run(owner, handle).await?;
-        let place = visit.admitted(&GuestName::Shell).await?;
-        let id = visit.record.id.clone();
+        let mut call = self.begin_to_run(owner, handle).await?;
+        let place = call.admitted(&GuestName::Shell).await?;
+        let id = call.record.id.clone();
         let run = async {
             let request = self.request(line.clone())?;
             let limits = &request.context.limits;
-            let begun = Begun::new(&mut visit, GuestName::Shell, &request.text, limits).await?;
-            Ok::<_, Error>((begun, self.run_parts(owner, &mut visit, &line, &parts).await?))
+            let begun = Begun::new(&mut call, GuestName::Shell, &request.text, limits).await?;
+            Ok::<_, Error>((begun, self.run_parts(owner, &mut call, &line, &parts).await?))
         };
         let (begun, (mut executed, jobs)) = self.inner.admission.share(owner, run).await?;
-        executed.outcome = with_fallback(executed.outcome, &visit.record.spec, &self.inner.rules);
+        executed.outcome = with_fallback(executed.outcome, &call.record.spec, &self.inner.rules);
         if let Some(begun) = begun {
-            visit.live.history.add(begun, &executed.outcome, &self.inner.rules);
+            call.live.history.add(begun, &executed.outcome, &self.inner.rules);
         }
-        executed.outcome.warning = visit.warning();
+        executed.outcome.warning = call.warning();
         drop(place);
-        let (mut executed, jobs) = visit.answer((executed, jobs)).await;
+        let (mut executed, jobs) = call.answer((executed, jobs)).await;
         let soon = tokio::time::Instant::now() + SOON;
         let mut still = None;
         for job in jobs {
@@ -76,7 +76,7 @@ impl Sandboxes {
             }
         }
         let outputs = match longest(&executed) > past {
-            true => Outputs::keep(&mut self.visit_to_look(owner, handle).await?, &executed, past).await,
+            true => Outputs::keep(&mut self.begin_to_look(owner, handle).await?, &executed, past).await,
             false => Outputs::default(),
         };
         Ok((id, executed, outputs, still))
@@ -86,7 +86,7 @@ impl Sandboxes {
     async fn run_parts(
         &self,
         owner: &Owner,
-        visit: &mut Visit,
+        call: &mut Call,
         line: &CommandLine,
         parts: &Parts,
     ) -> Result<(Executed, Vec<Arc<Job>>)> {
@@ -96,8 +96,8 @@ impl Sandboxes {
             let wall = line.wall.saturating_sub(begin.elapsed()).max(Limits::MIN_WALL);
             CommandLine { text: text.into(), wall, ..line.clone() }
         };
-        if !self.can_be_read(owner, visit, line).await? {
-            return Ok((self.run_part(owner, visit, line.clone()).await?, Vec::new()));
+        if !self.can_be_read(owner, call, line).await? {
+            return Ok((self.run_part(owner, call, line.clone()).await?, Vec::new()));
         }
         // Whether there is room for all that is to go on is known before anything runs.
         let now = self.inner.clock.now();
@@ -105,7 +105,7 @@ impl Sandboxes {
         for step in &parts.steps {
             let place = self.inner.admission.job_place(owner)?;
             let admitted =
-                self.inner.jobs.admit(owner, &visit.record.id, &step.beside, now, &self.inner.rules)?;
+                self.inner.jobs.admit(owner, &call.record.id, &step.beside, now, &self.inner.rules)?;
             places.push((place, admitted));
         }
         let mut started: Vec<Cancels> = Vec::new();
@@ -114,7 +114,7 @@ impl Sandboxes {
             let (before, beside) = (with_id_of(&step.before, &started), with_id_of(&step.beside, &started));
             if started.is_empty() || !before.is_empty() {
                 let stdin = if started.is_empty() { line.stdin.clone() } else { Vec::new() };
-                let ran = self.run_part(owner, visit, CommandLine { stdin, ..part(&before) }).await?;
+                let ran = self.run_part(owner, call, CommandLine { stdin, ..part(&before) }).await?;
                 executed = Some(match executed {
                     Some(earlier) => together(earlier, ran),
                     None => ran,
@@ -132,10 +132,10 @@ impl Sandboxes {
             let mut request = self.request(beside)?;
             request.context.output = Some(admitted.sink());
             let programs = self.programs(owner, None);
-            let running = visit.run(|machine| machine.job(request, programs)).await?;
+            let running = call.run(|machine| machine.job(request, programs)).await?;
             let ends = admitted.begin(self.inner.clock.clone());
             started.push(Cancels(Some(ends.job().clone())));
-            self.let_run(visit, ends, job_place, running);
+            self.let_run(call, ends, job_place, running);
             if let Some(executed) = &mut executed {
                 executed.outcome.status = Status::Exited(0);
             }
@@ -145,7 +145,7 @@ impl Sandboxes {
         };
         if !parts.after.is_empty() && executed.outcome.stopped().is_none() {
             let after = CommandLine { stdin: Vec::new(), ..part(&with_id_of(&parts.after, &started)) };
-            executed = together(executed, self.run_part(owner, visit, after).await?);
+            executed = together(executed, self.run_part(owner, call, after).await?);
         }
         if let Status::Stopped(error) = &executed.outcome.status
             && error.code() == ErrorCode::LimitTime
@@ -163,20 +163,20 @@ impl Sandboxes {
         Ok((executed, jobs))
     }
 
-    async fn run_part(&self, owner: &Owner, visit: &mut Visit, line: CommandLine) -> Result<Executed> {
+    async fn run_part(&self, owner: &Owner, call: &mut Call, line: CommandLine) -> Result<Executed> {
         let programs = self.programs(owner, line.sink.clone());
         let request = self.request(line)?;
-        visit.run(|machine| machine.exec(request, programs)).await
+        call.run(|machine| machine.exec(request, programs)).await
     }
 
     /// Whether the shell can read the line. If not, it is to say why itself.
-    async fn can_be_read(&self, owner: &Owner, visit: &mut Visit, line: &CommandLine) -> Result<bool> {
+    async fn can_be_read(&self, owner: &Owner, call: &mut Call, line: &CommandLine) -> Result<bool> {
         let quoted = line.text.replace('\'', "'\\''");
         let check = CommandLine { wall: line.wall, ..CommandLine::new(format!("bash -n -c '{quoted}'")) };
         if check.text.len() > CommandLine::MAX_TEXT {
             return Ok(false);
         }
-        Ok(self.run_part(owner, visit, check).await?.outcome.exit_code() == 0)
+        Ok(self.run_part(owner, call, check).await?.outcome.exit_code() == 0)
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Sandboxes;
-use super::seat::Visit;
+use super::call::Call;
 use crate::sandbox::quota::shown;
 use crate::sandbox::{Excess, Owner, Share, Timestamp};
 use crate::{Error, ErrorCode, Result};
@@ -92,7 +92,7 @@ impl Sandboxes {
     }
 }
 
-impl Visit {
+impl Call {
     /// Why what was run could only make the sandbox's files smaller, if that is so.
     pub(super) fn warning(&mut self) -> Option<Error> {
         self.held.take().or_else(|| too_full(self.live.machine.as_ref()?.excess()))

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::Sandboxes;
-use super::seat::{ASK_AGAIN, Live, Visit};
+use super::call::{ASK_AGAIN, Call, Live};
 use super::upkeep::{SAVES, TICK, upgrade};
 use crate::Result;
 use crate::sandbox::Event;
@@ -53,18 +53,18 @@ impl Sandboxes {
     /// Begins to save those that rest and are wanted. Whether there is any that can be wanted.
     fn hand_over_wanted(&self, saves: &mut JoinSet<()>) -> bool {
         let mut has_leases = false;
-        for (id, seat) in self.seats() {
-            let Ok(live) = seat.live.try_lock() else {
+        for (id, resident) in self.residents() {
+            let Ok(live) = resident.live.try_lock() else {
                 has_leases = true;
                 continue;
             };
             has_leases |= live.lease.is_some();
             // Whoever has a turn, or comes next, lets others in himself.
-            let wanted = live.is_wanted(self) && seat.turns.is_free();
+            let wanted = live.is_wanted(self) && resident.turns.is_free();
             drop(live);
             if wanted && saves.len() < SAVES {
                 let sandboxes = self.clone();
-                saves.spawn(async move { sandboxes.rest_one(id, seat, false).await });
+                saves.spawn(async move { sandboxes.rest_one(id, resident, false).await });
             }
         }
         has_leases
@@ -75,19 +75,19 @@ impl Sandboxes {
     ///
     /// # Errors
     /// As of coming to it.
-    pub(super) async fn let_others_in(&self, visit: Visit) -> Result<Visit> {
-        if !visit.live.is_wanted(self) {
-            return Ok(visit);
+    pub(super) async fn let_others_in(&self, call: Call) -> Result<Call> {
+        if !call.live.is_wanted(self) {
+            return Ok(call);
         }
-        let (mut visit, saved) = visit.try_save().await?;
-        if saved.is_err() || visit.live.changed {
-            return Ok(visit);
+        let (mut call, saved) = call.try_save().await?;
+        if saved.is_err() || call.live.changed {
+            return Ok(call);
         }
-        visit.live.lease = None;
+        call.live.lease = None;
         sleep(LET_IN).await;
-        self.take_lease(&mut visit, Event::Call).await?;
-        visit.record.phase.after(Event::Call)?;
-        visit.forget_outdated();
-        Ok(visit)
+        self.take_lease(&mut call, Event::Call).await?;
+        call.record.phase.after(Event::Call)?;
+        call.forget_outdated();
+        Ok(call)
     }
 }

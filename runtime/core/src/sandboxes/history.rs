@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::seat::Visit;
+use super::call::Call;
 use super::{Rules, Sandboxes};
 use crate::sandbox::{Handle, Include, Owner, Sandbox, Snapshot, Timestamp};
 use crate::{Error, ErrorCode, GuestName, Limits, Outcome, Result, Status};
@@ -56,18 +56,18 @@ impl Begun {
     /// # Errors
     /// What keeps the sandbox from waking; `limit_time` when taking the state takes longer than the run may.
     pub(super) async fn new(
-        visit: &mut Visit,
+        call: &mut Call,
         guest: GuestName,
         code: &str,
         limits: &Limits,
     ) -> Result<Option<Self>> {
-        if visit.inner.rules.history == 0 || !visit.record.spec.rolls_back {
-            visit.settle(limits.wall).await?;
+        if call.inner.rules.history == 0 || !call.record.spec.rolls_back {
+            call.settle(limits.wall).await?;
             return Ok(None);
         }
-        let include = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
-        let at = visit.inner.clock.now();
-        let machine = visit.machine().await?;
+        let include = if call.record.spec.keeps_memory { Include::Both } else { Include::Files };
+        let at = call.inner.clock.now();
+        let machine = call.machine().await?;
         if machine.forgets() {
             return Ok(None);
         }
@@ -134,7 +134,7 @@ impl Sandboxes {
     /// # Errors
     /// `unknown_sandbox`, `invalid_state`, `busy`.
     pub async fn history(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Vec<Step>> {
-        Ok(self.visit(owner, handle).await?.live.history.list())
+        Ok(self.begin_call(owner, handle).await?.live.history.list())
     }
 
     /// Puts a sandbox back to where it was before a step: that step and all later changes are gone.
@@ -143,8 +143,8 @@ impl Sandboxes {
     /// `unknown_checkpoint` when the step, or a file that it alone has, is not there any more; the sandbox then is as it was.
     pub async fn go_back(&self, owner: &Owner, handle: &Handle<'_>, step: &str) -> Result<Sandbox> {
         self.inner.ledger.writable()?;
-        let visit = self.visit(owner, handle).await?;
-        let (place, state) = visit.live.history.before(step).ok_or_else(|| {
+        let call = self.begin_call(owner, handle).await?;
+        let (place, state) = call.live.history.before(step).ok_or_else(|| {
             let shown: String = step.escape_debug().take(64).collect();
             Error::new(ErrorCode::UnknownCheckpoint, format!("there is no step `{shown}` to go back to"))
                 .with_hint(
@@ -160,9 +160,9 @@ impl Sandboxes {
                 .with_hint("files that only a step refers to are kept until the next sweep; restore a later step, or a checkpoint")
                 .with_source(error)
         })?;
-        let include = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
-        let mut visit = visit.restore(state, include).await?;
-        visit.live.history.steps.truncate(place);
-        Ok(visit.record.clone())
+        let include = if call.record.spec.keeps_memory { Include::Both } else { Include::Files };
+        let mut call = call.restore(state, include).await?;
+        call.live.history.steps.truncate(place);
+        Ok(call.record.clone())
     }
 }

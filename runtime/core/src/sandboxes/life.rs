@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Sandboxes;
+use super::call::{Call, unknown};
 use super::effective::{Effective, Withdrawn};
 use super::ending::Why;
-use super::seat::{Visit, unknown};
 use super::unopened::is_damage;
 use crate::sandbox::lifecycle::status;
 use crate::sandbox::{
@@ -147,18 +147,18 @@ impl Sandboxes {
         let record = self.find(owner, handle)?;
         let event = Event::Stop(reason);
         record.phase.after(event)?;
-        let (seat, turn) = self.line_up(&record, event)?;
+        let (resident, turn) = self.line_up(&record, event)?;
         let number = turn.number();
-        let mut coming = std::pin::pin!(self.wait(seat.clone(), turn, &record, event));
-        let visit = match tokio::time::timeout(grace, coming.as_mut()).await {
-            Ok(visit) => visit?,
+        let mut coming = std::pin::pin!(self.wait(resident.clone(), turn, &record, event));
+        let call = match tokio::time::timeout(grace, coming.as_mut()).await {
+            Ok(call) => call?,
             Err(_) => {
                 // Whoever comes after this stop wakes the sandbox.
-                let _ending = seat.endings.begin(Why::Stopped, number);
+                let _ending = resident.endings.begin(Why::Stopped, number);
                 coming.await?
             }
         };
-        self.set_aside(visit, reason, |_| true).await?.ok_or_else(|| unknown(handle))
+        self.set_aside(call, reason, |_| true).await?.ok_or_else(|| unknown(handle))
     }
 
     /// Stops a sandbox, if `due` says so of its record when no call is in the way any more.
@@ -168,25 +168,25 @@ impl Sandboxes {
         reason: StopReason,
         due: impl FnOnce(&Sandbox) -> bool,
     ) -> Result<Option<View>> {
-        let visit = self.visit_record(record, Event::Stop(reason)).await?;
-        self.set_aside(visit, reason, due).await
+        let call = self.begin_with_record(record, Event::Stop(reason)).await?;
+        self.set_aside(call, reason, due).await
     }
 
     async fn set_aside(
         &self,
-        mut visit: Visit,
+        mut call: Call,
         reason: StopReason,
         due: impl FnOnce(&Sandbox) -> bool,
     ) -> Result<Option<View>> {
-        let before = visit.now();
+        let before = call.now();
         if !due(&before) {
             return Ok(None);
         }
         let phase = before.phase.after(Event::Stop(reason))?;
         // What they have written is to be saved.
-        visit.live.jobs.end_and_wait().await;
+        call.live.jobs.end_and_wait().await;
         let now = self.inner.clock.now();
-        let mut visit = visit
+        let mut call = call
             .save(move |record| {
                 if record.phase != phase {
                     record.stopped_at = Some(now);
@@ -194,9 +194,9 @@ impl Sandboxes {
                 (record.phase, record.stop_reason) = (phase, Some(reason));
             })
             .await?;
-        visit.live.forget();
-        let record = visit.record.clone();
-        drop(visit);
+        call.live.forget();
+        let record = call.record.clone();
+        drop(call);
         Ok(Some(self.view(record)))
     }
 
@@ -207,15 +207,15 @@ impl Sandboxes {
     pub async fn resume(&self, owner: &Owner, handle: &Handle<'_>) -> Result<View> {
         let record = self.find(owner, handle)?;
         let phase = record.phase.after(Event::Resume)?;
-        let visit = self.visit_record(record, Event::Resume).await?;
+        let call = self.begin_with_record(record, Event::Resume).await?;
         let now = self.inner.clock.now();
-        let visit = visit
+        let call = call
             .save(move |record| {
                 record.last_activity_at = now;
                 (record.phase, record.stop_reason, record.stopped_at) = (phase, None, None);
             })
             .await?;
-        Ok(self.view(visit.record.clone()))
+        Ok(self.view(call.record.clone()))
     }
 
     /// Ends a sandbox for good, with its files and checkpoints. A call that is running is ended.
@@ -228,9 +228,9 @@ impl Sandboxes {
             Err(error) if is_damage(error.code()) => return self.discard(owner, handle)?.ok_or(error),
             found => found?,
         };
-        let seat = self.inner.seat(&record.owner, &record.id);
+        let resident = self.inner.resident(&record.owner, &record.id);
         // Until it is destroyed, or until that failed, no call goes on.
-        let _ending = seat.endings.begin(Why::Destroyed, u64::MAX);
+        let _ending = resident.endings.begin(Why::Destroyed, u64::MAX);
         let made = (record.phase == Phase::Creating).then(|| record.clone());
         match self.end(record, |_| true).await {
             // Who was making it has removed it.
@@ -246,24 +246,24 @@ impl Sandboxes {
         due: impl FnOnce(&Sandbox) -> bool,
     ) -> Result<Option<Sandbox>> {
         let id = record.id.clone();
-        let visit = self.visit_record(record, Event::Destroy).await?;
-        if !due(&visit.now()) {
+        let call = self.begin_with_record(record, Event::Destroy).await?;
+        if !due(&call.now()) {
             return Ok(None);
         }
         // Whoever waits behind this call finds no record.
-        let visit = visit.save(|record| record.phase = Phase::Destroyed).await?;
-        let held = visit.record.state.map_or(0, |state| state.bytes);
+        let call = call.save(|record| record.phase = Phase::Destroyed).await?;
+        let held = call.record.state.map_or(0, |state| state.bytes);
         self.inner.sweeping.removed(held, self.inner.uptime());
-        self.inner.seats().remove(&id);
-        self.inner.jobs.forget(&visit.record.owner, &id);
-        Ok(Some(visit.record.clone()))
+        self.inner.residents().remove(&id);
+        self.inner.jobs.forget(&call.record.owner, &id);
+        Ok(Some(call.record.clone()))
     }
 
     /// A record with what is known of it just now.
     pub(super) fn view(&self, mut sandbox: Sandbox) -> View {
-        let seat = self.inner.seats().get(&sandbox.id).cloned();
+        let resident = self.inner.residents().get(&sandbox.id).cloned();
         let mut awake = Vec::new();
-        let in_use = match seat.as_ref().map(|seat| seat.live.try_lock()) {
+        let in_use = match resident.as_ref().map(|resident| resident.live.try_lock()) {
             // In the middle of a call. Which languages are awake is not known without waiting.
             Some(Err(_)) => true,
             Some(Ok(live)) if live.lease.is_some() || live.generation == sandbox.generation => {

@@ -14,9 +14,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::Sandboxes;
+use super::call::Call;
 use super::commands::CommandLine;
 use super::life::{Asked, View};
-use super::seat::Visit;
 use crate::sandbox::{
     Created, Event, Executed, Handle, Owner, Phase, ProviderName, Sandbox, SandboxId, SandboxSpec,
 };
@@ -269,9 +269,9 @@ impl Sandboxes {
 
     /// Removes what was begun. What cannot be removed now has a free lease, and is removed later.
     async fn unmake(&self, id: &SandboxId) {
-        let seat = self.inner.seats().remove(id);
-        if let Some(seat) = seat {
-            let mut live = seat.live.lock().await;
+        let resident = self.inner.residents().remove(id);
+        if let Some(resident) = resident {
+            let mut live = resident.live.lock().await;
             live.forget();
             live.lease = None;
         }
@@ -283,22 +283,22 @@ impl Sandboxes {
     async fn make(&self, draft: Sandbox, begins: Beginning, given_up: &CancellationToken) -> Result<End> {
         let (owner, id) = (draft.owner.clone(), draft.id.clone());
         // Before the record is there, so that nobody comes between.
-        let seat = self.inner.seat(&owner, &id);
-        let mut live = seat.live.clone().lock_owned().await;
+        let resident = self.inner.resident(&owner, &id);
+        let mut live = resident.live.clone().lock_owned().await;
         let lease = self.inner.ledger.lease(&id)?;
         live.lease = Some(lease.ok_or_else(|| Error::new(ErrorCode::Internal, "a new id is taken"))?);
         let SandboxSpec { provider, memory, .. } = draft.spec;
         let added = self.add(on_wasm(draft, self.inner.rules.usual_memory(ProviderName::Wasm))).await;
         let End::Made(sandbox) = added else {
-            self.inner.seats().remove(&id);
+            self.inner.residents().remove(&id);
             return Ok(added);
         };
         live.generation = sandbox.generation;
-        let mut visit = self.enter(seat, live, (&owner, &id), Event::Ready).await?;
+        let mut call = self.enter(resident, live, (&owner, &id), Event::Ready).await?;
         let done = tokio::select! {
             biased;
             () = given_up.cancelled() => None,
-            done = self.begin(&mut visit, begins) => Some(done),
+            done = self.begin(&mut call, begins) => Some(done),
         };
         match done {
             Some(done) => done?,
@@ -307,21 +307,21 @@ impl Sandboxes {
         let finish = move |record: &mut Sandbox| {
             (record.phase, record.spec.provider, record.spec.memory) = (Phase::Running, provider, memory);
         };
-        let mut visit = visit.save(finish).await?;
+        let mut call = call.save(finish).await?;
         if provider != ProviderName::Wasm {
-            visit.live.jobs.end();
-            visit.live.machine = None;
+            call.live.jobs.end();
+            call.live.machine = None;
         }
-        Ok(End::Made(Box::new(visit.record.clone())))
+        Ok(End::Made(Box::new(call.record.clone())))
     }
 
     /// Does what it begins with.
-    async fn begin(&self, visit: &mut Visit, begins: Beginning) -> Result<()> {
-        let owner = visit.record.owner.clone();
+    async fn begin(&self, call: &mut Call, begins: Beginning) -> Result<()> {
+        let owner = call.record.owner.clone();
         let programs = self.programs(&owner, begins.line.sink.clone());
         let request = self.request(begins.line)?;
-        let _place = visit.admitted(&GuestName::Shell).await?;
-        let run = visit.run(|machine| machine.exec(request, programs));
+        let _place = call.admitted(&GuestName::Shell).await?;
+        let run = call.run(|machine| machine.exec(request, programs));
         (begins.judge)(self.inner.admission.share(&owner, run).await?)
     }
 }

@@ -3,7 +3,7 @@
 //! Owns: what these files are called, how many are kept, and that they are written in the same turn as the command. Does not
 //! own: what of the output is shown.
 
-use super::seat::Visit;
+use super::call::Call;
 use crate::sandbox::{EntryKind, Excess, Executed, Machine};
 use crate::{Error, ErrorCode, GuestPath, Result, Stream};
 
@@ -41,8 +41,8 @@ pub struct Outputs {
 
 impl Outputs {
     /// Puts each stream that is longer than `past` bytes into a file.
-    pub(super) async fn keep(visit: &mut Visit, executed: &Executed, past: usize) -> Self {
-        let number = visit.inner.clock.now().0;
+    pub(super) async fn keep(call: &mut Call, executed: &Executed, past: usize) -> Self {
+        let number = call.inner.clock.now().0;
         let outcome = &executed.outcome;
         let mut all = Self::default();
         for (stream, captured, place) in [
@@ -53,7 +53,7 @@ impl Outputs {
                 continue;
             }
             let bytes = captured.text.clone().into_bytes();
-            let kept = visit.run(|machine| Box::pin(write(machine, stream, number, bytes))).await;
+            let kept = call.run(|machine| Box::pin(write(machine, stream, number, bytes))).await;
             *place = kept.map_or_else(Whole::Lost, Whole::File);
         }
         all

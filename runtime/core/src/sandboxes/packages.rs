@@ -41,10 +41,10 @@ impl Sandboxes {
             return Err(Error::new(ErrorCode::CapabilityUnavailable, "packages cannot be installed here")
                 .with_hint("have the operator turn them on with `--packages`"));
         };
-        let mut visit = self.visit_to_grow(owner, handle).await?;
+        let mut call = self.begin_to_grow(owner, handle).await?;
         let python = match manager {
-            PackageManager::Pip if visit.machine().await?.forgets() => {
-                visit.run(|machine| Box::pin(own_python(machine))).await?
+            PackageManager::Pip if call.machine().await?.forgets() => {
+                call.run(|machine| Box::pin(own_python(machine))).await?
             }
             _ => python,
         };
@@ -54,7 +54,7 @@ impl Sandboxes {
         let locking = Some(Locking { named: true, whole: false, without_dev: false, writes: true });
         let adding = Adding { owner, manager, requirements, locked, locking, upgrade, folder, saves, python };
         let (says, mut said) = unbounded_channel();
-        let added = visit.all_or_none(move |machine| {
+        let added = call.all_or_none(move |machine| {
             Box::pin(async move {
                 let tells = |event| drop(says.send(event));
                 add(machine.files(), packages.as_ref(), &adding, &tells).await
@@ -66,9 +66,9 @@ impl Sandboxes {
                 biased;
                 Some(event) = said.recv() => progress(event),
                 added = &mut added => {
-                    let (visit, added) = added?;
-                    let id = visit.record.id.clone();
-                    return Ok(visit.answer((id, added?)).await);
+                    let (call, added) = added?;
+                    let id = call.record.id.clone();
+                    return Ok(call.answer((id, added?)).await);
                 }
             }
         }

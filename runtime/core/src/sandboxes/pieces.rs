@@ -56,11 +56,11 @@ impl Sandboxes {
         offset: u64,
         bytes: Vec<u8>,
     ) -> Result<u64> {
-        let mut visit = self.visit_to_grow(owner, handle).await?;
-        let written = visit
+        let mut call = self.begin_to_grow(owner, handle).await?;
+        let written = call
             .run(|machine| Box::pin(async move { piece(machine.files(), &path, offset, &bytes).await }))
             .await;
-        visit.answer_saved(written).await
+        call.answer_saved(written).await
     }
 }
 

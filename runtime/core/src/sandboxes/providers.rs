@@ -63,13 +63,13 @@ impl Sandboxes {
         provider: ProviderName,
         memory: u64,
     ) -> Result<()> {
-        let visit = self.visit(owner, handle).await?;
+        let call = self.begin_call(owner, handle).await?;
         let change = move |record: &mut Sandbox| {
             (record.spec.provider, record.spec.memory) = (provider, memory);
         };
-        let mut visit = visit.save(change).await?;
-        visit.live.jobs.end();
-        visit.live.machine = None;
+        let mut call = call.save(change).await?;
+        call.live.jobs.end();
+        call.live.machine = None;
         Ok(())
     }
 

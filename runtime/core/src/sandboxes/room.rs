@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::seat::{Live, Seat, Visit};
+use super::call::{Call, Live, Resident};
 use super::{Rules, Sandboxes};
 use crate::fair::{Fair, Full, Held};
 use crate::places::Place;
@@ -127,13 +127,13 @@ impl Live {
     }
 }
 
-impl Visit {
+impl Call {
     /// Room for the interpreter that a run of this sandbox needs, and a place for the run.
     ///
     /// # Errors
     /// `busy` when either does not come free in time; `cancelled` when its calls are being ended; what keeps it from waking.
     pub(super) async fn admitted(&mut self, guest: &GuestName) -> Result<Place> {
-        let endings = self.seat.endings.clone();
+        let endings = self.resident.endings.clone();
         let admitted = async {
             // In this order: whoever has a place waits for nothing more, so that those who wait for one come to it.
             self.room_for(guest).await?;
@@ -221,14 +221,14 @@ impl Sandboxes {
     async fn free_room(&self, kind: Kind, owner: &Owner) -> Held {
         let mut tried = HashSet::new();
         loop {
-            let Some((id, seat)) = self.longest_resting(kind, owner, &tried) else {
+            let Some((id, resident)) = self.longest_resting(kind, owner, &tried) else {
                 sleep(LOOK_AGAIN).await;
                 continue;
             };
             tried.insert(id.clone());
             let all = self.clone();
             // Goes to its end also when the caller has got room meanwhile.
-            let clearing = tokio::spawn(async move { all.clear(kind, &id, seat).await });
+            let clearing = tokio::spawn(async move { all.clear(kind, &id, resident).await });
             if let Ok(Ok(Some(mut held))) = timeout(STEP, clearing).await
                 && held.owner() == owner
             {
@@ -245,12 +245,12 @@ impl Sandboxes {
         kind: Kind,
         owner: &Owner,
         tried: &HashSet<SandboxId>,
-    ) -> Option<(SandboxId, Arc<Seat>)> {
+    ) -> Option<(SandboxId, Arc<Resident>)> {
         let fair = self.inner.rooms.of(kind);
         // Something is free, and not for the caller: he has his share.
         let (own_only, holders) = (fair.free(owner).0 > 0, fair.holders());
-        let rank = |id: &SandboxId, seat: &Arc<Seat>| {
-            let mut live = seat.live.try_lock().ok()?;
+        let rank = |id: &SandboxId, resident: &Arc<Resident>| {
+            let mut live = resident.live.try_lock().ok()?;
             if tried.contains(id) || !live.rests_with(kind) {
                 return None;
             }
@@ -263,19 +263,19 @@ impl Sandboxes {
             let most = Reverse(holders.get(whose).copied());
             Some((most, live.changed, live.quiet_since))
         };
-        let seats = self.inner.seats();
-        let ranked = seats.iter().filter_map(|(id, seat)| Some((rank(id, seat)?, id, seat)));
-        ranked.min_by_key(|(rank, ..)| *rank).map(|(_, id, seat)| (id.clone(), seat.clone()))
+        let residents = self.inner.residents();
+        let ranked = residents.iter().filter_map(|(id, resident)| Some((rank(id, resident)?, id, resident)));
+        ranked.min_by_key(|(rank, ..)| *rank).map(|(_, id, resident)| (id.clone(), resident.clone()))
     }
 
     /// Saves a sandbox and puts it down. Its room, if it still rested then.
-    async fn clear(&self, kind: Kind, id: &SandboxId, seat: Arc<Seat>) -> Option<Held> {
-        let changed = seat.live.try_lock().ok()?.changed;
-        if changed && let Err(error) = self.put_down(id, &seat, false).await {
+    async fn clear(&self, kind: Kind, id: &SandboxId, resident: Arc<Resident>) -> Option<Held> {
+        let changed = resident.live.try_lock().ok()?.changed;
+        if changed && let Err(error) = self.put_down(id, &resident, false).await {
             tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved to make room");
             return None;
         }
-        let mut live = seat.live.clone().try_lock_owned().ok()?;
+        let mut live = resident.live.clone().try_lock_owned().ok()?;
         if live.changed || !live.rests_with(kind) {
             return None;
         }

@@ -34,22 +34,22 @@ impl Sandboxes {
         if let Some(name) = &name {
             can_be_found(name)?;
         }
-        let mut visit = self.visit_to_grow(owner, handle).await?;
-        visit.only_copies();
+        let mut call = self.begin_to_grow(owner, handle).await?;
+        call.only_copies();
         // Interpreters that cannot be saved are not in it, and it does not say so either.
-        let forgets = visit.machine().await?.forgets();
-        let own = if visit.record.spec.keeps_memory { Include::Both } else { Include::Files };
+        let forgets = call.machine().await?.forgets();
+        let own = if call.record.spec.keeps_memory { Include::Both } else { Include::Files };
         // It is the sandbox's own state, or a part of it that is taken for itself.
-        let files_alone = forgets && !visit.record.spec.pickles;
+        let files_alone = forgets && !call.record.spec.pickles;
         let is_own = include == own || (files_alone && include != Include::Memory);
         let part = match is_own {
             true => None,
-            false => Some(visit.run(|machine| machine.snapshot(include)).await?),
+            false => Some(call.run(|machine| machine.snapshot(include)).await?),
         };
         let include = if files_alone && include == Include::Both { Include::Files } else { include };
         let label = NewCheckpoint {
             id: CheckpointId::random()?,
-            sandbox: visit.record.id.clone(),
+            sandbox: call.record.id.clone(),
             name,
             include,
             created_at: self.inner.clock.now(),
@@ -66,14 +66,14 @@ impl Sandboxes {
                 Ok((record, (saved, closed)))
             };
             // The next call comes after it, also when nobody waits for it any more.
-            let (back, saved) = visit.save_with(save).await?;
+            let (back, saved) = call.save_with(save).await?;
             match saved {
                 Err(full)
                     if full.code() == ErrorCode::QuotaExceeded
                         && !swept
                         && self.sweep_for_room(PATIENCE).await =>
                 {
-                    (visit, swept) = (back, true);
+                    (call, swept) = (back, true);
                 }
                 saved => return saved,
             }
@@ -102,12 +102,12 @@ impl Sandboxes {
         handle: &Handle<'_>,
         checkpoint: &str,
     ) -> Result<(Sandbox, Checkpoint)> {
-        let visit = self.visit_record(self.find(owner, handle)?, Event::Call).await?;
+        let call = self.begin_with_record(self.find(owner, handle)?, Event::Call).await?;
         // A call before this one may have made it.
-        let checkpoint = self.own(owner, &visit.record, checkpoint)?;
+        let checkpoint = self.own(owner, &call.record, checkpoint)?;
         let state = self.load(&checkpoint).await?;
-        let visit = visit.restore(state, checkpoint.label.include).await?;
-        Ok((visit.record.clone(), checkpoint))
+        let call = call.restore(state, checkpoint.label.include).await?;
+        Ok((call.record.clone(), checkpoint))
     }
 
     /// Removes a checkpoint of a sandbox, by its id or its name; of one name the latest. What only it holds is given back to the
@@ -172,7 +172,7 @@ impl Sandboxes {
         if !(1..=MAX_FORKS).contains(&count) {
             return Err(Error::args_invalid(format!("`count` is {count}, not 1 to {MAX_FORKS}")));
         }
-        let (origin, state, saved, visit) = match checkpoint {
+        let (origin, state, saved, call) = match checkpoint {
             Some(id) => {
                 self.may_grow(owner).await?;
                 let record = self.find(owner, handle)?;
@@ -180,31 +180,31 @@ impl Sandboxes {
                 (record, self.load(&checkpoint).await?, Some(checkpoint.state), None)
             }
             None => {
-                let mut visit = self.visit_to_grow(owner, handle).await?;
-                visit.only_copies();
+                let mut call = self.begin_to_grow(owner, handle).await?;
+                call.only_copies();
                 // Waking it makes a state where there is none.
-                visit.machine().await?;
-                let visit = visit.save(|_| {}).await?;
-                let state = visit
+                call.machine().await?;
+                let call = call.save(|_| {}).await?;
+                let state = call
                     .live
                     .asleep
                     .clone()
                     .ok_or_else(|| Error::new(ErrorCode::Internal, "the sandbox has no state to fork"))?;
-                (visit.record.clone(), state, visit.record.state, Some(visit))
+                (call.record.clone(), state, call.record.state, Some(call))
             }
         };
         let forks = (0..count).map(|_| self.forked(&origin, saved)).collect::<Result<Vec<_>>>()?;
         let (ledger, quota) = (self.inner.ledger.clone(), self.inner.rules.quota);
         let make = move || {
-            let _visit = visit;
+            let _visit = call;
             ledger.create_all(&forks, &quota).map(|()| forks)
         };
         let forks = tokio::task::spawn_blocking(make)
             .await
             .map_err(|error| Error::internal("the forks were not made", error))??;
         for fork in &forks {
-            let seat = self.inner.seat(&fork.owner, &fork.id);
-            if let Ok(mut live) = seat.live.try_lock() {
+            let resident = self.inner.resident(&fork.owner, &fork.id);
+            if let Ok(mut live) = resident.live.try_lock() {
                 (live.asleep, live.generation) = (Some(state.clone()), fork.generation);
                 live.called(self.inner.clock.as_ref());
             };

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::Sandboxes;
-use super::seat::Seat;
+use super::call::Resident;
 use crate::{Error, ErrorCode, Result};
 
 /// Those who wait for a sandbox, and the one who has it.
@@ -40,7 +40,7 @@ impl Turns {
 
 /// One call's place in the queue. Dropped, it is the next one's turn.
 pub(super) struct Turn {
-    seat: Arc<Seat>,
+    resident: Arc<Resident>,
     number: u64,
     /// Whether it has come to the sandbox before: it does several things there.
     came: AtomicBool,
@@ -56,23 +56,23 @@ impl Turn {
     ///
     /// # Errors
     /// `busy` when as many as `most` wait already. None: however many wait.
-    pub(super) fn take(seat: &Arc<Seat>, most: Option<usize>) -> Result<Arc<Self>> {
+    pub(super) fn take(resident: &Arc<Resident>, most: Option<usize>) -> Result<Arc<Self>> {
         KEPT.try_with(|kept| {
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             match kept.as_ref() {
-                Some(turn) if Arc::ptr_eq(&turn.seat, seat) => Ok(turn.clone()),
+                Some(turn) if Arc::ptr_eq(&turn.resident, resident) => Ok(turn.clone()),
                 _ => {
-                    let turn = Self::new(seat, most)?;
+                    let turn = Self::new(resident, most)?;
                     kept.get_or_insert_with(|| turn.clone());
                     Ok(turn)
                 }
             }
         })
-        .unwrap_or_else(|_| Self::new(seat, most))
+        .unwrap_or_else(|_| Self::new(resident, most))
     }
 
-    fn new(seat: &Arc<Seat>, most: Option<usize>) -> Result<Arc<Self>> {
-        let mut line = seat.turns.line();
+    fn new(resident: &Arc<Resident>, most: Option<usize>) -> Result<Arc<Self>> {
+        let mut line = resident.turns.line();
         let waiting = line.turns.values().skip(1).filter(|counts| **counts).count();
         if most.is_some_and(|most| !line.turns.is_empty() && waiting >= most) {
             return Err(Error::new(
@@ -84,7 +84,7 @@ impl Turn {
         let number = line.next;
         line.next += 1;
         line.turns.insert(number, most.is_some());
-        Ok(Arc::new(Self { seat: seat.clone(), number, came: AtomicBool::new(false) }))
+        Ok(Arc::new(Self { resident: resident.clone(), number, came: AtomicBool::new(false) }))
     }
 
     /// Its number: those that came later have larger ones.
@@ -99,7 +99,7 @@ impl Turn {
 
     /// Waits until those before it have left.
     pub(super) async fn comes(&self) {
-        let turns = &self.seat.turns;
+        let turns = &self.resident.turns;
         loop {
             let left = turns.left.notified();
             if turns.line().turns.first_key_value().is_some_and(|(first, _)| *first == self.number) {
@@ -112,8 +112,8 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.seat.turns.line().turns.remove(&self.number);
-        self.seat.turns.left.notify_waiters();
+        self.resident.turns.line().turns.remove(&self.number);
+        self.resident.turns.left.notify_waiters();
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::seat::Visit;
+use super::call::Call;
 use super::{Inner, Sandboxes};
 use crate::sandbox::{Handle, Name, Notes, Owner, Phase, Sandbox, SavedState};
 use crate::{ErrorCode, GuestName, Result};
@@ -13,7 +13,7 @@ use crate::{ErrorCode, GuestName, Result};
 /// Calls that fail are noted so often at most.
 const NOTED: Duration = Duration::from_secs(60);
 
-impl Visit {
+impl Call {
     /// Notes a call that found the sandbox and could not open it.
     pub(super) async fn note_call(&mut self) {
         let now = self.live.called_at;
@@ -44,8 +44,8 @@ impl Sandboxes {
     /// What there is to say of a sandbox: what was lost and no run has told yet, and memory that cannot be opened. Wakes nothing; empty
     /// while a call is in it.
     pub fn notes(&self, sandbox: &Sandbox) -> Notes {
-        let seat = self.inner.seats().get(&sandbox.id).cloned();
-        match seat.as_ref().map(|seat| seat.live.try_lock()) {
+        let resident = self.inner.residents().get(&sandbox.id).cloned();
+        match resident.as_ref().map(|resident| resident.live.try_lock()) {
             Some(Err(_)) => return Notes::default(),
             Some(Ok(live)) if live.generation == sandbox.generation => {
                 if let Some(machine) = &live.machine {
@@ -79,7 +79,7 @@ impl Sandboxes {
     /// Removes a sandbox whose record is damaged, so that nothing can be read of it but its id. None: there is none.
     pub(super) fn discard(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Option<Sandbox>> {
         let Some(id) = self.inner.ledger.discard(owner, handle)? else { return Ok(None) };
-        self.inner.seats().remove(&id);
+        self.inner.residents().remove(&id);
         self.inner.jobs.forget(owner, &id);
         let text = handle.text();
         let now = self.inner.clock.now();

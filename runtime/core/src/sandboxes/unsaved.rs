@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Sandboxes;
-use super::seat::Visit;
+use super::call::Call;
 use crate::sandbox::{Checkpoint, Durability, Ledger, NewCheckpoint, ProviderName, Quota, Sandbox, Snapshot};
 use crate::{Error, ErrorCode, Result};
 
@@ -163,7 +163,7 @@ impl Sandboxes {
     }
 }
 
-impl Visit {
+impl Call {
     /// Ends a call that may have changed something: it is saved before it is answered where that was asked for, and where it
     /// may not be possible later.
     pub(super) async fn answer<T>(self, done: T) -> T {

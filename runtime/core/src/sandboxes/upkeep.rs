@@ -10,8 +10,8 @@ use futures::stream;
 use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinSet;
 
+use super::call::{Live, Resident};
 use super::saving::Way;
-use super::seat::{Live, Seat};
 use super::{Inner, Sandboxes};
 use crate::sandbox::{Event, Phase, Sandbox, SandboxId, StopReason, Timestamp};
 use crate::{Error, Result, released};
@@ -39,7 +39,7 @@ struct Works {
 /// A sandbox that is to be put down.
 struct Resting {
     id: SandboxId,
-    seat: Arc<Seat>,
+    resident: Arc<Resident>,
     /// Whether nothing of it is to stay in memory.
     entirely: bool,
     way: Way,
@@ -122,19 +122,19 @@ impl Sandboxes {
 
     /// Begins to put down what is due, as far as its owner does not keep too many tasks busy.
     fn start_saving(&self, saves: &mut JoinSet<()>) {
-        for Resting { id, seat, entirely, way } in self.resting() {
-            let Some(lane) = self.inner.saving.enter(seat.owner().clone(), way) else { continue };
+        for Resting { id, resident, entirely, way } in self.resting() {
+            let Some(lane) = self.inner.saving.enter(resident.owner().clone(), way) else { continue };
             let sandboxes = self.clone();
             saves.spawn(async move {
-                sandboxes.rest_one(id, seat, entirely).await;
+                sandboxes.rest_one(id, resident, entirely).await;
                 drop(lane);
             });
         }
-        for (id, seat) in self.late_beside() {
-            let Some(lane) = self.inner.saving.enter(seat.owner().clone(), Way::Here) else { continue };
+        for (id, resident) in self.late_beside() {
+            let Some(lane) = self.inner.saving.enter(resident.owner().clone(), Way::Here) else { continue };
             let sandboxes = self.clone();
             saves.spawn(async move {
-                sandboxes.beside_one(id, seat).await;
+                sandboxes.beside_one(id, resident).await;
                 drop(lane);
             });
         }
@@ -144,17 +144,17 @@ impl Sandboxes {
     /// is done.
     pub async fn rest(&self) {
         let due = self.resting().into_iter();
-        let due = due.map(|Resting { id, seat, entirely, .. }| self.rest_one(id, seat, entirely));
+        let due = due.map(|Resting { id, resident, entirely, .. }| self.rest_one(id, resident, entirely));
         stream::iter(due).buffer_unordered(SAVES).collect::<()>().await;
-        let late = self.late_beside().into_iter().map(|(id, seat)| self.beside_one(id, seat));
+        let late = self.late_beside().into_iter().map(|(id, resident)| self.beside_one(id, resident));
         stream::iter(late).buffer_unordered(SAVES).collect::<()>().await;
     }
 
-    pub(super) async fn rest_one(&self, id: SandboxId, seat: Arc<Seat>, entirely: bool) {
+    pub(super) async fn rest_one(&self, id: SandboxId, resident: Arc<Resident>, entirely: bool) {
         let begun = self.inner.clock.uptime();
-        let Err(error) = self.put_down(&id, &seat, entirely).await else { return };
+        let Err(error) = self.put_down(&id, &resident, entirely).await else { return };
         tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved");
-        if let Ok(mut live) = seat.live.try_lock()
+        if let Ok(mut live) = resident.live.try_lock()
             // Else it is noted already.
             && live.failed.as_ref().is_none_or(|failed| failed.at < begun)
         {
@@ -163,8 +163,8 @@ impl Sandboxes {
         };
     }
 
-    async fn beside_one(&self, id: SandboxId, seat: Arc<Seat>) {
-        if let Err(error) = self.save_beside(seat).await {
+    async fn beside_one(&self, id: SandboxId, resident: Arc<Resident>) {
+        if let Err(error) = self.save_beside(resident).await {
             tracing::warn!(%error, sandbox = %id, "the sandbox cannot be saved beside its call");
         }
     }
@@ -172,16 +172,16 @@ impl Sandboxes {
     /// The sandboxes that are to be put down.
     fn resting(&self) -> Vec<Resting> {
         let (now, rules) = (self.inner.clock.uptime(), &self.inner.rules);
-        let mut seats = self.seats();
+        let mut residents = self.residents();
         // The one that was called last comes first, so that the others make room.
-        seats.sort_by_cached_key(|(_, seat)| {
-            std::cmp::Reverse(seat.live.try_lock().map(|live| live.quiet_since).unwrap_or(now))
+        residents.sort_by_cached_key(|(_, resident)| {
+            std::cmp::Reverse(resident.live.try_lock().map(|live| live.quiet_since).unwrap_or(now))
         });
         let heavy: HashSet<SandboxId> = self.too_heavy(None).into_iter().map(|(id, _)| id).collect();
         let mut awake = 0;
         let mut resting = Vec::new();
-        for (id, seat) in seats {
-            let Ok(live) = seat.live.try_lock() else {
+        for (id, resident) in residents {
+            let Ok(live) = resident.live.try_lock() else {
                 awake += 1;
                 continue;
             };
@@ -204,7 +204,7 @@ impl Sandboxes {
             drop(live);
             if due {
                 let way = if forgets { Way::Engine } else { Way::Here };
-                resting.push(Resting { id, seat, entirely, way });
+                resting.push(Resting { id, resident, entirely, way });
             }
         }
         resting
@@ -265,8 +265,8 @@ impl Sandboxes {
 
     /// Whether a call is in it, or another process has it.
     fn is_taken(&self, id: &SandboxId) -> bool {
-        let seat = self.inner.seats().get(id).cloned();
-        let ours = match seat.as_ref().map(|seat| seat.live.try_lock()) {
+        let resident = self.inner.residents().get(id).cloned();
+        let ours = match resident.as_ref().map(|resident| resident.live.try_lock()) {
             Some(Err(_)) => return true,
             Some(Ok(live)) if live.jobs.any() => return true,
             Some(Ok(live)) => live.lease.is_some(),
@@ -282,15 +282,20 @@ impl Sandboxes {
         }
     }
 
-    pub(super) fn seats(&self) -> Vec<(SandboxId, Arc<Seat>)> {
-        self.inner.seats().iter().map(|(id, seat)| (id.clone(), seat.clone())).collect()
+    pub(super) fn residents(&self) -> Vec<(SandboxId, Arc<Resident>)> {
+        self.inner.residents().iter().map(|(id, resident)| (id.clone(), resident.clone())).collect()
     }
 
     /// Saves a sandbox that rests and gives its lease back; `entirely`: nothing of it stays in memory. One that is called just now
     /// is left alone.
-    pub(super) async fn put_down(&self, id: &SandboxId, seat: &Arc<Seat>, entirely: bool) -> Result<()> {
-        match seat.live.clone().try_lock_owned() {
-            Ok(live) => self.put_down_now(id, seat, live, entirely).await,
+    pub(super) async fn put_down(
+        &self,
+        id: &SandboxId,
+        resident: &Arc<Resident>,
+        entirely: bool,
+    ) -> Result<()> {
+        match resident.live.clone().try_lock_owned() {
+            Ok(live) => self.put_down_now(id, resident, live, entirely).await,
             Err(_) => Ok(()),
         }
     }
@@ -299,7 +304,7 @@ impl Sandboxes {
     pub(super) async fn put_down_now(
         &self,
         id: &SandboxId,
-        seat: &Arc<Seat>,
+        resident: &Arc<Resident>,
         mut live: OwnedMutexGuard<Live>,
         entirely: bool,
     ) -> Result<()> {
@@ -307,28 +312,28 @@ impl Sandboxes {
         let forgets = live.machine.as_ref().is_some_and(|machine| machine.forgets() && !machine.is_gone());
         if live.changed || (forgets && (entirely || live.works_on())) {
             let Some(record) = self.record(id)? else {
-                self.inner.seats().remove(id);
+                self.inner.residents().remove(id);
                 return Ok(());
             };
-            let mut visit = self.enter(seat.clone(), live, (&record.owner, id), Event::Call).await?;
+            let mut call = self.enter(resident.clone(), live, (&record.owner, id), Event::Call).await?;
             // Another process may have had it, and then nothing of it is in memory any more.
-            if visit.live.changed || (forgets && visit.live.machine.is_some()) {
-                visit = visit.save(|_| {}).await?;
+            if call.live.changed || (forgets && call.live.machine.is_some()) {
+                call = call.save(|_| {}).await?;
             }
-            if entirely && !visit.live.changed {
-                visit.live.forget();
+            if entirely && !call.live.changed {
+                call.live.forget();
             }
-            if !entirely || visit.live.changed {
+            if !entirely || call.live.changed {
                 return Ok(());
             }
         } else {
             live.forget();
             live.lease = None;
         }
-        let mut seats = self.inner.seats();
+        let mut residents = self.inner.residents();
         // Ours and the table's: nobody else waits for it.
-        if Arc::strong_count(seat) <= 2 {
-            seats.remove(id);
+        if Arc::strong_count(resident) <= 2 {
+            residents.remove(id);
         }
         Ok(())
     }

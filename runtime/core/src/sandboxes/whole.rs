@@ -3,16 +3,16 @@
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::seat::Visit;
+use super::call::Call;
 use crate::sandbox::{Include, Machine};
 use crate::{Error, ErrorCode, Result};
 
-impl Visit {
+impl Call {
     /// Changes files. When that fails, when the sandbox's calls are ended, or when the caller gives up, they are as they were
     /// before; the next call waits for that.
     ///
     /// # Errors
-    /// What keeps the files from being put back. With the visit comes what [`Visit::run`] says of the change.
+    /// What keeps the files from being put back. With the call comes what [`Call::run`] says of the change.
     pub(super) async fn all_or_none<T: Send + 'static>(
         mut self,
         change: impl for<'a> FnOnce(&'a mut dyn Machine) -> BoxFuture<'a, Result<T>> + Send + 'static,

@@ -1,14 +1,14 @@
-//! How a visit is written: the record and the state of its sandbox, in one step, to the end also when nobody waits for it.
+//! How the work of a call is saved: the record and the state of its sandbox, in one step, to the end also when nobody waits for it.
 
 use std::sync::Arc;
 
+use super::call::Call;
 use super::outputs;
-use super::seat::Visit;
 use super::unsaved::Saves;
 use crate::sandbox::{Include, Phase, ProviderName, Sandbox, Snapshot};
 use crate::{Error, ErrorCode, Result};
 
-impl Visit {
+impl Call {
     /// Saves what has changed, with the record as it should be now. Goes to its end also when the caller gives up: else the
     /// record could be a generation on without this process knowing, and what comes next would count as outdated.
     ///
@@ -28,11 +28,11 @@ impl Visit {
         if !live.changed || !rules.is_late(live.changed_at, now) || live.backs_off(rules, now) {
             return Ok(self);
         }
-        let (visit, saved) = self.try_save().await?;
+        let (call, saved) = self.try_save().await?;
         if let Err(error) = saved {
-            tracing::warn!(%error, sandbox = %visit.record.id, "the sandbox cannot be saved between its calls");
+            tracing::warn!(%error, sandbox = %call.record.id, "the sandbox cannot be saved between its calls");
         }
-        Ok(visit)
+        Ok(call)
     }
 
     /// Saves what has changed and says how that went. Goes to its end also when the caller gives up.
@@ -65,7 +65,7 @@ impl Visit {
     /// `state_damaged`, `guest_mismatch`, `cancelled` when it is being destroyed, and what keeps it from being saved.
     pub(super) async fn restore(mut self, state: Arc<dyn Snapshot>, include: Include) -> Result<Self> {
         let restoring = tokio::spawn(async move {
-            self.seat.endings.check()?;
+            self.resident.endings.check()?;
             let rest = match include {
                 Include::Both => None,
                 _ if self.machine().await?.forgets() => None,
@@ -147,7 +147,7 @@ impl Visit {
         let state = match self.live.machine.as_mut() {
             // Who destroys it does not wait for what it does while it is saved.
             Some(machine) if wanted => {
-                Some(self.seat.endings.unless_destroyed(machine.snapshot(include)).await?)
+                Some(self.resident.endings.unless_destroyed(machine.snapshot(include)).await?)
             }
             None if wanted => self.live.asleep.clone(),
             _ => None,

@@ -10,15 +10,15 @@ use dormouse_files::{Files, Held};
 
 use super::WasmMachine;
 use super::interpreter::Interpreter;
-use crate::snapshot::{Kept, Parts, WasmSnapshot};
+use crate::snapshot::{Parts, StoredInterpreter, WasmSnapshot};
 
 /// The files, and the interpreters as they were when it was made.
 pub(super) struct AsBefore {
     files: Files,
     /// What interpreters had open then.
     held: Vec<Held>,
-    interpreters: BTreeMap<GuestName, Arc<Kept>>,
-    older: Vec<Arc<Kept>>,
+    interpreters: BTreeMap<GuestName, Arc<StoredInterpreter>>,
+    older: Vec<Arc<StoredInterpreter>>,
     parts: Parts,
 }
 

@@ -54,8 +54,8 @@ impl WasmMachine {
         let (request, programs) = self.line(request, operators);
         let shell = GuestName::Shell;
         self.interpreters.entry(shell.clone()).or_default().settle(&shell).await?;
-        let kept = self.interpreters.get(&shell).and_then(Interpreter::kept);
-        let mut copy = kept.map(|kept| Interpreter::of(kept, &self.files.0)).unwrap_or_default();
+        let stored = self.interpreters.get(&shell).and_then(Interpreter::stored);
+        let mut copy = stored.map(|stored| Interpreter::of(stored, &self.files.0)).unwrap_or_default();
         copy.wake(&self.loader, &shell).await.map_err(no_shell)?;
         let (_, mut instance) = copy.take()?;
         instance.keep_time(&self.clock);

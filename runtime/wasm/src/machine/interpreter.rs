@@ -16,7 +16,7 @@ use crate::instance::Instance;
 use crate::loader::Loader;
 use crate::ready::Ready;
 use crate::saved::SavedInterpreter;
-use crate::snapshot::{Kept, replaced};
+use crate::snapshot::{StoredInterpreter, replaced};
 
 /// Memories of other builds of its guest that are kept at most.
 const OLDER: usize = 4;
@@ -35,7 +35,7 @@ pub(super) struct Interpreter {
     /// In memory, while its state is taken.
     taking: Option<JoinHandle<Taken>>,
     /// Its last state that was taken; none: a fresh one.
-    kept: Option<Arc<Kept>>,
+    stored: Option<Arc<StoredInterpreter>>,
     /// What it had open then, kept open for whoever goes on from there: files whose name is gone are there for as long.
     held: Vec<Handle>,
     /// Whether what is in memory may differ from `kept`.
@@ -47,28 +47,28 @@ pub(super) struct Interpreter {
     /// Whether `kept` was taken since somebody asked for it.
     anew: bool,
     /// Memories of other builds of its guest, the latest used first.
-    older: Vec<Arc<Kept>>,
+    older: Vec<Arc<StoredInterpreter>>,
     /// Whether the first of these was used after `kept`: what it holds is not to be had here.
     outdated: bool,
 }
 
 impl Interpreter {
     /// One that is asleep, with the files that it was saved with.
-    pub(super) fn of(kept: &Arc<Kept>, files: &Files) -> Self {
-        let mut interpreter = Self { kept: Some(kept.clone()), ..Self::default() };
+    pub(super) fn of(stored: &Arc<StoredInterpreter>, files: &Files) -> Self {
+        let mut interpreter = Self { stored: Some(stored.clone()), ..Self::default() };
         interpreter.hold_files(files);
         interpreter
     }
 
     /// Goes on, asleep, with the files that it was saved with. What they do not have cannot be opened again.
     pub(super) fn hold_files(&mut self, files: &Files) {
-        let held = self.kept.iter().flat_map(|kept| kept.held());
+        let held = self.stored.iter().flat_map(|stored| stored.held());
         self.held = held.filter_map(|held| files.hold(held).ok()).collect();
     }
 
     /// Goes on, asleep, with other files than it was saved with: it can only know the paths of what it has open.
     pub(super) fn leave_files(&mut self) {
-        self.kept = self.kept.as_ref().map(|kept| Arc::new(kept.without_files()));
+        self.stored = self.stored.as_ref().map(|stored| Arc::new(stored.without_files()));
         self.held = Vec::new();
     }
 
@@ -78,18 +78,18 @@ impl Interpreter {
     }
 
     /// One that is asleep, whose memories, the latest used first, belong to several builds of its guest, of which `guest` is here.
-    pub(super) fn of_builds(mut memories: Vec<Arc<Kept>>, guest: Option<&str>) -> Self {
-        let at = memories.iter().position(|kept| Some(kept.guest()) == guest);
+    pub(super) fn of_builds(mut memories: Vec<Arc<StoredInterpreter>>, guest: Option<&str>) -> Self {
+        let at = memories.iter().position(|stored| Some(stored.guest()) == guest);
         let outdated = !memories.is_empty() && at != Some(0);
-        let kept = at.map(|at| memories.remove(at));
-        Self { kept, older: memories, outdated, ..Self::default() }
+        let stored = at.map(|at| memories.remove(at));
+        Self { stored, older: memories, outdated, ..Self::default() }
     }
 
     /// Its memories of all builds of its guest, the latest used first.
-    pub(super) fn memories(&self) -> Vec<Arc<Kept>> {
+    pub(super) fn memories(&self) -> Vec<Arc<StoredInterpreter>> {
         let mut all: Vec<_> = self.older.iter().take(OLDER).cloned().collect();
-        if let Some(kept) = &self.kept {
-            all.insert(usize::from(self.outdated).min(all.len()), kept.clone());
+        if let Some(stored) = &self.stored {
+            all.insert(usize::from(self.outdated).min(all.len()), stored.clone());
         }
         all
     }
@@ -100,13 +100,13 @@ impl Interpreter {
     }
 
     /// Its memories of other builds of its guest.
-    pub(super) fn older(&self) -> &[Arc<Kept>] {
+    pub(super) fn older(&self) -> &[Arc<StoredInterpreter>] {
         &self.older
     }
 
     /// Its last state that was taken.
-    pub(super) fn kept(&self) -> Option<&Arc<Kept>> {
-        self.kept.as_ref()
+    pub(super) fn stored(&self) -> Option<&Arc<StoredInterpreter>> {
+        self.stored.as_ref()
     }
 
     pub(super) fn is_awake(&self) -> bool {
@@ -116,14 +116,14 @@ impl Interpreter {
     /// Bytes of the host's memory that it holds: its own, and those of its last state.
     pub(super) fn memory(&self) -> u64 {
         let live = self.live.as_ref().map_or(0, |(_, instance)| instance.memory() as u64);
-        live + self.kept.as_ref().map_or(0, |kept| kept.in_memory())
+        live + self.stored.as_ref().map_or(0, |stored| stored.in_memory())
     }
 
     /// Bytes of its linear memory, also when it is asleep; 0: a fresh one.
     pub(super) fn size(&self) -> u64 {
-        match (&self.live, &self.kept) {
+        match (&self.live, &self.stored) {
             (Some((_, instance)), _) => instance.memory() as u64,
-            (None, Some(kept)) => kept.size(),
+            (None, Some(stored)) => stored.size(),
             (None, None) => 0,
         }
     }
@@ -135,7 +135,7 @@ impl Interpreter {
 
     /// Forgets its last state: what is in memory is all that there is.
     pub(super) fn forget(&mut self) {
-        self.kept = None;
+        self.stored = None;
     }
 
     /// Brings it into memory.
@@ -151,9 +151,9 @@ impl Interpreter {
         }
         let ready = loader.ready(language, Metering::Epoch).await?;
         let mut instance = ready.lasting().await?;
-        if let Some(kept) = &self.kept {
+        if let Some(stored) = &self.stored {
             instance.offer_files(self.held.clone());
-            checkpoint::restore(&ready, &mut instance, kept.brought().await?.as_ref()).await?;
+            checkpoint::restore(&ready, &mut instance, stored.brought().await?.as_ref()).await?;
         }
         (self.live, self.changed) = (Some((ready, instance)), false);
         Ok(())
@@ -169,8 +169,8 @@ impl Interpreter {
             if !self.changed {
                 return Ok(());
             }
-            let before = match &self.kept {
-                Some(kept) => Some(kept.brought().await?),
+            let before = match &self.stored {
+                Some(stored) => Some(stored.brought().await?),
                 None => None,
             };
             let Some((ready, mut instance)) = self.live.take() else { return Ok(()) };
@@ -192,14 +192,14 @@ impl Interpreter {
         } else {
             (self.live, self.changed) = (Some((ready, instance)), saved.is_err());
         }
-        (self.kept, self.held) = (Some(Arc::new(Kept::new(saved?))), held);
+        (self.stored, self.held) = (Some(Arc::new(StoredInterpreter::new(saved?))), held);
         self.anew = true;
         Ok(())
     }
 
     /// Remembers that what came after its last state was lost, for the next answer.
     pub(super) fn note_lost(&mut self, language: &GuestName, recovery: Recovery, reason: &str) {
-        let fresh = self.kept.is_none() && recovery != Recovery::BeforeRun;
+        let fresh = self.stored.is_none() && recovery != Recovery::BeforeRun;
         let recovery = if fresh { Recovery::Fresh } else { recovery };
         let lost = Lost { guest: language.clone(), recovery, reason: reason.into() };
         self.note(Some(lost));
@@ -234,7 +234,7 @@ impl Interpreter {
     /// What was lost and no answer has said yet, kept with its state. What belongs to another build of its guest is seen anew whenever it wakes.
     pub(super) fn lost(&self, language: &GuestName) -> Option<Lost> {
         let mut seen = Self { lost: self.lost.clone(), running: self.running, ..Self::default() };
-        seen.kept = self.kept.clone();
+        seen.stored = self.stored.clone();
         seen.note_given_up(language);
         seen.lost
     }
@@ -242,7 +242,7 @@ impl Interpreter {
     /// The same, and what belongs to another build.
     pub(super) fn all_lost(&self, language: &GuestName) -> Option<Lost> {
         let lost = self.lost(language);
-        if self.outdated { Some(replaced(language, self.kept.is_some()).or_worse(lost)) } else { lost }
+        if self.outdated { Some(replaced(language, self.stored.is_some()).or_worse(lost)) } else { lost }
     }
 
     /// The same, for an answer that tells it.
@@ -263,8 +263,13 @@ impl Interpreter {
     }
 
     /// Puts it back after a run, with the state that was taken before.
-    pub(super) fn put_back(&mut self, ready: Arc<Ready>, instance: Instance, before: Option<Arc<Kept>>) {
-        (self.live, self.kept, self.changed) = (Some((ready, instance)), before, true);
+    pub(super) fn put_back(
+        &mut self,
+        ready: Arc<Ready>,
+        instance: Instance,
+        before: Option<Arc<StoredInterpreter>>,
+    ) {
+        (self.live, self.stored, self.changed) = (Some((ready, instance)), before, true);
         self.outdated = false;
     }
 }

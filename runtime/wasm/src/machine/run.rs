@@ -8,7 +8,7 @@ use dormouse_core::{GuestName, Outcome, Recovery, Result};
 use super::WasmMachine;
 use crate::instance::Instance;
 use crate::ready::Ready;
-use crate::snapshot::Kept;
+use crate::snapshot::StoredInterpreter;
 
 /// Why something is lost after a call that shows no outcome.
 pub(super) const STOPPED: &str = "an earlier call was stopped";
@@ -20,7 +20,7 @@ pub(super) struct Run {
     /// What the next run begins with if this one is cut off.
     recovery: Recovery,
     /// The last state that was taken.
-    before: Option<Arc<Kept>>,
+    before: Option<Arc<StoredInterpreter>>,
 }
 
 /// What the answer of a run says of the interpreter: what it is now, and why, where the run's end does not say it.
@@ -38,7 +38,7 @@ impl WasmMachine {
         } else {
             Recovery::Fresh
         };
-        let before = interpreter.kept().cloned();
+        let before = interpreter.stored().cloned();
         if recovery == Recovery::Fresh {
             interpreter.forget();
         }
@@ -59,7 +59,7 @@ impl WasmMachine {
             interpreter.put_back(run.ready, run.instance, run.before);
             return told_of(lost);
         }
-        let fresh = interpreter.kept().is_none() && run.recovery != Recovery::BeforeRun;
+        let fresh = interpreter.stored().is_none() && run.recovery != Recovery::BeforeRun;
         let recovery = if fresh { Recovery::Fresh } else { run.recovery };
         match lost.filter(|lost| lost.recovery > recovery) {
             Some(lost) => told_of(Some(lost)),

@@ -12,7 +12,7 @@ use super::interpreter::Interpreter;
 use super::{WasmMachine, quota};
 use crate::engine::Metering;
 use crate::loader::Loader;
-use crate::snapshot::{Kept, WasmSnapshot};
+use crate::snapshot::{StoredInterpreter, WasmSnapshot};
 
 /// Interpreters by language.
 pub(super) type Interpreters = BTreeMap<GuestName, Interpreter>;
@@ -24,9 +24,9 @@ impl WasmMachine {
     /// What keeps a guest from being loaded, but that it is not here.
     pub(super) async fn woken(loader: &Loader, state: &WasmSnapshot) -> Result<Option<Interpreters>> {
         let Some(latest) = &state.interpreters else { return Ok(None) };
-        let mut of: BTreeMap<GuestName, Vec<Arc<Kept>>> = BTreeMap::new();
-        for kept in latest.values().chain(&state.older) {
-            of.entry(kept.language().clone()).or_default().push(kept.clone());
+        let mut of: BTreeMap<GuestName, Vec<Arc<StoredInterpreter>>> = BTreeMap::new();
+        for stored in latest.values().chain(&state.older) {
+            of.entry(stored.language().clone()).or_default().push(stored.clone());
         }
         let mut interpreters = Interpreters::new();
         for (language, memories) in of {
@@ -87,9 +87,12 @@ fn is_elsewhere(code: ErrorCode) -> bool {
 ///
 /// # Errors
 /// `guest_mismatch`.
-pub(super) fn check(state: &WasmSnapshot, interpreters: &Option<Interpreters>) -> Result<Vec<Arc<Kept>>> {
+pub(super) fn check(
+    state: &WasmSnapshot,
+    interpreters: &Option<Interpreters>,
+) -> Result<Vec<Arc<StoredInterpreter>>> {
     let Some(interpreters) = interpreters else { return Ok(Vec::new()) };
-    let memories: Vec<_> = interpreters.values().filter_map(Interpreter::kept).cloned().collect();
+    let memories: Vec<_> = interpreters.values().filter_map(Interpreter::stored).cloned().collect();
     let other = interpreters.iter().find(|(_, one)| !one.older().is_empty());
     let (true, true, Some((language, _))) = (state.tree.is_none(), memories.is_empty(), other) else {
         return Ok(memories);

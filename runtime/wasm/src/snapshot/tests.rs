@@ -16,8 +16,8 @@ fn saved() -> (MemoryChunks, WasmSnapshot) {
         closed: vec!["open".into()],
         held: Vec::new(),
     };
-    let kept = Arc::new(Kept::new(interpreter));
-    let interpreters = Some(BTreeMap::from([(GuestName::python(), kept)]));
+    let stored = Arc::new(StoredInterpreter::new(interpreter));
+    let interpreters = Some(BTreeMap::from([(GuestName::python(), stored)]));
     let tree = Some(Tree::new(Quota::default()));
     (MemoryChunks::default(), WasmSnapshot { interpreters, tree, older: Vec::new(), parts: Parts::default() })
 }
@@ -26,8 +26,8 @@ fn saved() -> (MemoryChunks, WasmSnapshot) {
 fn read(state: &SavedState, chunks: &MemoryChunks) -> Result<WasmSnapshot> {
     let source: Arc<dyn ChunkSource> = Arc::new(chunks.clone());
     let read = WasmSnapshot::load(state, &source, Quota::default())?;
-    for kept in read.interpreters.iter().flat_map(BTreeMap::values) {
-        kept.interpreter()?;
+    for stored in read.interpreters.iter().flat_map(BTreeMap::values) {
+        stored.interpreter()?;
     }
     WasmSnapshot::reach(state, source.as_ref(), &mut Reached::default())?;
     Ok(read)

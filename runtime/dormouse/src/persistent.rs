@@ -11,7 +11,7 @@ use crate::Dormouse;
 /// One sandbox. Variables, imports and files last from call to call, and over the end of the program. Cheap to clone;
 /// calls come one at a time, in order.
 #[derive(Clone)]
-pub struct KeptSandbox {
+pub struct PersistentSandbox {
     sandboxes: Sandboxes,
     owner: Owner,
     id: SandboxId,
@@ -33,7 +33,7 @@ impl Dormouse {
     ///
     /// # Errors
     /// As [`Dormouse::sandboxes`] and [`Sandboxes::create`]; `args_invalid` for the name.
-    pub async fn sandbox(&self, name: &str) -> Result<KeptSandbox> {
+    pub async fn sandbox(&self, name: &str) -> Result<PersistentSandbox> {
         let (sandboxes, owner) = (self.sandboxes()?, Owner::local());
         let found = match sandboxes.get(&owner, &Handle::IdOrName(name)) {
             Err(error) if error.code() == ErrorCode::UnknownSandbox => {
@@ -42,11 +42,11 @@ impl Dormouse {
             }
             found => found?,
         };
-        Ok(KeptSandbox::of(sandboxes, owner, found))
+        Ok(PersistentSandbox::of(sandboxes, owner, found))
     }
 }
 
-impl KeptSandbox {
+impl PersistentSandbox {
     fn of(sandboxes: &Sandboxes, owner: Owner, view: View) -> Self {
         Self { sandboxes: sandboxes.clone(), owner, id: view.sandbox.id }
     }

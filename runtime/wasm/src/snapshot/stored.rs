@@ -20,7 +20,7 @@ pub(super) const LISTED: usize = 4_096;
 const TOGETHER: usize = 16;
 
 /// One interpreter of a state: in memory, in the store, or both.
-pub(crate) struct Kept {
+pub(crate) struct StoredInterpreter {
     pub(super) head: Head,
     /// What it has open of the files that were saved with it.
     pub(super) held: Vec<Held>,
@@ -45,7 +45,7 @@ pub(super) struct Head {
     pub(super) closed: Vec<String>,
 }
 
-impl Kept {
+impl StoredInterpreter {
     /// One that is in memory.
     pub(crate) fn new(interpreter: SavedInterpreter) -> Self {
         let SavedInterpreter { language, guest, stack_pointer, memory, pages, closed, held } = &interpreter;
@@ -129,19 +129,19 @@ impl Kept {
         if regions.last().is_some_and(|(number, _)| u64::from(*number) * u64::from(REGION) >= held) {
             return Err(damaged("a region lies outside its memory"));
         }
-        Ok(Reading { kept: self, left: regions.into_iter(), pages: Vec::new() })
+        Ok(Reading { stored: self, left: regions.into_iter(), pages: Vec::new() })
     }
 
     /// Saves it; returns the chunks that list its regions.
     pub(super) fn save(&self, sink: &mut dyn ChunkSink) -> Result<Vec<ChunkId>> {
         let mends = sink.mends() && self.here.get().is_some();
         if let Some(index) = self.index.get().filter(|_| !mends) {
-            let mut kept = true;
+            let mut stored = true;
             for id in index {
                 // What is damaged and not in memory stays as damaged as it is.
-                kept = kept && (sink.has(id)? || (self.here.get().is_none() && sink.is_damaged(id)?));
+                stored = stored && (sink.has(id)? || (self.here.get().is_none() && sink.is_damaged(id)?));
             }
-            if kept {
+            if stored {
                 return Ok(index.clone());
             }
         }
@@ -164,7 +164,7 @@ impl Kept {
 
 /// An interpreter that is being read; of one that is in memory nothing is.
 struct Reading<'a> {
-    kept: &'a Kept,
+    stored: &'a StoredInterpreter,
     left: std::vec::IntoIter<(u32, ChunkId)>,
     pages: Vec<(u32, Page)>,
 }
@@ -172,7 +172,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Reads some more; whether there may be more still.
     fn goes_on(&mut self) -> Result<bool> {
-        let Some(source) = self.kept.source.as_deref() else { return Ok(false) };
+        let Some(source) = self.stored.source.as_deref() else { return Ok(false) };
         for (number, id) in self.left.by_ref().take(TOGETHER) {
             read_region(number, &chunk::fetch(source, &id)?, &mut self.pages)?;
         }
@@ -181,17 +181,17 @@ impl Reading<'_> {
 
     /// What has been read.
     fn done(self) -> Result<Arc<SavedInterpreter>> {
-        let Self { kept, pages, .. } = self;
-        if let Some(here) = kept.here.get() {
+        let Self { stored, pages, .. } = self;
+        if let Some(here) = stored.here.get() {
             return Ok(here.clone());
         }
-        let Head { language, guest, stack_pointer, memory, closed, .. } = kept.head.clone();
+        let Head { language, guest, stack_pointer, memory, closed, .. } = stored.head.clone();
         if pages.last().is_some_and(|(page, _)| u64::from(*page) >= memory / PAGE as u64) {
             return Err(damaged("a page lies outside its memory"));
         }
-        let held = kept.held.clone();
+        let held = stored.held.clone();
         let read = SavedInterpreter { language, guest, stack_pointer, memory, pages, closed, held };
-        Ok(kept.here.get_or_init(|| Arc::new(read)).clone())
+        Ok(stored.here.get_or_init(|| Arc::new(read)).clone())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who is connected: how many, who goes when one more comes, and how many requests are worked on.
+//! The open connections: how many there may be, which is closed for a new one, and how many requests are in progress.
 //!
 //! A connection is *known* once a request that came over it was let in, and *idle* while it has no request. Those that are
 //! idle make room for new ones: nobody can fill the door by connecting and saying nothing. The first to go are those that
@@ -28,24 +28,24 @@ const GRACE: Duration = Duration::from_millis(50);
 /// How soon it is looked again for one that may be closed.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// Everybody who is connected. Clones are the same crowd.
+/// The open connections. Clones are the same ones.
 #[derive(Clone)]
-pub(super) struct Crowd(Arc<Inner>);
+pub(super) struct Connections(Arc<Inner>);
 
 struct Inner {
-    seats: Mutex<Seats>,
+    table: Mutex<Table>,
     changed: Notify,
     requests: Arc<Semaphore>,
 }
 
 #[derive(Default)]
-struct Seats {
+struct Table {
     last: u64,
-    all: HashMap<u64, Seat>,
+    all: HashMap<u64, Connection>,
 }
 
 /// One connection.
-struct Seat {
+struct Connection {
     address: IpAddr,
     known: bool,
     /// Since when it has no request; none: it has one.
@@ -59,36 +59,36 @@ struct Seat {
     leave: CancellationToken,
 }
 
-impl Default for Crowd {
+impl Default for Connections {
     fn default() -> Self {
         let requests = Arc::new(Semaphore::new(MAX_REQUESTS));
-        Self(Arc::new(Inner { seats: Mutex::default(), changed: Notify::new(), requests }))
+        Self(Arc::new(Inner { table: Mutex::default(), changed: Notify::new(), requests }))
     }
 }
 
-impl Crowd {
-    /// A seat for a new connection, as soon as there is one.
-    pub(super) async fn enter(&self, address: IpAddr) -> Guest {
+impl Connections {
+    /// Admits a new connection, as soon as there is room for it.
+    pub(super) async fn admit(&self, address: IpAddr) -> Client {
         loop {
             let changed = self.0.changed.notified();
-            if let Some(guest) = self.try_enter(address) {
-                return guest;
+            if let Some(client) = self.try_admit(address) {
+                return client;
             }
             let _ = tokio::time::timeout(AGAIN, changed).await;
         }
     }
 
-    fn try_enter(&self, address: IpAddr) -> Option<Guest> {
-        let mut seats = self.seats();
-        if seats.all.values().filter(|seat| seat.is_idle()).count() >= MAX_IDLE {
-            seats.make_room()?;
+    fn try_admit(&self, address: IpAddr) -> Option<Client> {
+        let mut table = self.table();
+        if table.all.values().filter(|connection| connection.is_idle()).count() >= MAX_IDLE {
+            table.make_room()?;
         }
-        if seats.all.len() >= MAX_CONNECTIONS {
+        if table.all.len() >= MAX_CONNECTIONS {
             return None;
         }
-        seats.last += 1;
-        let (id, leave) = (seats.last, CancellationToken::new());
-        let seat = Seat {
+        table.last += 1;
+        let (id, leave) = (table.last, CancellationToken::new());
+        let connection = Connection {
             address,
             known: false,
             idle: Some(Instant::now()),
@@ -97,57 +97,57 @@ impl Crowd {
             leaves: false,
             leave: leave.clone(),
         };
-        seats.all.insert(id, seat);
-        Some(Guest(Arc::new(Held { crowd: self.clone(), id, leave })))
+        table.all.insert(id, connection);
+        Some(Client(Arc::new(Registered { connections: self.clone(), id, leave })))
     }
 
-    fn seats(&self) -> MutexGuard<'_, Seats> {
-        self.0.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Seats {
+impl Table {
     /// Asks one to leave; none when all came just now.
     fn make_room(&mut self) -> Option<()> {
         let mut strangers: HashMap<IpAddr, usize> = HashMap::new();
-        for seat in self.all.values().filter(|seat| seat.is_idle() && !seat.known) {
-            *strangers.entry(seat.address).or_default() += 1;
+        for connection in self.all.values().filter(|connection| connection.is_idle() && !connection.known) {
+            *strangers.entry(connection.address).or_default() += 1;
         }
         let now = Instant::now();
-        let rank = |seat: &Seat| {
-            let age = now.saturating_duration_since(seat.idle?);
-            let of_address = match seat.known {
-                false => *strangers.get(&seat.address)?,
+        let rank = |connection: &Connection| {
+            let age = now.saturating_duration_since(connection.idle?);
+            let of_address = match connection.known {
+                false => *strangers.get(&connection.address)?,
                 // Not before all strangers have gone, even if those came just now.
                 true => strangers.is_empty().then_some(0)?,
             };
-            (seat.is_idle() && age >= GRACE).then_some((of_address, age))
+            (connection.is_idle() && age >= GRACE).then_some((of_address, age))
         };
-        let seat = self.all.values_mut().filter_map(|seat| Some((rank(seat)?, seat)));
-        let (_, seat) = seat.max_by_key(|(rank, _)| *rank)?;
-        seat.leaves = true;
-        seat.leave.cancel();
+        let connection = self.all.values_mut().filter_map(|connection| Some((rank(connection)?, connection)));
+        let (_, connection) = connection.max_by_key(|(rank, _)| *rank)?;
+        connection.leaves = true;
+        connection.leave.cancel();
         Some(())
     }
 }
 
-impl Seat {
+impl Connection {
     fn is_idle(&self) -> bool {
         self.idle.is_some() && !self.leaves
     }
 }
 
-/// One connection's seat, free again when its last clone is dropped.
+/// The client at the other end of a connection, which counts until the last clone is dropped.
 #[derive(Clone)]
-pub(super) struct Guest(Arc<Held>);
+pub(super) struct Client(Arc<Registered>);
 
-struct Held {
-    crowd: Crowd,
+struct Registered {
+    connections: Connections,
     id: u64,
     leave: CancellationToken,
 }
 
-impl Guest {
+impl Client {
     /// Over when the connection is to be closed.
     pub(super) async fn asked_to_leave(&self) {
         self.0.leave.cancelled().await;
@@ -155,18 +155,18 @@ impl Guest {
 
     /// Whether it has never had a request that was let in, and has none now.
     pub(super) fn is_stranger(&self) -> bool {
-        self.seat(|seat| !seat.known && seat.idle.is_some()).unwrap_or(true)
+        self.connection(|connection| !connection.known && connection.idle.is_some()).unwrap_or(true)
     }
 
     /// A request has come over the connection. None: it is being closed, and the request is not begun.
-    pub(super) fn begin(&self) -> Option<Turn> {
-        let begun = self.seat(|seat| {
-            if !seat.leaves {
-                seat.idle = None;
+    pub(super) fn begin(&self) -> Option<InProgress> {
+        let begun = self.connection(|connection| {
+            if !connection.leaves {
+                connection.idle = None;
             }
-            !seat.leaves
+            !connection.leaves
         });
-        (begun == Some(true)).then(|| Turn(self.clone()))
+        (begun == Some(true)).then(|| InProgress(self.clone()))
     }
 
     /// The request that has come is let in, as this owner's, once there is a place for it. The place is free again when the
@@ -176,41 +176,44 @@ impl Guest {
     /// `busy` when the owner has as many as one may.
     pub(super) async fn admitted(&self, owner: &Owner) -> Result<()> {
         {
-            let mut seats = self.0.crowd.seats();
-            let theirs = seats.all.values().filter(|seat| seat.owner.as_ref() == Some(owner)).count();
+            let mut table = self.0.connections.table();
+            let theirs =
+                table.all.values().filter(|connection| connection.owner.as_ref() == Some(owner)).count();
             if theirs >= MAX_OF_OWNER {
                 let message = format!("{MAX_OF_OWNER} requests are in progress already");
                 return Err(Error::new(ErrorCode::Busy, message)
                     .with_hint("wait for one of them to end, then try again"));
             }
-            if let Some(seat) = seats.all.get_mut(&self.0.id) {
-                (seat.known, seat.owner) = (true, Some(owner.clone()));
+            if let Some(connection) = table.all.get_mut(&self.0.id) {
+                (connection.known, connection.owner) = (true, Some(owner.clone()));
             }
         }
-        let place = self.0.crowd.0.requests.clone().acquire_owned().await;
+        let place = self.0.connections.0.requests.clone().acquire_owned().await;
         let place = place.map_err(|error| Error::internal("no more requests are accepted", error))?;
-        self.seat(|seat| seat.place = Some(place));
+        self.connection(|connection| connection.place = Some(place));
         Ok(())
     }
 
-    fn seat<T>(&self, look: impl FnOnce(&mut Seat) -> T) -> Option<T> {
-        self.0.crowd.seats().all.get_mut(&self.0.id).map(look)
+    fn connection<T>(&self, look: impl FnOnce(&mut Connection) -> T) -> Option<T> {
+        self.0.connections.table().all.get_mut(&self.0.id).map(look)
     }
 }
 
-impl Drop for Held {
+impl Drop for Registered {
     fn drop(&mut self) {
-        self.crowd.seats().all.remove(&self.id);
-        self.crowd.0.changed.notify_one();
+        self.connections.table().all.remove(&self.id);
+        self.connections.0.changed.notify_one();
     }
 }
 
 /// A request, from its head to the end of its answer.
-pub(super) struct Turn(Guest);
+pub(super) struct InProgress(Client);
 
-impl Drop for Turn {
+impl Drop for InProgress {
     fn drop(&mut self) {
-        self.0.seat(|seat| (seat.idle, seat.owner, seat.place) = (Some(Instant::now()), None, None));
-        self.0.0.crowd.0.changed.notify_one();
+        self.0.connection(|connection| {
+            (connection.idle, connection.owner, connection.place) = (Some(Instant::now()), None, None)
+        });
+        self.0.0.connections.0.changed.notify_one();
     }
 }

@@ -25,7 +25,7 @@ use crate::{Error, ErrorCode, GuestName, Result, arrival};
 pub(super) const ASK_AGAIN: Duration = Duration::from_millis(5);
 
 /// What this process holds of one sandbox.
-pub(super) struct Seat {
+pub(super) struct Resident {
     owner: Owner,
     /// Whose turn it is.
     pub(super) turns: Turns,
@@ -83,7 +83,7 @@ pub(super) struct Failed {
     pub(super) error: Error,
 }
 
-impl Seat {
+impl Resident {
     pub(super) fn of(owner: Owner) -> Self {
         let (turns, endings, besides, live) = Default::default();
         Self { owner, turns, endings, besides, live }
@@ -145,19 +145,19 @@ impl Live {
 }
 
 /// One call's time with a sandbox. Dropped, also in the middle, it counts as a call.
-pub(super) struct Visit {
+pub(super) struct Call {
     pub(super) inner: Arc<Inner>,
-    pub(super) seat: Arc<Seat>,
+    pub(super) resident: Arc<Resident>,
     pub(super) live: OwnedMutexGuard<Live>,
     /// Its turn, if it is a call's.
     turn: Option<Arc<Turn>>,
-    /// The record as it was when the visit began.
+    /// The record as it was when the call began.
     pub(super) record: Sandbox,
-    /// Why the sandbox may only shrink in this visit, if so.
+    /// Why the sandbox may only shrink in this call, if so.
     pub(super) held: Option<Error>,
     /// Whether it only looks.
     looks: bool,
-    /// When a stopped sandbox was last called before this visit, if it only copies what that has: it stays stopped.
+    /// When a stopped sandbox was last called before this call, if it only copies what that has: it stays stopped.
     copies: Option<(Timestamp, Duration)>,
     /// Whether it has called the sandbox. Its end counts as the time of that.
     called: bool,
@@ -178,42 +178,42 @@ impl Sandboxes {
     ///
     /// # Errors
     /// `unknown_sandbox`; `invalid_state` when it does not take calls; `busy` when too many wait, or another process has it.
-    pub(super) async fn visit(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
-        self.call(owner, handle, Grows::Not).await
+    pub(super) async fn begin_call(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Call> {
+        self.begin_any(owner, handle, Grows::Not).await
     }
 
     /// The same for a call that only looks, which is possible on a disk that takes nothing.
     ///
     /// # Errors
-    /// As [`Sandboxes::visit`].
-    pub(super) async fn visit_to_look(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
-        self.call(owner, handle, Grows::Looks).await
+    /// As [`Sandboxes::begin_call`].
+    pub(super) async fn begin_to_look(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Call> {
+        self.begin_any(owner, handle, Grows::Looks).await
     }
 
     /// The same for a call that can make the sandbox grow.
     ///
     /// # Errors
-    /// As [`Sandboxes::visit`], and `quota_exceeded`.
-    pub(super) async fn visit_to_grow(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
-        self.call(owner, handle, Grows::Only).await
+    /// As [`Sandboxes::begin_call`], and `quota_exceeded`.
+    pub(super) async fn begin_to_grow(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Call> {
+        self.begin_any(owner, handle, Grows::Only).await
     }
 
     /// The same for a call that can also make it shrink: where too much is saved it may do only that.
     ///
     /// # Errors
-    /// As [`Sandboxes::visit`].
-    pub(super) async fn visit_to_run(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Visit> {
-        self.call(owner, handle, Grows::OrShrinks).await
+    /// As [`Sandboxes::begin_call`].
+    pub(super) async fn begin_to_run(&self, owner: &Owner, handle: &Handle<'_>) -> Result<Call> {
+        self.begin_any(owner, handle, Grows::OrShrinks).await
     }
 
-    async fn call(&self, owner: &Owner, handle: &Handle<'_>, grows: Grows) -> Result<Visit> {
+    async fn begin_any(&self, owner: &Owner, handle: &Handle<'_>, grows: Grows) -> Result<Call> {
         let record = self.find(owner, handle)?;
         if record.phase == Phase::Creating && self.remove_left(&record).await? {
             return Err(unknown(handle));
         }
         let event = if matches!(grows, Grows::Looks) { Event::Look } else { Event::Call };
         record.phase.after(event)?;
-        let (seat, turn) = self.line_up(&record, event)?;
+        let (resident, turn) = self.line_up(&record, event)?;
         let room = async {
             let held = match grows {
                 Grows::Looks | Grows::Not => None,
@@ -222,14 +222,14 @@ impl Sandboxes {
             };
             self.make_room(owner, &record.id).await.map(|()| held)
         };
-        let held = seat.endings.while_waiting(turn.number(), room).await?;
+        let held = resident.endings.while_waiting(turn.number(), room).await?;
         let comes_again = turn.comes_again();
-        let visit = self.wait(seat, turn, &record, event).await?;
-        let visit = visit.save_if_late().await?;
+        let call = self.wait(resident, turn, &record, event).await?;
+        let call = call.save_if_late().await?;
         // Nobody comes between what is done in one turn.
-        let mut visit = if comes_again { visit } else { self.let_others_in(visit).await? };
-        visit.held = held;
-        Ok(visit)
+        let mut call = if comes_again { call } else { self.let_others_in(call).await? };
+        call.held = held;
+        Ok(call)
     }
 
     /// The owner's record of a sandbox, with which calls name it as [`Handle::Found`]. What cannot be an id, a name or a key is as
@@ -263,53 +263,53 @@ impl Sandboxes {
     }
 
     /// The same for a record that has been found, if `event` may happen to it.
-    pub(super) async fn visit_record(&self, record: Sandbox, event: Event) -> Result<Visit> {
+    pub(super) async fn begin_with_record(&self, record: Sandbox, event: Event) -> Result<Call> {
         record.phase.after(event)?;
-        let (seat, turn) = self.line_up(&record, event)?;
-        self.wait(seat, turn, &record, event).await
+        let (resident, turn) = self.line_up(&record, event)?;
+        self.wait(resident, turn, &record, event).await
     }
 
     /// The last place in the queue, in one step. The end of a sandbox comes however many wait, and so does a caller's stop.
-    pub(super) fn line_up(&self, record: &Sandbox, event: Event) -> Result<(Arc<Seat>, Arc<Turn>)> {
-        let seat = self.inner.seat(&record.owner, &record.id);
+    pub(super) fn line_up(&self, record: &Sandbox, event: Event) -> Result<(Arc<Resident>, Arc<Turn>)> {
+        let resident = self.inner.resident(&record.owner, &record.id);
         let comes_anyway = matches!(event, Event::Destroy | Event::Stop(StopReason::User));
-        let turn = Turn::take(&seat, (!comes_anyway).then_some(self.inner.rules.waiting))?;
+        let turn = Turn::take(&resident, (!comes_anyway).then_some(self.inner.rules.waiting))?;
         arrival::entered();
-        Ok((seat, turn))
+        Ok((resident, turn))
     }
 
-    /// The visit, when the turn has come.
+    /// The call, when its turn has come.
     pub(super) async fn wait(
         &self,
-        seat: Arc<Seat>,
+        resident: Arc<Resident>,
         turn: Arc<Turn>,
         record: &Sandbox,
         event: Event,
-    ) -> Result<Visit> {
+    ) -> Result<Call> {
         turn.comes().await;
         // It may just be being saved.
-        let live = seat.live.clone().lock_owned().await;
-        let mut visit = self.enter(seat, live, (&record.owner, &record.id), event).await?;
-        visit.turn = Some(turn);
-        Ok(visit)
+        let live = resident.live.clone().lock_owned().await;
+        let mut call = self.enter(resident, live, (&record.owner, &record.id), event).await?;
+        call.turn = Some(turn);
+        Ok(call)
     }
 
     /// The same for whoever has the sandbox for itself already.
     pub(super) async fn enter(
         &self,
-        seat: Arc<Seat>,
+        resident: Arc<Resident>,
         live: OwnedMutexGuard<Live>,
         (owner, id): (&Owner, &SandboxId),
         event: Event,
-    ) -> Result<Visit> {
+    ) -> Result<Call> {
         let mut live = live;
-        if let Some(written) = seat.besides.settled().await {
+        if let Some(written) = resident.besides.settled().await {
             live.take_over(&written);
         }
-        let mut visit = Visit {
+        let mut call = Call {
             inner: self.inner.clone(),
             record: self.inner.ledger.find(owner, &Handle::IdOrName(id.as_str()))?,
-            seat,
+            resident,
             live,
             turn: None,
             held: None,
@@ -317,20 +317,20 @@ impl Sandboxes {
             copies: None,
             called: false,
         };
-        if !visit.holds() {
-            self.take_lease(&mut visit, event).await?;
+        if !call.holds() {
+            self.take_lease(&mut call, event).await?;
         }
-        visit.record.phase.after(event)?;
-        visit.forget_outdated();
-        Ok(visit)
+        call.record.phase.after(event)?;
+        call.forget_outdated();
+        Ok(call)
     }
 
     /// Takes the right to change the sandbox. Another process may have had it meanwhile, so the record is read anew.
-    pub(super) async fn take_lease(&self, visit: &mut Visit, event: Event) -> Result<()> {
-        let (owner, id) = (visit.record.owner.clone(), visit.record.id.clone());
-        visit.live.lease = Some(self.lease(&id, event).await?);
+    pub(super) async fn take_lease(&self, call: &mut Call, event: Event) -> Result<()> {
+        let (owner, id) = (call.record.owner.clone(), call.record.id.clone());
+        call.live.lease = Some(self.lease(&id, event).await?);
         self.inner.leased.notify_one();
-        visit.record = self.inner.ledger.find(&owner, &Handle::IdOrName(id.as_str()))?;
+        call.record = self.inner.ledger.find(&owner, &Handle::IdOrName(id.as_str()))?;
         Ok(())
     }
 
@@ -356,7 +356,7 @@ impl Sandboxes {
     }
 }
 
-impl Visit {
+impl Call {
     /// Whether this process has the right to change the sandbox.
     fn holds(&self) -> bool {
         self.live.lease.as_ref().is_some_and(|lease| lease.holds())
@@ -425,12 +425,12 @@ impl Visit {
     /// Does something with the sandbox, awake, unless its calls are ended meanwhile.
     ///
     /// # Errors
-    /// As [`Visit::machine`] and of `work`; `cancelled` when they were.
+    /// As [`Call::machine`] and of `work`; `cancelled` when they were.
     pub(super) async fn run<T>(
         &mut self,
         work: impl for<'a> FnOnce(&'a mut dyn Machine) -> BoxFuture<'a, Result<T>> + Send,
     ) -> Result<T> {
-        let endings = self.seat.endings.clone();
+        let endings = self.resident.endings.clone();
         endings.check()?;
         self.machine().await?;
         self.take_over().await;
@@ -439,7 +439,7 @@ impl Visit {
         endings.unless(work(machine.as_mut())).await
     }
 
-    /// From here on the visit copies the state that the sandbox has, and does nothing in it. One that is stopped stays so, and
+    /// From here on the call copies the state that the sandbox has, and does nothing in it. One that is stopped stays so, and
     /// its times as they are.
     pub(super) fn only_copies(&mut self) {
         let rests = self.now().phase == Phase::Stopped;
@@ -462,9 +462,9 @@ impl Visit {
     }
 }
 
-impl Drop for Visit {
+impl Drop for Call {
     fn drop(&mut self) {
-        if let Some(written) = self.seat.besides.settled_now() {
+        if let Some(written) = self.resident.besides.settled_now() {
             self.live.take_over(&written);
         }
         match self.copies {
