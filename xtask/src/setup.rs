@@ -125,7 +125,7 @@ fn steps(logs: &Logs) -> Vec<Step<'_>> {
             alone: Some(Alone::Apt),
             ..step("tool chain", 40, &["tools"], move |name| logs.run(name, guests().arg("toolchain")))
         },
-        cargo(logs, "program", 540, &["tools"], &["dormouse", "dormouse-precompile"]),
+        cargo(logs, "program", 720, &["tools"], &["dormouse", "dormouse-precompile"]),
     ];
     for guest in &GUESTS {
         steps.extend(of_guest(logs, guest));
@@ -137,7 +137,8 @@ fn steps(logs: &Logs) -> Vec<Step<'_>> {
                     Ok(())
                 })
             });
-            steps.push(cargo(logs, "other programs of the workspace", 90, &["program"], &[]));
+            // Before Python answers it would take both cores from it, whose compilation has what is idle.
+            steps.push(cargo(logs, "other programs of the workspace", 90, &["program", "python"], &[]));
         }
     }
     let languages: Vec<&str> = GUESTS.iter().map(|guest| guest.language).collect();
