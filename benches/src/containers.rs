@@ -93,7 +93,8 @@ impl Desk {
     fn new(bench: &Bench, warm: usize) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let state = folder.path().join("state");
-        let rules = Rules { fallback: false, ..Rules::default() };
+        let mut rules = Rules { fallback: false, ..Rules::default() };
+        rules.ceiling.disk = 1 << 30;
         let dormouse =
             Dormouse::builder()?.allocation(Allocation::OnDemand).state(&state).rules(rules).build()?;
         let settings =

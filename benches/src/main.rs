@@ -1,6 +1,7 @@
 //! `dormouse-bench`: measures what docs/performance.md promises, beside the alternatives, in one table.
 
 mod bench;
+mod cluster;
 mod compute;
 mod containers;
 mod driver;
@@ -10,15 +11,30 @@ mod life;
 mod machine;
 mod mcp;
 mod memory;
+#[path = "../../adapters/kubernetes/tests/cluster/node.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "what the tests of Kubernetes need of it besides")]
+#[allow(clippy::disallowed_methods, reason = "a node runs programs")]
+mod node;
 mod parked;
 mod peers;
 mod phases;
+#[path = "../../adapters/kubernetes/tests/cluster/pools.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "what the tests of Kubernetes need of it besides")]
+mod pools;
 mod process;
 mod profile;
 mod project;
+#[path = "../../adapters/kubernetes/tests/cluster/server.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "what the tests of Kubernetes need of it besides")]
+mod server;
 mod shell;
 mod state;
 mod stats;
+/// What the cluster of the tests takes from its tests.
+mod support {
+    /// How long anything that is waited for may take.
+    pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+}
 mod table;
 mod timeout;
 mod turns;
@@ -39,7 +55,7 @@ use crate::table::Row;
 /// Measures Dormouse beside its alternatives and prints one table.
 #[derive(Parser)]
 struct Arguments {
-    /// Only rows whose id contains this word (fresh, ready, throughput, warm, process, compute, idle, mcp, timeout, state, life, shell, docker, python, ...)
+    /// Only rows whose id contains this word (fresh, ready, throughput, warm, process, compute, idle, mcp, timeout, state, life, shell, docker, cluster, python, ...)
     #[arg(long, value_name = "WORD")]
     only: Option<String>,
     /// Rounds in which ours and the peer take turns; slow rows take a part of them
@@ -80,7 +96,7 @@ enum Profile {
 type Group = fn(&Bench) -> Result<Vec<Row>>;
 
 /// The groups of rows, in the order of the table.
-const GROUPS: [(&str, Group); 13] = [
+const GROUPS: [(&str, Group); 14] = [
     ("fresh, ready, throughput", fresh::rows),
     ("warm", warm::rows),
     ("process", process::rows),
@@ -93,6 +109,7 @@ const GROUPS: [(&str, Group); 13] = [
     ("life", parked::rows),
     ("shell", shell::rows),
     ("docker", containers::rows),
+    ("cluster", cluster::rows),
     ("compute", compute::rows),
 ];
 

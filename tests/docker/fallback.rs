@@ -10,7 +10,7 @@ use serde_json::json;
 use dormouse::Provider as _;
 use dormouse_docker::{DockerProvider, Settings};
 
-use super::{Desk, FULL};
+use super::{Desk, Engine, FULL};
 
 /// Where nobody listens.
 const NOWHERE: &str = "unix:///nonexistent/docker.sock";
@@ -22,7 +22,8 @@ fn a_command_that_wasm_does_not_have_runs_in_a_container_on_a_copy_of_the_files(
     let without = desk.exec("cell", "csplit in 2");
     assert_eq!((&without["exit_code"], &without["missing"]), (&json!(127), &json!(["csplit"])), "{without}");
     let spec = SandboxSpec { provider: ProviderName::Docker, ..SandboxSpec::default() };
-    lasting::sandboxes(&desk.dormouse).offer(Arc::new(desk.provider.programs(spec)));
+    let Engine::Docker(provider) = &desk.engine else { panic!("it is an engine") };
+    lasting::sandboxes(&desk.dormouse).offer(Arc::new(provider.programs(spec)));
     let with = desk.exec("cell", "printf 'x\\ny\\n' | csplit - 2 | sed 's/^/bytes: /'; cat xx01");
     assert_eq!(with["stdout"], "bytes: 2\nbytes: 2\ny\n", "{with}");
     assert_eq!((&with["provider"], &with["fallback_from"]), (&json!("docker"), &json!("wasm")), "{with}");
@@ -75,14 +76,14 @@ fn con_06_without_fallback_a_missing_engine_is_an_error_with_a_hint() {
 /// There is no network: who asks for a package is answered, and does not wait for one.
 #[test]
 fn s4_15_npm_install_without_a_network_ends_at_once() {
-    let Some(desk) = Desk::new("npm install") else { return };
-    let made = desk.container("box");
-    assert_eq!(made["persistence"], "files", "{made}");
-    let begin = std::time::Instant::now();
-    let ran = desk.exec("box", "npm install ms 2>&1");
-    assert_ne!(ran["exit_code"], 0, "{ran}");
-    assert!(ran["error"].is_null() && begin.elapsed() < std::time::Duration::from_secs(20), "{ran}");
-    desk.close();
+    Desk::each("npm install", |desk| {
+        let made = desk.container("box");
+        assert_eq!(made["persistence"], "files", "{made}");
+        let begin = std::time::Instant::now();
+        let ran = desk.exec("box", "npm install ms 2>&1");
+        assert_ne!(ran["exit_code"], 0, "{ran}");
+        assert!(ran["error"].is_null() && begin.elapsed() < std::time::Duration::from_secs(20), "{ran}");
+    });
 }
 
 #[test]
@@ -99,22 +100,22 @@ fn an_image_that_the_engine_does_not_have_is_told_when_the_sandbox_is_made() {
 
 #[test]
 fn files_go_from_wasm_to_a_container_and_back() {
-    let Some(desk) = Desk::new("moving files") else { return };
-    desk.call("sandbox_create", json!({"name": "box"}));
-    desk.exec(
-        "box",
-        "mkdir -p a/b; echo text > a/b/f; ln -s f a/b/link; printf '\\x00\\xff' > bytes; touch empty",
-    );
-    let sum =
-        desk.exec("box", "find . -type f | sort | xargs sha256sum; readlink a/b/link")["stdout"].clone();
-    let sandboxes = lasting::sandboxes(&desk.dormouse);
-    let (owner, handle) = (Owner::local(), Handle::IdOrName("box"));
-    for provider in [ProviderName::Docker, ProviderName::Wasm, ProviderName::Docker] {
-        dormouse_tests::sandbox::wait(sandboxes.move_to(&owner, &handle, provider, 256 << 20)).unwrap();
-        let there = desk.exec("box", "find . -type f | sort | xargs sha256sum; readlink a/b/link");
-        assert_eq!((&there["stdout"], &there["provider"]), (&sum, &json!(provider.as_str())), "{there}");
-    }
-    desk.close();
+    Desk::each("moving files", |desk| {
+        desk.call("sandbox_create", json!({"name": "box"}));
+        desk.exec(
+            "box",
+            "mkdir -p a/b; echo text > a/b/f; ln -s f a/b/link; printf '\\x00\\xff' > bytes; touch empty",
+        );
+        let sum =
+            desk.exec("box", "find . -type f | sort | xargs sha256sum; readlink a/b/link")["stdout"].clone();
+        let sandboxes = lasting::sandboxes(&desk.dormouse);
+        let (owner, handle) = (Owner::local(), Handle::IdOrName("box"));
+        for provider in [desk.provider(), ProviderName::Wasm, desk.provider()] {
+            dormouse_tests::sandbox::wait(sandboxes.move_to(&owner, &handle, provider, 256 << 20)).unwrap();
+            let there = desk.exec("box", "find . -type f | sort | xargs sha256sum; readlink a/b/link");
+            assert_eq!((&there["stdout"], &there["provider"]), (&sum, &json!(provider.as_str())), "{there}");
+        }
+    });
 }
 
 /// A process on the same state folder that was started without the option that names images.

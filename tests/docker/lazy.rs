@@ -38,7 +38,7 @@ fn s3_02_the_first_call_starts_a_container_and_a_broken_one_is_replaced() {
     let Some(desk) = desk("s3_02") else { return };
     let surface = desk.surface(Profile::Rlm);
     assert!(surface.list().len() >= 6);
-    assert_eq!(sandbox::wait(desk.provider.left()).unwrap(), Vec::<String>::new(), "a list starts nothing");
+    assert_eq!(desk.left(), Vec::<String>::new(), "a list starts nothing");
     let begin = Instant::now();
     let said = call(
         &surface,
@@ -54,7 +54,7 @@ fn s3_02_the_first_call_starts_a_container_and_a_broken_one_is_replaced() {
     };
     // Saved, and then taken away by somebody else.
     sandbox::wait(super::lasting::sandboxes(&desk.dormouse).rest());
-    let names = sandbox::wait(desk.provider.left()).unwrap();
+    let names = desk.left();
     let containers: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix('/')).collect();
     assert!(!containers.is_empty(), "{names:?}");
     let mut command = binary::started(&docker, &[&["rm", "-f", "-v"], containers.as_slice()].concat());

@@ -1,4 +1,4 @@
-//! Both providers behind one surface: the same answers, files that go from one to the other, fallback, the worked examples.
+//! The providers behind one surface: the same answers, files that go from one to the other, fallback, the worked examples.
 //! Needs a container engine with the images of `cargo xtask engine images`. Without one each test says so and ends; with
 //! DORMOUSE_REQUIRE_DOCKER=1 it fails instead.
 
@@ -6,6 +6,7 @@
 #![allow(clippy::print_stderr, reason = "what a system does not let a test do is said")]
 
 mod bounds;
+mod cluster;
 mod command_line;
 mod confined;
 mod fallback;
@@ -16,7 +17,9 @@ mod lazy;
 #[allow(dead_code, reason = "what the provider's own tests need of it besides")]
 #[allow(clippy::disallowed_methods, reason = "a node runs programs")]
 mod node;
-mod pods;
+#[path = "../../adapters/kubernetes/tests/cluster/pools.rs"]
+#[allow(dead_code, reason = "what the provider's own tests need of it besides")]
+mod pools;
 mod repository;
 mod same;
 mod scenario;
@@ -24,28 +27,45 @@ mod scenario;
 #[allow(dead_code, reason = "what the provider's own tests need of it besides")]
 mod server;
 mod stalled;
+/// What the cluster takes from its own tests.
+mod support {
+    /// How long anything that is waited for may take.
+    pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+}
 mod variables;
 mod workflow;
 
+use std::path::Path;
 use std::sync::Arc;
 
-use dormouse::sandbox::{Handle, Owner};
+use dormouse::sandbox::{Handle, Owner, ProviderName};
 use dormouse::sandboxes::Rules;
 use dormouse::wasm::Allocation;
 use dormouse::{Access, Dormouse, Grants, GuestPath, Mount, Policy, Provider as _};
 use dormouse_docker::{DockerProvider, Settings};
+use dormouse_kubernetes::Mode;
 use dormouse_tests::{lasting, sandbox};
 use dormouse_tools::{CallContext, Profile, Surface, Toolset};
 use serde_json::{Value as Json, json};
 
+use self::cluster::Cluster;
+
 /// The image with bash, Python, Node and git.
 const FULL: &str = "dormouse-test/full:1";
+/// The warm pool whose template has that image.
+const POOL: &str = "full";
 
-/// An installation with both providers.
+/// An installation with wasm and one provider of containers.
 struct Desk {
     dormouse: Dormouse,
-    provider: DockerProvider,
+    engine: Engine,
     folder: tempfile::TempDir,
+}
+
+/// What the containers are.
+enum Engine {
+    Docker(DockerProvider),
+    Cluster(Cluster),
 }
 
 impl Desk {
@@ -59,38 +79,93 @@ impl Desk {
     }
 
     fn under(policy: Policy, test: &str, address: Option<&str>, rules: Rules) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("shared")).unwrap();
-        let state = folder.path().join("state");
-        let policy = Policy { allow_writes: true, ..policy };
-        let builder = Dormouse::builder().unwrap().policy(policy).allocation(Allocation::OnDemand);
-        let dormouse = builder.state(&state).rules(rules).build().unwrap();
-        let settings = Settings {
-            address: address.map(str::to_owned),
-            state: Some(state),
-            images: vec![FULL.into()],
-            roots: vec![folder.path().join("shared").canonicalize().unwrap()],
-            warm: 0,
-            ..Settings::default()
+        let provider = |folder: &Path| {
+            let settings = Settings {
+                address: address.map(str::to_owned),
+                state: Some(folder.join("state")),
+                images: vec![FULL.into()],
+                roots: vec![folder.join("shared").canonicalize().unwrap()],
+                warm: 0,
+                ..Settings::default()
+            };
+            let provider = DockerProvider::new(settings).unwrap();
+            (address.is_some() || is_there(test, &provider)).then(|| Engine::Docker(provider))
         };
-        let provider = DockerProvider::new(settings).unwrap();
-        if address.is_none() && !is_there(test, &provider) {
-            return None;
-        }
-        dormouse.sandboxes().unwrap().add_provider(Arc::new(provider.clone()));
-        Some(Self { dormouse, provider, folder })
+        Self::of(policy, rules, provider)
     }
 
-    /// The tools of a profile, with the folder `shared` at `/shared`.
+    /// Does the same over containers of an engine, over pods, and over pods of a warm pool, one after the other. What it is told is
+    /// all that may differ.
+    fn each(test: &str, work: impl Fn(&Self)) {
+        let Some(docker) = Self::new(test) else { return };
+        let mut desks = vec![docker];
+        for mode in [Mode::Pods, Mode::AgentSandbox] {
+            let cluster = |folder: &Path| Some(Engine::Cluster(Cluster::new(mode, folder)));
+            desks.extend(Self::of(Policy::default(), Rules::default(), cluster));
+        }
+        for desk in desks {
+            work(&desk);
+            desk.close();
+        }
+    }
+
+    fn of(policy: Policy, rules: Rules, engine: impl FnOnce(&Path) -> Option<Engine>) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("shared")).unwrap();
+        let policy = Policy { allow_writes: true, ..policy };
+        let builder = Dormouse::builder().unwrap().policy(policy).allocation(Allocation::OnDemand);
+        let dormouse = builder.state(folder.path().join("state")).rules(rules).build().unwrap();
+        let engine = engine(folder.path())?;
+        dormouse.sandboxes().unwrap().add_provider(match &engine {
+            Engine::Docker(provider) => Arc::new(provider.clone()),
+            Engine::Cluster(cluster) => Arc::new(cluster.provider.clone()),
+        });
+        Some(Self { dormouse, engine, folder })
+    }
+
+    /// The name of the provider of containers.
+    fn provider(&self) -> ProviderName {
+        match self.engine {
+            Engine::Docker(_) => ProviderName::Docker,
+            Engine::Cluster(_) => ProviderName::Kubernetes,
+        }
+    }
+
+    /// What a sandbox is made of that has bash, Python, Node and git.
+    fn image(&self) -> &'static str {
+        match &self.engine {
+            Engine::Cluster(cluster) if cluster.mode == Mode::AgentSandbox => POOL,
+            _ => FULL,
+        }
+    }
+
+    /// The arguments by which the program has this engine.
+    fn arguments(&self) -> Vec<String> {
+        match &self.engine {
+            Engine::Docker(_) => vec!["--docker-image".into(), FULL.into()],
+            Engine::Cluster(cluster) => cluster.arguments(),
+        }
+    }
+
+    /// What of this engine is left.
+    fn left(&self) -> Vec<String> {
+        match &self.engine {
+            Engine::Docker(provider) => sandbox::wait(provider.left()).unwrap(),
+            Engine::Cluster(cluster) => sandbox::wait(cluster.provider.left()).unwrap(),
+        }
+    }
+
+    /// The tools of a profile, with the folder `shared` at `/shared` where containers can have folders of this host.
     fn surface(&self, profile: Profile) -> Surface {
         let mount = Mount {
             source: self.folder.path().join("shared").canonicalize().unwrap(),
             target: GuestPath::parse("/shared").unwrap(),
             access: Access::ReadOnly,
         };
+        let mounts = matches!(self.engine, Engine::Docker(_)).then_some(mount).into_iter().collect();
         Surface::new(self.dormouse.runtime().clone())
             .with_profile(profile)
-            .with_grants(&Grants { mounts: vec![mount], ..Grants::default() })
+            .with_grants(&Grants { mounts, ..Grants::default() })
             .with_tools(Toolset::All)
             .unwrap()
     }
@@ -106,8 +181,9 @@ impl Desk {
     /// A sandbox in a container.
     #[track_caller]
     fn container(&self, name: &str) -> Json {
-        let made = self.call("sandbox_create", json!({"name": name, "image": FULL}));
-        assert_eq!((&made["provider"], &made["error"]), (&json!("docker"), &json!(null)), "{made}");
+        let made = self.call("sandbox_create", json!({"name": name, "image": self.image()}));
+        let provider = json!(self.provider().as_str());
+        assert_eq!((&made["provider"], &made["error"]), (&provider, &json!(null)), "{made}");
         made
     }
 
@@ -125,8 +201,11 @@ impl Desk {
             sandbox::wait(lasting::sandboxes(&self.dormouse).destroy(&Owner::local(), &handle)).unwrap();
         }
         sandbox::wait(lasting::sandboxes(&self.dormouse).close()).unwrap();
-        let left = sandbox::wait(self.provider.left()).unwrap();
+        let left = self.left();
         assert!(left.is_empty(), "left on the engine: {left:?}");
+        if let Engine::Cluster(cluster) = self.engine {
+            cluster.close();
+        }
     }
 }
 

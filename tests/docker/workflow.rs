@@ -67,34 +67,34 @@ fn s4_15_the_workflow_runs_in_a_container() {
 
 #[test]
 fn a_fork_and_a_checkpoint_hold_the_files_of_a_container() {
-    let Some(desk) = Desk::new("forks of containers") else { return };
-    desk.container("box");
-    desk.exec("box", "mkdir -p a/b && echo one > a/b/f && ln -s b a/link && chmod 755 a/b/f");
-    let saved = desk.call("sandbox_checkpoint", json!({"sandbox": "box"}));
-    assert_eq!(saved["include"], "files", "{saved}");
-    let forks = desk.call("sandbox_fork", json!({"sandbox": "box", "count": 2}));
-    let fork = forks["sandboxes"][1]["name"].as_str().unwrap().to_owned();
-    desk.exec("box", "echo two > a/b/f");
-    assert_eq!(desk.exec(&fork, "cat a/link/f")["stdout"], "one\n");
-    let memory = desk.call("sandbox_checkpoint", json!({"sandbox": "box", "include": "memory"}));
-    assert_eq!(memory["error"]["code"], "capability_unavailable");
-    desk.call("sandbox_restore", json!({"sandbox": "box", "checkpoint_id": saved["id"]}));
-    assert_eq!(desk.exec("box", "cat a/b/f")["stdout"], "one\n");
-    desk.close();
+    Desk::each("forks of containers", |desk| {
+        desk.container("box");
+        desk.exec("box", "mkdir -p a/b && echo one > a/b/f && ln -s b a/link && chmod 755 a/b/f");
+        let saved = desk.call("sandbox_checkpoint", json!({"sandbox": "box"}));
+        assert_eq!(saved["include"], "files", "{saved}");
+        let forks = desk.call("sandbox_fork", json!({"sandbox": "box", "count": 2}));
+        let fork = forks["sandboxes"][1]["name"].as_str().unwrap().to_owned();
+        desk.exec("box", "echo two > a/b/f");
+        assert_eq!(desk.exec(&fork, "cat a/link/f")["stdout"], "one\n");
+        let memory = desk.call("sandbox_checkpoint", json!({"sandbox": "box", "include": "memory"}));
+        assert_eq!(memory["error"]["code"], "capability_unavailable");
+        desk.call("sandbox_restore", json!({"sandbox": "box", "checkpoint_id": saved["id"]}));
+        assert_eq!(desk.exec("box", "cat a/b/f")["stdout"], "one\n");
+    });
 }
 
 #[test]
 fn s0_32_checks_run_in_a_container() {
-    let Some(desk) = Desk::new("s0_32") else { return };
-    desk.container("box");
-    let write = |path: &str, content: &str| {
-        desk.call("sandbox_write", json!({"sandbox": "box", "path": path, "content": content}))
-    };
-    write("/workspace/test_sum.py", "def test_sum():\n    assert 1 + 1 == 3\n");
-    let failed = desk.call("run_tests", json!({"sandbox": "box"}));
-    assert_eq!((&failed["passed"], &failed["tests"]["failed"]), (&json!(false), &json!(1)), "{failed}");
-    write("/workspace/test_sum.py", "def test_sum():\n    assert 1 + 1 == 2\n");
-    let passed = desk.call("run_tests", json!({"sandbox": "box"}));
-    assert_eq!(passed["passed"], true, "{passed}");
-    desk.close();
+    Desk::each("s0_32", |desk| {
+        desk.container("box");
+        let write = |path: &str, content: &str| {
+            desk.call("sandbox_write", json!({"sandbox": "box", "path": path, "content": content}))
+        };
+        write("/workspace/test_sum.py", "def test_sum():\n    assert 1 + 1 == 3\n");
+        let failed = desk.call("run_tests", json!({"sandbox": "box"}));
+        assert_eq!((&failed["passed"], &failed["tests"]["failed"]), (&json!(false), &json!(1)), "{failed}");
+        write("/workspace/test_sum.py", "def test_sum():\n    assert 1 + 1 == 2\n");
+        let passed = desk.call("run_tests", json!({"sandbox": "box"}));
+        assert_eq!(passed["passed"], true, "{passed}");
+    });
 }

@@ -83,7 +83,7 @@ const OURS: [(&str, &[&str]); 30] = [
             "dormouse-wasm",
         ],
     ),
-    ("dormouse-benches", &["dormouse", "dormouse-docker"]),
+    ("dormouse-benches", &["dormouse", "dormouse-core", "dormouse-docker", "dormouse-kubernetes"]),
     ("dormouse-examples", &[]),
 ];
 
@@ -107,8 +107,8 @@ const THEIRS: [(&str, &[&str]); 32] = [
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
     ("bollard", &["dormouse-docker"]),
-    ("k8s-openapi", &["dormouse-kubernetes"]),
-    ("kube", &["dormouse-kubernetes"]),
+    ("k8s-openapi", &["dormouse-kubernetes", "dormouse-benches"]),
+    ("kube", &["dormouse-kubernetes", "dormouse-benches"]),
     ("jsonschema", &["dormouse-sources"]),
     ("maud", &["dormouse-scenario"]),
     ("quick-junit", &["dormouse-scenario"]),
@@ -133,7 +133,7 @@ const THEIRS: [(&str, &[&str]); 32] = [
     ("pubgrub", &["dormouse-packages"]),
     ("rmcp", &["dormouse-mcp", "dormouse-tests"]),
     ("axum", &["dormouse-mcp", "dormouse-rest", "dormouse-tests"]),
-    ("hyper", &["dormouse-rest"]),
+    ("hyper", &["dormouse-rest", "dormouse-benches"]),
     ("clap", PROGRAMS),
     ("tracing-appender", &["dormouse-cli"]),
     ("tracing-subscriber", &["dormouse-cli"]),

@@ -10,6 +10,7 @@ mod check;
 mod containers;
 mod duplicates;
 mod fuzz;
+mod kubernetes;
 mod programs;
 mod schedule;
 mod setup;

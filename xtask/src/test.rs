@@ -9,7 +9,7 @@ use dormouse_chores::progress::complain;
 use dormouse_chores::workspace;
 
 use crate::containers::Containers;
-use crate::{book, check, fuzz, programs, setup, tools, torture};
+use crate::{book, check, fuzz, kubernetes, programs, setup, tools, torture};
 
 /// A part of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -30,6 +30,9 @@ pub(crate) enum Phase {
     Abuse,
     /// Tests of containers: they had an engine, used it, and left nothing in it
     Docker,
+    /// What the provider for Kubernetes writes, sent to Kubernetes' own API machinery. Only if it is named: building that takes a
+    /// quarter of an hour
+    Kubernetes,
     /// The fuzz targets: the kept inputs, and changes of them that are the same at every run
     Fuzz,
     /// Documentation builds without warnings
@@ -60,7 +63,7 @@ pub(crate) enum Phase {
     Bench,
 }
 
-/// What runs when no phase is named: all of them; the abuse cases are among the Rust tests.
+/// What runs when no phase is named: all but `kubernetes`; the abuse cases are among the Rust tests.
 const DEFAULT: [Phase; 21] = [
     Phase::Fmt,
     Phase::Check,
@@ -173,6 +176,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<(Totals, bool)> {
         }
         Phase::Abuse => tests(&["--test", "abuse"], &containers.environment()),
         Phase::Docker => containers.finish(),
+        Phase::Kubernetes => kubernetes::run(),
         Phase::Fuzz => fuzz::short(),
         Phase::Docs => {
             let mut command = process::plain_cargo();

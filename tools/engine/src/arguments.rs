@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Subcommand;
 use dormouse_chores::progress::complain;
 
-use super::{Client, Engine, keeper, runsc};
+use super::{Client, Engine, keeper, kubernetes, runsc};
 use crate::images;
 
 /// What to do with the container engine of the tests.
@@ -35,6 +35,8 @@ enum Action {
         #[arg(long)]
         fresh: bool,
     },
+    /// Build and start the API machinery of Kubernetes with the resources of agent-sandbox, until standard input ends
+    Kubernetes,
     /// Hold an engine in a folder until standard input ends
     #[command(hide = true)]
     Hold {
@@ -65,6 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         Action::Status => status(),
         Action::Images { fresh } => with_engine(|client| images::provide(client, *fresh)),
+        Action::Kubernetes => kubernetes::hold(),
         Action::Hold { folder, lasting, runsc } => keeper::hold(folder, *lasting, *runsc),
     }
 }

@@ -11,6 +11,7 @@
 //! | what is in an engine, to compare before and after | [`inventory`] |
 //! | the engine of one run of `cargo xtask test` | [`session`] |
 //! | the images of the tests | [`images`] |
+//! | the API machinery of Kubernetes | [`kubernetes`] |
 
 #![allow(clippy::disallowed_methods, reason = "an engine is a program")]
 
@@ -21,6 +22,7 @@ mod ground;
 mod images;
 mod inventory;
 mod keeper;
+mod kubernetes;
 mod runsc;
 mod session;
 
@@ -34,6 +36,7 @@ use dormouse_chores::progress::Progress;
 pub use self::arguments::{Arguments, run};
 use self::client::Client;
 use self::keeper::Keeper;
+pub use self::kubernetes::{ADDRESS as KUBERNETES, Machinery};
 pub use self::session::{Session, Start};
 
 /// What the engine is installed from, and what starts it here: dockerd with its parts, and `ip` for the bridge.

@@ -9,7 +9,8 @@ use dormouse_core::testing::wait_until_async;
 use dormouse_core::{Access, ErrorCode, Provider as _};
 use dormouse_docker::DockerProvider;
 
-use crate::support::{Bench, PATIENCE, line, path, running, said, settings, spec, wait_for_process};
+use crate::list::{PATIENCE, line, path, said, spec};
+use crate::support::{Bench, running, settings, wait_for_process};
 
 /// CON-02: capabilities, privileges, seccomp, the read-only root, devices, the engine's socket.
 #[tokio::test(flavor = "multi_thread")]
@@ -43,6 +44,9 @@ async fn con_02_nothing_of_the_host_can_be_touched() {
         let (code, _, _) = said(&mut machine, &format!("{refused} > /dev/null 2>&1")).await;
         assert_ne!(code, 0, "{refused}");
     }
+    // A link that a sandbox made leads to what it can reach itself: its main process is somebody else's.
+    said(&mut machine, "ln -s /proc/1/environ env").await;
+    assert!(machine.files().read(&path("/workspace/env"), 0, 9).await.is_err());
     drop(machine);
     bench.end().await;
 }

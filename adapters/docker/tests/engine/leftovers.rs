@@ -13,7 +13,8 @@ use dormouse_docker::DockerProvider;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 
-use crate::support::{Bench, PATIENCE, left_of, owner_of, said, settings, spec, wait_for_left};
+use crate::list::{PATIENCE, said, spec};
+use crate::support::{Bench, left_of, owner_of, settings, wait_for_left};
 
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();

@@ -9,7 +9,8 @@ use dormouse_core::{Error, GuestPath, OfferedPrograms as _, ProgramCall, Provide
 use dormouse_docker::DockerProvider;
 use dormouse_files::{Files, Kind, Tree};
 
-use crate::support::{BUSYBOX, Bench, path, said, settings, spec};
+use crate::list::{BUSYBOX, path, said, spec};
+use crate::support::{Bench, settings};
 
 /// CON-06, LIF-06: what a process left behind is removed by the next of its installation, and by nobody else.
 #[tokio::test(flavor = "multi_thread")]

@@ -7,11 +7,11 @@
 
 mod cancelled;
 mod confined;
-mod files;
-mod interpreters;
 mod leftovers;
 mod life;
 mod lines;
+#[path = "../../../containers/tests/list/mod.rs"]
+mod list;
 mod memory;
 mod mounts;
 mod pool;
@@ -20,3 +20,5 @@ mod saved;
 mod stopped;
 mod support;
 mod variables;
+
+list::tests!(support::Bench::of_list, support::Bench::end);

@@ -11,7 +11,8 @@ use dormouse_core::{
 use dormouse_files::{Files, Tree};
 
 use crate::life::TreePort;
-use crate::support::{Bench, FULL, line, path, run, said, spec};
+use crate::list::{FULL, line, path, run, said, spec};
+use crate::support::Bench;
 
 const MIB: u64 = 1 << 20;
 

@@ -6,7 +6,8 @@ use std::process::Command;
 use dormouse_core::sandbox::{SandboxSpec, SpecMount};
 use dormouse_core::{Access, ErrorCode, Provider as _};
 
-use crate::support::{Bench, path, said, skip, spec};
+use crate::list::{path, said, spec};
+use crate::support::{Bench, skip};
 
 /// A file system in memory, as long as this lives.
 struct Mounted(PathBuf);

@@ -4,7 +4,8 @@ use dormouse_core::sandbox::{SandboxSpec, WarmPool};
 use dormouse_core::testing::{wait_for_async, wait_until_async};
 use dormouse_core::{ErrorCode, Provider as _};
 
-use crate::support::{Bench, PATIENCE, running, said, spec};
+use crate::list::{PATIENCE, said, spec};
+use crate::support::{Bench, running};
 
 async fn wait_for_warm(bench: &Bench, count: usize) {
     wait_until_async("the pool has its size", PATIENCE, || bench.provider.waiting() == count).await;

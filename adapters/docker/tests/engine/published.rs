@@ -11,7 +11,8 @@ use dormouse_docker::PublishedSpec;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::support::{BUSYBOX, Bench, PATIENCE, path};
+use crate::list::{BUSYBOX, PATIENCE, path};
+use crate::support::Bench;
 
 fn server() -> PublishedSpec {
     let serve = "mkdir -p /tmp/www; echo \"$WHO\" > /tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www";

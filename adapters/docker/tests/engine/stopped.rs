@@ -14,10 +14,8 @@ use dormouse_docker::DockerProvider;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
-use crate::support::{
-    PATIENCE, busybox, left_of, line, owner_of, running, settings, skip, spec, wait_for_left,
-    wait_for_process,
-};
+use crate::list::{PATIENCE, line, spec};
+use crate::support::{busybox, left_of, owner_of, running, settings, skip, wait_for_left, wait_for_process};
 
 /// Starts an engine that touches nothing but its folder. It has a network of its own: one without a bridge removes the
 /// `docker0` of the network it runs in, which is another engine's.

@@ -2,25 +2,18 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
 use bollard::Docker;
 use bollard::query_parameters::{
     ImportImageOptionsBuilder, ListContainersOptionsBuilder, ListVolumesOptionsBuilder,
 };
-use dormouse_core::program::NoPrograms;
-use dormouse_core::sandbox::{Executed, Machine, SandboxSpec};
+use dormouse_core::Provider;
+use dormouse_core::sandbox::Machine;
 use dormouse_core::testing::wait_for_async;
-use dormouse_core::{GuestPath, Limits, LineRequest, Provider as _, Status};
 use dormouse_docker::{DockerProvider, Settings};
 use futures::StreamExt as _;
 
-pub(crate) const BUSYBOX: &str = "dormouse-test/busybox:1";
-pub(crate) const FULL: &str = "dormouse-test/full:1";
-
-/// How long the engine may take for anything that is waited for.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+use crate::list::{BUSYBOX, FULL, Ground, PATIENCE, spec};
 
 /// An engine, and a provider of this test's own.
 pub(crate) struct Bench {
@@ -81,6 +74,12 @@ impl Bench {
         Some(Self { docker, provider, state })
     }
 
+    /// For a test of the list, which needs both images.
+    pub(crate) async fn of_list(test: &str) -> Option<Self> {
+        let bench = Self::new(test).await?;
+        bench.has(test, FULL).await.then_some(bench)
+    }
+
     /// Whether the engine has an image; says so if not.
     pub(crate) async fn has(&self, test: &str, image: &str) -> bool {
         let there = self.docker.inspect_image(image).await.is_ok();
@@ -110,6 +109,24 @@ impl Bench {
     }
 }
 
+impl Ground for Bench {
+    fn provider(&self) -> &dyn Provider {
+        &self.provider
+    }
+
+    async fn running(&self) -> Vec<String> {
+        running(&self.docker, &self.owner()).await
+    }
+
+    async fn processes(&self, container: &str) -> String {
+        processes(&self.docker, container).await
+    }
+
+    async fn kill(&self, container: &str) {
+        self.docker.kill_container(container, None).await.unwrap();
+    }
+}
+
 /// The number of the installation with a state folder.
 pub(crate) fn owner_of(state: &Path) -> String {
     let text = std::fs::read_to_string(state.join("docker/owner")).unwrap();
@@ -125,7 +142,7 @@ pub(crate) async fn running(docker: &Docker, owner: &str) -> Vec<String> {
 }
 
 /// What runs in a container, seen from the host.
-pub(crate) async fn processes(docker: &Docker, id: &str) -> String {
+async fn processes(docker: &Docker, id: &str) -> String {
     let top = docker.top_processes(id, None).await.unwrap();
     top.processes.unwrap_or_default().into_iter().map(|words| words.join(" ") + "\n").collect()
 }
@@ -156,32 +173,6 @@ pub(crate) async fn left_of(docker: &Docker, owner: &str) -> (usize, usize) {
     let options = ListVolumesOptionsBuilder::default().filters(&filter).build();
     let volumes = docker.list_volumes(Some(options)).await.unwrap().volumes.unwrap_or_default();
     (containers, volumes.len())
-}
-
-/// A small sandbox.
-pub(crate) fn spec() -> SandboxSpec {
-    SandboxSpec { memory: 64 << 20, disk: 16 << 20, files: 1_000, processes: 64, ..SandboxSpec::default() }
-}
-
-pub(crate) fn line(text: &str) -> LineRequest {
-    let mut request = LineRequest::new(text);
-    request.context.limits = Limits { wall: Duration::from_secs(30), output: 64 << 10, ..Limits::default() };
-    request
-}
-
-pub(crate) async fn run(machine: &mut Box<dyn Machine>, text: &str) -> Executed {
-    machine.exec(line(text), Arc::new(NoPrograms)).await.unwrap()
-}
-
-/// The status of a line, and what it said.
-pub(crate) async fn said(machine: &mut Box<dyn Machine>, text: &str) -> (i32, String, String) {
-    let outcome = run(machine, text).await.outcome;
-    assert!(matches!(outcome.status, Status::Exited(_)), "{text}: {:?}", outcome.status);
-    (outcome.exit_code(), outcome.stdout.text.clone(), outcome.stderr.text.clone())
-}
-
-pub(crate) fn path(text: &str) -> GuestPath {
-    GuestPath::parse(text).unwrap()
 }
 
 /// Sees to it that an engine has the small image: one that does not have it is given that of the tests' own engine. The

@@ -11,7 +11,12 @@ mod claims;
 mod doctor;
 mod hostile;
 mod life;
+#[path = "../../../containers/tests/list/mod.rs"]
+mod list;
 mod node;
 mod pools;
+mod resources;
 mod server;
 mod support;
+
+list::tests!(support::Bench::of_list, support::Bench::end);

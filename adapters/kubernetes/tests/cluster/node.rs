@@ -125,6 +125,9 @@ impl Node {
             all.map(|word| word.as_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
         let mut command = words(&container["command"]);
+        if let Some(name) = pod["spec"]["hostname"].as_str() {
+            argv.extend(["--hostname".into(), name.to_owned()]);
+        }
         if let Some(directory) = container["workingDir"].as_str() {
             argv.extend(["--workdir".into(), directory.to_owned()]);
         }

@@ -52,10 +52,22 @@ pub(crate) struct Store {
     forgotten: u64,
     /// What was asked: verb, group, resource.
     pub(crate) calls: Vec<(String, String, String)>,
+    /// What was sent to be written, as it came.
+    pub(crate) written: Vec<Written>,
     wrong: Vec<(String, usize, Wrong)>,
     denied: Vec<(String, String)>,
     /// Groups and their versions that are served.
     pub(crate) groups: HashMap<String, String>,
+}
+
+/// A request that writes.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    /// The type of its content.
+    pub(crate) kind: String,
+    pub(crate) body: String,
 }
 
 /// The server.
@@ -316,7 +328,18 @@ impl Server {
             let from = asked("resourceVersion").and_then(|version| version.parse().ok()).unwrap_or_default();
             return Ok(self.watch(plural, from, asked("labelSelector").map(str::to_owned)));
         }
+        let method = request.method().clone();
+        let kind = request
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default()
+            .to_owned();
         let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
+        if method != Method::GET {
+            let body = String::from_utf8_lossy(&body).into_owned();
+            self.store.lock().unwrap().written.push(Written { method, path, kind, body });
+        }
         let object = serde_json::from_slice(&body).unwrap_or(Json::Null);
         Ok(self.answer(verb, &plural, name, object, asked("labelSelector")))
     }

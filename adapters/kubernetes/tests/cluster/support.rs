@@ -6,9 +6,10 @@ use std::time::Duration;
 use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Executed, Machine, SandboxSpec};
 use dormouse_core::testing::wait_for_async;
-use dormouse_core::{Limits, LineRequest, Provider as _, Status};
+use dormouse_core::{Limits, LineRequest, Provider, Status};
 use dormouse_kubernetes::{KubernetesProvider, Mode, Settings};
 
+use crate::list::{self, Ground};
 use crate::node::Node;
 use crate::pools;
 use crate::server::Server;
@@ -80,6 +81,15 @@ impl Bench {
         Self { server, provider, _state: state, settings }
     }
 
+    /// For a test of the list: pods, with both images.
+    pub(crate) async fn of_list(test: &str) -> Option<Self> {
+        if !has_engine(test).await {
+            return None;
+        }
+        let images = [list::BUSYBOX, list::FULL].map(str::to_owned);
+        Some(Self::with(Node::containers(), Mode::Pods, |settings| settings.images = images.into()).await)
+    }
+
     /// A pool that the stand-in fills.
     pub(crate) fn fill(&self, replicas: usize) {
         pools::run(&self.server, "full", "full", replicas);
@@ -98,6 +108,28 @@ impl Bench {
         };
         wait_for_async("nothing is left in the cluster", PATIENCE, left).await;
         self.server.node.close().await;
+    }
+}
+
+impl Ground for Bench {
+    fn provider(&self) -> &dyn Provider {
+        &self.provider
+    }
+
+    async fn running(&self) -> Vec<String> {
+        self.server.names("pods")
+    }
+
+    async fn processes(&self, pod: &str) -> String {
+        let asked = tokio::process::Command::new("docker").args(["top", pod, "-eo", "pid,args"]).output().await;
+        String::from_utf8(asked.unwrap().stdout).unwrap()
+    }
+
+    async fn kill(&self, pod: &str) {
+        let killed = tokio::process::Command::new("docker").args(["kill", pod]).output().await.unwrap();
+        assert!(killed.status.success(), "{killed:?}");
+        // As a kubelet tells it.
+        self.server.status("pods", pod, serde_json::json!({"phase": "Failed", "reason": "Killed"}));
     }
 }
 

@@ -54,9 +54,9 @@ answer! {
         memory_bytes: u64 =
             "Memory of each interpreter; of a container, of all its programs and files together.",
         disk_bytes: u64 = "Bytes of all its files.",
-        files: u32 = "Files, folders and links.",
+        files: Option<u32> = "Files, folders and links. Not of a pod: its cluster bounds them.",
         cpu_millis: u32 = "Thousandths of a core.",
-        processes: u32 = "Processes at one time.",
+        processes: Option<u32> = "Processes at one time. Not of a pod: its cluster bounds them.",
     }
 }
 
@@ -64,12 +64,13 @@ impl From<&View> for SandboxShown {
     fn from(view: &View) -> Self {
         let (sandbox, spec) = (&view.sandbox, &view.effective.spec);
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let counts = spec.provider.counts_names_and_processes();
         let limits = LimitsShown {
             memory_bytes: spec.memory,
             disk_bytes: spec.disk,
-            files: spec.files,
+            files: counts.then_some(spec.files),
             cpu_millis: spec.cpu_millis,
-            processes: spec.processes,
+            processes: counts.then_some(spec.processes),
         };
         let has_image = spec.provider.is_container() || spec.image.is_some();
         Self {

@@ -63,6 +63,11 @@ impl ProviderName {
         self != Self::Wasm
     }
 
+    /// Whether a sandbox's own limits of names and of processes hold. In a cluster those of its nodes do.
+    pub fn counts_names_and_processes(self) -> bool {
+        self != Self::Kubernetes
+    }
+
     /// The word on every wire.
     pub fn as_str(self) -> &'static str {
         match self {
