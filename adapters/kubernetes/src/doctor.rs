@@ -131,7 +131,7 @@ async fn may(shared: &Shared, call: &Call) -> dormouse_core::Result<bool> {
     });
     let review: SelfSubjectAccessReview = serde_json::from_value(review)
         .map_err(|error| Error::internal("a question about rights cannot be written", error))?;
-    let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let api: Api<SelfSubjectAccessReview> = Api::all(client);
     let options = PostParams::default();
     let answer = shared.cluster.ask("ask what the account may do", api.create(&options, &review)).await?;
     Ok(answer.status.is_some_and(|status| status.allowed))
@@ -141,7 +141,7 @@ async fn storage(shared: &Shared, class: &str) -> Step {
     let name = "kubernetes storage";
     let asked = async {
         let (client, _) = shared.cluster.client().await?;
-        let api: Api<StorageClass> = Api::all(client.clone());
+        let api: Api<StorageClass> = Api::all(client);
         shared.cluster.asked("look at a storage class", api.get(class)).await
     };
     match asked.await {

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_containers::Patience;
 use dormouse_core::limits::MIB;
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_core::{Error, ErrorCode, Resolve, Result};
 use serde::Deserialize;
 
 use crate::fault::HINT;
+use crate::way::Way;
 
 /// Longest name of an object, in bytes.
 const MAX_NAME: usize = 253;
@@ -53,6 +55,13 @@ pub struct Settings {
     /// None: what a process leaves behind when it is killed is removed by nobody.
     #[serde(skip)]
     pub state: Option<PathBuf>,
+    /// The way to the cluster, if it is known already. None: it is read from the kubeconfig when it is first needed, and anew when the
+    /// cluster does not accept the credentials.
+    #[serde(skip)]
+    pub way: Option<Way>,
+    /// Who looks up the name of the API server. None: the system, in this process.
+    #[serde(skip)]
+    pub names: Option<Arc<dyn Resolve>>,
     /// Pods: references of images that may be used; the first is the default.
     pub images: Vec<String>,
     /// Agent-sandbox: the pools that may be used, which stand for images; the first is the default.
@@ -93,6 +102,8 @@ impl Default for Settings {
             context: None,
             namespace: None,
             state: None,
+            way: None,
+            names: None,
             images: Vec::new(),
             pools: Vec::new(),
             container: None,
@@ -129,6 +140,14 @@ impl Settings {
         let settings: Self = serde_json::from_str(text).map_err(|error| refused(&error))?;
         settings.check()?;
         Ok(settings)
+    }
+
+    /// Reads the way to the cluster. Connects to nothing.
+    ///
+    /// # Errors
+    /// `provider_unavailable` where there is none, or it cannot be read.
+    pub fn find_way(&self) -> Result<Way> {
+        Way::find(self.kubeconfig.as_deref(), self.context.as_deref())
     }
 
     /// Refuses what cannot be.

@@ -24,7 +24,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 
-use crate::server::{Body, Server};
+use crate::answers::Body;
+use crate::server::Server;
 
 /// The mark of containers of these tests.
 const MARK: &str = "dormouse-test-kubernetes";
