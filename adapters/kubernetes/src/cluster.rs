@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use dormouse_containers::{Patience, again, pulse};
 use dormouse_core::{Error, Result};
-use k8s_openapi::api::core::v1::Pod;
 use kube::api::DynamicObject;
 use kube::{Api, Client, Error as Fault};
 use tokio::sync::Mutex;
@@ -62,13 +61,9 @@ impl Cluster {
         Ok((client, namespace))
     }
 
-    /// The pods, for programs in them.
-    ///
-    /// # Errors
-    /// As [`Cluster::client`].
-    pub(crate) async fn pods(&self) -> Result<Api<Pod>> {
-        let (client, namespace) = self.client().await?;
-        Ok(Api::namespaced(client, &namespace))
+    /// What is expected of it.
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// The objects of a kind.

@@ -9,7 +9,7 @@
 //! | what the operator allows | [`settings`], [`way`] (the address of the cluster, and the credentials), [`access`] (the calls that are made, and the rights that they need) |
 //! | the cluster | [`cluster`] (is it there, how long an answer may take), [`kinds`] (the objects), [`watch`] (what becomes of them), [`fault`] (the words for what goes wrong), [`left`] (what is ours, and what is to be removed), [`shared`] (all of these, for who needs them) |
 //! | what is made | [`size`] (what a sandbox may use), [`manifest`] (pods, policies, claims, confined by default), [`vet`] (whether a template is) |
-//! | a pod | [`state`] (is it ready, how did it end), [`pod`] (one that runs), [`exec`] (programs), [`transfer`] (archives) |
+//! | a pod | [`state`] (is it ready, how did it end), [`pod`] (one that runs), [`exec`] (programs), [`stream`] (their streams), [`transfer`] (archives) |
 //! | making one | [`pods`], [`claims`] |
 //! | the ports | [`port`] (the engine, for what is done in containers), [`provider`], [`doctor`] |
 
@@ -30,6 +30,7 @@ mod settings;
 mod shared;
 mod size;
 mod state;
+mod stream;
 mod transfer;
 mod vet;
 mod watch;

@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use dormouse_core::testing::{wait_for_async, wait_until_async};
-use dormouse_core::{ErrorCode, Provider as _};
+use dormouse_core::{ErrorCode, Provider as _, Recovery, Status};
 use dormouse_kubernetes::{KubernetesProvider, Mode};
 use futures::FutureExt as _;
 use serde_json::json;
 
 use crate::server::Wrong;
-use crate::support::{Bench, PATIENCE, spec};
+use crate::support::{Bench, PATIENCE, line, spec};
 
 /// KUB-11: answers that refuse, each told as what it is.
 #[tokio::test(flavor = "multi_thread")]
@@ -254,5 +254,37 @@ async fn kub_34_a_webhook_that_refuses_is_told_and_nothing_is_left() {
     // A pod that may not be removed just now is removed later.
     bench.server.fail("delete pods", 2, denied);
     drop(bench.machine().await);
+    bench.end().await;
+}
+
+/// KUB-32: an API server that is away in the middle of a command, while the connection stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn kub_32_a_silence_in_the_middle_of_a_command_is_survived_and_an_endless_one_is_told() {
+    // Asked every 750 ms, and given up after the sixth time.
+    let change = |settings: &mut dormouse_kubernetes::Settings| settings.answer_within_ms = 1_500;
+    let Some(bench) = Bench::containers_with("kub_32", Mode::Pods, change).await else { return };
+    let mut machine = bench.machine().await;
+    let server = bench.server.clone();
+    let silent = |after: u64, long: u64| {
+        let server = server.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(after)).await;
+            server.node.hold_still(true);
+            tokio::time::sleep(Duration::from_millis(long)).await;
+            server.node.hold_still(false);
+        })
+    };
+    let away = silent(500, 2_000);
+    let ended = line(machine.as_mut(), "sleep 1; echo one; sleep 2; echo two").await.outcome;
+    away.await.unwrap();
+    assert_eq!((ended.exit_code(), ended.stdout.text.as_str()), (0, "one\ntwo\n"), "{ended:?}");
+    let begin = Instant::now();
+    let away = silent(1_500, 8_000);
+    let ended = line(machine.as_mut(), "sleep 25").await.outcome;
+    let Status::Stopped(error) = &ended.status else { panic!("{ended:?}") };
+    assert_eq!((error.code(), ended.recovery), (ErrorCode::ProviderUnavailable, Some(Recovery::Earlier)));
+    assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+    away.await.unwrap();
+    drop(machine);
     bench.end().await;
 }

@@ -1,6 +1,7 @@
 //! A sandbox as a pod: lines, values, files, and its end.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dormouse_core::program::NoPrograms;
@@ -25,8 +26,9 @@ fn path(text: &str) -> GuestPath {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pod_runs_lines_and_snippets_and_keeps_files() {
-    for mode in [Mode::Pods, Mode::AgentSandbox] {
+    for (mode, old) in [(Mode::Pods, false), (Mode::Pods, true), (Mode::AgentSandbox, false)] {
         let Some(bench) = Bench::containers("life", mode).await else { return };
+        bench.server.node.old.store(old, Ordering::Release);
         if mode == Mode::AgentSandbox {
             bench.fill(1);
         }
@@ -102,7 +104,14 @@ const SLEEPERS: &str = "for f in /proc/[0-9]*/comm; do read n < $f && [ $n = sle
 /// KUB-04: what goes on after a time limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn kub_04_a_time_limit_ends_all_that_a_line_started_and_nothing_else() {
-    let Some(bench) = Bench::containers("kub_04", Mode::Pods).await else { return };
+    for old in [false, true] {
+        let Some(bench) = Bench::containers("kub_04", Mode::Pods).await else { return };
+        bench.server.node.old.store(old, Ordering::Release);
+        ended_with_its_line(bench).await;
+    }
+}
+
+async fn ended_with_its_line(bench: Bench) {
     let mut machine = bench.machine().await;
     let python = Language::python();
     eval(machine.as_mut(), &python, "kept = 5").await;
