@@ -61,6 +61,10 @@ pub(crate) async fn steps(shared: &Shared) -> Vec<Step> {
         }
     }
     steps.push(rights(shared).await);
+    if let Some(network) = &shared.settings.network {
+        let found = format!("{} reach {}", network.of.join(", "), network.to.join(", "));
+        steps.push(Step::good("kubernetes network", found));
+    }
     match shared.settings.mode {
         Mode::Pods => {
             if let Some(class) = &shared.settings.storage_class {

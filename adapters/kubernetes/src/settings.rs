@@ -11,6 +11,7 @@ use dormouse_core::{Error, ErrorCode, Resolve, Result};
 use serde::Deserialize;
 
 use crate::fault::HINT;
+use crate::network::Network;
 use crate::way::Way;
 
 /// Longest name of an object, in bytes.
@@ -74,6 +75,8 @@ pub struct Settings {
     pub storage_class: Option<String>,
     /// Pods: labels of the nodes that may run them.
     pub node_selector: BTreeMap<String, String>,
+    /// The network that some sandboxes have. None: no sandbox has one.
+    pub network: Option<Network>,
     /// Pods: the runtime class, such as one of gVisor or Kata. None: the cluster's default.
     pub runtime_class: Option<String>,
     /// Pods: what of its limits a pod requests, in percent. Default 100; less overcommits nodes.
@@ -110,6 +113,7 @@ impl Default for Settings {
             image_pull_secrets: Vec::new(),
             storage_class: None,
             node_selector: BTreeMap::new(),
+            network: None,
             runtime_class: None,
             requests_percent: 100,
             tmp_bytes: 64 * MIB,
@@ -167,6 +171,15 @@ impl Settings {
             names.iter().try_for_each(|name| check_name(field, name))?;
         }
         self.images.iter().try_for_each(|image| check_reference(image))?;
+        if let Some(network) = &self.network {
+            network.allowed()?;
+            let known = |name: &String| self.images.contains(name) || self.pools.contains(name);
+            if let Some(other) = network.of.iter().find(|name| !known(name)) {
+                let shown: String = other.escape_debug().take(80).collect();
+                return Err(Error::args_invalid(format!("`network`: `{shown}` is not allowed itself"))
+                    .with_hint("`for` names some of `images`, or of `pools`"));
+            }
+        }
         if !(1..=100).contains(&self.requests_percent) {
             return Err(Error::args_invalid(format!(
                 "`requests_percent` of {} is outside 1 to 100",
@@ -221,6 +234,11 @@ impl Settings {
             },
             Ok,
         )
+    }
+
+    /// The network of what is made of an image, or of a pool.
+    pub(crate) fn network_of(&self, offered: &str) -> Option<&Network> {
+        self.network.as_ref().filter(|network| network.of.iter().any(|one| one == offered))
     }
 
     pub(crate) fn ready_within(&self) -> Duration {
@@ -281,6 +299,17 @@ mod tests {
         let settings = Settings { mode: Mode::AgentSandbox, ..settings };
         assert_eq!(settings.offered().len(), 2);
         assert_eq!(settings.ready_within(), Duration::from_millis(5));
+        let network =
+            r#"{"images": ["a:1"], "network": {"for": ["a:1"], "to": ["all"], "dns": ["1.1.1.1"]}}"#;
+        assert!(Settings::read(network).unwrap().network_of("a:1").is_some());
+        for bad in [
+            (r#""to": ["all"]"#, r#""to": ["x"]"#),
+            (r#"["a:1"], "to""#, r#"["b:1"], "to""#),
+            ("dns", "ports"),
+        ] {
+            let text = network.replace(bad.0, bad.1);
+            assert_eq!(Settings::read(&text).unwrap_err().code(), ErrorCode::ArgsInvalid, "{text}");
+        }
         for bad in [r#"{"pool": "x"}"#, r#"{"state": "/x"}"#, r#"{"mode": "pods"}"#, "[]", ""] {
             assert_eq!(Settings::read(bad).unwrap_err().code(), ErrorCode::ArgsInvalid, "{bad}");
         }
