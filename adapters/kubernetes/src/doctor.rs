@@ -12,7 +12,7 @@ use crate::fault::{is_missing, wrong};
 use crate::kinds::{AGENTS, EXTENSIONS, VERSION};
 use crate::settings::Mode;
 use crate::shared::Shared;
-use crate::vet;
+use crate::{helper, manifest, vet};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +89,9 @@ pub(crate) async fn steps(shared: &Shared) -> Vec<Step> {
                 let name = format!("kubernetes pool {pool}");
                 steps.push(match vet::pool(shared, pool).await {
                     Err(error) => Step::bad(&name, &error),
+                    Ok(vetted) if !vetted.helped && shared.settings.helper_image.is_some() => {
+                        unhelped(shared, name)
+                    }
                     Ok(_) => match vet::waiting(shared, pool).await {
                         Ok(waiting) => Step::good(&name, format!("its template confines; {waiting} wait")),
                         Err(error) => Step::bad(&name, &error),
@@ -98,6 +101,17 @@ pub(crate) async fn steps(shared: &Shared) -> Vec<Step> {
         }
     }
     steps
+}
+
+/// A pool whose template does not have the helper that the settings name, with the lines that it lacks.
+fn unhelped(shared: &Shared, name: String) -> Step {
+    let image = shared.settings.helper_image.as_deref().unwrap_or_default();
+    Step {
+        name,
+        good: false,
+        found: format!("its template mounts no helper at `{}`, which must not be writable", helper::PLACE),
+        hint: Some(helper::lines(image, manifest::KEEP)),
+    }
 }
 
 /// Whether the account may make each call.

@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::cluster::Cluster;
 use crate::fault::{shown, unavailable};
+use crate::helper;
 use crate::kinds::Kind;
 use crate::stream::{self, Open, Opened, Pipe};
 
@@ -99,13 +100,13 @@ fn head(exec: &Exec, reads: Reads) -> Result<String> {
     Ok(text)
 }
 
-/// Starts a program in a container of a pod, and attaches to it.
+/// Starts a program in a container of a pod, by its own shell or the helper's, and attaches to it.
 ///
 /// # Errors
 /// `provider_unavailable`; `args_invalid`.
 pub(crate) async fn program(
     cluster: &Cluster,
-    (pod, container): (&str, Option<&str>),
+    (pod, container, helped): (&str, Option<&str>, bool),
     exec: &Exec,
     input: bool,
 ) -> Result<Program> {
@@ -121,7 +122,7 @@ pub(crate) async fn program(
         ..AttachParams::default()
     };
     let pods = Request::new(Kind::Pod.api(&client, &namespace).resource_url());
-    let asked = pods.exec(pod, ["sh", "-c", BEGIN], &options);
+    let asked = pods.exec(pod, helper::shell(helped, BEGIN), &options);
     let asked = asked.map_err(|error| Error::internal("a request for a program cannot be written", error))?;
     let connection = cluster.ask(what, client.connect(asked)).await?;
     let reads = match (input, connection.supports_stream_close()) {

@@ -10,6 +10,7 @@ use dormouse_containers::{TMP, WORKSPACE};
 use dormouse_core::Result;
 use serde_json::{Map, Value as Json, json};
 
+use crate::helper;
 use crate::kinds::Kind;
 use crate::network::Block;
 use crate::settings::Settings;
@@ -20,7 +21,7 @@ pub(crate) const CONTAINER: &str = "sandbox";
 /// The user and the group that own nothing.
 const NOBODY: u32 = 65_534;
 /// Keeps a pod running, and reaps what lost its parent.
-const KEEP: &str = "trap 'exit 0' TERM; while :; do sleep 3600 & wait; done";
+pub(crate) const KEEP: &str = "trap 'exit 0' TERM; while :; do sleep 3600 & wait; done";
 /// The label of pods that have a network, with the word for which.
 const NETWORK: &str = "dormouse.network";
 /// Bytes of a node's disk for what the runtime itself keeps of a pod.
@@ -73,23 +74,29 @@ pub(crate) fn pod(
             json!({"name": "PIP_RETRIES", "value": "0"}),
         ]),
     }
+    let security = json!({
+        "allowPrivilegeEscalation": false,
+        "privileged": false,
+        "readOnlyRootFilesystem": true,
+        "capabilities": {"drop": ["ALL"]},
+    });
+    let mut volumes = vec![workspace, in_memory("tmp", size.tmp)];
+    let mut mounts =
+        vec![json!({"name": "workspace", "mountPath": WORKSPACE}), json!({"name": "tmp", "mountPath": TMP})];
+    let helper = settings.helper_image.as_ref().map(|image| {
+        volumes.push(helper::volume());
+        mounts.push(helper::mount());
+        helper::container(image, &security, &resources)
+    });
     let container = json!({
         "name": CONTAINER,
         "image": image,
-        "command": ["sh", "-c", KEEP],
+        "command": helper::shell(helper.is_some(), KEEP),
         "workingDir": WORKSPACE,
         "env": environment,
         "resources": resources,
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "privileged": false,
-            "readOnlyRootFilesystem": true,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "volumeMounts": [
-            {"name": "workspace", "mountPath": WORKSPACE},
-            {"name": "tmp", "mountPath": TMP},
-        ],
+        "securityContext": security,
+        "volumeMounts": mounts,
     });
     let mut spec = json!({
         "automountServiceAccountToken": false,
@@ -105,10 +112,13 @@ pub(crate) fn pod(
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [container],
-        "volumes": [workspace, in_memory("tmp", size.tmp)],
+        "volumes": volumes,
     });
     if let Some(fields) = spec.as_object_mut() {
         optional(fields, settings);
+        if let Some(helper) = helper {
+            fields.insert("initContainers".into(), json!([helper]));
+        }
         if let Some(network) = network.filter(|network| !network.dns.is_empty()) {
             fields.insert("dnsPolicy".into(), json!("None"));
             fields.insert("dnsConfig".into(), json!({"nameservers": network.dns}));
@@ -265,6 +275,20 @@ mod tests {
         let volumes = spec.volumes.unwrap();
         let claim = volumes[0].ephemeral.clone().unwrap().volume_claim_template.unwrap();
         assert_eq!(claim.spec.storage_class_name.as_deref(), Some("fast"));
+    }
+
+    #[test]
+    fn a_helper_is_put_into_the_pod_by_a_container_that_is_confined_as_well_and_cannot_be_written() {
+        let settings = Settings { helper_image: Some("busybox:1".into()), ..Settings::default() };
+        let spec = made(&settings).spec.unwrap();
+        let [own, first] = [&spec.containers[0], &spec.init_containers.as_ref().unwrap()[0]];
+        assert_eq!((first.image.as_deref(), &first.resources), (Some("busybox:1"), &own.resources));
+        assert_eq!(first.security_context, own.security_context);
+        let mount =
+            |of: &k8s_openapi::api::core::v1::Container| of.volume_mounts.clone().unwrap().pop().unwrap();
+        assert_eq!((mount(own).mount_path, mount(own).read_only), (helper::PLACE.to_owned(), Some(true)));
+        assert_eq!((mount(first).name, mount(first).read_only), (mount(own).name, None));
+        assert_eq!(own.command.as_ref().unwrap()[0], "/opt/dormouse/sh");
     }
 
     /// KUB-02: a network that was not allowed.

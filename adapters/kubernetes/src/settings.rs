@@ -69,6 +69,9 @@ pub struct Settings {
     pub pools: Vec<String>,
     /// Agent-sandbox: the container of the template that is a sandbox's. None: the first.
     pub container: Option<String>,
+    /// An image with a static busybox, whose shell and commands sandboxes have where their image has none. None: images need a shell.
+    /// Agent-sandbox: it is the template that puts them there.
+    pub helper_image: Option<String>,
     /// Pods: secrets by which images are pulled.
     pub image_pull_secrets: Vec<String>,
     /// Pods: the class of a volume for `/workspace`, which is made and removed with its pod. None: it is in memory.
@@ -110,6 +113,7 @@ impl Default for Settings {
             images: Vec::new(),
             pools: Vec::new(),
             container: None,
+            helper_image: None,
             image_pull_secrets: Vec::new(),
             storage_class: None,
             node_selector: BTreeMap::new(),
@@ -170,7 +174,7 @@ impl Settings {
         for (field, names) in names {
             names.iter().try_for_each(|name| check_name(field, name))?;
         }
-        self.images.iter().try_for_each(|image| check_reference(image))?;
+        self.images.iter().chain(&self.helper_image).try_for_each(|image| check_reference(image))?;
         if let Some(network) = &self.network {
             network.allowed()?;
             let known = |name: &String| self.images.contains(name) || self.pools.contains(name);

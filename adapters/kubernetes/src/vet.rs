@@ -11,6 +11,7 @@ use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
+use crate::helper;
 use crate::kinds::Kind;
 use crate::network::{Allowed, Block, Network};
 use crate::shared::Shared;
@@ -135,6 +136,7 @@ pub(crate) fn look(
         (Some(memory), Some(cpu_millis)) if wrong.is_empty() => Ok(Vetted {
             pool: pool.to_owned(),
             container: text(own, "/name").map(str::to_owned),
+            helped: helper::is_mounted(own),
             memory,
             cpu_millis,
         }),
