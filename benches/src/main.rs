@@ -1,5 +1,8 @@
 //! `dormouse-bench`: measures what docs/performance.md promises, beside the alternatives, in one table.
 
+#[path = "../../adapters/kubernetes/tests/cluster/answers.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "what the tests of Kubernetes need of it besides")]
+mod answers;
 mod bench;
 mod cluster;
 mod compute;

@@ -14,7 +14,7 @@ const WAITING: usize = 2;
 /// A cluster, for as long as this is held, and the provider that knows it.
 pub(super) struct Cluster {
     runtime: tokio::runtime::Runtime,
-    server: Server,
+    pub(super) server: Server,
     pub(super) mode: Mode,
     pub(super) provider: KubernetesProvider,
     configuration: PathBuf,

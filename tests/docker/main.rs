@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
 #![allow(clippy::print_stderr, reason = "what a system does not let a test do is said")]
 
+#[path = "../../adapters/kubernetes/tests/cluster/answers.rs"]
+mod answers;
 mod bounds;
 mod cluster;
 mod command_line;
@@ -17,6 +19,7 @@ mod lazy;
 #[allow(dead_code, reason = "what the provider's own tests need of it besides")]
 #[allow(clippy::disallowed_methods, reason = "a node runs programs")]
 mod node;
+mod pods;
 #[path = "../../adapters/kubernetes/tests/cluster/pools.rs"]
 #[allow(dead_code, reason = "what the provider's own tests need of it besides")]
 mod pools;

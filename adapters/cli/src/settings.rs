@@ -140,7 +140,7 @@ pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     }
     let roots: Vec<PathBuf> = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     docker::offer(&dormouse, &state.docker, &folder, &roots, None)?;
-    kubernetes::offer(&dormouse, &state.docker, &folder)?;
+    kubernetes::offer(&dormouse, &state.docker, &folder, None)?;
     Ok(dormouse)
 }
 

@@ -57,10 +57,30 @@ fn what_cannot_be_meant_is_refused() {
 }
 
 #[test]
-fn a_server_says_that_it_cannot_confine_itself() {
-    let (code, said) = dormouse(CONFIG, &["mcp", "--state-dir", "state", "--kubernetes", "pods"]);
+fn a_server_that_confines_itself_reads_the_kubeconfig_before_and_starts_no_program_of_it() {
+    let words =
+        ["mcp", "--state-dir", "state", "--kubernetes", "pods", "--kubernetes-config", "kubernetes.json"];
+    let (code, said) = dormouse(CONFIG, &words);
+    assert!(code == Some(1) && said.contains("there is no way to a cluster"), "{said}");
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    let user = r#"{"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "get-token", "interactiveMode": "Never"}}"#;
+    std::fs::write(
+        &kubeconfig,
+        format!(
+            r#"{{"apiVersion": "v1", "kind": "Config", "current-context": "t",
+            "clusters": [{{"name": "t", "cluster": {{"server": "http://127.0.0.1:1"}}}}],
+            "users": [{{"name": "t", "user": {user}}}],
+            "contexts": [{{"name": "t", "context": {{"cluster": "t", "user": "t"}}}}]}}"#
+        ),
+    )
+    .unwrap();
+    let config = format!(r#"{{"kubeconfig": {kubeconfig:?}, "images": ["tools:1"]}}"#);
+    let (code, said) = dormouse(&config, &words);
     assert!(
-        code == Some(2) && said.contains("cannot confine its own process") && said.contains("--no-confine"),
+        code == Some(2) && said.contains("come from a program") && said.contains("--no-confine"),
         "{said}"
     );
+    let (code, said) = dormouse(&config, &[&words[..], &["--no-confine"]].concat());
+    assert!(code == Some(0), "{said}");
 }

@@ -4,6 +4,8 @@
 //! session it is, and after it, with which status it ended; the marks carry a random number, and are taken out again. Both
 //! count how often the kernel killed a process of this container for want of memory. A line that replaces its shell
 //! (`exec`) leaves no second mark; its status is then asked of the engine.
+//!
+//! The session is read, since an engine may start a program below one of its own; where it cannot be it is the shell's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -48,7 +50,9 @@ exec 9>&2
 { echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null
 __dm_line=$1 __dm_mark=$2 __dm_own=$3 __dm_keep=$4
 __dm_kills
-printf '\036%s begin %s %s\n' "$__dm_mark" "$$" "$__dm_n" >&9
+__dm_v=$$
+{ read -r __dm_k __dm_k __dm_k __dm_k __dm_k __dm_v __dm_k < "/proc/$$/stat"; } 2>/dev/null
+printf '\036%s begin %s %s\n' "$__dm_mark" "$__dm_v" "$__dm_n" >&9
 __dm_dir=$PWD
 if [ -r /tmp/.dormouse/state ]; then
   { . /tmp/.dormouse/state; } >/dev/null 2>&1
@@ -78,7 +82,10 @@ pub(crate) fn argv(bash: bool, line: &str, mark: &str, folder: Option<&str>, kee
 }
 
 /// Says its session as a line does, and becomes the program that follows the mark.
-const KEPT: &str = r#"{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null; printf '\036%s begin %s -1\n' "$1" "$$" >&2; shift; exec "$@""#;
+const KEPT: &str = r#"{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null
+session=$$
+{ read -r a a a a a session a < "/proc/$$/stat"; } 2>/dev/null
+printf '\036%s begin %s -1\n' "$1" "$session" >&2; shift; exec "$@""#;
 
 /// A program that is to live on.
 pub(crate) fn kept(mark: &str, argv: Vec<String>) -> Vec<String> {

@@ -135,7 +135,7 @@ mod tests {
         let begin = "```json file=template.json\n";
         let template = guide.split(begin).nth(1).and_then(|rest| rest.split("```").next()).unwrap();
         let list: Json = serde_json::from_str(template).unwrap();
-        assert!(crate::vet::look("python", &list["items"][0], None).is_ok());
+        assert!(crate::vet::look("python", &list["items"][0], None, None).is_ok());
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub(crate) async fn create(shared: &Arc<Shared>, pool: &str, spec: &SandboxSpec)
     let claim = made.ready(state::of_claim, pool).await?;
     let sandbox = state::sandbox_of(&claim).unwrap_or_default().to_owned();
     let pod = pod_of(shared, &sandbox).await?;
-    RunningPod::new(shared, made, (pod, vetted.container.clone()), (pool.to_owned(), vetted.memory)).await
+    let own = (pod, vetted.container.clone(), vetted.helped);
+    RunningPod::new(shared, made, own, (pool.to_owned(), vetted.memory)).await
 }
 
 /// The pod of a sandbox: it has the sandbox's name, unless it came from the pool under its own.

@@ -5,15 +5,13 @@
 use std::time::{Duration, Instant};
 
 use dormouse_containers::{Patience, again, pulse};
-use dormouse_core::{Error, ErrorCode, Result};
-use k8s_openapi::api::core::v1::Pod;
+use dormouse_core::{Error, Result};
 use kube::api::DynamicObject;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config, Error as Fault};
-use tokio::sync::{Mutex, OnceCell};
+use kube::{Api, Client, Error as Fault};
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use crate::fault::{unavailable, wrong};
+use crate::fault::{status, unavailable, wrong};
 use crate::kinds::Kind;
 use crate::settings::Settings;
 
@@ -21,12 +19,15 @@ use crate::settings::Settings;
 const PING_WITHIN: Duration = Duration::from_secs(2);
 /// How long that is remembered.
 const REMEMBERED: Duration = Duration::from_secs(2);
+/// How long credentials are used at least that the cluster does not accept.
+const KEPT: Duration = Duration::from_secs(2);
 
-/// The way to the cluster; connected on first use.
+/// The cluster; connected on first use.
 pub(crate) struct Cluster {
     settings: Settings,
     patience: Patience,
-    client: OnceCell<(Client, String)>,
+    /// The client and the namespace, and since when there are these.
+    client: Mutex<Option<(Client, String, Instant)>>,
     /// When it was asked last, and what is wrong with it.
     last: Mutex<Option<(Instant, Option<Error>)>>,
 }
@@ -36,7 +37,7 @@ impl Cluster {
         Self {
             settings: settings.clone(),
             patience: settings.patience(),
-            client: OnceCell::new(),
+            client: Mutex::default(),
             last: Mutex::new(None),
         }
     }
@@ -45,17 +46,24 @@ impl Cluster {
     ///
     /// # Errors
     /// `provider_unavailable` where there is no configuration to connect by.
-    pub(crate) async fn client(&self) -> Result<&(Client, String)> {
-        self.client.get_or_try_init(|| self.connect()).await
+    pub(crate) async fn client(&self) -> Result<(Client, String)> {
+        let mut known = self.client.lock().await;
+        if let Some((client, namespace, _)) = &*known {
+            return Ok((client.clone(), namespace.clone()));
+        }
+        let way = match &self.settings.way {
+            Some(way) => way.clone(),
+            None => self.settings.find_way()?,
+        };
+        let client = way.client(self.settings.names.clone(), self.patience.answer_within)?;
+        let namespace = self.settings.namespace.clone().unwrap_or_else(|| way.namespace().to_owned());
+        *known = Some((client.clone(), namespace.clone(), Instant::now()));
+        Ok((client, namespace))
     }
 
-    /// The pods, for programs in them.
-    ///
-    /// # Errors
-    /// As [`Cluster::client`].
-    pub(crate) async fn pods(&self) -> Result<Api<Pod>> {
-        let (client, namespace) = self.client().await?;
-        Ok(Api::namespaced(client.clone(), namespace))
+    /// What is expected of it.
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// The objects of a kind.
@@ -64,7 +72,7 @@ impl Cluster {
     /// As [`Cluster::client`].
     pub(crate) async fn of(&self, kind: Kind) -> Result<Api<DynamicObject>> {
         let (client, namespace) = self.client().await?;
-        Ok(kind.api(client, namespace))
+        Ok(kind.api(&client, &namespace))
     }
 
     /// Whether it answers now. Remembered for a moment.
@@ -129,37 +137,23 @@ impl Cluster {
             // What was remembered is not so any more.
             *last = None;
         }
+        if let Ok(Err(fault)) = &answer
+            && status(fault) == Some(401)
+            && let Ok(mut known) = self.client.try_lock()
+            && known.as_ref().is_some_and(|(_, _, since)| since.elapsed() > KEPT)
+        {
+            // They may be others by now, in the kubeconfig or from its program: the next call takes those.
+            *known = None;
+        }
         pulse::beat();
         answer.map_err(|_| self.patience.slow(what, within))
-    }
-
-    async fn connect(&self) -> Result<(Client, String)> {
-        let none = |error: &dyn std::fmt::Display| {
-            let said = crate::fault::shown(&error.to_string());
-            Error::new(ErrorCode::ProviderUnavailable, format!("there is no way to a cluster: {said}"))
-                .with_hint("name a kubeconfig, or run this in a pod with an account")
-        };
-        let options =
-            KubeConfigOptions { context: self.settings.context.clone(), ..KubeConfigOptions::default() };
-        let mut config = match &self.settings.kubeconfig {
-            Some(path) => {
-                let file = Kubeconfig::read_from(path).map_err(|error| none(&error))?;
-                Config::from_custom_kubeconfig(file, &options).await.map_err(|error| none(&error))?
-            }
-            None if self.settings.context.is_some() => {
-                Config::from_kubeconfig(&options).await.map_err(|error| none(&error))?
-            }
-            None => Config::infer().await.map_err(|error| none(&error))?,
-        };
-        config.connect_timeout = Some(self.patience.answer_within);
-        let namespace = self.settings.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
-        let client = Client::try_from(config).map_err(|error| none(&error))?;
-        Ok((client, namespace))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use dormouse_core::ErrorCode;
+
     use super::*;
 
     #[tokio::test]

@@ -12,7 +12,7 @@ use crate::fault::{is_missing, wrong};
 use crate::kinds::{AGENTS, EXTENSIONS, VERSION};
 use crate::settings::Mode;
 use crate::shared::Shared;
-use crate::vet;
+use crate::{helper, manifest, vet};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +61,10 @@ pub(crate) async fn steps(shared: &Shared) -> Vec<Step> {
         }
     }
     steps.push(rights(shared).await);
+    if let Some(network) = &shared.settings.network {
+        let found = format!("{} reach {}", network.of.join(", "), network.to.join(", "));
+        steps.push(Step::good("kubernetes network", found));
+    }
     match shared.settings.mode {
         Mode::Pods => {
             if let Some(class) = &shared.settings.storage_class {
@@ -85,6 +89,9 @@ pub(crate) async fn steps(shared: &Shared) -> Vec<Step> {
                 let name = format!("kubernetes pool {pool}");
                 steps.push(match vet::pool(shared, pool).await {
                     Err(error) => Step::bad(&name, &error),
+                    Ok(vetted) if !vetted.helped && shared.settings.helper_image.is_some() => {
+                        unhelped(shared, name)
+                    }
                     Ok(_) => match vet::waiting(shared, pool).await {
                         Ok(waiting) => Step::good(&name, format!("its template confines; {waiting} wait")),
                         Err(error) => Step::bad(&name, &error),
@@ -94,6 +101,17 @@ pub(crate) async fn steps(shared: &Shared) -> Vec<Step> {
         }
     }
     steps
+}
+
+/// A pool whose template does not have the helper that the settings name, with the lines that it lacks.
+fn unhelped(shared: &Shared, name: String) -> Step {
+    let image = shared.settings.helper_image.as_deref().unwrap_or_default();
+    Step {
+        name,
+        good: false,
+        found: format!("its template mounts no helper at `{}`, which must not be writable", helper::PLACE),
+        hint: Some(helper::lines(image, manifest::KEEP)),
+    }
 }
 
 /// Whether the account may make each call.
@@ -131,7 +149,7 @@ async fn may(shared: &Shared, call: &Call) -> dormouse_core::Result<bool> {
     });
     let review: SelfSubjectAccessReview = serde_json::from_value(review)
         .map_err(|error| Error::internal("a question about rights cannot be written", error))?;
-    let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let api: Api<SelfSubjectAccessReview> = Api::all(client);
     let options = PostParams::default();
     let answer = shared.cluster.ask("ask what the account may do", api.create(&options, &review)).await?;
     Ok(answer.status.is_some_and(|status| status.allowed))
@@ -141,7 +159,7 @@ async fn storage(shared: &Shared, class: &str) -> Step {
     let name = "kubernetes storage";
     let asked = async {
         let (client, _) = shared.cluster.client().await?;
-        let api: Api<StorageClass> = Api::all(client.clone());
+        let api: Api<StorageClass> = Api::all(client);
         shared.cluster.asked("look at a storage class", api.get(class)).await
     };
     match asked.await {

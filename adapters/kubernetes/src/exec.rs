@@ -1,8 +1,11 @@
-//! Programs in a pod: the exchange with the API server, by its WebSocket protocol for `pods/exec`.
+//! Programs in a pod, started by `pods/exec` ([`crate::stream`]).
 //!
 //! The program, its arguments and its environment are sent by standard input, to a small shell program that starts it: in the
 //! address of the request they would be in the API server's audit log, and an address is at most 64 KiB long. A pod's program cannot
 //! be given an environment or a folder otherwise.
+//!
+//! In version 4 of the protocol the end of an input cannot be said. A program that has one gets it from a feeder there, which is told
+//! how long each piece is.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,20 +13,17 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use dormouse_containers::program::{Exec, Input, KILLED, NOT_STARTED, Output, Program};
 use dormouse_core::{Error, ErrorCode, Result, Stream};
-use futures::future::{BoxFuture, Shared};
-use futures::{FutureExt as _, StreamExt as _};
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
-use kube::Api;
-use kube::api::{AttachParams, AttachedProcess};
-use tokio::io::AsyncWriteExt as _;
-use tokio_util::io::ReaderStream;
+use kube::api::AttachParams;
+use kube::core::Request;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::cluster::Cluster;
 use crate::fault::{shown, unavailable};
+use crate::helper;
+use crate::kinds::Kind;
+use crate::stream::{self, Open, Opened, Pipe};
 
-/// Bytes on their way in each direction.
-const UNDER_WAY: usize = 256 << 10;
 /// Reads words, one a line, until a line `.`, and runs what they say: the folder, whether there is an input, then the program.
 ///
 /// Only builtins until the program itself. A shell reads a line from a pipe byte by byte, so that what follows is the program's.
@@ -35,8 +35,35 @@ done
 folder=$1 input=$2
 shift 2
 [ -z "$folder" ] || cd -- "$folder" || exit 1
-[ "$input" = none ] && exec </dev/null
+case $input in
+none) exec </dev/null ;;
+counted)
+  exec 3>&2 2>/dev/null
+  sh -c 'echo $$
+if dd count=0 iflag=fullblock </dev/null; then piece() { dd bs="$1" count=1 iflag=fullblock; }
+else piece() { dd bs=1 count="$1"; }; fi
+while read -r bytes && [ "$bytes" != 0 ]; do piece "$bytes" || break; done
+exec cat >/dev/null' 3>&- | {
+    read -r feeder
+    (exec "$@") 2>&3 3>&-
+    code=$?
+    kill -9 "$feeder"
+    exit "$code"
+  }
+  exit ;;
+esac
 exec "$@""#;
+
+/// What a program reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    /// Nothing.
+    None,
+    /// What follows its words, to the end of the stream.
+    All,
+    /// The same, in pieces that say how long they are.
+    Counted,
+}
 
 /// A word as a line that [`BEGIN`] reads.
 fn line(word: &str) -> String {
@@ -47,9 +74,13 @@ fn line(word: &str) -> String {
 ///
 /// # Errors
 /// `args_invalid` for a variable that the program `env` would take for an option.
-fn head(exec: &Exec, input: bool) -> Result<String> {
+fn head(exec: &Exec, reads: Reads) -> Result<String> {
     let mut text = line(exec.directory.as_deref().unwrap_or_default());
-    text += &line(if input { "some" } else { "none" });
+    text += &line(match reads {
+        Reads::None => "none",
+        Reads::All => "all",
+        Reads::Counted => "counted",
+    });
     if !exec.environment.is_empty() {
         text += &line("env");
     }
@@ -69,90 +100,94 @@ fn head(exec: &Exec, input: bool) -> Result<String> {
     Ok(text)
 }
 
-/// Starts a program in a container of a pod, and attaches to it.
+/// Starts a program in a container of a pod, by its own shell or the helper's, and attaches to it.
 ///
 /// # Errors
 /// `provider_unavailable`; `args_invalid`.
 pub(crate) async fn program(
     cluster: &Cluster,
-    (pod, container): (&str, Option<&str>),
+    (pod, container, helped): (&str, Option<&str>, bool),
     exec: &Exec,
     input: bool,
 ) -> Result<Program> {
     let what = "start a program in a pod";
-    let head = head(exec, input)?;
-    let pods: Api<Pod> = cluster.pods().await?;
+    // What cannot be said is refused before anything is asked.
+    head(exec, Reads::None)?;
+    let (client, namespace) = cluster.client().await?;
     let options = AttachParams {
         container: container.map(str::to_owned),
         stdin: true,
         stdout: true,
         stderr: true,
-        max_stdin_buf_size: Some(UNDER_WAY),
-        max_stdout_buf_size: Some(UNDER_WAY),
-        max_stderr_buf_size: Some(UNDER_WAY),
         ..AttachParams::default()
     };
-    let opened = pods.exec(pod, ["sh", "-c", BEGIN], &options);
-    let mut process = cluster.ask(what, opened).await?;
-    let (stdin, stdout, stderr, status) =
-        (process.stdin(), process.stdout(), process.stderr(), process.take_status());
-    let (Some(mut stdin), Some(stdout), Some(stderr), Some(status)) = (stdin, stdout, stderr, status) else {
-        return Err(unavailable("the API server did not attach to a program"));
+    let pods = Request::new(Kind::Pod.api(&client, &namespace).resource_url());
+    let asked = pods.exec(pod, helper::shell(helped, BEGIN), &options);
+    let asked = asked.map_err(|error| Error::internal("a request for a program cannot be written", error))?;
+    let connection = cluster.ask(what, client.connect(asked)).await?;
+    let reads = match (input, connection.supports_stream_close()) {
+        (false, _) => Reads::None,
+        (true, true) => Reads::All,
+        (true, false) => Reads::Counted,
     };
-    // One that ends at once reads nothing; its status says why.
-    let _sent = stdin.write_all(head.as_bytes()).await;
-    let piece = |stream| {
-        move |piece: std::io::Result<Bytes>| {
-            piece
-                .map(|piece| (stream, piece))
-                .map_err(|error| unavailable("could not follow a program in a pod").with_source(error))
-        }
-    };
-    let stdout = ReaderStream::with_capacity(stdout, UNDER_WAY).map(piece(Stream::Stdout));
-    let stderr = ReaderStream::with_capacity(stderr, UNDER_WAY).map(piece(Stream::Stderr));
-    let status = status.boxed().shared();
-    let output = Box::pin(futures::stream::select(stdout, stderr));
+    let head = head(exec, reads)?.into_bytes();
+    let Opened { output, input: pipe, status, open } =
+        stream::speak(connection, head, reads == Reads::Counted, cluster.patience().answer_within / 2);
     // A program without an input has nothing of it from here, so nothing more is sent: what reaches a server that has ended its side
     // already makes it take back what it said last, the status.
-    let (input, kept): (Input, Option<Input>) =
-        if input { (Box::pin(stdin), None) } else { (Box::pin(tokio::io::sink()), Some(Box::pin(stdin))) };
-    let output = Held { output, ended: Some(status.clone()), _input: kept, _process: process };
-    let status = async move { status.await.map_or_else(|| Err(broken_off()), |status| code(&status)) };
-    Ok(Program { output: Box::pin(output), input, status: Box::pin(status) })
+    let (input, kept): (Input, Option<Pipe>) =
+        if input { (Box::pin(pipe), None) } else { (Box::pin(tokio::io::sink()), Some(pipe)) };
+    let (said, status) = Ending::new(status);
+    let output: Output = Box::pin(Held { output, ending: Some(said), _kept: kept, _open: open });
+    let status = async move { status.await.map_or_else(|_| Err(broken_off()), |status| code(&status)) };
+    Ok(Program { output, input, status: Box::pin(status) })
 }
 
 fn broken_off() -> Error {
     unavailable("the stream to a program in a pod broke off before it said how it ended")
 }
 
-/// What a program writes, with the connection: dropped, it is closed.
-///
-/// When the connection breaks off the library ends its task, but not the streams that it fed: that there will be no status is how that
-/// is seen.
+/// What a server says at the end, on its way to who asks for it.
+struct Ending {
+    told: oneshot::Receiver<Status>,
+    further: oneshot::Sender<Status>,
+}
+
+impl Ending {
+    fn new(told: oneshot::Receiver<Status>) -> (Self, oneshot::Receiver<Status>) {
+        let (further, status) = oneshot::channel();
+        (Self { told, further }, status)
+    }
+
+    /// Passes it on; whether there was something. The stream has ended: it is there already, or never will be.
+    fn pass(mut self) -> bool {
+        let Ok(status) = self.told.try_recv() else { return false };
+        // Nobody may want it.
+        let _passed = self.further.send(status);
+        true
+    }
+}
+
+/// What a program writes, with the connection: dropped, it is closed. One that breaks off ends with an error.
 struct Held {
-    output: Output,
-    /// What it said at its end; none: that is known.
-    ended: Option<Shared<BoxFuture<'static, Option<Status>>>>,
+    output: mpsc::Receiver<(Stream, Bytes)>,
+    /// None: its end was told.
+    ending: Option<Ending>,
     /// An input that stays open, because the program does not read it.
-    _input: Option<Input>,
-    _process: AttachedProcess,
+    _kept: Option<Pipe>,
+    _open: Open,
 }
 
 impl futures::Stream for Held {
     type Item = Result<(Stream, Bytes)>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Poll::Ready(piece) = self.output.as_mut().poll_next(context) {
-            return Poll::Ready(piece);
-        }
-        let Some(Poll::Ready(ended)) = self.ended.as_mut().map(|ended| ended.poll_unpin(context)) else {
-            return Poll::Pending;
-        };
-        self.ended = None;
-        match ended {
-            // What it wrote before that is on its way.
-            Some(_) => self.output.as_mut().poll_next(context),
-            None => Poll::Ready(Some(Err(broken_off()))),
+        match self.output.poll_recv(context) {
+            Poll::Ready(None) => {
+                let told = self.ending.take().is_none_or(Ending::pass);
+                Poll::Ready((!told).then(|| Err(broken_off())))
+            }
+            piece => piece.map(|piece| piece.map(Ok)),
         }
     }
 }
@@ -192,18 +227,78 @@ mod tests {
     use super::*;
 
     fn run(exec: &Exec, input: Option<&[u8]>) -> (String, Option<i32>) {
-        let mut child = Command::new("sh")
+        let reads = if input.is_some() { Reads::All } else { Reads::None };
+        with(&["sh"], exec, reads, input.unwrap_or_default())
+    }
+
+    /// Input in pieces of this length, as version 4 has them.
+    fn counted(input: &[u8], length: usize) -> Vec<u8> {
+        let pieces =
+            input.chunks(length).flat_map(|piece| [format!("{}\n", piece.len()).as_bytes(), piece].concat());
+        pieces.chain(*b"0\n").collect()
+    }
+
+    fn with(shell: &[&str], exec: &Exec, reads: Reads, input: &[u8]) -> (String, Option<i32>) {
+        let mut child = Command::new(shell[0])
+            .args(&shell[1..])
             .args(["-c", BEGIN])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .expect("a shell");
         let mut stdin = child.stdin.take().expect("a pipe");
-        stdin.write_all(head(exec, input.is_some()).unwrap().as_bytes()).unwrap();
-        stdin.write_all(input.unwrap_or_default()).unwrap();
-        drop(stdin);
+        let all = [head(exec, reads).unwrap().as_bytes(), input].concat();
+        // A counted input ends although the stream does not.
+        let fed = std::thread::spawn(move || {
+            // A program that ends reads no more.
+            let _written = stdin.write_all(&all);
+            (reads == Reads::Counted).then_some(stdin)
+        });
         let ended = child.wait_with_output().unwrap();
+        drop(fed.join().unwrap());
         (String::from_utf8(ended.stdout).unwrap(), ended.status.code())
+    }
+
+    /// The shells of this machine.
+    fn shells() -> Vec<Vec<&'static str>> {
+        let all = [vec!["sh"], vec!["bash"], vec!["busybox", "sh"]];
+        all.into_iter()
+            .filter(|shell| Command::new(shell[0]).args(&shell[1..]).args(["-c", "exit"]).output().is_ok())
+            .collect()
+    }
+
+    /// Version 4 of the protocol, in which the stream of the input never ends.
+    #[test]
+    fn a_counted_input_ends_where_it_ends_and_so_does_a_program_that_does_not_read_it() {
+        let exec = |script: &str| {
+            let argv = ["sh", "-c", script].map(str::to_owned).into();
+            Exec {
+                argv,
+                environment: vec!["A=x y".into()],
+                directory: Some("/usr".into()),
+                ..Exec::default()
+            }
+        };
+        let input: Vec<u8> = (0..=255_u8).cycle().take(200_000).collect();
+        for shell in shells() {
+            let ask = |script: &str, input: &[u8]| with(&shell, &exec(script), Reads::Counted, input);
+            let sum = "pwd; echo \"$A\"; cksum; exit 3";
+            let known = with(&shell, &exec(sum), Reads::All, &input);
+            for length in [1_000, 32 << 10, 200_000] {
+                assert_eq!(ask(sum, &counted(&input, length)), known, "{shell:?} {length}");
+            }
+            assert_eq!(ask("cat", b"0\n"), (String::new(), Some(0)), "{shell:?}");
+            // The input goes on: nobody says that it has ended.
+            let begun = std::time::Instant::now();
+            assert_eq!(ask("echo done; exit 4", b"5\nhello"), ("done\n".into(), Some(4)), "{shell:?}");
+            assert_eq!(
+                ask("read -r a; echo $a; kill -9 $$", b"6\nhello\n"),
+                ("hello\n".into(), Some(137)),
+                "{shell:?}"
+            );
+            assert_eq!(ask("exec /no/such/program", b"").1, Some(127), "{shell:?}");
+            assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{shell:?}");
+        }
     }
 
     /// KUB-03: words that a shell, or the address of a request, would take for more.
@@ -250,7 +345,7 @@ mod tests {
         assert_eq!(run(&missing, None).1, Some(127));
         let large = Exec { argv: words(&["printf", "%s", &"x\n".repeat(60_000)]), ..Exec::default() };
         assert_eq!(run(&large, None).0.len(), 120_000);
-        assert!(head(&Exec { environment: words(&["-i=x"]), ..Exec::default() }, false).is_err());
+        assert!(head(&Exec { environment: words(&["-i=x"]), ..Exec::default() }, Reads::None).is_err());
     }
 
     #[test]

@@ -6,10 +6,10 @@
 //!
 //! | step | module |
 //! | --- | --- |
-//! | what the operator allows | [`settings`], [`access`] (the calls that are made, and the rights that they need) |
+//! | what the operator allows | [`settings`], [`network`] (which addresses are reached), [`way`] (the address of the cluster, and the credentials), [`access`] (the calls that are made, and the rights that they need) |
 //! | the cluster | [`cluster`] (is it there, how long an answer may take), [`kinds`] (the objects), [`watch`] (what becomes of them), [`fault`] (the words for what goes wrong), [`left`] (what is ours, and what is to be removed), [`shared`] (all of these, for who needs them) |
-//! | what is made | [`size`] (what a sandbox may use), [`manifest`] (pods, policies, claims, confined by default), [`vet`] (whether a template is) |
-//! | a pod | [`state`] (is it ready, how did it end), [`pod`] (one that runs), [`exec`] (programs), [`transfer`] (archives) |
+//! | what is made | [`size`] (what a sandbox may use), [`manifest`] (pods, policies, claims, confined by default), [`helper`] (for images without a shell), [`vet`] (whether a template is) |
+//! | a pod | [`state`] (is it ready, how did it end), [`pod`] (one that runs), [`exec`] (programs), [`stream`] (their streams), [`transfer`] (archives) |
 //! | making one | [`pods`], [`claims`] |
 //! | the ports | [`port`] (the engine, for what is done in containers), [`provider`], [`doctor`] |
 
@@ -19,9 +19,11 @@ mod cluster;
 mod doctor;
 mod exec;
 mod fault;
+mod helper;
 mod kinds;
 mod left;
 mod manifest;
+mod network;
 mod pod;
 mod pods;
 mod port;
@@ -30,11 +32,15 @@ mod settings;
 mod shared;
 mod size;
 mod state;
+mod stream;
 mod transfer;
 mod vet;
 mod watch;
+mod way;
 
 pub use crate::access::{Call, calls, role};
 pub use crate::doctor::Step;
+pub use crate::network::Network;
 pub use crate::provider::{KubernetesProvider, abilities};
 pub use crate::settings::{Mode, Settings};
+pub use crate::way::Way;

@@ -7,9 +7,12 @@
 use std::collections::HashMap;
 
 use dormouse_containers::{TMP, WORKSPACE};
+use dormouse_core::Result;
 use serde_json::{Map, Value as Json, json};
 
+use crate::helper;
 use crate::kinds::Kind;
+use crate::network::Block;
 use crate::settings::Settings;
 use crate::size::Size;
 
@@ -18,7 +21,9 @@ pub(crate) const CONTAINER: &str = "sandbox";
 /// The user and the group that own nothing.
 const NOBODY: u32 = 65_534;
 /// Keeps a pod running, and reaps what lost its parent.
-const KEEP: &str = "trap 'exit 0' TERM; while :; do sleep 3600 & wait; done";
+pub(crate) const KEEP: &str = "trap 'exit 0' TERM; while :; do sleep 3600 & wait; done";
+/// The label of pods that have a network, with the word for which.
+const NETWORK: &str = "dormouse.network";
 /// Bytes of a node's disk for what the runtime itself keeps of a pod.
 const OWN_DISK: u64 = 64 << 20;
 
@@ -56,28 +61,42 @@ pub(crate) fn pod(
             "ephemeral-storage": OWN_DISK.to_string(),
         },
     });
-    let environment = json!([
-        {"name": "HOME", "value": WORKSPACE},
-        {"name": "NPM_CONFIG_FETCH_RETRIES", "value": "0"},
-        {"name": "PIP_RETRIES", "value": "0"},
-    ]);
+    let network = settings.network_of(image);
+    let mut labels = labels.clone();
+    let mut environment = vec![json!({"name": "HOME", "value": WORKSPACE})];
+    match network {
+        Some(network) => {
+            labels.insert(NETWORK.into(), network.word());
+        }
+        // Without one, who asks again waits for nothing.
+        None => environment.extend([
+            json!({"name": "NPM_CONFIG_FETCH_RETRIES", "value": "0"}),
+            json!({"name": "PIP_RETRIES", "value": "0"}),
+        ]),
+    }
+    let security = json!({
+        "allowPrivilegeEscalation": false,
+        "privileged": false,
+        "readOnlyRootFilesystem": true,
+        "capabilities": {"drop": ["ALL"]},
+    });
+    let mut volumes = vec![workspace, in_memory("tmp", size.tmp)];
+    let mut mounts =
+        vec![json!({"name": "workspace", "mountPath": WORKSPACE}), json!({"name": "tmp", "mountPath": TMP})];
+    let helper = settings.helper_image.as_ref().map(|image| {
+        volumes.push(helper::volume());
+        mounts.push(helper::mount());
+        helper::container(image, &security, &resources)
+    });
     let container = json!({
         "name": CONTAINER,
         "image": image,
-        "command": ["sh", "-c", KEEP],
+        "command": helper::shell(helper.is_some(), KEEP),
         "workingDir": WORKSPACE,
         "env": environment,
         "resources": resources,
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "privileged": false,
-            "readOnlyRootFilesystem": true,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "volumeMounts": [
-            {"name": "workspace", "mountPath": WORKSPACE},
-            {"name": "tmp", "mountPath": TMP},
-        ],
+        "securityContext": security,
+        "volumeMounts": mounts,
     });
     let mut spec = json!({
         "automountServiceAccountToken": false,
@@ -93,10 +112,17 @@ pub(crate) fn pod(
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [container],
-        "volumes": [workspace, in_memory("tmp", size.tmp)],
+        "volumes": volumes,
     });
     if let Some(fields) = spec.as_object_mut() {
         optional(fields, settings);
+        if let Some(helper) = helper {
+            fields.insert("initContainers".into(), json!([helper]));
+        }
+        if let Some(network) = network.filter(|network| !network.dns.is_empty()) {
+            fields.insert("dnsPolicy".into(), json!("None"));
+            fields.insert("dnsConfig".into(), json!({"nameservers": network.dns}));
+        }
     }
     json!({
         "apiVersion": Kind::Pod.api_version(),
@@ -124,22 +150,56 @@ fn in_memory(name: &str, bytes: u64) -> Json {
     json!({"name": name, "emptyDir": {"medium": "Memory", "sizeLimit": bytes.to_string()}})
 }
 
-/// The name of an installation's policy.
-pub(crate) fn policy_name(owner: &str) -> String {
-    format!("dormouse-{owner}")
-}
-
-/// A policy that lets nothing in and nothing out of an installation's pods.
-pub(crate) fn policy(owner: &str, (label, value): (&str, &str)) -> Json {
-    json!({
-        "apiVersion": Kind::Policy.api_version(),
-        "kind": "NetworkPolicy",
-        "metadata": {"name": policy_name(owner), "labels": {label: value}},
-        "spec": {
-            "podSelector": {"matchLabels": {label: value}},
-            "policyTypes": ["Ingress", "Egress"],
-        },
-    })
+/// The policies of an installation, by name: one that lets nothing in and nothing out of its pods, and one that lets those with a
+/// network reach what the operator allows. Policies only add up.
+///
+/// # Errors
+/// As [`crate::network::Network::allowed`].
+pub(crate) fn policies(
+    settings: &Settings,
+    owner: &str,
+    (label, value): (&str, &str),
+) -> Result<Vec<(String, Json)>> {
+    let policy = |name: &str, spec: Json| {
+        json!({
+            "apiVersion": Kind::Policy.api_version(),
+            "kind": "NetworkPolicy",
+            "metadata": {"name": name, "labels": {label: value}},
+            "spec": spec,
+        })
+    };
+    let name = format!("dormouse-{owner}");
+    let closed =
+        json!({"podSelector": {"matchLabels": {label: value}}, "policyTypes": ["Ingress", "Egress"]});
+    let mut all = vec![(name.clone(), policy(&name, closed))];
+    if let Some(network) = &settings.network {
+        let (allowed, word) = (network.allowed()?, network.word());
+        let block = |block: &Block, except: &[Block]| {
+            let mut own = json!({"cidr": block.to_string()});
+            if !except.is_empty() {
+                own["except"] = except.iter().map(ToString::to_string).collect();
+            }
+            json!({"ipBlock": own})
+        };
+        let to: Vec<Json> = allowed.blocks.iter().map(|(own, except)| block(own, except)).collect();
+        let dns: Vec<Json> = allowed.dns.iter().map(|address| block(&Block::of(*address), &[])).collect();
+        let mut out = Vec::new();
+        if !to.is_empty() {
+            out.push(json!({"to": to}));
+        }
+        if !dns.is_empty() {
+            let ports = ["UDP", "TCP"].map(|protocol| json!({"protocol": protocol, "port": 53}));
+            out.push(json!({"to": dns, "ports": ports}));
+        }
+        let name = format!("{name}-{word}");
+        let open = json!({
+            "podSelector": {"matchLabels": {label: value, NETWORK: word}},
+            "policyTypes": ["Egress"],
+            "egress": out,
+        });
+        all.push((name.clone(), policy(&name, open)));
+    }
+    Ok(all)
 }
 
 /// A claim on a pool. It has no environment and no volumes of its own: with them it would begin cold.
@@ -161,6 +221,7 @@ mod tests {
     use k8s_openapi::api::networking::v1::NetworkPolicy;
 
     use super::*;
+    use crate::network::Network;
 
     fn made(settings: &Settings) -> Pod {
         let labels = HashMap::from([("dormouse.owner".to_owned(), "0f".to_owned())]);
@@ -216,13 +277,71 @@ mod tests {
         assert_eq!(claim.spec.storage_class_name.as_deref(), Some("fast"));
     }
 
+    #[test]
+    fn a_helper_is_put_into_the_pod_by_a_container_that_is_confined_as_well_and_cannot_be_written() {
+        let settings = Settings { helper_image: Some("busybox:1".into()), ..Settings::default() };
+        let spec = made(&settings).spec.unwrap();
+        let [own, first] = [&spec.containers[0], &spec.init_containers.as_ref().unwrap()[0]];
+        assert_eq!((first.image.as_deref(), &first.resources), (Some("busybox:1"), &own.resources));
+        assert_eq!(first.security_context, own.security_context);
+        let mount =
+            |of: &k8s_openapi::api::core::v1::Container| of.volume_mounts.clone().unwrap().pop().unwrap();
+        assert_eq!((mount(own).mount_path, mount(own).read_only), (helper::PLACE.to_owned(), Some(true)));
+        assert_eq!((mount(first).name, mount(first).read_only), (mount(own).name, None));
+        assert_eq!(own.command.as_ref().unwrap()[0], "/opt/dormouse/sh");
+    }
+
     /// KUB-02: a network that was not allowed.
     #[test]
-    fn kub_02_the_policy_lets_nothing_in_and_nothing_out() {
-        let policy: NetworkPolicy = serde_json::from_value(policy("0f", ("dormouse.owner", "0f"))).unwrap();
-        let spec = policy.spec.unwrap();
+    fn kub_02_the_policy_lets_nothing_in_and_nothing_out_but_where_the_operator_allows_it() {
+        let network = Network {
+            of: vec!["tools:1".into()],
+            to: vec!["all".into(), "10.20.0.0/16".into()],
+            except: Vec::new(),
+            dns: vec!["10.0.0.53".parse().unwrap()],
+        };
+        let open = Settings { network: Some(network.clone()), ..Settings::default() };
+        let of = |settings: &Settings| -> Vec<NetworkPolicy> {
+            let all = policies(settings, "0f", ("dormouse.owner", "0f")).unwrap();
+            all.into_iter().map(|(_, policy)| serde_json::from_value(policy).unwrap()).collect()
+        };
+        assert_eq!(of(&Settings::default()).len(), 1);
+        let [closed, lets_out] = <[NetworkPolicy; 2]>::try_from(of(&open)).unwrap();
+        let spec = closed.spec.unwrap();
         assert_eq!(spec.policy_types.unwrap(), ["Ingress", "Egress"]);
         assert_eq!((spec.ingress, spec.egress), (None, None));
         assert_eq!(spec.pod_selector.unwrap().match_labels.unwrap()["dormouse.owner"], "0f");
+        let spec = lets_out.spec.unwrap();
+        assert_eq!(spec.policy_types.unwrap(), ["Egress"]);
+        let selected = spec.pod_selector.unwrap().match_labels.unwrap();
+        assert_eq!((selected["dormouse.owner"].as_str(), &selected[NETWORK]), ("0f", &network.word()));
+        let rules = spec.egress.unwrap();
+        let blocks: Vec<_> = rules[0].to.iter().flatten().filter_map(|peer| peer.ip_block.clone()).collect();
+        assert_eq!(
+            blocks.iter().map(|block| block.cidr.as_str()).collect::<Vec<_>>(),
+            ["0.0.0.0/0", "::/0", "10.20.0.0/16"]
+        );
+        let without = blocks[0].except.clone().unwrap();
+        assert!(without.contains(&"10.0.0.0/8".into()) && without.contains(&"169.254.0.0/16".into()));
+        assert_eq!((blocks[2].except.clone(), rules[1].ports.clone().unwrap().len()), (None, 2));
+        assert!(
+            rules
+                .iter()
+                .flat_map(|rule| rule.to.iter().flatten())
+                .all(|peer| peer.pod_selector.is_none() && peer.namespace_selector.is_none())
+        );
+        // Pods of other images have no part in it.
+        let pod = made(&open);
+        assert_eq!(pod.metadata.labels.unwrap()[NETWORK], network.word());
+        let spec = pod.spec.unwrap();
+        assert_eq!(
+            (spec.dns_policy.as_deref(), spec.dns_config.unwrap().nameservers),
+            (Some("None"), Some(vec!["10.0.0.53".to_owned()]))
+        );
+        let other = Network { of: vec!["other:1".into()], ..network };
+        let pod = made(&Settings { network: Some(other), ..Settings::default() });
+        assert!(
+            !pod.metadata.labels.unwrap().contains_key(NETWORK) && pod.spec.unwrap().dns_policy.is_none()
+        );
     }
 }

@@ -24,6 +24,9 @@ const TOOLS: [&str; 7] = ["bash", "python3", "node", "php", "rm", "stat", "tar"]
 /// Says which of its arguments are commands.
 const PROBE: &str = r#"for tool; do command -v "$tool" >/dev/null 2>&1 && echo "$tool"; done; true"#;
 
+/// What to do where an image has no shell.
+const NO_SHELL: &str = "use an image with `sh` and `tar`, such as one of Debian, Alpine or busybox, or have the operator name a `helper_image`";
+
 /// What was made in the cluster, and is removed when this is dropped.
 pub(crate) struct Made {
     shared: Arc<Shared>,
@@ -88,12 +91,11 @@ impl Made {
                             ErrorCode::CapabilityUnavailable,
                             format!("`{name}` cannot be had from the cluster: {why}"),
                         )
-                        .with_hint("the cluster's events say more: `kubectl get events`"));
+                        .with_hint(hint(&why)));
                     }
                     (State::Ended(why), _) => {
-                        return Err(crate::fault::unavailable(format!(
-                            "what was made of `{name}` ended before it was ready: {why}"
-                        )));
+                        let what = format!("what was made of `{name}` ended before it was ready: {why}");
+                        return Err(crate::fault::unavailable(what).with_hint(hint(&why)));
                     }
                     (State::Coming(why), _) if why != told => {
                         tracing::info!(name = self.thing.name, why, "a sandbox is waited for in the cluster");
@@ -131,12 +133,22 @@ impl Made {
     }
 }
 
+/// What to do about what cannot be started.
+fn hint(why: &str) -> &'static str {
+    match why.contains("executable file not found") || why.contains("no such file or directory") {
+        true => NO_SHELL,
+        false => "the cluster's events say more: `kubectl get events`",
+    }
+}
+
 /// A pod in which a sandbox runs.
 pub(crate) struct RunningPod {
     pub(crate) shared: Arc<Shared>,
     /// Its own name, and the container that is the sandbox's.
     pub(crate) pod: String,
     container: Option<String>,
+    /// Whether it has the helper for images without a shell.
+    helped: bool,
     /// What people call what it was made of.
     pub(crate) reference: String,
     pub(crate) memory: u64,
@@ -154,13 +166,14 @@ impl RunningPod {
     pub(crate) async fn new(
         shared: &Arc<Shared>,
         made: Made,
-        (pod, container): (String, Option<String>),
+        (pod, container, helped): (String, Option<String>, bool),
         (reference, memory): (String, u64),
     ) -> Result<Self> {
         let mut running = Self {
             shared: shared.clone(),
             pod,
             container,
+            helped,
             reference,
             memory,
             tools: Arc::default(),
@@ -188,7 +201,7 @@ impl RunningPod {
             ErrorCode::CapabilityUnavailable,
             format!("`{}` has no shell: `sh` does not run in it", self.reference),
         )
-        .with_hint("use an image with `sh` and `tar`, such as one of Debian, Alpine or busybox"))
+        .with_hint(NO_SHELL))
     }
 
     /// Starts a program in it.
@@ -196,7 +209,7 @@ impl RunningPod {
     /// # Errors
     /// `provider_unavailable`.
     pub(crate) async fn start(&self, exec: Exec, input: bool) -> Result<Program> {
-        let at = (self.pod.as_str(), self.container.as_deref());
+        let at = (self.pod.as_str(), self.container.as_deref(), self.helped);
         crate::exec::program(&self.shared.cluster, at, &exec, input).await
     }
 
@@ -207,7 +220,10 @@ impl RunningPod {
         input: bool,
     ) -> impl Future<Output = Result<Program>> + Send + use<> {
         let (shared, pod, container) = (self.shared.clone(), self.pod.clone(), self.container.clone());
-        async move { crate::exec::program(&shared.cluster, (&pod, container.as_deref()), &exec, input).await }
+        let helped = self.helped;
+        async move {
+            crate::exec::program(&shared.cluster, (&pod, container.as_deref(), helped), &exec, input).await
+        }
     }
 
     pub(crate) fn patience(&self) -> &Patience {

@@ -28,6 +28,6 @@ pub(crate) async fn create(shared: &Arc<Shared>, image: &str, spec: &SandboxSpec
     let pod = manifest::pod(&shared.settings, &shared.identity.labels(), (&name, image), &size);
     let mut made = Made::create(shared, Kind::Pod, &name, pod).await?;
     made.ready(state::of_pod, image).await?;
-    let own = (name, Some(manifest::CONTAINER.to_owned()));
+    let own = (name, Some(manifest::CONTAINER.to_owned()), shared.settings.helper_image.is_some());
     RunningPod::new(shared, made, own, (image.to_owned(), size.memory)).await
 }

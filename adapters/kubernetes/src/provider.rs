@@ -14,7 +14,7 @@ use crate::settings::{Mode, Settings};
 use crate::shared::Shared;
 use crate::size::Size;
 
-/// What this provider can do in a mode. Names and processes are bounded by the cluster's own settings, not by a sandbox's.
+/// What this provider can do in a mode, where the operator allows no network. Names and processes are bounded by the cluster's own settings, not by a sandbox's.
 pub const fn abilities(mode: Mode) -> Abilities {
     Abilities {
         wall: "container",
@@ -76,7 +76,9 @@ impl Provider for KubernetesProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        abilities(self.shared.settings.mode)
+        let settings = &self.shared.settings;
+        let network = if settings.network.is_some() { "outbound" } else { "none" };
+        Abilities { network, ..abilities(settings.mode) }
     }
 
     async fn ready(&self) -> Result<()> {

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_containers::Patience;
 use dormouse_core::limits::MIB;
-use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_core::{Error, ErrorCode, Resolve, Result};
 use serde::Deserialize;
 
 use crate::fault::HINT;
+use crate::network::Network;
+use crate::way::Way;
 
 /// Longest name of an object, in bytes.
 const MAX_NAME: usize = 253;
@@ -53,18 +56,30 @@ pub struct Settings {
     /// None: what a process leaves behind when it is killed is removed by nobody.
     #[serde(skip)]
     pub state: Option<PathBuf>,
+    /// The way to the cluster, if it is known already. None: it is read from the kubeconfig when it is first needed, and anew when the
+    /// cluster does not accept the credentials.
+    #[serde(skip)]
+    pub way: Option<Way>,
+    /// Who looks up the name of the API server. None: the system, in this process.
+    #[serde(skip)]
+    pub names: Option<Arc<dyn Resolve>>,
     /// Pods: references of images that may be used; the first is the default.
     pub images: Vec<String>,
     /// Agent-sandbox: the pools that may be used, which stand for images; the first is the default.
     pub pools: Vec<String>,
     /// Agent-sandbox: the container of the template that is a sandbox's. None: the first.
     pub container: Option<String>,
+    /// An image with a static busybox, whose shell and commands sandboxes have where their image has none. None: images need a shell.
+    /// Agent-sandbox: it is the template that puts them there.
+    pub helper_image: Option<String>,
     /// Pods: secrets by which images are pulled.
     pub image_pull_secrets: Vec<String>,
     /// Pods: the class of a volume for `/workspace`, which is made and removed with its pod. None: it is in memory.
     pub storage_class: Option<String>,
     /// Pods: labels of the nodes that may run them.
     pub node_selector: BTreeMap<String, String>,
+    /// The network that some sandboxes have. None: no sandbox has one.
+    pub network: Option<Network>,
     /// Pods: the runtime class, such as one of gVisor or Kata. None: the cluster's default.
     pub runtime_class: Option<String>,
     /// Pods: what of its limits a pod requests, in percent. Default 100; less overcommits nodes.
@@ -93,12 +108,16 @@ impl Default for Settings {
             context: None,
             namespace: None,
             state: None,
+            way: None,
+            names: None,
             images: Vec::new(),
             pools: Vec::new(),
             container: None,
+            helper_image: None,
             image_pull_secrets: Vec::new(),
             storage_class: None,
             node_selector: BTreeMap::new(),
+            network: None,
             runtime_class: None,
             requests_percent: 100,
             tmp_bytes: 64 * MIB,
@@ -131,6 +150,14 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Reads the way to the cluster. Connects to nothing.
+    ///
+    /// # Errors
+    /// `provider_unavailable` where there is none, or it cannot be read.
+    pub fn find_way(&self) -> Result<Way> {
+        Way::find(self.kubeconfig.as_deref(), self.context.as_deref())
+    }
+
     /// Refuses what cannot be.
     ///
     /// # Errors
@@ -147,7 +174,16 @@ impl Settings {
         for (field, names) in names {
             names.iter().try_for_each(|name| check_name(field, name))?;
         }
-        self.images.iter().try_for_each(|image| check_reference(image))?;
+        self.images.iter().chain(&self.helper_image).try_for_each(|image| check_reference(image))?;
+        if let Some(network) = &self.network {
+            network.allowed()?;
+            let known = |name: &String| self.images.contains(name) || self.pools.contains(name);
+            if let Some(other) = network.of.iter().find(|name| !known(name)) {
+                let shown: String = other.escape_debug().take(80).collect();
+                return Err(Error::args_invalid(format!("`network`: `{shown}` is not allowed itself"))
+                    .with_hint("`for` names some of `images`, or of `pools`"));
+            }
+        }
         if !(1..=100).contains(&self.requests_percent) {
             return Err(Error::args_invalid(format!(
                 "`requests_percent` of {} is outside 1 to 100",
@@ -202,6 +238,11 @@ impl Settings {
             },
             Ok,
         )
+    }
+
+    /// The network of what is made of an image, or of a pool.
+    pub(crate) fn network_of(&self, offered: &str) -> Option<&Network> {
+        self.network.as_ref().filter(|network| network.of.iter().any(|one| one == offered))
     }
 
     pub(crate) fn ready_within(&self) -> Duration {
@@ -262,6 +303,17 @@ mod tests {
         let settings = Settings { mode: Mode::AgentSandbox, ..settings };
         assert_eq!(settings.offered().len(), 2);
         assert_eq!(settings.ready_within(), Duration::from_millis(5));
+        let network =
+            r#"{"images": ["a:1"], "network": {"for": ["a:1"], "to": ["all"], "dns": ["1.1.1.1"]}}"#;
+        assert!(Settings::read(network).unwrap().network_of("a:1").is_some());
+        for bad in [
+            (r#""to": ["all"]"#, r#""to": ["x"]"#),
+            (r#"["a:1"], "to""#, r#"["b:1"], "to""#),
+            ("dns", "ports"),
+        ] {
+            let text = network.replace(bad.0, bad.1);
+            assert_eq!(Settings::read(&text).unwrap_err().code(), ErrorCode::ArgsInvalid, "{text}");
+        }
         for bad in [r#"{"pool": "x"}"#, r#"{"state": "/x"}"#, r#"{"mode": "pods"}"#, "[]", ""] {
             assert_eq!(Settings::read(bad).unwrap_err().code(), ErrorCode::ArgsInvalid, "{bad}");
         }

@@ -99,17 +99,17 @@ impl Shared {
         prepared.await.map(|_| ())
     }
 
-    /// Applies the policy that lets nothing in and out of this installation's pods.
+    /// Applies the policies that let nothing in and out of this installation's pods, but what the operator allows.
     async fn isolate(&self) -> Result<()> {
         let owner = self.identity.owner();
         let api = self.cluster.of(Kind::Policy).await?;
-        let policy = Patch::Apply(manifest::policy(owner, (OWNER, owner)));
-        let name = manifest::policy_name(owner);
         let options = PatchParams::apply(MANAGER).force();
-        self.cluster
-            .ask("isolate pods by a network policy", api.patch(&name, &options, &policy))
-            .await
-            .map(drop)
+        for (name, policy) in manifest::policies(&self.settings, owner, (OWNER, owner))? {
+            let policy = Patch::Apply(policy);
+            let applied = api.patch(&name, &options, &policy);
+            self.cluster.ask("isolate pods by a network policy", applied).await?;
+        }
+        Ok(())
     }
 
     /// Removes what processes of this installation left behind that are no more; what cannot be removed now is later.

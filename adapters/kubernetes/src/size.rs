@@ -46,6 +46,8 @@ pub(crate) struct Vetted {
     pub(crate) pool: String,
     /// The container of the sandbox.
     pub(crate) container: Option<String>,
+    /// Whether it has the helper for images without a shell.
+    pub(crate) helped: bool,
     /// Its limits: bytes, and thousandths of a core.
     pub(crate) memory: u64,
     pub(crate) cpu_millis: u64,

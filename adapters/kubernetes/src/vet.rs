@@ -11,7 +11,9 @@ use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
+use crate::helper;
 use crate::kinds::Kind;
+use crate::network::{Allowed, Block, Network};
 use crate::shared::Shared;
 use crate::size::{Vetted, quantity};
 use crate::state::text;
@@ -35,7 +37,9 @@ pub(crate) async fn pool(shared: &Shared, pool: &str) -> Result<Arc<Vetted>> {
     let found = get(shared, Kind::Pool, pool).await?;
     let template = text(&found, "/spec/sandboxTemplateRef/name").unwrap_or_default();
     let template = get(shared, Kind::Template, template).await?;
-    let vetted = look(pool, &template, shared.settings.container.as_deref()).map_err(|wrong| {
+    let network = shared.settings.network_of(pool).map(Network::allowed).transpose()?;
+    let container = shared.settings.container.as_deref();
+    let vetted = look(pool, &template, container, network.as_ref()).map_err(|wrong| {
         let told: Vec<&str> = wrong.iter().take(TOLD).map(String::as_str).collect();
         Error::new(
             ErrorCode::CapabilityUnavailable,
@@ -83,6 +87,7 @@ pub(crate) fn look(
     pool: &str,
     template: &Json,
     container: Option<&str>,
+    allowed: Option<&Allowed>,
 ) -> std::result::Result<Vetted, Vec<String>> {
     let mut wrong = Vec::new();
     let mut must = |is: bool, what: String| {
@@ -121,7 +126,7 @@ pub(crate) fn look(
     for folder in [WORKSPACE, TMP] {
         must(mounted(folder), format!("nothing is mounted at `{folder}`"));
     }
-    network(template, &mut must);
+    network(template, allowed, &mut must);
     let limit = |name: &str, millis| {
         text_or_number(own.pointer(&format!("/resources/limits/{name}")))
             .and_then(|text| quantity(&text, millis))
@@ -131,6 +136,7 @@ pub(crate) fn look(
         (Some(memory), Some(cpu_millis)) if wrong.is_empty() => Ok(Vetted {
             pool: pool.to_owned(),
             container: text(own, "/name").map(str::to_owned),
+            helped: helper::is_mounted(own),
             memory,
             cpu_millis,
         }),
@@ -173,13 +179,58 @@ fn confined(pod: &Json, one: &Json, must: &mut impl FnMut(bool, String)) {
 }
 
 /// Without a policy of its own, the controller's default lets a sandbox reach the internet.
-fn network(template: &Json, must: &mut impl FnMut(bool, String)) {
+fn network(template: &Json, allowed: Option<&Allowed>, must: &mut impl FnMut(bool, String)) {
     let managed = text(template, "/spec/networkPolicyManagement").unwrap_or("Managed") == "Managed";
     must(managed, "its network is not managed (`networkPolicyManagement`)".into());
     let policy = template.pointer("/spec/networkPolicy");
     must(policy.is_some(), "it has no `networkPolicy`, so that the internet can be reached".into());
-    let out = policy.and_then(|policy| policy.get("egress")).and_then(Json::as_array);
-    must(out.is_none_or(Vec::is_empty), "its `networkPolicy` lets something out (`egress`)".into());
+    let out = policy.and_then(|policy| policy.get("egress"));
+    match (out, allowed) {
+        (None | Some(Json::Null), _) => {}
+        (Some(Json::Array(rules)), Some(allowed)) => {
+            for rule in rules {
+                let wrong = lets_out(rule, allowed);
+                must(wrong.is_none(), wrong.unwrap_or_default());
+            }
+        }
+        (Some(out), _) => {
+            let none = out.as_array().is_some_and(Vec::is_empty);
+            must(none, "its `networkPolicy` lets something out (`egress`)".into());
+        }
+    }
+}
+
+/// What a rule lets out that is not allowed.
+fn lets_out(rule: &Json, allowed: &Allowed) -> Option<String> {
+    let peers = rule.get("to").and_then(Json::as_array).filter(|peers| !peers.is_empty());
+    let Some(peers) = peers else {
+        return Some("its `networkPolicy` lets everything out (`egress` without `to`)".into());
+    };
+    let ports = rule.get("ports").and_then(Json::as_array).filter(|ports| !ports.is_empty());
+    let asks_names = ports.is_some_and(|ports| {
+        ports
+            .iter()
+            .all(|port| port.get("port").and_then(Json::as_u64) == Some(53) && port.get("endPort").is_none())
+    });
+    for peer in peers {
+        let Some(own) = peer.get("ipBlock") else {
+            return Some("its `networkPolicy` lets out to pods of the cluster".into());
+        };
+        let block = |text: &Json| text.as_str().and_then(Block::parse);
+        let without = own.get("except").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+        let without: Vec<Block> = without.iter().filter_map(block).collect();
+        let fine = own
+            .get("cidr")
+            .and_then(block)
+            .is_some_and(|block| allowed.admits(&block, &without) || (asks_names && allowed.is_dns(&block)));
+        if !fine {
+            let shown = own.get("cidr").and_then(Json::as_str).unwrap_or_default();
+            return Some(format!(
+                "its `networkPolicy` lets out to `{shown}`, which `network` does not allow"
+            ));
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -209,7 +260,7 @@ mod tests {
     /// KUB-08: a template that lets out more than the operator allows, or does not confine.
     #[test]
     fn kub_08_a_template_that_gives_more_than_a_pod_of_ours_is_refused() {
-        let vetted = look("p", &template(), None).unwrap();
+        let vetted = look("p", &template(), None, None).unwrap();
         assert_eq!(
             (vetted.memory, vetted.cpu_millis, vetted.container.as_deref()),
             (512 << 20, 1_000, Some("sandbox"))
@@ -240,18 +291,60 @@ mod tests {
                 Json::Null => fields.remove(field),
                 value => fields.insert(field.to_owned(), value),
             };
-            assert!(look("p", &bad, None).is_err_and(|wrong| !wrong.is_empty()), "{at}/{field}");
+            assert!(look("p", &bad, None, None).is_err_and(|wrong| !wrong.is_empty()), "{at}/{field}");
         }
         let mut more = template();
         let containers = more.pointer_mut(&format!("{pod}/containers")).unwrap().as_array_mut().unwrap();
         containers.push(json!({"name": "other", "image": "x"}));
-        assert!(look("p", &more, None).is_err(), "each container is looked at");
-        assert!(look("p", &template(), Some("other")).is_err(), "the one that is meant must be there");
+        assert!(look("p", &more, None, None).is_err(), "each container is looked at");
+        assert!(look("p", &template(), Some("other"), None).is_err(), "the one that is meant must be there");
+    }
+
+    /// KUB-36: a template that lets out other addresses than those that the operator allows.
+    #[test]
+    fn kub_36_a_template_lets_out_no_more_than_the_operator_allows() {
+        let network = Network {
+            of: vec!["p".into()],
+            to: vec!["all".into(), "10.20.0.0/16".into()],
+            except: Vec::new(),
+            dns: vec!["10.0.0.53".parse().unwrap()],
+        };
+        let allowed = network.allowed().unwrap();
+        let look = |egress: Json, allowed: Option<&Allowed>| {
+            let mut template = template();
+            template["spec"]["networkPolicy"]["egress"] = egress;
+            look("p", &template, None, allowed)
+        };
+        let to = |cidr: &str| json!([{"to": [{"ipBlock": {"cidr": cidr}}]}]);
+        let names = |port: u16, cidr: &str| json!([{"to": [{"ipBlock": {"cidr": cidr}}], "ports": [{"protocol": "UDP", "port": port}]}]);
+        let except = json!([{"to": [{"ipBlock": {"cidr": "8.0.0.0/6", "except": ["10.0.0.0/8"]}}, {"ipBlock": {"cidr": "10.20.1.0/24"}}]}]);
+        for fine in [json!([]), to("1.1.1.1/32"), to("2606:4700::/32"), names(53, "10.0.0.53/32"), except] {
+            assert!(look(fine.clone(), Some(&allowed)).is_ok(), "{fine}");
+            assert!(fine == json!([]) || look(fine.clone(), None).is_err(), "{fine}");
+        }
+        let cases = [
+            json!([{}]),
+            json!([{"to": []}]),
+            json!("all"),
+            json!([{"to": [{"podSelector": {}}]}]),
+            json!([{"to": [{"namespaceSelector": {}}], "ports": [{"port": 53}]}]),
+            to("0.0.0.0/0"),
+            to("169.254.169.254/32"),
+            to("10.0.0.53/32"),
+            to("nowhere"),
+            names(80, "10.0.0.53/32"),
+            names(53, "10.0.0.54/32"),
+            json!([{"to": [{"ipBlock": {"cidr": "10.0.0.53/32"}}], "ports": [{"port": 53, "endPort": 65535}]}]),
+            json!([{"to": [{"ipBlock": {"cidr": "1.1.1.1/32"}}, {"ipBlock": {"cidr": "10.1.1.1/32"}}]}]),
+        ];
+        for bad in cases {
+            assert!(look(bad.clone(), Some(&allowed)).is_err_and(|wrong| wrong.len() == 1), "{bad}");
+        }
     }
 
     #[test]
     fn more_than_the_template_gives_is_refused() {
-        let vetted = look("p", &template(), None).unwrap();
+        let vetted = look("p", &template(), None, None).unwrap();
         let spec = SandboxSpec { memory: 512 << 20, cpu_millis: 1_000, ..SandboxSpec::default() };
         vetted.admit(&spec).unwrap();
         let more = SandboxSpec { memory: 513 << 20, ..spec.clone() };

@@ -1,23 +1,23 @@
-//! What is meant by `--kubernetes`.
+//! What is meant by `--kubernetes`, and what a process that confines itself reaches of a cluster.
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dormouse::{Dormouse, Error, Result};
 use dormouse_kubernetes::{KubernetesProvider, Mode, Settings};
 
-use crate::args::{DockerArgs, McpArgs};
+use crate::args::DockerArgs;
 
 /// Most bytes of a configuration file.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The provider, if there is to be one. Reaches nothing.
+/// The settings of the provider, if there is to be one. Reaches nothing.
 ///
 /// # Errors
 /// `args_invalid` for a file that cannot be read, and for what is in it.
-pub(crate) fn provider(arguments: &DockerArgs, state: Option<&Path>) -> Result<Option<KubernetesProvider>> {
+pub(super) fn settings(arguments: &DockerArgs) -> Result<Option<Settings>> {
     let Some(mode) = &arguments.kubernetes else {
         if arguments.kubernetes_config.is_some() {
             return Err(Error::args_invalid("`--kubernetes-config` has no effect without `--kubernetes`")
@@ -30,7 +30,16 @@ pub(crate) fn provider(arguments: &DockerArgs, state: Option<&Path>) -> Result<O
         Some(file) => Settings::read(&read(file)?)?,
         None => Settings::default(),
     };
-    KubernetesProvider::new(Settings { mode, state: state.map(Path::to_owned), ..settings }).map(Some)
+    Ok(Some(Settings { mode, ..settings }))
+}
+
+/// The provider, if there is to be one. Reaches nothing.
+///
+/// # Errors
+/// As [`settings`].
+pub(crate) fn provider(arguments: &DockerArgs, state: Option<&Path>) -> Result<Option<KubernetesProvider>> {
+    let Some(settings) = settings(arguments)? else { return Ok(None) };
+    KubernetesProvider::new(Settings { state: state.map(Path::to_owned), ..settings }).map(Some)
 }
 
 fn read(file: &Path) -> Result<String> {
@@ -48,26 +57,41 @@ fn read(file: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Lets sandboxes be pods, as far as these options say.
+/// Lets sandboxes be pods, as far as these options say, or the settings that were read [`before_the_wall`].
 ///
 /// # Errors
 /// As [`provider`].
-pub(crate) fn offer(dormouse: &Dormouse, arguments: &DockerArgs, state: &Path) -> Result<()> {
-    if let Some(provider) = provider(arguments, Some(state))? {
+pub(crate) fn offer(
+    dormouse: &Dormouse,
+    arguments: &DockerArgs,
+    state: &Path,
+    known: Option<Settings>,
+) -> Result<()> {
+    let provider = match known {
+        Some(known) => Some(KubernetesProvider::new(Settings { state: Some(state.to_owned()), ..known })?),
+        None => provider(arguments, Some(state))?,
+    };
+    if let Some(provider) = provider {
         dormouse.sandboxes()?.add_provider(Arc::new(provider));
     }
     Ok(())
 }
 
-/// Refuses a server that would confine its own process: the client of the API server reads certificates and tokens, looks names up,
-/// and may start a program of the kubeconfig, all of which a confined process cannot.
+/// The settings with the way to the cluster, for a process that is to be confined: all that is read once is read here, and the answer
+/// names what is read later on.
 ///
 /// # Errors
-/// `args_invalid`.
-pub(super) fn check_wall(arguments: &McpArgs, confines: bool) -> Result<()> {
-    if arguments.docker.kubernetes.is_some() && confines {
-        return Err(Error::args_invalid("a server with `--kubernetes` cannot confine its own process")
-            .with_hint("add `--no-confine`, or run the server in a pod that is confined"));
+/// As [`settings`]; `provider_unavailable` where there is no way to a cluster; `args_invalid` where credentials come from a program,
+/// which a confined process does not start.
+pub(super) fn before_the_wall(arguments: &DockerArgs) -> Result<Option<(Settings, Vec<PathBuf>)>> {
+    let Some(settings) = settings(arguments)? else { return Ok(None) };
+    let way = settings.find_way()?;
+    if way.starts_program() {
+        return Err(Error::args_invalid(
+            "the credentials of the kubeconfig come from a program, which a process that confines itself cannot start",
+        )
+        .with_hint("add `--no-confine`, or name a kubeconfig with a token, its file or a certificate"));
     }
-    Ok(())
+    let reads = way.reads();
+    Ok(Some((Settings { way: Some(way), ..settings }, reads)))
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use dormouse::{Access, Grants, Resolve, Result};
 use dormouse_docker::{Address, Dial};
+use dormouse_kubernetes::Settings as Cluster;
 use dormouse_sources::{Outside, Program};
 
-use super::docker;
+use super::{docker, kubernetes};
 use crate::args::McpArgs;
 use crate::broker::{Names, Programs};
 use crate::wall::{Confine, Reach};
@@ -62,6 +63,8 @@ pub(crate) struct Confined {
     programs: Option<Arc<Programs>>,
     /// Whether the helper for names connects to the container engine too.
     dials: bool,
+    /// The cluster, as far as it was read before the process is confined.
+    cluster: Option<Cluster>,
 }
 
 impl Confined {
@@ -73,6 +76,11 @@ impl Confined {
     /// Who connects to the container engine, if this process does not.
     pub(crate) fn dial(&self) -> Option<Arc<dyn Dial>> {
         self.names.clone().filter(|_| self.dials).map(|names| names as Arc<dyn Dial>)
+    }
+
+    /// The cluster, if this process is confined and has one.
+    pub(crate) fn cluster(&self) -> Option<Cluster> {
+        self.cluster.clone().map(|cluster| Cluster { names: self.resolver(), ..cluster })
     }
 
     /// Who does what sources need.
@@ -92,11 +100,15 @@ pub(super) fn confined(arguments: &McpArgs, grants: &Grants, further: Further) -
         (_, true) => Confine::Off,
         _ => further.usual,
     };
-    super::kubernetes::check_wall(arguments, confine != Confine::Off)?;
-    let reach = reach(arguments, grants, &further);
+    let mut reach = reach(arguments, grants, &further);
     if confine == Confine::Off {
-        return Ok(Confined { confine, reach, names: None, programs: None, dials: false });
+        return Ok(Confined { confine, reach, names: None, programs: None, dials: false, cluster: None });
     }
+    let cluster = kubernetes::before_the_wall(&arguments.docker)?.map(|(cluster, reads)| {
+        reach.read.extend(reads);
+        reach.connects = true;
+        cluster
+    });
     let engine = docker::is_on(&arguments.docker)
         .then(|| Address::of(arguments.docker.docker_host.as_deref()))
         .flatten();
@@ -106,7 +118,7 @@ pub(super) fn confined(arguments: &McpArgs, grants: &Grants, further: Further) -
     let programs =
         started.then(|| Programs::start(further.programs, further.remove.as_deref())).transpose()?;
     let reach = Reach { helped: names.is_some() || programs.is_some(), ..reach };
-    Ok(Confined { confine, reach, names, programs, dials: engine.is_some() })
+    Ok(Confined { confine, reach, names, programs, dials: engine.is_some(), cluster })
 }
 
 /// What the tools read, write and connect to.

@@ -6,6 +6,7 @@ use std::time::Instant;
 use dormouse_core::sandbox::{SandboxSpec, WarmPool};
 use dormouse_core::{ErrorCode, Provider as _};
 use dormouse_kubernetes::{Mode, calls};
+use serde_json::json;
 
 use crate::pools;
 use crate::support::{Bench, spec};
@@ -116,4 +117,54 @@ async fn a_template_that_lets_something_out_is_refused_before_anything_is_claime
     bench.server.put("sandboxtemplates", pools::template("full", "tools:1"));
     assert_eq!(bench.provider.machine(&more, None).await.err().unwrap().code(), ErrorCode::ArgsInvalid);
     bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_network_is_had_by_the_images_and_pools_that_the_operator_names_and_by_no_others() {
+    let network = |of: &str| {
+        serde_json::from_value(json!({"for": [of], "to": ["198.51.100.0/24"], "dns": ["10.0.0.53"]})).unwrap()
+    };
+    let bench = Bench::processes(Mode::Pods, |settings| {
+        settings.images.push("other:1".into());
+        settings.network = Some(network("other:1"));
+    })
+    .await;
+    assert_eq!(bench.provider.abilities().network, "outbound");
+    let first = bench.machine().await;
+    let other = SandboxSpec { image: Some("other:1".into()), ..spec() };
+    let second = bench.provider.machine(&other, None).await.unwrap();
+    let policies: Vec<_> = bench.server.names("networkpolicies");
+    let policies: Vec<_> = policies
+        .iter()
+        .map(|name| bench.server.get("networkpolicies", name).unwrap()["spec"].clone())
+        .collect();
+    let word = |of: &serde_json::Value| of["dormouse.network"].as_str().map(str::to_owned);
+    let selected: Vec<_> =
+        policies.iter().filter_map(|spec| word(&spec["podSelector"]["matchLabels"])).collect();
+    assert_eq!((policies.len(), selected.len()), (2, 1), "{policies:?}");
+    let pods = bench.server.names("pods");
+    let pods: Vec<_> = pods.iter().map(|name| bench.server.get("pods", name).unwrap()).collect();
+    for pod in pods {
+        let has = word(&pod["metadata"]["labels"]);
+        let named = pod["spec"]["containers"][0]["image"] == "other:1";
+        assert_eq!(has.as_ref(), named.then_some(&selected[0]), "{pod}");
+    }
+    drop((first, second));
+    bench.end().await;
+    let out = json!([{"to": [{"ipBlock": {"cidr": "198.51.100.7/32"}}]}]);
+    for (of, taken) in [("full", true), ("other", false)] {
+        let bench = Bench::processes(Mode::AgentSandbox, |settings| {
+            settings.pools.push("other".into());
+            settings.network = Some(network(of));
+        })
+        .await;
+        bench.fill(1);
+        let mut template = pools::template("full", "tools:1");
+        template["spec"]["networkPolicy"]["egress"] = out.clone();
+        bench.server.put("sandboxtemplates", template);
+        assert_eq!(bench.provider.machine(&spec(), None).await.is_ok(), taken, "{of}");
+        let steps = bench.provider.look().await;
+        assert!(steps.iter().any(|step| step.name == "kubernetes network" && step.found.contains(of)));
+        bench.end().await;
+    }
 }

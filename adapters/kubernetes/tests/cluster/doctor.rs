@@ -32,6 +32,22 @@ async fn what_is_missing_is_named_step_by_step() {
 }
 
 #[tokio::test]
+async fn the_lines_of_a_template_that_lacks_the_helper_are_shown() {
+    let change =
+        |settings: &mut dormouse_kubernetes::Settings| settings.helper_image = Some("busybox:1".into());
+    let bench = Bench::processes(Mode::AgentSandbox, change).await;
+    bench.fill(1);
+    let steps = bench.provider.look().await;
+    let pool = found(&steps, "kubernetes pool full");
+    assert!(!pool.good && pool.found.contains("/opt/dormouse"), "{pool:?}");
+    assert!(
+        pool.hint.as_ref().is_some_and(|hint| hint.contains("initContainers") && hint.contains("busybox:1")),
+        "{pool:?}"
+    );
+    bench.end().await;
+}
+
+#[tokio::test]
 async fn for_pods_the_storage_class_is_looked_for() {
     let bench = Bench::processes(Mode::Pods, |settings| settings.storage_class = Some("fast".into())).await;
     let steps = bench.provider.look().await;

@@ -1,6 +1,7 @@
 //! A sandbox as a pod: lines, values, files, and its end.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dormouse_core::program::NoPrograms;
@@ -9,9 +10,10 @@ use dormouse_core::testing::{wait_for_async, wait_until_async};
 use dormouse_core::{
     ErrorCode, EvalRequest, GuestPath, Language, LineRequest, Outcome, Provider as _, Recovery, Status,
 };
-use dormouse_kubernetes::Mode;
+use dormouse_kubernetes::{KubernetesProvider, Mode, Settings};
 
-use crate::support::{Bench, PATIENCE, line, said, spec, within};
+use crate::pools;
+use crate::support::{self, Bench, FULL, PATIENCE, line, said, spec, within};
 
 async fn eval(machine: &mut dyn Machine, language: &Language, code: &str) -> Outcome {
     let mut request = EvalRequest::new(language.clone(), code);
@@ -25,8 +27,9 @@ fn path(text: &str) -> GuestPath {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pod_runs_lines_and_snippets_and_keeps_files() {
-    for mode in [Mode::Pods, Mode::AgentSandbox] {
+    for (mode, old) in [(Mode::Pods, false), (Mode::Pods, true), (Mode::AgentSandbox, false)] {
         let Some(bench) = Bench::containers("life", mode).await else { return };
+        bench.server.node.old.store(old, Ordering::Release);
         if mode == Mode::AgentSandbox {
             bench.fill(1);
         }
@@ -96,13 +99,110 @@ async fn files(machine: &mut dyn Machine) {
     said(machine, "chmod 640 kept/a").await;
 }
 
+/// An image that holds one static program, which is no shell.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_without_a_shell_has_that_of_the_helper_image() {
+    let Some(bench) = Bench::containers_with("helper", Mode::Pods, |settings| {
+        settings.images = vec!["dormouse-test/noshell:1".into()];
+    })
+    .await
+    else {
+        return;
+    };
+    let error = bench.provider.machine(&spec(), None).await.err().unwrap();
+    assert!(
+        error.code() == ErrorCode::CapabilityUnavailable
+            && error.hint().is_some_and(|hint| hint.contains("helper_image")),
+        "{error:?}"
+    );
+    bench.end().await;
+    let bench = Bench::containers_with("helper", Mode::Pods, |settings| {
+        settings.images = vec!["dormouse-test/noshell:1".into(), FULL.into()];
+        settings.helper_image = Some("dormouse-test/busybox:1".into());
+    });
+    let bench = bench.await.unwrap();
+    for old in [false, true] {
+        bench.server.node.old.store(old, Ordering::Release);
+        let mut machine = bench.machine().await;
+        assert_eq!(
+            said(machine.as_mut(), "id -u; pwd; readlink /opt/dormouse/sed").await,
+            "65534\n/workspace\nbusybox\n"
+        );
+        assert_eq!(
+            said(machine.as_mut(), "mkdir b; touch /opt/dormouse/x 2>/dev/null || echo no").await,
+            "no\n"
+        );
+        files(machine.as_mut()).await;
+        let state = machine.snapshot(Include::Files).await.unwrap();
+        drop(machine);
+        let mut machine = bench.provider.machine(&spec(), Some(state)).await.unwrap();
+        assert_eq!(said(machine.as_mut(), "cat kept/a; stat -c %a kept/a").await, "content\n640\n");
+        drop(machine);
+    }
+    // An image with programs of its own keeps them.
+    let full = SandboxSpec { image: Some(FULL.into()), ..spec() };
+    let mut machine = bench.provider.machine(&full, None).await.unwrap();
+    let python = eval(machine.as_mut(), &Language::python(), "6 * 7").await;
+    assert_eq!(python.value().and_then(|value| value.as_i64()), Some(42));
+    assert_eq!(said(machine.as_mut(), "command -v sed; echo $BASH").await, "/usr/bin/sed\n/usr/bin/bash\n");
+    drop(machine);
+    bench.end().await;
+}
+
+/// The lines that `doctor` prints are those that a template lacks.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_template_with_the_lines_that_doctor_prints_serves_an_image_without_a_shell() {
+    let change = |settings: &mut Settings| settings.helper_image = Some("dormouse-test/busybox:1".into());
+    let Some(bench) = Bench::containers_with("helped", Mode::AgentSandbox, change).await else { return };
+    bench.fill(0);
+    let mut template = pools::template("full", "dormouse-test/noshell:1");
+    bench.server.put("sandboxtemplates", template.clone());
+    let steps = bench.provider.look().await;
+    let pool = steps.iter().find(|step| step.name == "kubernetes pool full").unwrap();
+    let (_, lines) = pool.hint.as_ref().unwrap().split_once("`podTemplate.spec`: ").unwrap();
+    let (pod, container) = lines.split_once("; and to the sandbox's container: ").unwrap();
+    let add = |to: &mut serde_json::Value, lines: &str| {
+        let lines: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(&format!("{{{lines}}}")).unwrap();
+        for (field, value) in lines {
+            match (to.get_mut(&field).and_then(|own| own.as_array_mut()), value.as_array()) {
+                (Some(own), Some(more)) if field != "command" => own.extend(more.clone()),
+                _ => to[&field] = value,
+            }
+        }
+    };
+    let spec = &mut template["spec"]["podTemplate"]["spec"];
+    add(spec, pod);
+    add(&mut spec["containers"][0], container);
+    bench.server.put("sandboxtemplates", template);
+    // What was found is remembered for a while.
+    let again = KubernetesProvider::new(bench.settings.clone()).unwrap();
+    assert!(again.look().await.iter().all(|step| step.good));
+    let mut machine = again.machine(&support::spec(), None).await.unwrap();
+    assert_eq!(
+        said(machine.as_mut(), "mkdir b; id -u; readlink /opt/dormouse/tar").await,
+        "65534\nbusybox\n"
+    );
+    files(machine.as_mut()).await;
+    drop(machine);
+    again.close().await;
+    bench.end().await;
+}
+
 /// How many programs called `sleep` run.
 const SLEEPERS: &str = "for f in /proc/[0-9]*/comm; do read n < $f && [ $n = sleep ] && echo; done | wc -l";
 
 /// KUB-04: what goes on after a time limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn kub_04_a_time_limit_ends_all_that_a_line_started_and_nothing_else() {
-    let Some(bench) = Bench::containers("kub_04", Mode::Pods).await else { return };
+    for old in [false, true] {
+        let Some(bench) = Bench::containers("kub_04", Mode::Pods).await else { return };
+        bench.server.node.old.store(old, Ordering::Release);
+        ended_with_its_line(bench).await;
+    }
+}
+
+async fn ended_with_its_line(bench: Bench) {
     let mut machine = bench.machine().await;
     let python = Language::python();
     eval(machine.as_mut(), &python, "kept = 5").await;

@@ -5,7 +5,7 @@
 
 use std::process::Stdio;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures::{SinkExt as _, StreamExt as _};
 use http_body_util::{BodyExt as _, Empty};
@@ -17,17 +17,21 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 
-use crate::server::{Body, Server};
+use crate::answers::Body;
+use crate::server::Server;
 
 /// The mark of containers of these tests.
 const MARK: &str = "dormouse-test-kubernetes";
+
+/// How many nodes there were in this process.
+static NODES: AtomicUsize = AtomicUsize::new(0);
 
 /// What runs pods.
 pub(crate) struct Node {
@@ -35,9 +39,15 @@ pub(crate) struct Node {
     engine: bool,
     /// Whether it takes pods.
     pub(crate) idle: AtomicBool,
+    /// Whether it knows version 4 of the protocol alone.
+    pub(crate) old: AtomicBool,
+    /// Whether it says nothing on streams, and hears nothing.
+    still: watch::Sender<bool>,
     /// Breaks off all streams.
     ends: broadcast::Sender<()>,
     made: Mutex<Vec<String>>,
+    /// What its containers' names end with: several tests may have pods of one name on one engine.
+    own: String,
 }
 
 impl Node {
@@ -51,14 +61,22 @@ impl Node {
         Self {
             engine: false,
             idle: AtomicBool::new(true),
+            old: AtomicBool::new(false),
+            still: watch::channel(false).0,
             ends: broadcast::channel(16).0,
             made: Mutex::default(),
+            own: format!("{}-{}", std::process::id(), NODES.fetch_add(1, Ordering::Relaxed)),
         }
     }
 
     /// Breaks off all streams into pods.
     pub(crate) fn break_off(&self) {
         let _none = self.ends.send(());
+    }
+
+    /// Goes silent on all streams into pods, or goes on where it was.
+    pub(crate) fn hold_still(&self, still: bool) {
+        self.still.send_replace(still);
     }
 
     /// Starts what pods there are and come to be, and ends those that go.
@@ -97,6 +115,7 @@ impl Node {
             return Ok(());
         }
         self.made.lock().unwrap().push(name.to_owned());
+        let name = &self.container(name);
         let container = &pod["spec"]["containers"][0];
         let user = &pod["spec"]["securityContext"]["runAsUser"];
         let limit = container["resources"]["limits"]["memory"].as_str().unwrap_or("512m").replace("Mi", "m");
@@ -107,7 +126,14 @@ impl Node {
             .collect();
         argv.extend(["--user".into(), format!("{user}:{user}"), "--memory".into(), limit]);
         let volumes = pod["spec"]["volumes"].as_array().cloned().unwrap_or_default();
+        let shared = self.prepare(name, pod, user).await?;
         for mount in container["volumeMounts"].as_array().into_iter().flatten() {
+            if mount["name"].as_str() == shared.as_deref() && shared.is_some() {
+                let (place, only) = (mount["mountPath"].as_str().unwrap(), mount["readOnly"] == true);
+                let mode = if only { ":ro" } else { "" };
+                argv.extend(["-v".into(), format!("{name}:{place}{mode}")]);
+                continue;
+            }
             let volume = volumes.iter().find(|volume| volume["name"] == mount["name"]).unwrap();
             let size = volume["emptyDir"]["sizeLimit"].as_str().unwrap_or("67108864");
             let place = mount["mountPath"].as_str().unwrap();
@@ -141,9 +167,44 @@ impl Node {
         if ran.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&ran.stderr).into_owned()) }
     }
 
-    async fn end(&self, name: &str) {
+    /// Runs the init container of a pod, if it has one; answers the volume that it shares with the other one.
+    async fn prepare(&self, name: &str, pod: &Json, user: &Json) -> Result<Option<String>, String> {
+        let Some(first) = pod["spec"]["initContainers"].get(0) else { return Ok(None) };
+        let mount = &first["volumeMounts"][0];
+        let volume = format!("{name}:{}", mount["mountPath"].as_str().unwrap());
+        let image = first["image"].as_str().unwrap().to_owned();
+        let command: Vec<&str> =
+            first["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+        let run = ["run", "--rm", "--network", "none", "--label", MARK, "-v", &volume];
+        let own = format!("{user}:{user}");
+        // A folder that is the pod's own can be written by its user.
+        let open =
+            [&run[..], &["--entrypoint", "chmod", &image, "777", mount["mountPath"].as_str().unwrap()]]
+                .concat();
+        let fill = [
+            &run[..],
+            &["--read-only", "--cap-drop", "ALL", "--user", &own, "--entrypoint", command[0], &image],
+            &command[1..],
+        ]
+        .concat();
+        for argv in [open, fill] {
+            let ran = Command::new("docker").args(&argv).output().await.map_err(|error| error.to_string())?;
+            if !ran.status.success() {
+                return Err(String::from_utf8_lossy(&ran.stderr).into_owned());
+            }
+        }
+        Ok(mount["name"].as_str().map(str::to_owned))
+    }
+
+    fn container(&self, pod: &str) -> String {
+        format!("{pod}-{}", self.own)
+    }
+
+    async fn end(&self, pod: &str) {
         if self.engine {
+            let name = &self.container(pod);
             let _gone = Command::new("docker").args(["rm", "-f", name]).output().await;
+            let _gone = Command::new("docker").args(["volume", "rm", "-f", name]).output().await;
         }
     }
 
@@ -159,10 +220,12 @@ impl Node {
     pub(crate) fn exec(&self, pod: &str, command: &[String], request: Request<Incoming>) -> Response<Body> {
         let header = |name| request.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
         let (key, offered) = (header(SEC_WEBSOCKET_KEY).unwrap(), header(SEC_WEBSOCKET_PROTOCOL).unwrap());
-        assert!(offered.contains("v5.channel.k8s.io"), "{offered}");
+        let old = self.old.load(Ordering::Acquire);
+        let version = if old { "v4.channel.k8s.io" } else { "v5.channel.k8s.io" };
+        assert!(offered.split(", ").any(|one| one == version), "{offered}");
         let mut program = if self.engine {
             let mut docker = Command::new("docker");
-            docker.args(["exec", "-i", pod]).args(command);
+            docker.args(["exec", "-i", &self.container(pod)]).args(command);
             docker
         } else {
             let mut own = Command::new("setsid");
@@ -172,11 +235,11 @@ impl Node {
         let program =
             program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let child = program.spawn().unwrap();
-        let mut ends = self.ends.subscribe();
+        let (mut ends, still) = (self.ends.subscribe(), self.still.subscribe());
         tokio::spawn(async move {
             let upgraded = hyper::upgrade::on(request).await.unwrap();
             tokio::select! {
-                () = speak(upgraded, child) => {}
+                () = speak(upgraded, child, old, still) => {}
                 _ = ends.recv() => {}
             }
         });
@@ -186,12 +249,19 @@ impl Node {
         headers.insert(CONNECTION, "Upgrade".parse().unwrap());
         headers.insert(UPGRADE, "websocket".parse().unwrap());
         headers.insert(SEC_WEBSOCKET_ACCEPT, derive_accept_key(key.as_bytes()).parse().unwrap());
-        headers.insert(SEC_WEBSOCKET_PROTOCOL, "v5.channel.k8s.io".parse().unwrap());
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, version.parse().unwrap());
         response
     }
 }
 
-async fn speak(upgraded: Upgraded, mut child: Child) {
+/// Waits until a node is still, or is not.
+async fn until(told: &mut watch::Receiver<bool>, still: bool) {
+    if told.wait_for(|now| *now == still).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn speak(upgraded: Upgraded, mut child: Child, old: bool, still: watch::Receiver<bool>) {
     let stream = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
     let (mut to, mut from) = stream.split();
     let (sender, mut pieces) = mpsc::channel::<Vec<u8>>(16);
@@ -223,11 +293,20 @@ async fn speak(upgraded: Upgraded, mut child: Child) {
             }
         }
     });
+    let mut awake = still.clone();
     let hear = async {
-        while let Some(Ok(message)) = from.next().await {
+        loop {
+            until(&mut awake, false).await;
+            let message = tokio::select! {
+                message = from.next() => message,
+                () = until(&mut awake, true) => continue,
+            };
+            let Some(Ok(message)) = message else { return };
             if let Message::Binary(bytes) = message {
                 let piece = match bytes.as_ref() {
                     [0, rest @ ..] => Some(rest.to_vec()),
+                    // What the version does not have ends the stream.
+                    [255, _] if old => return,
                     [255, 0] => None,
                     _ => continue,
                 };
@@ -235,8 +314,10 @@ async fn speak(upgraded: Upgraded, mut child: Child) {
             }
         }
     };
+    let mut awake = still;
     let tell = async {
         while let Some(piece) = pieces.recv().await {
+            until(&mut awake, false).await;
             if to.send(Message::binary(piece)).await.is_err() {
                 return;
             }

@@ -9,20 +9,18 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full, StreamBody};
+use http_body_util::BodyExt;
 use hyper::body::{Bytes, Frame, Incoming};
-use hyper::header::{CONTENT_TYPE, RETRY_AFTER};
+use hyper::header::AUTHORIZATION;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value as Json, json};
 use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 
+use crate::answers::{Body, Place, answer, busy, decoded, failure, matches, place, streamed, text};
 use crate::node::Node;
-
-pub(crate) type Body = BoxBody<Bytes, Infallible>;
 
 /// What goes wrong, as often as it is said.
 #[derive(Clone, Debug)]
@@ -31,6 +29,8 @@ pub(crate) enum Wrong {
     Status(u16, &'static str, &'static str),
     /// The connection ends without an answer.
     Silence,
+    /// It has too much to do, for so many seconds.
+    Busy(u64),
     /// It is answered as usual, this much later.
     Late(Duration),
 }
@@ -58,6 +58,10 @@ pub(crate) struct Store {
     denied: Vec<(String, String)>,
     /// Groups and their versions that are served.
     pub(crate) groups: HashMap<String, String>,
+    /// The one token that is accepted; none: any.
+    pub(crate) token: Option<String>,
+    /// How many requests had another one.
+    pub(crate) refused: usize,
 }
 
 /// A request that writes.
@@ -78,60 +82,6 @@ pub(crate) struct Server {
     told: broadcast::Sender<()>,
     ends: broadcast::Sender<()>,
     pub(crate) node: Arc<Node>,
-}
-
-/// A request's place.
-struct Place {
-    group: String,
-    plural: String,
-    name: Option<String>,
-    part: Option<String>,
-}
-
-fn text(body: &Json) -> Response<Body> {
-    answer(200, body)
-}
-
-fn answer(status: u16, body: &Json) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from(body.to_string())).boxed());
-    *response.status_mut() = StatusCode::from_u16(status).unwrap();
-    response.headers_mut().insert(CONTENT_TYPE, "application/json".parse().unwrap());
-    if status == 429 {
-        response.headers_mut().insert(RETRY_AFTER, "1".parse().unwrap());
-    }
-    response
-}
-
-fn failure(status: u16, reason: &str, message: &str) -> Response<Body> {
-    answer(
-        status,
-        &json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message,
-            "reason": reason, "code": status}),
-    )
-}
-
-fn place(path: &str) -> Option<Place> {
-    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-    let (group, rest) = match parts.as_slice() {
-        ["api", "v1", rest @ ..] => ("", rest),
-        ["apis", group, _, rest @ ..] => (*group, rest),
-        _ => return None,
-    };
-    let rest = match rest {
-        ["namespaces", _, rest @ ..] => rest,
-        rest => rest,
-    };
-    let own = |at: usize| rest.get(at).map(|text| (*text).to_owned());
-    Some(Place { group: group.to_owned(), plural: own(0)?, name: own(1), part: own(2) })
-}
-
-fn matches(object: &Json, selector: Option<&str>) -> bool {
-    selector.is_none_or(|selector| {
-        selector.split(',').all(|one| {
-            let (name, value) = one.split_once('=').unwrap_or((one, ""));
-            object["metadata"]["labels"][name] == value
-        })
-    })
 }
 
 impl Server {
@@ -284,6 +234,9 @@ impl Server {
             .filter_map(|pair| pair.split_once('='))
             .map(|(name, value)| (name.to_owned(), decoded(value)))
             .collect();
+        if !self.accepts(&request) {
+            return Ok(failure(401, "Unauthorized", "Unauthorized"));
+        }
         let asked = |name: &str| query.iter().find(|(one, _)| one == name).map(|(_, value)| value.as_str());
         match path.trim_matches('/') {
             "version" => {
@@ -314,6 +267,7 @@ impl Server {
         if let Some(wrong) = self.noted(verb, &group, &resource) {
             match wrong {
                 Wrong::Status(status, reason, message) => return Ok(failure(status, reason, message)),
+                Wrong::Busy(seconds) => return Ok(busy(seconds)),
                 Wrong::Silence => return Err(std::io::ErrorKind::ConnectionReset.into()),
                 Wrong::Late(wait) => tokio::time::sleep(wait).await,
             }
@@ -342,6 +296,15 @@ impl Server {
         }
         let object = serde_json::from_slice(&body).unwrap_or(Json::Null);
         Ok(self.answer(verb, &plural, name, object, asked("labelSelector")))
+    }
+
+    fn accepts(&self, request: &Request<Incoming>) -> bool {
+        let told = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let mut store = self.store.lock().unwrap();
+        let accepted =
+            store.token.as_ref().is_none_or(|token| told == Some(format!("Bearer {token}").as_str()));
+        store.refused += usize::from(!accepted);
+        accepted
     }
 
     /// Notes a call, and answers what is to go wrong with it.
@@ -451,7 +414,7 @@ impl Server {
             let line = receiver.recv().await?;
             Some((Ok::<_, Infallible>(Frame::data(line)), receiver))
         });
-        Response::new(BodyExt::boxed(StreamBody::new(Box::pin(SyncStream(Mutex::new(Box::pin(lines)))))))
+        streamed(lines)
     }
 
     fn groups(&self) -> Json {
@@ -489,26 +452,4 @@ impl Server {
         }
         failure(404, "NotFound", "the server could not find the requested resource")
     }
-}
-
-type Frames = dyn futures::Stream<Item = Result<Frame<Bytes>, Infallible>> + Send;
-
-/// A stream that may be shared, as a boxed body has to be: it is polled by one alone.
-struct SyncStream(Mutex<std::pin::Pin<Box<Frames>>>);
-
-impl futures::Stream for SyncStream {
-    type Item = Result<Frame<Bytes>, Infallible>;
-
-    fn poll_next(
-        self: std::pin::Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Self::Item>> {
-        self.0.lock().unwrap().as_mut().poll_next(context)
-    }
-}
-
-/// Text of a query.
-fn decoded(text: &str) -> String {
-    let spaced = text.replace('+', " ");
-    percent_encoding::percent_decode_str(&spaced).decode_utf8().unwrap().into_owned()
 }

@@ -44,10 +44,19 @@ pub(crate) async fn has_engine(test: &str) -> bool {
 impl Bench {
     /// One in which pods are containers.
     pub(crate) async fn containers(test: &str, mode: Mode) -> Option<Self> {
+        Self::containers_with(test, mode, |_| {}).await
+    }
+
+    /// The same with other settings.
+    pub(crate) async fn containers_with(
+        test: &str,
+        mode: Mode,
+        change: impl FnOnce(&mut Settings),
+    ) -> Option<Self> {
         if !has_engine(test).await {
             return None;
         }
-        Some(Self::with(Node::containers(), mode, |_| {}).await)
+        Some(Self::with(Node::containers(), mode, change).await)
     }
 
     /// One in which pods are nothing but names, and programs in them processes of this machine.
@@ -121,7 +130,8 @@ impl Ground for Bench {
     }
 
     async fn processes(&self, pod: &str) -> String {
-        let asked = tokio::process::Command::new("docker").args(["top", pod, "-eo", "pid,args"]).output().await;
+        let asked =
+            tokio::process::Command::new("docker").args(["top", pod, "-eo", "pid,args"]).output().await;
         String::from_utf8(asked.unwrap().stdout).unwrap()
     }
 
