@@ -11,6 +11,7 @@
 //! | what is made | [`size`] (what a sandbox may use), [`manifest`] (pods, policies, claims, confined by default), [`vet`] (whether a template is) |
 //! | a pod | [`state`] (is it ready, how did it end), [`pod`] (one that runs), [`exec`] (programs), [`transfer`] (archives) |
 //! | making one | [`pods`], [`claims`] |
+//! | what outlives pods | [`keep`] (what is noted on it), [`using`] (one use of it, and its end), [`volumes`] (of pods of our own) |
 //! | the ports | [`port`] (the engine, for what is done in containers), [`provider`], [`doctor`] |
 
 mod access;
@@ -19,6 +20,7 @@ mod cluster;
 mod doctor;
 mod exec;
 mod fault;
+mod keep;
 mod kinds;
 mod left;
 mod manifest;
@@ -31,7 +33,9 @@ mod shared;
 mod size;
 mod state;
 mod transfer;
+mod using;
 mod vet;
+mod volumes;
 mod watch;
 
 pub use crate::access::{Call, calls, role};

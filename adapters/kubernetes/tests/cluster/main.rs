@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test's own helpers need has to be there")]
 #![allow(clippy::disallowed_methods, reason = "a node runs programs")]
 
+mod answers;
 mod claims;
 mod doctor;
 mod hostile;
@@ -15,3 +16,5 @@ mod node;
 mod pools;
 mod server;
 mod support;
+mod suspended;
+mod volumes;

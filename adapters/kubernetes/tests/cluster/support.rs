@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_core::program::NoPrograms;
-use dormouse_core::sandbox::{Executed, Machine, SandboxSpec};
+use dormouse_core::sandbox::{Executed, Include, Machine, SandboxId, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::testing::wait_for_async;
 use dormouse_core::{Limits, LineRequest, Provider as _, Status};
+use dormouse_files::MemoryChunks;
 use dormouse_kubernetes::{KubernetesProvider, Mode, Settings};
 
 use crate::node::Node;
@@ -22,7 +23,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Bench {
     pub(crate) server: Server,
     pub(crate) provider: KubernetesProvider,
-    _state: tempfile::TempDir,
+    pub(crate) _state: tempfile::TempDir,
     pub(crate) settings: Settings,
 }
 
@@ -43,10 +44,19 @@ pub(crate) async fn has_engine(test: &str) -> bool {
 impl Bench {
     /// One in which pods are containers.
     pub(crate) async fn containers(test: &str, mode: Mode) -> Option<Self> {
+        Self::containers_with(test, mode, |_| {}).await
+    }
+
+    /// The same with other settings.
+    pub(crate) async fn containers_with(
+        test: &str,
+        mode: Mode,
+        change: impl FnOnce(&mut Settings),
+    ) -> Option<Self> {
         if !has_engine(test).await {
             return None;
         }
-        Some(Self::with(Node::containers(), mode, |_| {}).await)
+        Some(Self::with(Node::containers(), mode, change).await)
     }
 
     /// One in which pods are nothing but names, and programs in them processes of this machine.
@@ -82,11 +92,30 @@ impl Bench {
 
     /// A pool that the stand-in fills.
     pub(crate) fn fill(&self, replicas: usize) {
-        pools::run(&self.server, "full", "full", replicas);
+        pools::run(&self.server, "full", ("full", pools::template("full", FULL)), replicas);
+    }
+
+    /// The same, whose sandboxes have a volume of their own.
+    pub(crate) fn fill_keeping(&self, replicas: usize) {
+        pools::run(&self.server, "full", ("full", pools::keeping_template("full", FULL)), replicas);
     }
 
     pub(crate) async fn machine(&self) -> Box<dyn Machine> {
         self.provider.machine(&spec(), None).await.unwrap()
+    }
+
+    /// The sandbox of this id, awake.
+    pub(crate) async fn machine_of(
+        &self,
+        id: &SandboxId,
+        state: Option<Arc<dyn Snapshot>>,
+    ) -> Box<dyn Machine> {
+        self.provider.machine_of(id, &spec(), state).await.unwrap()
+    }
+
+    /// Another process on the same state folder.
+    pub(crate) fn neighbour(&self) -> KubernetesProvider {
+        KubernetesProvider::new(self.settings.clone()).unwrap()
     }
 
     /// Closes the provider, and checks that nothing of it is left.
@@ -123,4 +152,14 @@ pub(crate) async fn said(machine: &mut dyn Machine, text: &str) -> String {
     let executed = line(machine, text).await;
     assert!(matches!(executed.outcome.status, Status::Exited(0)), "{text}: {:?}", executed.outcome);
     executed.outcome.stdout.text
+}
+
+/// Takes the state of a machine and saves it, as the runtime does before it puts a sandbox away.
+pub(crate) async fn save(machine: &mut dyn Machine) -> (Arc<dyn Snapshot>, SavedState, MemoryChunks) {
+    // What was written this moment could be written once more without a trace of it.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut chunks = MemoryChunks::default();
+    let state = machine.snapshot(Include::Both).await.unwrap();
+    let saved = state.save(&mut chunks).unwrap();
+    (state, saved, chunks)
 }

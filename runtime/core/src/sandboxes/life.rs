@@ -256,6 +256,9 @@ impl Sandboxes {
         self.inner.sweeping.removed(held, self.inner.uptime());
         self.inner.seats().remove(&id);
         self.inner.jobs.forget(&visit.record.owner, &id);
+        if let Ok(provider) = self.inner.provider_of(&visit.record.spec) {
+            provider.forget(&id);
+        }
         Ok(Some(visit.record.clone()))
     }
 
