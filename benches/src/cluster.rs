@@ -70,7 +70,7 @@ impl Desk {
                 store.groups.insert(group.into(), "v1beta1".into());
             }
         }
-        pools::run(&server, POOL, POOL, WAITING);
+        pools::run(&server, POOL, (POOL, pools::template(POOL, "tools:1")), WAITING);
         let folder = tempfile::tempdir()?;
         let (state, kubeconfig) = (folder.path().join("state"), folder.path().join("kubeconfig"));
         std::fs::write(&kubeconfig, server.kubeconfig())?;

@@ -18,6 +18,9 @@ mod memory;
 #[allow(dead_code, clippy::unwrap_used, reason = "what the tests of Kubernetes need of it besides")]
 #[allow(clippy::disallowed_methods, reason = "a node runs programs")]
 mod node;
+#[path = "../../adapters/kubernetes/tests/cluster/objects.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "what the tests of Kubernetes need of it besides")]
+mod objects;
 mod parked;
 mod peers;
 mod phases;

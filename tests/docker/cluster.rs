@@ -33,7 +33,7 @@ impl Cluster {
                     store.groups.insert(group.into(), "v1beta1".into());
                 }
                 drop(store);
-                pools::run(&server, POOL, POOL, WAITING);
+                pools::run(&server, POOL, (POOL, pools::template(POOL, FULL)), WAITING);
             }
             server
         });

@@ -19,6 +19,9 @@ mod lazy;
 #[allow(dead_code, reason = "what the provider's own tests need of it besides")]
 #[allow(clippy::disallowed_methods, reason = "a node runs programs")]
 mod node;
+#[path = "../../adapters/kubernetes/tests/cluster/objects.rs"]
+#[allow(dead_code, reason = "what the provider's own tests need of it besides")]
+mod objects;
 mod pods;
 #[path = "../../adapters/kubernetes/tests/cluster/pools.rs"]
 #[allow(dead_code, reason = "what the provider's own tests need of it besides")]

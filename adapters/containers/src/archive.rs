@@ -33,9 +33,22 @@ const USER: u64 = 65_534;
 /// # Errors
 /// `limit_disk` when they do not fit; `provider_unavailable`.
 pub async fn upload(container: &dyn Container, tree: &Tree, without: &[String]) -> Result<()> {
+    upload_to(container, tree, &MOVED, without).await
+}
+
+/// The same for some of the folders that are moved.
+///
+/// # Errors
+/// As [`upload`].
+pub(crate) async fn upload_to(
+    container: &dyn Container,
+    tree: &Tree,
+    folders: &[&'static str],
+    without: &[String],
+) -> Result<()> {
     let files = Files::new(tree.clone());
     let mut late = Late::default();
-    for folder in MOVED {
+    for folder in folders.iter().copied() {
         let dress = Arc::new(Dress { folder, extras: Extras::of(tree) });
         let path = GuestPath::parse(folder)?;
         let mut listed = match files.list(&path, DEEP, NAMES) {

@@ -11,6 +11,7 @@
 //! | interpreters | [`interpreter`] (one of them), [`machine`] (which are kept) |
 //! | Python's variables over a stop | [`variables`] |
 //! | files as a whole | [`paths`] (which folders), [`archive`] (tar and tree), [`dress`] (modes, links, FIFOs), [`snapshot`] (the saved form) |
+//! | a `/workspace` that outlives its containers | [`volume`] |
 //! | a save | [`saving`] (what is done), [`listing`] (what there is), [`merge`] (what of it is new) |
 //! | what is lost | [`lost`] (variables, and that an answer says so), [`ended`] (a container that ends under a command) |
 //! | the runtime's port | [`machine`], [`commands`] |
@@ -45,6 +46,7 @@ mod snapshot;
 mod sweep;
 pub mod upkeep;
 mod variables;
+pub mod volume;
 
 pub use crate::archive::{download, is_program, upload};
 pub use crate::background::Background;
@@ -55,5 +57,5 @@ pub use crate::number::random;
 pub use crate::paths::{MOVED, TMP, USER, WORKSPACE};
 pub use crate::patience::{Patience, again};
 pub use crate::port::{Archive, BrokenOff, Container, Engine, Held, Room, pieces};
-pub use crate::snapshot::{MARK, load, reach};
+pub use crate::snapshot::{MARK, load, reach, saved_under};
 pub use crate::sweep::argv as sweep_argv;

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::{Executed, Files, Include, Job, Lost, Machine, SandboxSpec, Snapshot, Variable};
+use dormouse_core::sandbox::{
+    ChunkId, Executed, Files, Include, Job, Lost, Machine, SandboxSpec, Snapshot, Variable,
+};
 use dormouse_core::{
     Bounds, Error, ErrorCode, EvalRequest, GuestName, Language, Limits, LineRequest, Outcome, Programs,
     Result,
@@ -22,8 +24,9 @@ use crate::merge::Known;
 use crate::port::{Container, Engine};
 use crate::pulse;
 use crate::running::{Sessions, Sweeping};
-use crate::snapshot::{self, FilesSnapshot, check_include};
+use crate::snapshot::{self, FilesSnapshot, Saved, check_include};
 use crate::variables::{self, Variables};
+use crate::volume;
 
 use self::interpreters::Interpreters;
 
@@ -48,6 +51,8 @@ pub struct ContainerMachine {
     pub(crate) base: Tree,
     /// What is known of the files that `base` was made of; none: nothing.
     pub(crate) known: Option<Known>,
+    /// Where the last state that was taken is saved, once it is; none: none was taken since files were put there.
+    pub(crate) saved: Option<Saved>,
     /// Whether processes went on in it that no call waits for, when it was looked at last.
     pub(crate) works: bool,
     pub(crate) lost: Losses,
@@ -76,12 +81,21 @@ impl ContainerMachine {
             kills: Arc::default(),
             base: Tree::new(quota(engine.as_ref(), spec)),
             known: None,
+            saved: None,
             works: false,
             lost: Losses::default(),
             variables: Variables::default(),
             dropped: None,
             fresh: true,
         })
+    }
+
+    /// Sees to it that one which begins without a state has no files: a `/workspace` that outlives its containers may have some.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub async fn begin_empty(&mut self) -> Result<()> {
+        volume::has(self.container.as_ref(), None).await.map(drop)
     }
 
     /// Makes sure that it can be used: what was cut off is dead, the container is there.
@@ -119,19 +133,28 @@ impl ContainerMachine {
     /// Takes the files into another container, and leaves this one with what cannot be ended in it.
     async fn move_out(&mut self) -> Result<()> {
         let tree = self.take_all().await?;
-        self.move_into(&tree).await
+        self.move_into(&tree, None).await
     }
 
-    /// Goes on in another container, with these files.
-    async fn move_into(&mut self, tree: &Tree) -> Result<()> {
+    /// Goes on in another container, with these files, which are saved under that chunk, if they are.
+    async fn move_into(&mut self, tree: &Tree, root: Option<ChunkId>) -> Result<()> {
         let container = self.engine.create(&self.spec).await?;
-        self.put(&container, tree).await?;
+        self.put(&container, tree, root).await?;
         self.container = container;
         self.lose_running();
         self.kills = Arc::default();
         self.works = false;
         (self.sessions, self.sweeping) = (Sessions::default(), Sweeping::default());
         Ok(())
+    }
+}
+
+impl Drop for ContainerMachine {
+    fn drop(&mut self) {
+        if self.container.volume().is_some() {
+            let saved = self.saved_whole();
+            volume::let_go(&self.container, saved);
+        }
     }
 }
 
@@ -216,7 +239,9 @@ impl Machine for ContainerMachine {
         };
         let tree = pulse::watched(engine.patience(), "save a sandbox's files", taking).await?;
         let tree = if include == Include::Files { variables::without(&tree)? } else { tree };
-        Ok(Arc::new(FilesSnapshot(tree)))
+        let snapshot = FilesSnapshot::new(tree);
+        self.saved = Some(snapshot.saved.clone());
+        Ok(Arc::new(snapshot))
     }
 
     async fn restore(&mut self, state: &dyn Snapshot) -> Result<()> {
@@ -235,15 +260,16 @@ impl Machine for ContainerMachine {
             )
             .with_hint("restore it into a sandbox with more disk"));
         }
+        let root = snapshot::saved_under(state);
         let engine = self.engine.clone();
         let putting = async {
             // Another container rather than an empty one: what fails leaves this one as it is, and nothing old is left.
             if self.fresh && !self.is_gone() {
                 // If it fails half-way the next restore takes another one.
                 self.fresh = false;
-                self.put(&self.container.clone(), &tree).await
+                self.put(&self.container.clone(), &tree, root).await
             } else {
-                self.move_into(&tree).await
+                self.move_into(&tree, root).await
             }
         };
         pulse::watched(engine.patience(), "put a sandbox's files into a container", putting).await?;

@@ -30,6 +30,19 @@ impl Known {
         let unsure = unsure.map(|(path, _)| path.clone()).collect();
         Self { stamps: listing.names, unsure }
     }
+
+    /// Whether a folder holds now what it did then, for sure, and no process is left that could change it.
+    pub(crate) fn is_sure_of(&self, now: &Listing, folder: &str) -> bool {
+        let folder = format!("{}/", folder.trim_start_matches('/'));
+        let below = |path: &str| path.starts_with(&folder);
+        let was = self.stamps.iter().filter(|(path, _)| below(path));
+        let is = now.names.iter().filter(|(path, _)| below(path));
+        now.works == 0
+            && now.odd.is_empty()
+            && !self.unsure.iter().any(|path| below(path))
+            && !now.names.values().any(|stamp| now.is_mapped(stamp))
+            && was.eq(is)
+    }
 }
 
 /// What is to be done to a tree.

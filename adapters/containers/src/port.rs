@@ -20,6 +20,7 @@ use crate::background::Background;
 use crate::patience::Patience;
 use crate::program::{Exec, Program, Written};
 use crate::pulse::Pulse;
+use crate::volume::Volume;
 
 /// Bytes that are moved at a time: 256 KiB.
 const STEP: usize = 256 << 10;
@@ -50,7 +51,8 @@ pub trait Engine: Send + Sync + 'static {
     /// What the folders of a sandbox like this can hold.
     fn room(&self, spec: &SandboxSpec) -> Room;
 
-    /// A container that runs, in which nothing has run yet. It is removed when the last that holds it is dropped.
+    /// A container that runs, in which nothing has run yet. It is removed when the last that holds it is dropped. Its folders are
+    /// empty, unless it has a volume ([`Container::volume`]).
     ///
     /// # Errors
     /// What keeps the engine from it; `path_denied` for a folder of the host; `busy` when one that waits is required and none does.
@@ -74,6 +76,11 @@ pub trait Container: Send + Sync + 'static {
 
     /// What is expected of its engine.
     fn patience(&self) -> &Patience;
+
+    /// Its volume at `/workspace`, where that outlives the container. Default none: it goes with it.
+    fn volume(&self) -> Option<&Volume> {
+        None
+    }
 
     /// Where work goes that must come to its end.
     fn background(&self) -> &Arc<Background>;

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::io::Read as _;
 use std::sync::Arc;
 
+use dormouse_core::sandbox::ChunkId;
 use dormouse_core::{ErrorCode, GuestName, Result};
 use dormouse_files::{Extras, Files, Tree};
 use futures::StreamExt as _;
@@ -24,9 +25,11 @@ use crate::exec;
 use crate::listing::Listing;
 use crate::machine::ContainerMachine;
 use crate::merge::{self, Known, Plan};
+use crate::paths::{MOVED, WORKSPACE};
 use crate::port::Container;
 use crate::program::{Exec, Reader};
 use crate::pulse::{self, Pulse};
+use crate::volume;
 
 /// Tries before the container is paused.
 const TRIES: u32 = 2;
@@ -48,6 +51,8 @@ impl ContainerMachine {
     /// # Errors
     /// `limit_disk` when they are more than may be saved; `provider_unavailable`.
     pub(crate) async fn take(&mut self) -> Result<Tree> {
+        // What is known from here on is not what was saved.
+        self.saved = None;
         for _ in 0..TRIES {
             let sessions = self.sessions.known().await;
             let Some(listing) = Listing::of(self.container.as_ref(), &sessions, &self.places()).await? else {
@@ -107,15 +112,23 @@ impl ContainerMachine {
         self.settle_on(Some(tree), extras)
     }
 
-    /// Puts files into a container in which nothing has run yet. What is put there is what the next save begins with.
+    /// Puts files into a container in which nothing has run yet. What is put there is what the next save begins with. `root`: the
+    /// chunk that they are saved under, if they are. A `/workspace` that has them already is left as it is.
     ///
     /// # Errors
     /// `limit_disk`; `provider_unavailable`.
-    pub(crate) async fn put(&mut self, container: &Arc<dyn Container>, tree: &Tree) -> Result<()> {
+    pub(crate) async fn put(
+        &mut self,
+        container: &Arc<dyn Container>,
+        tree: &Tree,
+        root: Option<ChunkId>,
+    ) -> Result<()> {
         let places = self.places();
-        archive::upload(container.as_ref(), tree, &places).await?;
+        let has = volume::has(container.as_ref(), root).await?;
+        let folders = MOVED.into_iter().filter(|folder| !has || *folder != WORKSPACE).collect::<Vec<_>>();
+        archive::upload_to(container.as_ref(), tree, &folders, &places).await?;
         self.base = tree.clone().with_quota(self.base.quota());
-        self.known = None;
+        (self.known, self.saved) = (None, None);
         let usage = tree.usage();
         if usage.bytes > LARGE || usage.files > MANY {
             self.known = Listing::of(container.as_ref(), &[], &places).await?.map(Known::of);
@@ -132,6 +145,13 @@ impl ContainerMachine {
                 self.settle_on(None, extras)
             }
         }
+    }
+
+    /// The files as they were taken last, and the chunk that they were saved under, if they were saved whole.
+    pub(crate) fn saved_whole(&mut self) -> Option<(Known, ChunkId)> {
+        let root = self.saved.take()?.root()?;
+        let whole = Extras::of(&self.base).is_none_or(|(extras, _)| extras.left_out == 0);
+        self.known.take().filter(|_| whole).map(|known| (known, root))
     }
 
     /// Notes the files that are saved now, with what is said beside them.

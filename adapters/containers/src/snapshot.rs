@@ -1,10 +1,10 @@
 //! The saved form: the file tree alone. What runs in a container cannot be saved; what of its files a tree does not hold
 //! lies in the tree as [`Extras`].
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use dormouse_core::sandbox::chunk::{self, damaged};
-use dormouse_core::sandbox::{ChunkSink, ChunkSource, Include, Reached, SavedState, Snapshot};
+use dormouse_core::sandbox::{ChunkId, ChunkSink, ChunkSource, Include, Reached, SavedState, Snapshot};
 use dormouse_core::{Error, ErrorCode, GuestName, Result};
 use dormouse_files::{Extras, Quota, Root, Tree};
 
@@ -16,16 +16,44 @@ pub use dormouse_files::ALONE as MARK;
 /// The largest tree that is loaded; the sandbox's own quota bounds it when it is put into a container.
 const LARGEST: Quota = Quota { bytes: 1 << 40, files: 4_000_000, depth: 4_096, name_bytes: 255 };
 
+/// The chunk that files are saved under, once they are. It is the hash of all of them. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Saved(Arc<OnceLock<ChunkId>>);
+
+impl Saved {
+    /// The chunk; none: they are not saved yet.
+    pub(crate) fn root(&self) -> Option<ChunkId> {
+        self.0.get().copied()
+    }
+
+    fn note(&self, root: ChunkId) {
+        // The same files have the same chunk.
+        let _again = self.0.set(root);
+    }
+}
+
 /// The files of a sandbox at one moment.
-pub struct FilesSnapshot(pub(crate) Tree);
+pub struct FilesSnapshot {
+    tree: Tree,
+    pub(crate) saved: Saved,
+}
+
+impl FilesSnapshot {
+    /// Of files that are not saved yet.
+    pub(crate) fn new(tree: Tree) -> Self {
+        Self { tree, saved: Saved::default() }
+    }
+}
 
 impl Snapshot for FilesSnapshot {
     fn save(&self, sink: &mut dyn ChunkSink) -> Result<SavedState> {
-        dormouse_files::save_alone(&self.0, sink)
+        let saved = dormouse_files::save_alone(&self.tree, sink)?;
+        self.saved.note(saved.root);
+        Ok(saved)
     }
 
     fn bytes(&self) -> u64 {
-        self.0.usage().bytes
+        self.tree.usage().bytes
     }
 
     fn closed_files(&self) -> Vec<String> {
@@ -33,16 +61,21 @@ impl Snapshot for FilesSnapshot {
     }
 
     fn files(&self) -> Option<&Tree> {
-        Some(&self.0)
+        Some(&self.tree)
     }
 
     fn guests(&self) -> Vec<GuestName> {
-        Extras::of(&self.0).map(|(extras, _)| extras.guests()).unwrap_or_default()
+        Extras::of(&self.tree).map(|(extras, _)| extras.guests()).unwrap_or_default()
     }
 
     fn holds(&self) -> Vec<GuestName> {
-        Variables::of(&self.0).are_kept().then(GuestName::python).into_iter().collect()
+        Variables::of(&self.tree).are_kept().then(GuestName::python).into_iter().collect()
     }
+}
+
+/// The chunk that a state of a container is saved under. None: it is not saved yet, or is another provider's.
+pub fn saved_under(state: &dyn Snapshot) -> Option<ChunkId> {
+    state.of::<FilesSnapshot>()?.saved.root()
 }
 
 /// What a state of a container can hold.
@@ -75,7 +108,9 @@ pub(crate) fn tree(snapshot: &dyn Snapshot) -> Result<Tree> {
 /// `state_damaged`.
 pub fn load(state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<FilesSnapshot> {
     let root = root(state, chunks.as_ref())?;
-    Ok(FilesSnapshot(dormouse_files::load(root, chunks, LARGEST)?))
+    let loaded = FilesSnapshot::new(dormouse_files::load(root, chunks, LARGEST)?);
+    loaded.saved.note(state.root);
+    Ok(loaded)
 }
 
 /// Notes the chunks of a saved state.
@@ -109,9 +144,12 @@ mod tests {
         let files = Files::new(Tree::default());
         files.write(&path, b"content").unwrap();
         let mut chunks = MemoryChunks::default();
-        let saved = FilesSnapshot(files.snapshot()).save(&mut chunks).unwrap();
+        let snapshot = FilesSnapshot::new(files.snapshot());
+        assert_eq!(snapshot.saved.root(), None);
+        let saved = snapshot.save(&mut chunks).unwrap();
         let chunks: Arc<dyn ChunkSource> = Arc::new(chunks);
         let loaded = load(&saved, chunks.clone()).unwrap();
+        assert_eq!((snapshot.saved.root(), loaded.saved.root()), (Some(saved.root), Some(saved.root)));
         let again = Files::new(tree(&loaded).unwrap());
         assert_eq!(again.read(&path, 0, 100).unwrap(), b"content");
         let mut reached = Reached::default();

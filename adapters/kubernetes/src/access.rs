@@ -24,7 +24,12 @@ const fn call(group: &'static str, resource: &'static str, verb: &'static str) -
 const EXEC: [Call; 3] =
     [call("", "pods", "get"), call("", "pods/exec", "create"), call("", "pods/exec", "get")];
 
-const PODS: [Call; 6] = [
+const PODS: [Call; 11] = [
+    call("", "persistentvolumeclaims", "create"),
+    call("", "persistentvolumeclaims", "delete"),
+    call("", "persistentvolumeclaims", "get"),
+    call("", "persistentvolumeclaims", "list"),
+    call("", "persistentvolumeclaims", "patch"),
     call("", "pods", "create"),
     call("", "pods", "delete"),
     call("", "pods", "list"),
@@ -33,11 +38,14 @@ const PODS: [Call; 6] = [
     call("networking.k8s.io", "networkpolicies", "patch"),
 ];
 
-const CLAIMS: [Call; 7] = [
+const CLAIMS: [Call; 10] = [
     call(crate::kinds::AGENTS, "sandboxes", "get"),
+    call(crate::kinds::AGENTS, "sandboxes", "patch"),
     call(crate::kinds::EXTENSIONS, "sandboxclaims", "create"),
     call(crate::kinds::EXTENSIONS, "sandboxclaims", "delete"),
+    call(crate::kinds::EXTENSIONS, "sandboxclaims", "get"),
     call(crate::kinds::EXTENSIONS, "sandboxclaims", "list"),
+    call(crate::kinds::EXTENSIONS, "sandboxclaims", "patch"),
     call(crate::kinds::EXTENSIONS, "sandboxclaims", "watch"),
     call(crate::kinds::EXTENSIONS, "sandboxtemplates", "get"),
     call(crate::kinds::EXTENSIONS, "sandboxwarmpools", "get"),
@@ -145,7 +153,9 @@ mod tests {
             .flat_map(calls)
             .map(|one| (one.group, one.resource))
             .collect();
-        for kind in [Kind::Pod, Kind::Policy, Kind::Sandbox, Kind::Claim, Kind::Pool, Kind::Template] {
+        for kind in
+            [Kind::Pod, Kind::Policy, Kind::Volume, Kind::Sandbox, Kind::Claim, Kind::Pool, Kind::Template]
+        {
             let (group, _, _, plural) = kind.names();
             assert!(all.contains(&(group, plural)), "{kind:?}");
         }

@@ -14,6 +14,7 @@ pub(crate) const VERSION: &str = "v1beta1";
 pub(crate) enum Kind {
     Pod,
     Policy,
+    Volume,
     Sandbox,
     Claim,
     Pool,
@@ -26,6 +27,7 @@ impl Kind {
         match self {
             Self::Pod => ("", "v1", "Pod", "pods"),
             Self::Policy => ("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies"),
+            Self::Volume => ("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
             Self::Sandbox => (AGENTS, VERSION, "Sandbox", "sandboxes"),
             Self::Claim => (EXTENSIONS, VERSION, "SandboxClaim", "sandboxclaims"),
             Self::Pool => (EXTENSIONS, VERSION, "SandboxWarmPool", "sandboxwarmpools"),

@@ -11,6 +11,7 @@
 //! | what is made | [`size`] (what a sandbox may use), [`manifest`] (pods, policies, claims, confined by default), [`helper`] (for images without a shell), [`vet`] (whether a template is) |
 //! | a pod | [`state`] (is it ready, how did it end), [`pod`] (one that runs), [`exec`] (programs), [`stream`] (their streams), [`transfer`] (archives) |
 //! | making one | [`pods`], [`claims`] |
+//! | what outlives pods | [`keep`] (what is noted on it), [`using`] (one use of it, and its end), [`volumes`] (of pods of our own) |
 //! | the ports | [`port`] (the engine, for what is done in containers), [`provider`], [`doctor`] |
 
 mod access;
@@ -20,6 +21,7 @@ mod doctor;
 mod exec;
 mod fault;
 mod helper;
+mod keep;
 mod kinds;
 mod left;
 mod manifest;
@@ -34,7 +36,9 @@ mod size;
 mod state;
 mod stream;
 mod transfer;
+mod using;
 mod vet;
+mod volumes;
 mod watch;
 mod way;
 

@@ -27,26 +27,24 @@ const NETWORK: &str = "dormouse.network";
 /// Bytes of a node's disk for what the runtime itself keeps of a pod.
 const OWN_DISK: u64 = 64 << 20;
 
-/// A pod.
+/// A pod. `volume`: the volume of its sandbox, which is there already; none: what it has at `/workspace` goes with it.
 pub(crate) fn pod(
     settings: &Settings,
     labels: &HashMap<String, String>,
     (name, image): (&str, &str),
     size: &Size,
+    volume: Option<&str>,
 ) -> Json {
-    let workspace = match &settings.storage_class {
-        Some(class) => json!({
+    let workspace = match (volume, &settings.storage_class) {
+        (Some(volume), _) => json!({"name": "workspace", "persistentVolumeClaim": {"claimName": volume}}),
+        (None, Some(class)) => json!({
             "name": "workspace",
             "ephemeral": {"volumeClaimTemplate": {
                 "metadata": {"labels": labels},
-                "spec": {
-                    "accessModes": ["ReadWriteOnce"],
-                    "storageClassName": class,
-                    "resources": {"requests": {"storage": size.workspace.to_string()}},
-                },
+                "spec": storage(class, size.workspace),
             }},
         }),
-        None => in_memory("workspace", size.workspace),
+        (None, None) => in_memory("workspace", size.workspace),
     };
     let requests = |limit: u64| limit.saturating_mul(settings.requests_percent.into()) / 100;
     let resources = json!({
@@ -103,7 +101,7 @@ pub(crate) fn pod(
         "enableServiceLinks": false,
         "hostname": "sandbox",
         "restartPolicy": "Never",
-        "terminationGracePeriodSeconds": 0,
+        "terminationGracePeriodSeconds": if volume.is_some() { i64::from(crate::left::GRACE) } else { 0 },
         "securityContext": {
             "runAsNonRoot": true,
             "runAsUser": NOBODY,
@@ -129,6 +127,30 @@ pub(crate) fn pod(
         "kind": "Pod",
         "metadata": {"name": name, "labels": labels},
         "spec": spec,
+    })
+}
+
+/// What a volume of a class is to be.
+fn storage(class: &str, bytes: u64) -> Json {
+    json!({
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": class,
+        "resources": {"requests": {"storage": bytes.to_string()}},
+    })
+}
+
+/// A volume that outlives pods. `notes` are its annotations.
+pub(crate) fn volume(
+    labels: &HashMap<String, String>,
+    notes: &Json,
+    name: &str,
+    (class, bytes): (&str, u64),
+) -> Json {
+    json!({
+        "apiVersion": Kind::Volume.api_version(),
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "labels": labels, "annotations": notes},
+        "spec": storage(class, bytes),
     })
 }
 
@@ -202,12 +224,12 @@ pub(crate) fn policies(
     Ok(all)
 }
 
-/// A claim on a pool. It has no environment and no volumes of its own: with them it would begin cold.
-pub(crate) fn claim(labels: &HashMap<String, String>, name: &str, pool: &str) -> Json {
+/// A claim on a pool. It has no environment and no volumes of its own: with them it would begin cold. `notes` are its annotations.
+pub(crate) fn claim(labels: &HashMap<String, String>, notes: &Json, name: &str, pool: &str) -> Json {
     json!({
         "apiVersion": Kind::Claim.api_version(),
         "kind": "SandboxClaim",
-        "metadata": {"name": name, "labels": labels},
+        "metadata": {"name": name, "labels": labels, "annotations": notes},
         "spec": {
             "warmPoolRef": {"name": pool},
             "lifecycle": {"shutdownPolicy": "Delete"},
@@ -217,7 +239,7 @@ pub(crate) fn claim(labels: &HashMap<String, String>, name: &str, pool: &str) ->
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::Pod;
+    use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
     use k8s_openapi::api::networking::v1::NetworkPolicy;
 
     use super::*;
@@ -226,7 +248,7 @@ mod tests {
     fn made(settings: &Settings) -> Pod {
         let labels = HashMap::from([("dormouse.owner".to_owned(), "0f".to_owned())]);
         let size = Size { memory: 512 << 20, workspace: 256 << 20, tmp: 64 << 20, cpu_millis: 500 };
-        serde_json::from_value(pod(settings, &labels, ("dormouse-1", "tools:1"), &size)).unwrap()
+        serde_json::from_value(pod(settings, &labels, ("dormouse-1", "tools:1"), &size, None)).unwrap()
     }
 
     /// KUB-01: a pod that could do more than it needs.
@@ -289,6 +311,24 @@ mod tests {
         assert_eq!((mount(own).mount_path, mount(own).read_only), (helper::PLACE.to_owned(), Some(true)));
         assert_eq!((mount(first).name, mount(first).read_only), (mount(own).name, None));
         assert_eq!(own.command.as_ref().unwrap()[0], "/opt/dormouse/sh");
+    }
+
+    #[test]
+    fn a_volume_of_the_sandbox_is_in_the_pod_that_has_one_and_its_end_is_waited_for() {
+        let labels = HashMap::from([("dormouse.owner".to_owned(), "0f".to_owned())]);
+        let size = Size { memory: 512 << 20, workspace: 256 << 20, tmp: 64 << 20, cpu_millis: 500 };
+        let settings = Settings { storage_class: Some("fast".into()), ..Settings::default() };
+        let made = pod(&settings, &labels, ("dormouse-1", "tools:1"), &size, Some("dormouse-0f-1"));
+        let spec = serde_json::from_value::<Pod>(made).unwrap().spec.unwrap();
+        let volumes = spec.volumes.unwrap();
+        assert_eq!(volumes[0].persistent_volume_claim.clone().unwrap().claim_name, "dormouse-0f-1");
+        assert!(spec.termination_grace_period_seconds.unwrap() > 0, "0 would not wait for the pod's node");
+        let notes = json!({"dormouse.use": "dormouse-1"});
+        let made = volume(&labels, &notes, "dormouse-0f-1", ("fast", size.workspace));
+        let volume: PersistentVolumeClaim = serde_json::from_value(made).unwrap();
+        let spec = volume.spec.unwrap();
+        assert_eq!(spec.storage_class_name.as_deref(), Some("fast"));
+        assert_eq!(spec.resources.unwrap().requests.unwrap()["storage"].0, (256 << 20).to_string());
     }
 
     /// KUB-02: a network that was not allowed.

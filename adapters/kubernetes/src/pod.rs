@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use dormouse_containers::Patience;
 use dormouse_containers::exec::run_own;
 use dormouse_containers::program::{Exec, Program};
+use dormouse_containers::volume::Volume;
 use dormouse_core::{Error, ErrorCode, Result};
 use kube::api::DynamicObject;
 use serde_json::Value as Json;
@@ -17,6 +18,7 @@ use crate::kinds::Kind;
 use crate::left::Thing;
 use crate::shared::{Shared, Tools};
 use crate::state::{self, State};
+use crate::using::Use;
 use crate::watch::Seen;
 
 /// Tools that make a difference, looked for once in each image.
@@ -34,11 +36,16 @@ pub(crate) struct Made {
     pub(crate) seen: Receiver<Seen>,
     /// Whether it may come to be after this is dropped.
     late: bool,
+    /// What it has of its sandbox that outlives it.
+    pub(crate) used: Option<Use>,
 }
 
 impl Drop for Made {
     fn drop(&mut self) {
-        self.shared.remove(self.thing.clone(), self.late);
+        match self.used.take() {
+            Some(used) => used.end(self.thing.clone(), self.late, self.seen.clone()),
+            None => self.shared.remove(self.thing.clone(), self.late),
+        }
     }
 }
 
@@ -47,14 +54,21 @@ impl Made {
     ///
     /// # Errors
     /// What keeps the cluster from it.
-    pub(crate) async fn create(shared: &Arc<Shared>, kind: Kind, name: &str, manifest: Json) -> Result<Self> {
+    pub(crate) async fn create(
+        shared: &Arc<Shared>,
+        kind: Kind,
+        name: &str,
+        manifest: Json,
+        used: Option<Use>,
+    ) -> Result<Self> {
         let what = format!("make a {}", kind.names().2);
         let object: DynamicObject = serde_json::from_value(manifest)
             .map_err(|error| Error::internal("a manifest cannot be written", error))?;
         let api = shared.cluster.of(kind).await?;
         let seen = shared.watch.add(name);
-        let thing = Thing { kind, name: name.to_owned() };
-        let mut made = Self { shared: shared.clone(), thing, seen, late: true };
+        let has_volume = used.is_some() && kind == Kind::Pod;
+        let thing = if has_volume { Thing::with_volume(name) } else { Thing::new(kind, name) };
+        let mut made = Self { shared: shared.clone(), thing, seen, late: true, used };
         let options = kube::api::PostParams::default();
         match shared.cluster.asked(&what, api.create(&options, &object)).await? {
             Ok(object) => {
@@ -67,6 +81,14 @@ impl Made {
                 Err(crate::fault::wrong(&what, fault))
             }
         }
+    }
+
+    /// A claim that was there, as it was when this process took it.
+    pub(crate) fn found(shared: &Arc<Shared>, claim: &DynamicObject, used: Use) -> Self {
+        let seen = shared.watch.add(used.name());
+        shared.watch.note(claim);
+        let thing = Thing::new(Kind::Claim, used.name());
+        Self { shared: shared.clone(), thing, seen, late: false, used: Some(used) }
     }
 
     /// Waits until it is ready, and answers what it is then.
@@ -224,6 +246,11 @@ impl RunningPod {
         async move {
             crate::exec::program(&shared.cluster, (&pod, container.as_deref(), helped), &exec, input).await
         }
+    }
+
+    /// What it has of its sandbox that outlives it.
+    pub(crate) fn volume(&self) -> Option<&Volume> {
+        self.made.used.as_ref().map(|used| used.volume.as_ref())
     }
 
     pub(crate) fn patience(&self) -> &Patience {

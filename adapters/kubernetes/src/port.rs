@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use dormouse_containers::exec::{run_bounded, run_own};
 use dormouse_containers::program::{Exec, Program, Written};
+use dormouse_containers::volume::Volume;
 use dormouse_containers::{Archive, Background, Container, Engine, Held, Patience, Room, sweep_argv};
-use dormouse_core::sandbox::SandboxSpec;
+use dormouse_core::sandbox::{ChunkId, SandboxId, SandboxSpec};
 use dormouse_core::{Error, ErrorCode, Result};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -22,7 +23,12 @@ use crate::{claims, pods, transfer};
 const MAIN: u32 = 1;
 
 /// The cluster.
-pub(crate) struct Kubernetes(pub(crate) Arc<Shared>);
+pub(crate) struct Kubernetes {
+    pub(crate) shared: Arc<Shared>,
+    /// Whose containers they are, and the chunk under which the state is saved that it begins with, if it is. None: nobody's who
+    /// could be found again.
+    pub(crate) sandbox: Option<(SandboxId, Option<ChunkId>)>,
+}
 
 #[async_trait]
 impl Engine for Kubernetes {
@@ -31,24 +37,24 @@ impl Engine for Kubernetes {
     }
 
     fn patience(&self) -> &Patience {
-        &self.0.patience
+        &self.shared.patience
     }
 
     fn room(&self, spec: &SandboxSpec) -> Room {
-        room(spec, &self.0.settings)
+        room(spec, &self.shared.settings)
     }
 
     async fn create(&self, spec: &SandboxSpec) -> Result<Arc<dyn Container>> {
-        let (shared, spec) = (self.0.clone(), spec.clone());
+        let (shared, spec, sandbox) = (self.shared.clone(), spec.clone(), self.sandbox.clone());
         let of = shared.settings.meant(spec.image.as_deref())?.to_owned();
         // Goes to its end also when the caller gives up; the pod is removed then.
         let creating = async move {
             match shared.settings.mode {
-                Mode::Pods => pods::create(&shared, &of, &spec).await,
-                Mode::AgentSandbox => claims::create(&shared, &of, &spec).await,
+                Mode::Pods => pods::create(&shared, &of, &spec, sandbox.as_ref().map(|(id, _)| id)).await,
+                Mode::AgentSandbox => claims::create(&shared, &of, &spec, sandbox.as_ref()).await,
             }
         };
-        let made = dormouse_containers::pulse::excused(self.0.background.finish(creating)).await?;
+        let made = dormouse_containers::pulse::excused(self.shared.background.finish(creating)).await?;
         Ok(Arc::new(made))
     }
 }
@@ -73,6 +79,10 @@ impl Container for RunningPod {
 
     fn patience(&self) -> &Patience {
         &self.shared.patience
+    }
+
+    fn volume(&self) -> Option<&Volume> {
+        Self::volume(self)
     }
 
     fn background(&self) -> &Arc<Background> {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dormouse_containers::{ContainerMachine, Engine, MARK, load, pulse, reach, upkeep};
-use dormouse_core::sandbox::{ChunkSource, Machine, Reached, SandboxSpec, SavedState, Snapshot};
+use dormouse_containers::{ContainerMachine, Engine, MARK, load, pulse, reach, saved_under, upkeep};
+use dormouse_core::sandbox::{ChunkSource, Machine, Reached, SandboxId, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::{Abilities, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Provider, Result};
 
 use crate::doctor::{self, Step};
+use crate::keep;
 use crate::left;
 use crate::port::Kubernetes;
 use crate::settings::{Mode, Settings};
@@ -49,14 +50,36 @@ impl KubernetesProvider {
         Shared::new(settings).map(|shared| Self { shared })
     }
 
-    /// What the cluster has of this installation: the names of pods, or of claims. After [`Provider::close`] there is nothing of
-    /// this process.
+    /// What the cluster has of this installation that is in use: the names of pods, or of claims. After [`Provider::close`] there is
+    /// nothing of this process.
     ///
     /// # Errors
     /// `provider_unavailable`.
     pub async fn left(&self) -> Result<Vec<String>> {
         let objects = left::all(&self.shared.cluster, self.shared.kind(), &self.shared.identity).await?;
-        Ok(objects.into_iter().filter_map(|object| object.metadata.name).collect())
+        let objects = objects.into_iter().filter(|object| !keep::rests(object));
+        Ok(objects.filter_map(|object| object.metadata.name).collect())
+    }
+
+    async fn wake(
+        &self,
+        id: Option<&SandboxId>,
+        spec: &SandboxSpec,
+        state: Option<Arc<dyn Snapshot>>,
+    ) -> Result<Box<dyn Machine>> {
+        self.check(spec)?;
+        self.shared.prepare().await?;
+        let waking = async {
+            let sandbox = id.map(|id| (id.clone(), state.as_deref().and_then(saved_under)));
+            let engine: Arc<dyn Engine> = Arc::new(Kubernetes { shared: self.shared.clone(), sandbox });
+            let mut machine = ContainerMachine::start(&engine, spec).await?;
+            match state {
+                Some(state) => machine.restore(state.as_ref()).await?,
+                None => machine.begin_empty().await?,
+            }
+            Ok(Box::new(machine) as Box<dyn Machine>)
+        };
+        pulse::watched(&self.shared.patience, "start a sandbox's pod", waking).await
     }
 
     /// Looks step by step at all that is needed. Makes nothing.
@@ -137,17 +160,31 @@ impl Provider for KubernetesProvider {
         spec: &SandboxSpec,
         state: Option<Arc<dyn Snapshot>>,
     ) -> Result<Box<dyn Machine>> {
-        self.check(spec)?;
-        self.shared.prepare().await?;
-        let waking = async {
-            let engine: Arc<dyn Engine> = Arc::new(Kubernetes(self.shared.clone()));
-            let mut machine = ContainerMachine::start(&engine, spec).await?;
-            if let Some(state) = state {
-                machine.restore(state.as_ref()).await?;
-            }
-            Ok(Box::new(machine) as Box<dyn Machine>)
-        };
-        pulse::watched(&self.shared.patience, "start a sandbox's pod", waking).await
+        self.wake(None, spec, state).await
+    }
+
+    async fn machine_of(
+        &self,
+        id: &SandboxId,
+        spec: &SandboxSpec,
+        state: Option<Arc<dyn Snapshot>>,
+    ) -> Result<Box<dyn Machine>> {
+        self.wake(Some(id), spec, state).await
+    }
+
+    async fn kept(&self) -> Result<Vec<SandboxId>> {
+        let shared = &self.shared;
+        if !shared.identity.lasts() {
+            return Ok(Vec::new());
+        }
+        shared.cluster.ready().await?;
+        left::kept(&shared.cluster, shared.keeps(), &shared.identity).await
+    }
+
+    fn forget(&self, id: &SandboxId) {
+        if self.shared.identity.lasts() {
+            self.shared.forget(id);
+        }
     }
 
     fn load(&self, state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<Arc<dyn Snapshot>> {

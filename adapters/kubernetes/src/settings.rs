@@ -74,7 +74,7 @@ pub struct Settings {
     pub helper_image: Option<String>,
     /// Pods: secrets by which images are pulled.
     pub image_pull_secrets: Vec<String>,
-    /// Pods: the class of a volume for `/workspace`, which is made and removed with its pod. None: it is in memory.
+    /// Pods: the class of the volumes for `/workspace`, which sandboxes keep over a stop. None: it is in memory.
     pub storage_class: Option<String>,
     /// Pods: labels of the nodes that may run them.
     pub node_selector: BTreeMap<String, String>,

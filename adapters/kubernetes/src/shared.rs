@@ -11,17 +11,20 @@ use dormouse_containers::identity::{Identity, OWNER, PROCESS};
 use dormouse_containers::leftovers::{Leftovers, Removed};
 use dormouse_containers::upkeep::{self, Upkeep};
 use dormouse_containers::{Background, Patience};
+use dormouse_core::sandbox::SandboxId;
 use dormouse_core::{Error, ErrorCode, Result};
 use kube::api::{Patch, PatchParams};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use crate::cluster::Cluster;
+use crate::keep;
 use crate::kinds::Kind;
 use crate::left::{self, Thing};
 use crate::manifest;
 use crate::settings::{Mode, Settings};
 use crate::size::Vetted;
+use crate::using::Uses;
 use crate::watch::Watch;
 
 /// The folder of the state folder that tells installations apart.
@@ -41,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) background: Arc<Background>,
     pub(crate) watch: Watch,
     pub(crate) leftovers: Arc<Leftovers<Thing>>,
+    /// What it uses just now that outlives pods.
+    pub(crate) uses: Uses,
     /// By pool, what its template was found to be, and when.
     pub(crate) vetted: Mutex<HashMap<String, (Instant, Arc<Vetted>)>>,
     /// By image or pool, what it has.
@@ -63,6 +68,7 @@ impl Shared {
             background: Arc::default(),
             watch: Watch::default(),
             leftovers: Arc::default(),
+            uses: Uses::default(),
             vetted: Mutex::default(),
             tools: Mutex::default(),
             prepared: OnceCell::new(),
@@ -74,6 +80,14 @@ impl Shared {
     pub(crate) fn kind(&self) -> Kind {
         match self.settings.mode {
             Mode::Pods => Kind::Pod,
+            Mode::AgentSandbox => Kind::Claim,
+        }
+    }
+
+    /// What is kept of sandboxes over the end of their pods.
+    pub(crate) fn keeps(&self) -> Kind {
+        match self.settings.mode {
+            Mode::Pods => Kind::Volume,
             Mode::AgentSandbox => Kind::Claim,
         }
     }
@@ -140,6 +154,27 @@ impl Shared {
     pub(crate) fn remove(self: &Arc<Self>, thing: Thing, late: bool) {
         self.watch.remove(&thing.name);
         upkeep::remove(self, thing, late);
+    }
+
+    /// Removes what is kept of a sandbox, in the background. What cannot be listed now is found by a later sweep.
+    pub(crate) fn forget(self: &Arc<Self>, id: &SandboxId) {
+        self.background.here();
+        let kind = self.keeps();
+        if kind == Kind::Volume {
+            return upkeep::remove(self, Thing::new(kind, keep::name(&self.identity, id)), false);
+        }
+        let (shared, id) = (self.clone(), id.clone());
+        let _removing = self.background.spawn(async move {
+            match left::of_sandbox(&shared.cluster, kind, (&shared.identity, &id)).await {
+                Ok(all) => {
+                    let names = all.into_iter().filter_map(|object| object.metadata.name);
+                    names.for_each(|name| shared.leftovers.add(Thing::new(kind, name), false));
+                }
+                Err(error) => {
+                    tracing::debug!(%error, sandbox = %id, "what is kept of a sandbox stays for now")
+                }
+            }
+        });
     }
 
     pub(crate) fn tools(&self, of: &str) -> Option<Arc<Tools>> {

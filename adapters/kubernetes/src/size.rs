@@ -51,6 +51,8 @@ pub(crate) struct Vetted {
     /// Its limits: bytes, and thousandths of a core.
     pub(crate) memory: u64,
     pub(crate) cpu_millis: u64,
+    /// Whether its `/workspace` is a volume that outlives pods.
+    pub(crate) keeps: bool,
 }
 
 impl Vetted {

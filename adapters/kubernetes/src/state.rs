@@ -27,12 +27,15 @@ const STUCK: [&str; 6] = [
 const OVER: [&str; 7] = [
     "ClaimExpired",
     "SandboxExpired",
-    "SandboxSuspended",
+    SUSPENDED,
     "SandboxMissing",
     "PodFailed",
     "PodSucceeded",
     "MultiplePods",
 ];
+
+/// The reason of a claim whose sandbox is suspended.
+const SUSPENDED: &str = "SandboxSuspended";
 
 /// How far an object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +137,14 @@ pub(crate) fn of_claim(claim: &Json) -> State {
     }
 }
 
+/// How far a claim is whose sandbox is resumed: until the controller has seen that, it says still that it is suspended.
+pub(crate) fn of_resumed_claim(claim: &Json) -> State {
+    match of_claim(claim) {
+        State::Ended(why) if why.starts_with(SUSPENDED) => State::Coming(why),
+        state => state,
+    }
+}
+
 /// The sandbox that a claim was given.
 pub(crate) fn sandbox_of(claim: &Json) -> Option<&str> {
     text(claim, "/status/sandbox/name").filter(|name| !name.is_empty())
@@ -202,6 +213,9 @@ mod tests {
             assert_eq!(claim("False", reason, ""), State::Failed(reason.into()));
         }
         assert_eq!(claim("False", "SandboxSuspended", "s"), State::Ended("SandboxSuspended".into()));
+        let resumed = of_resumed_claim(&json!({"status": {"sandbox": {"name": "s"}, "conditions": [
+            {"type": "Ready", "status": "False", "reason": "SandboxSuspended", "message": "no"}]}}));
+        assert_eq!(resumed, State::Coming("SandboxSuspended: no".into()));
         assert!(matches!(claim("False", "SandboxNotReady", "s"), State::Coming(_)));
     }
 }

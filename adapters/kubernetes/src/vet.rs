@@ -139,9 +139,20 @@ pub(crate) fn look(
             helped: helper::is_mounted(own),
             memory,
             cpu_millis,
+            keeps: keeps(template, own),
         }),
         _ => Err(wrong),
     }
+}
+
+/// Whether what is mounted at `/workspace` is of one of the template's volume claims, which stay while a sandbox is suspended.
+fn keeps(template: &Json, own: &Json) -> bool {
+    let list = |of: &Json, path: &str| of.pointer(path).and_then(Json::as_array).cloned().unwrap_or_default();
+    let mounts = list(own, "/volumeMounts");
+    let mount = mounts.iter().find(|mount| text(mount, "/mountPath") == Some(WORKSPACE));
+    let name = mount.and_then(|mount| text(mount, "/name"));
+    let claims = list(template, "/spec/volumeClaimTemplates");
+    name.is_some() && claims.iter().any(|claim| text(claim, "/metadata/name") == name)
 }
 
 fn text_or_number(value: Option<&Json>) -> Option<String> {
@@ -339,6 +350,16 @@ mod tests {
         ];
         for bad in cases {
             assert!(look(bad.clone(), Some(&allowed)).is_err_and(|wrong| wrong.len() == 1), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_workspace_of_a_volume_claim_outlives_its_pods() {
+        let mut kept = template();
+        assert!(!look("p", &kept, None, None).unwrap().keeps);
+        for (name, keeps) in [("other", false), ("w", true), ("t", false)] {
+            kept["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": name}, "spec": {}}]);
+            assert_eq!(look("p", &kept, None, None).unwrap().keeps, keeps, "{name}");
         }
     }
 

@@ -83,11 +83,20 @@ impl Watch {
         }
     }
 
-    /// Notes that an object is gone.
-    pub(crate) fn note_gone(&self, name: &str) {
-        if let Some(sender) = self.watched().get(name) {
-            sender.send_replace(Seen::Gone);
-        }
+    /// Notes that an object is gone, as it was last. One that was seen later has come back: a claim can be another process's for a while,
+    /// which does not carry our label then.
+    pub(crate) fn note_gone(&self, object: &DynamicObject) {
+        let watched = self.watched();
+        let Some(sender) = watched.get(object.metadata.name.as_deref().unwrap_or_default()) else { return };
+        let at = object.metadata.resource_version.as_deref().and_then(|version| version.parse().ok());
+        let gone = |seen: &mut Seen| {
+            let gone = matches!(seen, Seen::Object(before) if version(before) <= at.unwrap_or(u64::MAX));
+            if gone {
+                *seen = Seen::Gone;
+            }
+            gone
+        };
+        sender.send_if_modified(gone);
     }
 
     /// Notes all that there were at a version: what was seen before that and is not among them is gone.
@@ -136,7 +145,7 @@ impl Watch {
                         place = object.metadata.resource_version.unwrap_or(place);
                     }
                     Ok(WatchEvent::Deleted(object)) => {
-                        self.note_gone(object.metadata.name.as_deref().unwrap_or_default());
+                        self.note_gone(&object);
                         place = object.metadata.resource_version.unwrap_or(place);
                     }
                     Ok(WatchEvent::Bookmark(mark)) => place = mark.metadata.resource_version,
@@ -188,7 +197,7 @@ mod tests {
         assert!(matches!(*one.borrow(), Seen::Object(_)));
         watch.note_all(&[], 4);
         assert!(matches!(*one.borrow(), Seen::Gone) && matches!(*two.borrow(), Seen::Nothing));
-        // Nothing brings back what is gone: another one would have another name.
+        // Nothing brings back what is gone: another one is watched anew.
         watch.note(&object("one", 9));
         assert!(matches!(*one.borrow(), Seen::Gone));
     }

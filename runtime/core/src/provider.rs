@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::sandbox::{ChunkSource, Machine, Notes, Reached, SandboxSpec, SavedState, Snapshot};
+use crate::sandbox::{ChunkSource, Machine, Notes, Reached, SandboxId, SandboxSpec, SavedState, Snapshot};
 use crate::{Abilities, CommandRequest, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Result};
 
 /// Runs snippets. Dropping a returned future cancels its work and frees everything it held; that must be enough.
@@ -95,6 +95,36 @@ pub trait Provider: Send + Sync {
     ) -> Result<Box<dyn Machine>> {
         let _ = (spec, state);
         Err(self.keeps_nothing())
+    }
+
+    /// The same for a sandbox that has a record: something of it may be kept under its id over the end of the machine, such as a
+    /// volume, which [`Provider::kept`] names and [`Provider::forget`] removes. What is kept only saves time: the state is the
+    /// sandbox. A sandbox may have several machines at a time. Default: nothing is kept.
+    ///
+    /// # Errors
+    /// As [`Provider::machine`].
+    async fn machine_of(
+        &self,
+        id: &SandboxId,
+        spec: &SandboxSpec,
+        state: Option<Arc<dyn Snapshot>>,
+    ) -> Result<Box<dyn Machine>> {
+        let _ = id;
+        self.machine(spec, state).await
+    }
+
+    /// The sandboxes of which something is kept, in no order, each once at least. Default: none.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    async fn kept(&self) -> Result<Vec<SandboxId>> {
+        Ok(Vec::new())
+    }
+
+    /// Removes what is kept of a sandbox that is destroyed, or is another provider's now. Quick: it is done in the background, as
+    /// often as it takes. Default: nothing is kept.
+    fn forget(&self, id: &SandboxId) {
+        let _ = id;
     }
 
     /// Reads saved state; what it consists of may be read later.

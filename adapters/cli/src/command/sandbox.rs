@@ -113,7 +113,12 @@ pub(crate) fn run(
 
 /// Sweeps the state folder, however long it takes.
 fn sweep(dormouse: &Dormouse, form: Form) -> std::result::Result<u8, Failure> {
-    let swept = once::wait(async { dormouse.sandboxes()?.sweep().await })?;
+    let swept = once::wait(async {
+        let sandboxes = dormouse.sandboxes()?;
+        let swept = sandboxes.sweep().await;
+        // What providers remove in the background is removed then.
+        sandboxes.close().await.and(swept)
+    })?;
     if form == Form::Json {
         let told = json!({"chunks": swept.chunks, "bytes": swept.bytes, "whole": swept.whole, "error": null});
         print::out(&format!("{told}\n"))?;

@@ -1,15 +1,17 @@
 //! Sandboxes from a pool: what is asked of the API server, and that nobody gets another's.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Instant;
 
-use dormouse_core::sandbox::{SandboxSpec, WarmPool};
+use dormouse_core::sandbox::{SandboxId, SandboxSpec, WarmPool};
 use dormouse_core::{ErrorCode, Provider as _};
-use dormouse_kubernetes::{Mode, calls};
+use dormouse_files::{Files, MemoryChunks, Tree};
+use dormouse_kubernetes::{KubernetesProvider, Mode, calls};
 use serde_json::json;
 
 use crate::pools;
-use crate::support::{Bench, spec};
+use crate::support::{Bench, FULL, spec};
 
 const MANY: usize = 100;
 
@@ -45,16 +47,56 @@ async fn concurrent_claims_never_get_the_same_sandbox_and_ask_little() {
     bench.end().await;
 }
 
+/// Makes the calls that are about what is kept of a sandbox. Programs on a volume are not run by processes of this machine, so that
+/// nothing comes of them.
+async fn keep(bench: &Bench) {
+    let id = SandboxId::random().unwrap();
+    let wake = async |state| bench.provider.machine_of(&id, &spec(), state).await.err().unwrap();
+    wake(None).await;
+    if bench.settings.mode == Mode::AgentSandbox {
+        // One that rests, with the files of a state.
+        let files = Files::new(Tree::default());
+        let mut chunks = MemoryChunks::default();
+        let saved = dormouse_files::save_alone(&files.snapshot(), &mut chunks).unwrap();
+        let mut claim = pools::pool("rests", "full", 1);
+        let owner = std::fs::read_to_string(bench.settings.state.as_ref().unwrap().join("kubernetes/owner"));
+        let owner = owner.unwrap().lines().next().unwrap().to_owned();
+        claim["kind"] = json!("SandboxClaim");
+        claim["metadata"]["labels"] = json!({"dormouse.owner": owner, "dormouse.sandbox": id.as_str()});
+        claim["spec"] = json!({"warmPoolRef": {"name": "full"}});
+        claim["status"] = json!({"sandbox": {"name": "full-1"}});
+        bench.server.put("sandboxclaims", claim.clone());
+        let uid = bench.server.get("sandboxclaims", "rests").unwrap()["metadata"]["uid"].clone();
+        let save = format!("{} {}/full-1", saved.root, uid.as_str().unwrap());
+        claim["metadata"]["annotations"] = json!({"dormouse.save": save, "dormouse.use": "rests"});
+        bench.server.put("sandboxclaims", claim);
+        let state = bench.provider.load(&saved, Arc::new(chunks)).unwrap();
+        wake(Some(state)).await;
+    } else {
+        wake(None).await;
+    }
+    assert!(bench.provider.kept().await.unwrap().iter().all(|one| *one == id));
+    bench.provider.forget(&id);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_calls_are_those_of_the_role_and_no_others() {
     for mode in [Mode::Pods, Mode::AgentSandbox] {
-        let bench = Bench::processes(mode, |_| {}).await;
+        let bench = Bench::processes(mode, |settings| settings.storage_class = Some("fast".into())).await;
         if mode == Mode::AgentSandbox {
             bench.fill(1);
         }
         let machine = bench.machine().await;
         drop(machine);
-        let (server, provider) = (bench.server.clone(), bench.provider.clone());
+        let (server, settings) = (bench.server.clone(), bench.settings.clone());
+        bench.provider.close().await;
+        // What a template was found to be is remembered for a while.
+        let bench = Bench { provider: KubernetesProvider::new(settings).unwrap(), ..bench };
+        if mode == Mode::AgentSandbox {
+            bench.server.put("sandboxtemplates", pools::keeping_template("full", FULL));
+        }
+        keep(&bench).await;
+        let provider = bench.provider.clone();
         bench.end().await;
         drop(provider);
         let allowed: BTreeSet<(String, String, String)> = calls(mode)
@@ -63,9 +105,14 @@ async fn the_calls_are_those_of_the_role_and_no_others() {
             .collect();
         let made: BTreeSet<_> = server.asked().into_iter().collect();
         assert!(made.is_subset(&allowed), "{mode:?}: {:?}", made.difference(&allowed).collect::<Vec<_>>());
-        // `get` of a pod is for one that may have ended; `create` of a stream is what newer servers ask for; and an apply of what
-        // is not there is a creation.
-        let spared = [("get", "pods"), ("create", "pods/exec"), ("create", "networkpolicies")];
+        // `get` of a pod is for one that may have ended, and of a claim for what is noted at its end; `create` of a stream is what newer
+        // servers ask for; and an apply of what is not there is a creation.
+        let spared = [
+            ("get", "pods"),
+            ("get", "sandboxclaims"),
+            ("create", "pods/exec"),
+            ("create", "networkpolicies"),
+        ];
         for (verb, _, resource) in allowed.difference(&made) {
             assert!(
                 spared.contains(&(verb.as_str(), resource.as_str())),

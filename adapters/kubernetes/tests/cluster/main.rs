@@ -15,9 +15,12 @@ mod life;
 #[path = "../../../containers/tests/list/mod.rs"]
 mod list;
 mod node;
+mod objects;
 mod pools;
 mod resources;
 mod server;
 mod support;
+mod suspended;
+mod volumes;
 
 list::tests!(support::Bench::of_list, support::Bench::end);

@@ -3,6 +3,9 @@
 //! It is no kubelet: it knows what the pods of this provider have and no more. Programs in a pod are reached by the WebSocket protocol
 //! that Kubernetes has, in version 5 or 4.
 
+use std::collections::HashMap;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -25,6 +28,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 
 use crate::answers::Body;
+use crate::objects::VOLUMES;
 use crate::server::Server;
 
 /// The mark of containers of these tests.
@@ -48,6 +52,18 @@ pub(crate) struct Node {
     made: Mutex<Vec<String>>,
     /// What its containers' names end with: several tests may have pods of one name on one engine.
     own: String,
+    /// Where the files of volumes are, each under the number of its claim.
+    volumes: tempfile::TempDir,
+    /// By pod that is not ended, the volumes that it has.
+    mounted: Mutex<HashMap<String, Vec<String>>>,
+    /// How often a pod has begun with a volume that another one had.
+    pub(crate) clashes: AtomicUsize,
+}
+
+/// The claims that a pod names.
+pub(crate) fn claims_of(pod: &Json) -> Vec<String> {
+    let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
+    volumes.filter_map(|one| one["persistentVolumeClaim"]["claimName"].as_str().map(str::to_owned)).collect()
 }
 
 impl Node {
@@ -66,6 +82,9 @@ impl Node {
             ends: broadcast::channel(16).0,
             made: Mutex::default(),
             own: format!("{}-{}", std::process::id(), NODES.fetch_add(1, Ordering::Relaxed)),
+            volumes: tempfile::tempdir().unwrap(),
+            mounted: Mutex::default(),
+            clashes: AtomicUsize::default(),
         }
     }
 
@@ -90,7 +109,7 @@ impl Node {
                         (server.clone(), pod["metadata"]["name"].as_str().unwrap().to_owned());
                     if kind == "ADDED" && server.node.idle.load(Ordering::Acquire) {
                         tokio::spawn(async move {
-                            let started = server.node.start(&name, &pod).await;
+                            let started = server.node.start(&server, &name, &pod).await;
                             let status = match started {
                                 Ok(()) => json!({"phase": "Running", "conditions": [
                                     {"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}]}),
@@ -100,7 +119,16 @@ impl Node {
                             server.status("pods", &name, status);
                         });
                     } else if kind == "DELETED" {
-                        tokio::spawn(async move { server.node.end(&name).await });
+                        tokio::spawn(async move {
+                            server.node.end(&name).await;
+                            server.reclaim();
+                        });
+                    } else if pod["metadata"]["deletionTimestamp"].is_string() {
+                        // Its end is asked for: the object goes when nothing of it runs any more.
+                        tokio::spawn(async move {
+                            server.node.end(&name).await;
+                            server.remove("pods", &name);
+                        });
                     }
                 }
                 if changes.recv().await.is_err() {
@@ -110,7 +138,43 @@ impl Node {
         });
     }
 
-    async fn start(&self, name: &str, pod: &Json) -> Result<(), String> {
+    /// Whether programs can be run in a pod. Those on a volume are ours to empty it, which no process of this machine may do.
+    pub(crate) fn takes(&self, pod: &Json) -> bool {
+        self.engine || claims_of(pod).is_empty()
+    }
+
+    /// The folder of a volume.
+    pub(crate) fn folder(&self, claim: &Json) -> PathBuf {
+        self.volumes.path().join(claim["metadata"]["uid"].as_str().unwrap())
+    }
+
+    /// Gives a pod its volumes, as a provisioner would.
+    fn mount(&self, server: &Server, name: &str, pod: &Json) -> Result<HashMap<String, PathBuf>, String> {
+        let mut folders = HashMap::new();
+        for claim in claims_of(pod) {
+            let _write = server.writes.lock().unwrap();
+            let mut object = server.get(VOLUMES, &claim).ok_or("there is no such volume")?;
+            let folder = self.folder(&object);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+            if object["spec"]["volumeName"].is_null() {
+                object["spec"]["volumeName"] =
+                    json!(format!("pv-{}", object["metadata"]["uid"].as_str().unwrap()));
+                object["status"] = json!({"phase": "Bound"});
+                server.put(VOLUMES, object);
+            }
+            folders.insert(claim.clone(), folder);
+            let mut mounted = self.mounted.lock().unwrap();
+            if mounted.values().flatten().any(|other| *other == claim) {
+                self.clashes.fetch_add(1, Ordering::AcqRel);
+            }
+            mounted.entry(name.to_owned()).or_default().push(claim);
+        }
+        Ok(folders)
+    }
+
+    async fn start(&self, server: &Server, name: &str, pod: &Json) -> Result<(), String> {
+        let folders = self.mount(server, name, pod)?;
         if !self.engine {
             return Ok(());
         }
@@ -137,6 +201,10 @@ impl Node {
             let volume = volumes.iter().find(|volume| volume["name"] == mount["name"]).unwrap();
             let size = volume["emptyDir"]["sizeLimit"].as_str().unwrap_or("67108864");
             let place = mount["mountPath"].as_str().unwrap();
+            if let Some(claim) = volume["persistentVolumeClaim"]["claimName"].as_str() {
+                argv.extend(["--volume".into(), format!("{}:{place}", folders[claim].display())]);
+                continue;
+            }
             argv.extend([
                 "--tmpfs".into(),
                 format!("{place}:size={size},uid=65534,gid=65534,mode=0777,exec"),
@@ -200,12 +268,13 @@ impl Node {
         format!("{pod}-{}", self.own)
     }
 
-    async fn end(&self, pod: &str) {
+    pub(crate) async fn end(&self, pod: &str) {
         if self.engine {
             let name = &self.container(pod);
             let _gone = Command::new("docker").args(["rm", "-f", name]).output().await;
             let _gone = Command::new("docker").args(["volume", "rm", "-f", name]).output().await;
         }
+        self.mounted.lock().unwrap().remove(pod);
     }
 
     /// Ends what it has made, also what nobody removed.

@@ -1,4 +1,5 @@
-//! A stand-in for the controller of agent-sandbox: gives each claim a sandbox of its pool that no other has, or a new one.
+//! A stand-in for the controller of agent-sandbox: gives each claim a sandbox of its pool that no other has, or a new one, and ends and
+//! makes the pods of sandboxes that are suspended and resumed.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,6 +7,7 @@ use std::time::Duration;
 use dormouse_core::testing::wait_until_async;
 use serde_json::{Value as Json, json};
 
+use crate::objects::VOLUMES;
 use crate::server::Server;
 use crate::support::PATIENCE;
 
@@ -34,6 +36,15 @@ pub(crate) fn template(name: &str, image: &str) -> Json {
     }})
 }
 
+/// The same with a volume of its own at `/workspace`.
+pub(crate) fn keeping_template(name: &str, image: &str) -> Json {
+    let mut template = template(name, image);
+    template["spec"]["podTemplate"]["spec"]["volumes"].as_array_mut().unwrap().remove(0);
+    template["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "w"}, "spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}}]);
+    template
+}
+
 /// A pool.
 pub(crate) fn pool(name: &str, template: &str, replicas: usize) -> Json {
     json!({"apiVersion": EXTENSIONS, "kind": "SandboxWarmPool", "metadata": {"name": name},
@@ -42,23 +53,110 @@ pub(crate) fn pool(name: &str, template: &str, replicas: usize) -> Json {
 }
 
 fn box_of(server: &Server, template: &str, name: &str) -> String {
-    let spec = server.get("sandboxtemplates", template).unwrap()["spec"]["podTemplate"]["spec"].clone();
-    let pod = format!("{name}-pod");
-    server.put("pods", json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod}, "spec": spec}));
+    let template = server.get("sandboxtemplates", template).unwrap();
+    let mut spec = template["spec"]["podTemplate"]["spec"].clone();
+    for claim in template["spec"]["volumeClaimTemplates"].as_array().into_iter().flatten() {
+        let volume = claim["metadata"]["name"].as_str().unwrap();
+        let own = format!("{volume}-{name}");
+        server.put(
+            VOLUMES,
+            json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": own}, "spec": claim["spec"]}),
+        );
+        let own = json!({"name": volume, "persistentVolumeClaim": {"claimName": own}});
+        spec["volumes"].as_array_mut().unwrap().push(own);
+    }
     server.put(
         "sandboxes",
         json!({"apiVersion": "agents.x-k8s.io/v1beta1", "kind": "Sandbox",
-            "metadata": {"name": name, "annotations": {"agents.x-k8s.io/pod-name": pod}}}),
+            "metadata": {"name": name, "annotations": {"agents.x-k8s.io/pod-name": format!("{name}-pod")}},
+            "spec": {"operatingMode": "Running", "podTemplate": {"spec": spec}}}),
     );
+    make_pod(server, name);
     name.to_owned()
 }
 
+/// The name of a sandbox, which no other test's has: they share an engine.
+fn named(server: &Server, kind: &str, number: usize) -> String {
+    format!("{kind}-{}-{number}", server.address.port())
+}
+
+/// The pod of a sandbox.
+fn make_pod(server: &Server, name: &str) {
+    let spec = server.get("sandboxes", name).unwrap()["spec"]["podTemplate"]["spec"].clone();
+    let pod = format!("{name}-pod");
+    server.put("pods", json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod}, "spec": spec}));
+}
+
+/// Removes a sandbox with what belongs to it.
+fn remove(server: &Server, name: &str) {
+    server.remove("sandboxes", name);
+    server.remove("pods", &format!("{name}-pod"));
+    for volume in server.names(VOLUMES).iter().filter(|volume| volume.ends_with(&format!("-{name}"))) {
+        server.remove(VOLUMES, volume);
+    }
+}
+
+/// The claim that a sandbox was given to.
+fn claim_of(server: &Server, sandbox: &str) -> Option<String> {
+    let is_of = |name: &String| {
+        server.get("sandboxclaims", name).is_some_and(|claim| claim["status"]["sandbox"]["name"] == sandbox)
+    };
+    server.names("sandboxclaims").into_iter().find(is_of)
+}
+
+/// Suspends and resumes sandboxes for as long as the server is there: the pod of one that is suspended is removed, its volumes stay.
+fn operate(server: &Server) {
+    let (server, mut changes, mut sandboxes) = (server.clone(), server.changes(), server.follow("sandboxes"));
+    tokio::spawn(async move {
+        loop {
+            for (kind, own) in sandboxes() {
+                let name = own["metadata"]["name"].as_str().unwrap().to_owned();
+                let (pod, suspended) = (format!("{name}-pod"), own["spec"]["operatingMode"] == "Suspended");
+                let there = server.get("pods", &pod).is_some();
+                let Some(claim) = claim_of(&server, &name) else { continue };
+                if kind != "MODIFIED" || suspended != there {
+                    continue;
+                }
+                if suspended {
+                    let mut status = not_ready("SandboxSuspended");
+                    status["sandbox"] = json!({"name": name});
+                    server.status("sandboxclaims", &claim, status);
+                    server.node.end(&pod).await;
+                    server.remove("pods", &pod);
+                } else {
+                    make_pod(&server, &name);
+                    runs(&server, &pod).await;
+                    server.status("sandboxclaims", &claim, ready(&name));
+                }
+            }
+            if changes.recv().await.is_err() {
+                return;
+            }
+        }
+    });
+}
+
+async fn runs(server: &Server, pod: &str) {
+    wait_until_async("the pod runs", PATIENCE, || {
+        server.get("pods", pod).is_none_or(|pod| pod["status"]["phase"] == "Running")
+    })
+    .await;
+}
+
+fn ready(sandbox: &str) -> Json {
+    json!({"sandbox": {"name": sandbox}, "conditions": [
+        {"type": "Ready", "status": "True", "reason": "DependenciesReady", "message": "ready"}]})
+}
+
 /// Fills a pool, and answers claims on it for as long as the server is there.
-pub(crate) fn run(server: &Server, pool: &str, template: &str, replicas: usize) {
-    server.put("sandboxtemplates", self::template(template, "dormouse-test/full:1"));
+pub(crate) fn run(server: &Server, pool: &str, (name, template): (&str, Json), replicas: usize) {
+    server.put("sandboxtemplates", template);
+    let template = name;
+    operate(server);
     server.put("sandboxwarmpools", self::pool(pool, template, replicas));
     let mut waiting: VecDeque<String> =
-        (0..replicas).map(|number| box_of(server, template, &format!("{pool}-{number}"))).collect();
+        (0..replicas).map(|number| box_of(server, template, &named(server, pool, number))).collect();
     let (server, mut changes, mut claims) =
         (server.clone(), server.changes(), server.follow("sandboxclaims"));
     let template = template.to_owned();
@@ -69,8 +167,7 @@ pub(crate) fn run(server: &Server, pool: &str, template: &str, replicas: usize) 
                 let name = claim["metadata"]["name"].as_str().unwrap().to_owned();
                 if kind == "DELETED" {
                     if let Some(own) = claim["status"]["sandbox"]["name"].as_str() {
-                        server.remove("sandboxes", own);
-                        server.remove("pods", &format!("{own}-pod"));
+                        remove(&server, own);
                     }
                     continue;
                 }
@@ -88,20 +185,11 @@ pub(crate) fn run(server: &Server, pool: &str, template: &str, replicas: usize) 
                         server.status("sandboxclaims", &name, not_ready("SandboxNotReady"));
                         tokio::time::sleep(Duration::from_millis(20)).await;
                         number += 1;
-                        box_of(&server, &template, &format!("cold-{number}"))
+                        box_of(&server, &template, &named(&server, "cold", number))
                     }
                 };
-                let pod = format!("{own}-pod");
-                wait_until_async("the pod runs", PATIENCE, || {
-                    server.get("pods", &pod).is_none_or(|pod| pod["status"]["phase"] == "Running")
-                })
-                .await;
-                server.status(
-                    "sandboxclaims",
-                    &name,
-                    json!({"sandbox": {"name": own}, "conditions": [
-                        {"type": "Ready", "status": "True", "reason": "DependenciesReady", "message": "ready"}]}),
-                );
+                runs(&server, &format!("{own}-pod")).await;
+                server.status("sandboxclaims", &name, ready(&own));
             }
             if changes.recv().await.is_err() {
                 return;

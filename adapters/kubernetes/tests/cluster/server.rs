@@ -1,6 +1,6 @@
 //! An API server for tests: objects with versions, lists, watches, `pods/exec` by WebSocket, and what goes wrong on request.
 //!
-//! It is no Kubernetes: it checks no schemas and runs no controllers. What makes pods ready is [`crate::node`], and what answers claims
+//! It is no Kubernetes: it checks no schemas and runs no controllers. What is answered to single requests is in [`crate::answers`]. What makes pods ready is [`crate::node`], and what answers claims
 //! is [`crate::pools`].
 
 use std::collections::{BTreeMap, HashMap};
@@ -12,6 +12,7 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper::header::AUTHORIZATION;
+use hyper::header::CONTENT_TYPE;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
@@ -19,7 +20,7 @@ use serde_json::{Value as Json, json};
 use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 
-use crate::answers::{Body, Place, answer, busy, decoded, failure, matches, place, streamed, text};
+use crate::answers::{Body, Place, busy, decoded, failure, matches, place, streamed, text};
 use crate::node::Node;
 
 /// What goes wrong, as often as it is said.
@@ -45,8 +46,8 @@ struct Event {
 
 #[derive(Default)]
 pub(crate) struct Store {
-    version: u64,
-    objects: BTreeMap<(String, String), Json>,
+    pub(crate) version: u64,
+    pub(crate) objects: BTreeMap<(String, String), Json>,
     events: Vec<Event>,
     /// Versions up to this one are forgotten.
     forgotten: u64,
@@ -55,7 +56,7 @@ pub(crate) struct Store {
     /// What was sent to be written, as it came.
     pub(crate) written: Vec<Written>,
     wrong: Vec<(String, usize, Wrong)>,
-    denied: Vec<(String, String)>,
+    pub(crate) denied: Vec<(String, String)>,
     /// Groups and their versions that are served.
     pub(crate) groups: HashMap<String, String>,
     /// The one token that is accepted; none: any.
@@ -82,6 +83,8 @@ pub(crate) struct Server {
     told: broadcast::Sender<()>,
     ends: broadcast::Sender<()>,
     pub(crate) node: Arc<Node>,
+    /// Held by who writes what he has read before.
+    pub(crate) writes: Arc<Mutex<()>>,
 }
 
 impl Server {
@@ -94,6 +97,7 @@ impl Server {
             told: broadcast::channel(1024).0,
             ends: broadcast::channel(16).0,
             node: Arc::new(node),
+            writes: Arc::default(),
         };
         let own = server.clone();
         tokio::spawn(async move {
@@ -177,6 +181,8 @@ impl Server {
         object["metadata"]["resourceVersion"] = json!(version.to_string());
         object["metadata"]["namespace"] = json!("boxes");
         let key = (plural.to_owned(), object["metadata"]["name"].as_str().unwrap().to_owned());
+        let before = store.objects.get(&key).map(|before| before["metadata"]["uid"].clone());
+        object["metadata"]["uid"] = before.unwrap_or_else(|| json!(format!("uid-{version}")));
         let there = store.objects.insert(key, object.clone()).is_some();
         let kind = if there { "MODIFIED" } else { "ADDED" };
         store.events.push(Event { version, kind, plural: plural.to_owned(), object });
@@ -186,6 +192,7 @@ impl Server {
 
     /// Changes the status of an object that is there.
     pub(crate) fn status(&self, plural: &str, name: &str, status: Json) {
+        let _write = self.writes.lock().unwrap();
         if let Some(mut object) = self.get(plural, name) {
             object["status"] = status;
             self.put(plural, object);
@@ -276,6 +283,10 @@ impl Server {
             let name = name.unwrap_or_default();
             let command: Vec<String> =
                 query.iter().filter(|(one, _)| one == "command").map(|(_, value)| value.clone()).collect();
+            let pod = self.get("pods", &name).unwrap_or_default();
+            if !self.node.takes(&pod) {
+                return Ok(failure(500, "InternalError", "the node of this test runs nothing on a volume"));
+            }
             return Ok(self.node.exec(&name, &command, request));
         }
         if verb == "watch" {
@@ -289,6 +300,9 @@ impl Server {
             .and_then(|kind| kind.to_str().ok())
             .unwrap_or_default()
             .to_owned();
+        let merges =
+            request.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "application/merge-patch+json");
+        let verb = if merges { "merge" } else { verb };
         let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
         if method != Method::GET {
             let body = String::from_utf8_lossy(&body).into_owned();
@@ -319,62 +333,6 @@ impl Server {
         let (_, times, wrong) = &mut store.wrong[at];
         *times -= 1;
         Some(wrong.clone())
-    }
-
-    fn answer(
-        &self,
-        verb: &str,
-        plural: &str,
-        name: Option<String>,
-        mut object: Json,
-        selector: Option<&str>,
-    ) -> Response<Body> {
-        let missing = |name: &str| failure(404, "NotFound", &format!("{plural} \"{name}\" not found"));
-        match (verb, name) {
-            ("create", None) if plural == "selfsubjectaccessreviews" => {
-                let asked = object["spec"]["resourceAttributes"].clone();
-                let part = asked["subresource"].as_str().unwrap_or_default();
-                let mut resource = asked["resource"].as_str().unwrap_or_default().to_owned();
-                if !part.is_empty() {
-                    resource = format!("{resource}/{part}");
-                }
-                let verb = asked["verb"].as_str().unwrap_or_default().to_owned();
-                let denied = self.store.lock().unwrap().denied.contains(&(verb, resource));
-                object["status"] = json!({"allowed": !denied});
-                answer(201, &object)
-            }
-            ("create", None) => {
-                let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-                if self.get(plural, &name).is_some() {
-                    return failure(409, "AlreadyExists", &format!("{plural} \"{name}\" already exists"));
-                }
-                self.put(plural, object);
-                answer(201, &self.get(plural, &name).unwrap_or_default())
-            }
-            ("patch", Some(name)) => {
-                object["metadata"]["name"] = json!(name);
-                self.put(plural, object);
-                text(&self.get(plural, &name).unwrap_or_default())
-            }
-            ("get", Some(name)) => {
-                self.get(plural, &name).map_or_else(|| missing(&name), |object| text(&object))
-            }
-            ("delete", Some(name)) => {
-                self.remove(plural, &name).map_or_else(|| missing(&name), |object| text(&object))
-            }
-            ("list", None) => {
-                let store = self.store.lock().unwrap();
-                let items: Vec<Json> = store
-                    .objects
-                    .iter()
-                    .filter(|((kind, _), object)| kind == plural && matches(object, selector))
-                    .map(|(_, object)| object.clone())
-                    .collect();
-                text(&json!({"kind": "List", "apiVersion": "v1",
-                    "metadata": {"resourceVersion": store.version.to_string()}, "items": items}))
-            }
-            _ => failure(405, "MethodNotAllowed", verb),
-        }
     }
 
     fn watch(&self, plural: String, from: u64, selector: Option<String>) -> Response<Body> {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_core::program::NoPrograms;
-use dormouse_core::sandbox::{Executed, Machine, SandboxSpec};
+use dormouse_core::sandbox::{Executed, Include, Machine, SandboxId, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::testing::wait_for_async;
 use dormouse_core::{Limits, LineRequest, Provider, Status};
+use dormouse_files::MemoryChunks;
 use dormouse_kubernetes::{KubernetesProvider, Mode, Settings};
 
 use crate::list::{self, Ground};
@@ -23,7 +24,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Bench {
     pub(crate) server: Server,
     pub(crate) provider: KubernetesProvider,
-    _state: tempfile::TempDir,
+    pub(crate) _state: tempfile::TempDir,
     pub(crate) settings: Settings,
 }
 
@@ -101,11 +102,30 @@ impl Bench {
 
     /// A pool that the stand-in fills.
     pub(crate) fn fill(&self, replicas: usize) {
-        pools::run(&self.server, "full", "full", replicas);
+        pools::run(&self.server, "full", ("full", pools::template("full", FULL)), replicas);
+    }
+
+    /// The same, whose sandboxes have a volume of their own.
+    pub(crate) fn fill_keeping(&self, replicas: usize) {
+        pools::run(&self.server, "full", ("full", pools::keeping_template("full", FULL)), replicas);
     }
 
     pub(crate) async fn machine(&self) -> Box<dyn Machine> {
         self.provider.machine(&spec(), None).await.unwrap()
+    }
+
+    /// The sandbox of this id, awake.
+    pub(crate) async fn machine_of(
+        &self,
+        id: &SandboxId,
+        state: Option<Arc<dyn Snapshot>>,
+    ) -> Box<dyn Machine> {
+        self.provider.machine_of(id, &spec(), state).await.unwrap()
+    }
+
+    /// Another process on the same state folder.
+    pub(crate) fn neighbour(&self) -> KubernetesProvider {
+        KubernetesProvider::new(self.settings.clone()).unwrap()
     }
 
     /// Closes the provider, and checks that nothing of it is left.
@@ -165,4 +185,14 @@ pub(crate) async fn said(machine: &mut dyn Machine, text: &str) -> String {
     let executed = line(machine, text).await;
     assert!(matches!(executed.outcome.status, Status::Exited(0)), "{text}: {:?}", executed.outcome);
     executed.outcome.stdout.text
+}
+
+/// Takes the state of a machine and saves it, as the runtime does before it puts a sandbox away.
+pub(crate) async fn save(machine: &mut dyn Machine) -> (Arc<dyn Snapshot>, SavedState, MemoryChunks) {
+    // What was written this moment could be written once more without a trace of it.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut chunks = MemoryChunks::default();
+    let state = machine.snapshot(Include::Both).await.unwrap();
+    let saved = state.save(&mut chunks).unwrap();
+    (state, saved, chunks)
 }

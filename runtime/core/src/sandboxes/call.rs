@@ -416,7 +416,7 @@ impl Call {
             (None, Some(saved)) => Some(self.inner.clone().loaded(*saved).await?),
             (None, None) => None,
         };
-        let (mut machine, stands_in) = self.inner.wake(&self.record.spec, state).await?;
+        let (mut machine, stands_in) = self.inner.wake(&self.record, state).await?;
         machine.lose(&std::mem::take(&mut self.live.lost));
         (self.live.machine, self.live.asleep, self.live.stands_in) = (Some(machine), None, stands_in);
         Ok(())

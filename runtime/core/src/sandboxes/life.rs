@@ -256,6 +256,9 @@ impl Sandboxes {
         self.inner.sweeping.removed(held, self.inner.uptime());
         self.inner.residents().remove(&id);
         self.inner.jobs.forget(&call.record.owner, &id);
+        if let Ok(provider) = self.inner.provider_of(&call.record.spec) {
+            provider.forget(&id);
+        }
         Ok(Some(call.record.clone()))
     }
 

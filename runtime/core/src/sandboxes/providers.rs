@@ -147,14 +147,14 @@ impl Inner {
     /// What keeps the providers from waking it.
     pub(super) async fn wake(
         &self,
-        spec: &SandboxSpec,
+        sandbox: &Sandbox,
         state: Option<Arc<dyn Snapshot>>,
     ) -> Result<(Box<dyn Machine>, bool)> {
-        let now = self.effective(spec).without_missing();
+        let now = self.effective(&sandbox.spec).without_missing();
         now.tell();
         let spec = &now.spec;
         let woken = match self.provider_of(spec) {
-            Ok(provider) => provider.machine(spec, state.clone()).await,
+            Ok(provider) => provider.machine_of(&sandbox.id, spec, state.clone()).await,
             Err(error) => Err(error),
         };
         let (mut machine, stands_in) = match woken {

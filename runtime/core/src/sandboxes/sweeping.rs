@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Inner, Sandboxes};
-use crate::sandbox::{Disk, Swept, Timestamp};
+use crate::sandbox::{Disk, SandboxId, Swept, Timestamp};
 use crate::{Error, Result};
 
 /// What may have to be taken before a sweep comes at once, in bytes, and the part of what the last one left (64 MiB, a tenth).
@@ -121,7 +121,37 @@ impl Sandboxes {
     /// # Errors
     /// What keeps the ledger from it.
     pub async fn sweep(&self) -> Result<Swept> {
-        self.sweep_until(None).await
+        let swept = self.sweep_until(None).await;
+        self.sweep_kept().await;
+        swept
+    }
+
+    /// Has providers remove what they keep of sandboxes that are no more, or are another provider's now. A sandbox has its record
+    /// before anything is kept of it, and no id comes back: what is named first and looked up then is not somebody's who is about to
+    /// use it.
+    pub(super) async fn sweep_kept(&self) {
+        for provider in self.inner.all_providers() {
+            let kept = match provider.kept().await {
+                Ok(kept) if kept.is_empty() => continue,
+                Ok(kept) => kept,
+                Err(error) => {
+                    tracing::debug!(%error, provider = provider.name(), "what is kept of sandboxes is not known");
+                    continue;
+                }
+            };
+            let (inner, name) = (self.inner.clone(), provider.name());
+            let looking = tokio::task::spawn_blocking(move || {
+                // A record that cannot be read is one.
+                let is_over = |id: &SandboxId| match inner.ledger.by_id(id) {
+                    Ok(record) => record.is_none_or(|record| record.spec.provider.as_str() != name),
+                    Err(_) => false,
+                };
+                kept.into_iter().filter(is_over).collect::<Vec<_>>()
+            });
+            for id in looking.await.unwrap_or_default() {
+                provider.forget(&id);
+            }
+        }
     }
 
     pub(super) async fn sweep_until(&self, until: Option<Instant>) -> Result<Swept> {

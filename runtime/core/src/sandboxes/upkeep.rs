@@ -118,6 +118,7 @@ impl Sandboxes {
             Ok(swept) => tracing::debug!(?swept, "swept"),
             Err(error) => tracing::warn!(%error, "the state folder cannot be swept"),
         }
+        self.sweep_kept().await;
     }
 
     /// Begins to put down what is due, as far as its owner does not keep too many tasks busy.

@@ -79,7 +79,7 @@ impl Call {
                 }
                 None => 0,
             };
-            let (mut machine, stands_in) = self.inner.wake(&self.record.spec, rest).await?;
+            let (mut machine, stands_in) = self.inner.wake(&self.record, rest).await?;
             machine.restore(state.as_ref()).await?;
             if stands_in {
                 outputs::fit(machine.as_mut()).await;

@@ -1,14 +1,15 @@
 //! A provider whose sandboxes only pretend.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
 use super::machine::{FakeMachine, State};
 use crate::sandbox::chunk::fetch;
-use crate::sandbox::{ChunkSource, Machine, Reached, SandboxSpec, SavedState, Snapshot};
+use crate::sandbox::{ChunkSource, Machine, Reached, SandboxId, SandboxSpec, SavedState, Snapshot};
 use crate::{Error, ErrorCode, EvalRequest, GuestInfo, Language, Outcome, Provider, Result};
 
 /// Runs the words of [`Machine::eval`] of its machines: `set NAME TEXT`, `get NAME`, `write PATH TEXT`, `wait` (until
@@ -27,6 +28,8 @@ pub(super) struct Shared {
     pub(super) waiting: AtomicUsize,
     pub(super) gate: Gate,
     pub(super) down: AtomicBool,
+    /// The sandboxes that were woken and not forgotten since.
+    kept: Mutex<BTreeSet<SandboxId>>,
 }
 
 pub(super) struct Gate(pub(super) Semaphore);
@@ -59,6 +62,11 @@ impl FakeProvider {
     /// Machines that were ever made.
     pub fn woken(&self) -> usize {
         self.shared.woken.load(Ordering::SeqCst)
+    }
+
+    /// The sandboxes of which it says that something is kept.
+    pub fn keeps(&self) -> MutexGuard<'_, BTreeSet<SandboxId>> {
+        self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs that are in the word `wait`, and jobs that never start.
@@ -117,6 +125,24 @@ impl Provider for FakeProvider {
             machine.restore(state.as_ref()).await?;
         }
         Ok(Box::new(machine))
+    }
+
+    async fn machine_of(
+        &self,
+        id: &SandboxId,
+        spec: &SandboxSpec,
+        state: Option<Arc<dyn Snapshot>>,
+    ) -> Result<Box<dyn Machine>> {
+        self.keeps().insert(id.clone());
+        self.machine(spec, state).await
+    }
+
+    async fn kept(&self) -> Result<Vec<SandboxId>> {
+        Ok(self.keeps().iter().cloned().collect())
+    }
+
+    fn forget(&self, id: &SandboxId) {
+        self.keeps().remove(id);
     }
 
     fn load(&self, state: &SavedState, chunks: Arc<dyn ChunkSource>) -> Result<Arc<dyn Snapshot>> {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::fakes::{SOON, World, code, rules};
 use crate::sandbox::{
-    Handle, Include, Ledger as _, Name, ProviderName, Quota, SandboxSpec, SessionKey, StopReason, WarmPool,
+    Handle, Include, Ledger as _, Name, ProviderName, Quota, SandboxId, SandboxSpec, SessionKey, StopReason,
+    WarmPool,
 };
 use crate::sandboxes::{Asked, Rules, View, telling};
 use crate::testing::{FakeProvider, wait_until_async};
@@ -324,4 +325,32 @@ async fn con_06_what_a_container_had_more_room_for_is_told_where_it_leaves_none(
     let path = crate::GuestPath::parse("/tmp/own").unwrap();
     sandboxes.remove_file(owner, &handle, path, false).await.unwrap();
     assert!(warned("write /workspace/c 1").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn what_a_provider_keeps_of_a_sandbox_goes_with_the_sandbox() {
+    let two = Two::new(rules());
+    let mut ids = Vec::new();
+    for name in ["destroyed", "moved", "stays"] {
+        ids.push(two.make(name, None).await.unwrap().sandbox.id);
+        two.world.eval(name, "set v 1").await.unwrap();
+    }
+    let stranger = SandboxId::random().unwrap();
+    two.containers.keeps().insert(stranger.clone());
+    let (owner, sandboxes) = (&two.world.owner, &two.world.sandboxes);
+    sandboxes.destroy(owner, &Handle::IdOrName("destroyed")).await.unwrap();
+    assert!(!two.containers.keeps().contains(&ids[0]), "a sandbox that is destroyed is forgotten at once");
+    sandboxes.move_to(owner, &Handle::IdOrName("moved"), ProviderName::Wasm, 64 << 20).await.unwrap();
+    assert_eq!(two.containers.keeps().len(), 3);
+    sandboxes.sweep().await.unwrap();
+    assert_eq!(
+        two.containers.keeps().iter().collect::<Vec<_>>(),
+        [&ids[2]],
+        "one that there is, and its own"
+    );
+    // Nor does a stop forget it.
+    two.world.eval("stays", "1").await.unwrap();
+    sandboxes.stop(owner, &Handle::IdOrName("stays"), StopReason::User).await.unwrap();
+    sandboxes.sweep().await.unwrap();
+    assert_eq!(two.containers.keeps().len(), 1);
 }
