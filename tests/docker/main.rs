@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
 #![allow(clippy::print_stderr, reason = "what a system does not let a test do is said")]
 
+#[path = "../../adapters/kubernetes/tests/cluster/answers.rs"]
+mod answers;
 mod bounds;
 mod command_line;
 mod confined;

@@ -85,8 +85,11 @@ pub(crate) async fn steps(shared: &Shared) -> Vec<Step> {
                 let name = format!("kubernetes pool {pool}");
                 steps.push(match vet::pool(shared, pool).await {
                     Err(error) => Step::bad(&name, &error),
-                    Ok(_) => match vet::waiting(shared, pool).await {
-                        Ok(waiting) => Step::good(&name, format!("its template confines; {waiting} wait")),
+                    Ok(vetted) => match vet::waiting(shared, pool).await {
+                        Ok(waiting) => {
+                            let kept = if vetted.keeps { "; its volumes are kept over a stop" } else { "" };
+                            Step::good(&name, format!("its template confines; {waiting} wait{kept}"))
+                        }
                         Err(error) => Step::bad(&name, &error),
                     },
                 });
