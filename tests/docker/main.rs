@@ -107,7 +107,8 @@ impl Desk {
         let mut desks = vec![docker];
         for mode in [Mode::Pods, Mode::AgentSandbox] {
             let cluster = |folder: &Path| Some(Engine::Cluster(Cluster::new(mode, folder)));
-            desks.extend(Self::of(Policy::default(), Rules::default(), cluster));
+            let rules = Rules { container_memory: cluster::MEMORY, ..Rules::default() };
+            desks.extend(Self::of(Policy::default(), rules, cluster));
         }
         for desk in desks {
             work(&desk);

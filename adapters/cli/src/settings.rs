@@ -126,7 +126,7 @@ pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
 pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     let Given { grants, policy, .. } = given(&state.given)?;
     let folder = state_folder(state.state_dir.as_deref())?;
-    let rules = quota::rules(docker::rules(&state.docker), &state.quota)?;
+    let rules = quota::rules(docker::rules(&state.docker)?, &state.quota)?;
     let rules = image::rules(rules, &state.image)?;
     let rules = given::rules(rules, &policy, given::offered(&grants));
     let dormouse = builder(place)?
@@ -275,7 +275,7 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
     let packages = arguments.packages.clone();
     let remotes = git::remotes(&arguments.git, names.as_ref())?;
     let docker = arguments.docker.clone();
-    let rules = quota::rules(docker::rules(&docker), &arguments.quota)?;
+    let rules = quota::rules(docker::rules(&docker)?, &arguments.quota)?;
     let mut rules = image::rules(rules, &arguments.image)?;
     if let Some(most) = capacity.awake_max {
         rules.awake = usize::from(most);

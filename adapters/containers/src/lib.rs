@@ -11,7 +11,7 @@
 //! | interpreters | [`interpreter`] (one of them), [`machine`] (which are kept) |
 //! | Python's variables over a stop | [`variables`] |
 //! | files as a whole | [`paths`] (which folders), [`archive`] (tar and tree), [`dress`] (modes, links, FIFOs), [`snapshot`] (the saved form) |
-//! | a `/workspace` that outlives its containers | [`volume`] |
+//! | a `/workspace` that outlives its containers | [`volume`] (what is known of it), [`lasting`] (when it is relied on) |
 //! | a save | [`saving`] (what is done), [`listing`] (what there is), [`merge`] (what of it is new) |
 //! | what is lost | [`lost`] (variables, and that an answer says so), [`ended`] (a container that ends under a command) |
 //! | the runtime's port | [`machine`], [`commands`] |
@@ -28,6 +28,7 @@ mod files;
 pub mod fuzz;
 pub mod identity;
 pub mod interpreter;
+mod lasting;
 pub mod leftovers;
 mod line;
 mod listing;

@@ -19,6 +19,7 @@ use dormouse_core::{
 };
 use dormouse_files::{Extras, Quota, Tree};
 
+use crate::lasting;
 use crate::lost::{Losses, left_out, with_note};
 use crate::merge::Known;
 use crate::port::{Container, Engine};
@@ -26,7 +27,6 @@ use crate::pulse;
 use crate::running::{Sessions, Sweeping};
 use crate::snapshot::{self, FilesSnapshot, Saved, check_include};
 use crate::variables::{self, Variables};
-use crate::volume;
 
 use self::interpreters::Interpreters;
 
@@ -95,7 +95,7 @@ impl ContainerMachine {
     /// # Errors
     /// `provider_unavailable`.
     pub async fn begin_empty(&mut self) -> Result<()> {
-        volume::has(self.container.as_ref(), None).await.map(drop)
+        lasting::has(self.container.as_ref(), None).await.map(drop)
     }
 
     /// Makes sure that it can be used: what was cut off is dead, the container is there.
@@ -153,7 +153,7 @@ impl Drop for ContainerMachine {
     fn drop(&mut self) {
         if self.container.volume().is_some() {
             let saved = self.saved_whole();
-            volume::let_go(&self.container, saved);
+            lasting::let_go(&self.container, saved);
         }
     }
 }

@@ -347,6 +347,34 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_is_what_it_was_only_if_nothing_can_have_changed_in_it_unseen() {
+        let stamp = |size: u64, changed: &str| format!("f 644 {size} 1700000000.0 {changed} 7 1");
+        let (old, young) = (stamp(1, "1700000000.0"), stamp(1, "1700000009.999000000"));
+        let at =
+            |time: &str, a: &str, tmp: &str| listing(time, &[(a, "/workspace/a", ""), (tmp, "/tmp/t", "")]);
+        let known = |a: &str, tmp: &str| Known::of(at(AT, a, tmp));
+        let later = "1700000020.0";
+        assert!(known(&old, &old).is_sure_of(&at(later, &old, &old), "/workspace"));
+        // What is in another folder does not matter.
+        assert!(known(&old, &young).is_sure_of(&at(later, &old, &stamp(2, "1700000011.0")), "/workspace"));
+        assert!(!known(&old, &old).is_sure_of(&at(later, &old, &stamp(2, "1700000011.0")), "/tmp"));
+        assert!(!known(&young, &old).is_sure_of(&at(later, &young, &old), "/workspace"), "it was young");
+        assert!(!known(&old, &old).is_sure_of(&at(later, &stamp(1, "1700000011.0"), &old), "/workspace"));
+        let more = listing(later, &[(&old, "/workspace/a", ""), (&old, "/workspace/b", "")]);
+        assert!(!known(&old, &old).is_sure_of(&more, "/workspace"), "one more");
+        assert!(!known(&old, &old).is_sure_of(&listing(later, &[]), "/workspace"), "one less");
+        let mut works = at(later, &old, &old);
+        works.works = 1;
+        assert!(!known(&old, &old).is_sure_of(&works, "/workspace"), "somebody works");
+        let mut mapped = at(later, &old, &old);
+        mapped.mapped.insert(7);
+        assert!(!known(&old, &old).is_sure_of(&mapped, "/workspace"), "it is mapped");
+        let mut odd = at(later, &old, &old);
+        odd.odd.push(b"workspace/\xff".to_vec());
+        assert!(!known(&old, &old).is_sure_of(&odd, "/workspace"), "a name that no state has");
+    }
+
+    #[test]
     fn what_may_have_changed_unseen_is_fetched_again() {
         let young = "f 644 1 1700000009.0 1700000009.999 7 1";
         let first = listing(AT, &[(young, "/workspace/a", "")]);

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::archive;
 use crate::exec;
+use crate::lasting;
 use crate::listing::Listing;
 use crate::machine::ContainerMachine;
 use crate::merge::{self, Known, Plan};
@@ -29,7 +30,6 @@ use crate::paths::{MOVED, WORKSPACE};
 use crate::port::Container;
 use crate::program::{Exec, Reader};
 use crate::pulse::{self, Pulse};
-use crate::volume;
 
 /// Tries before the container is paused.
 const TRIES: u32 = 2;
@@ -124,7 +124,7 @@ impl ContainerMachine {
         root: Option<ChunkId>,
     ) -> Result<()> {
         let places = self.places();
-        let has = volume::has(container.as_ref(), root).await?;
+        let has = lasting::has(container.as_ref(), root).await?;
         let folders = MOVED.into_iter().filter(|folder| !has || *folder != WORKSPACE).collect::<Vec<_>>();
         archive::upload_to(container.as_ref(), tree, &folders, &places).await?;
         self.base = tree.clone().with_quota(self.base.quota());

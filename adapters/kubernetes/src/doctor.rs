@@ -92,8 +92,11 @@ pub(crate) async fn steps(shared: &Shared) -> Vec<Step> {
                     Ok(vetted) if !vetted.helped && shared.settings.helper_image.is_some() => {
                         unhelped(shared, name)
                     }
-                    Ok(_) => match vet::waiting(shared, pool).await {
-                        Ok(waiting) => Step::good(&name, format!("its template confines; {waiting} wait")),
+                    Ok(vetted) => match vet::waiting(shared, pool).await {
+                        Ok(waiting) => {
+                            let kept = if vetted.keeps { "; its volumes are kept over a stop" } else { "" };
+                            Step::good(&name, format!("its template confines; {waiting} wait{kept}"))
+                        }
                         Err(error) => Step::bad(&name, &error),
                     },
                 });

@@ -2,12 +2,14 @@
 //!
 //! That is a volume (`pods`) or a claim whose sandbox has one (`agent-sandbox`). Its name and its labels say of which installation and
 //! which sandbox it is. One annotation says who uses it, another one which saved state its files are. Both are changed by
-//! compare-and-swap alone: whoever begins to use it takes the second away, and only who still is its user writes it. Owns: that. Does
-//! not own: when it is used, and what is in it ([`dormouse_containers::volume`]).
+//! compare-and-swap alone: whoever begins to use it takes the second away, and only who still is its user writes it. Owns: that, and what
+//! this process uses. Does not own: when it is used, and what is in it ([`dormouse_containers::volume`]).
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dormouse_containers::identity::{Identity, OWNER, PROCESS};
+use dormouse_containers::volume::Volume;
 use dormouse_core::sandbox::{ChunkId, SandboxId};
 use dormouse_core::{Error, Result};
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -26,6 +28,29 @@ const SAVE: &str = "dormouse.save";
 const USE: &str = "dormouse.use";
 /// How often a change is tried that others get ahead of: controllers write into the same objects.
 const TRIES: u32 = 8;
+
+/// What this process uses just now, by user.
+#[derive(Default)]
+pub(crate) struct Uses(Mutex<HashMap<String, Arc<Volume>>>);
+
+impl Uses {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Volume>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The volume that a user of this process has.
+    pub(crate) fn of(&self, user: &str) -> Option<Arc<Volume>> {
+        self.lock().get(user).cloned()
+    }
+
+    pub(crate) fn begin(&self, user: &str, volume: &Arc<Volume>) {
+        self.lock().insert(user.to_owned(), volume.clone());
+    }
+
+    pub(crate) fn end(&self, user: &str) {
+        self.lock().remove(user);
+    }
+}
 
 /// The name of what is kept of a sandbox.
 pub(crate) fn name(identity: &Identity, id: &SandboxId) -> String {

@@ -19,6 +19,9 @@ const MAX_NAME: usize = 253;
 /// Longest reference of an image, in bytes.
 const MAX_REFERENCE: usize = 512;
 
+/// Fewest bytes of memory of a sandbox: 32 MiB.
+const LEAST_MEMORY: u64 = 32 * MIB;
+
 /// How sandboxes are had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -84,6 +87,9 @@ pub struct Settings {
     pub runtime_class: Option<String>,
     /// Pods: what of its limits a pod requests, in percent. Default 100; less overcommits nodes.
     pub requests_percent: u8,
+    /// Bytes of memory of a sandbox that asks for none, and the most that one can ask for. Default 2 GiB. With agent-sandbox it is what
+    /// the templates give.
+    pub memory_bytes: u64,
     /// Bytes of `/tmp`, which count as memory; at most a quarter of it. Default 64 MiB.
     pub tmp_bytes: u64,
     /// Most processor time of a sandbox, in thousandths of a core. Default 4 000.
@@ -120,6 +126,7 @@ impl Default for Settings {
             network: None,
             runtime_class: None,
             requests_percent: 100,
+            memory_bytes: 2 << 30,
             tmp_bytes: 64 * MIB,
             cpu_millis: 4_000,
             ready_within_ms: 120_000,
@@ -183,6 +190,12 @@ impl Settings {
                 return Err(Error::args_invalid(format!("`network`: `{shown}` is not allowed itself"))
                     .with_hint("`for` names some of `images`, or of `pools`"));
             }
+        }
+        if self.memory_bytes < LEAST_MEMORY {
+            return Err(Error::args_invalid(format!(
+                "`memory_bytes` of {} is less than {LEAST_MEMORY}",
+                self.memory_bytes
+            )));
         }
         if !(1..=100).contains(&self.requests_percent) {
             return Err(Error::args_invalid(format!(

@@ -18,13 +18,12 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use crate::cluster::Cluster;
-use crate::keep;
+use crate::keep::{self, Uses};
 use crate::kinds::Kind;
 use crate::left::{self, Thing};
 use crate::manifest;
 use crate::settings::{Mode, Settings};
 use crate::size::Vetted;
-use crate::using::Uses;
 use crate::watch::Watch;
 
 /// The folder of the state folder that tells installations apart.

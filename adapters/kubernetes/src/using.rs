@@ -1,10 +1,9 @@
 //! One use of what is kept of a sandbox: from when a pod or a claim begins with it until it is known, or not, what it holds.
 //!
-//! Owns: what this process uses just now, and the order at the end: nothing runs any more, the pod is gone, and only then is it noted
+//! Owns: the order at the end: nothing runs any more, the pod is gone, and only then is it noted
 //! what the volume holds. Does not own: whether it is certain what it holds ([`dormouse_containers::volume`]).
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_containers::volume::{Content, Stage, Volume};
@@ -28,21 +27,6 @@ pub(crate) const ENDS_WITHIN: Duration = Duration::from_secs(20);
 /// How often it is looked whether a pod that is not watched is gone.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// What this process uses, by user.
-#[derive(Default)]
-pub(crate) struct Uses(Mutex<HashMap<String, Arc<Volume>>>);
-
-impl Uses {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Volume>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The volume that a user of this process has.
-    pub(crate) fn of(&self, user: &str) -> Option<Arc<Volume>> {
-        self.lock().get(user).cloned()
-    }
-}
-
 /// A use. Dropped, it is over.
 pub(crate) struct Use {
     shared: Arc<Shared>,
@@ -58,7 +42,7 @@ pub(crate) struct Use {
 
 impl Drop for Use {
     fn drop(&mut self) {
-        self.shared.uses.lock().remove(&self.user);
+        self.shared.uses.end(&self.user);
         self.volume.reach(Stage::Over);
     }
 }
@@ -67,7 +51,7 @@ impl Use {
     /// One of an object of this kind and name, from before its annotation says so: whoever reads that finds the use here.
     pub(crate) fn begin(shared: &Arc<Shared>, (kind, name, user): (Kind, &str, &str)) -> Self {
         let volume = Arc::new(Volume::default());
-        shared.uses.lock().insert(user.to_owned(), volume.clone());
+        shared.uses.begin(user, &volume);
         let (name, user) = (name.to_owned(), user.to_owned());
         Self { shared: shared.clone(), kind, name, uid: String::new(), user, volume, sandbox: None }
     }

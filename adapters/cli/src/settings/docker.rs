@@ -8,11 +8,18 @@ use dormouse::sandboxes::Rules;
 use dormouse::{Dormouse, Result};
 use dormouse_docker::{Dial, DockerProvider, Settings};
 
+use super::kubernetes;
 use crate::args::DockerArgs;
 
 /// The numbers of sandboxes under these options.
-pub(crate) fn rules(arguments: &DockerArgs) -> Rules {
-    let rules = Rules::default();
+///
+/// # Errors
+/// As [`kubernetes::settings`].
+pub(crate) fn rules(arguments: &DockerArgs) -> Result<Rules> {
+    let mut rules = Rules::default();
+    if let Some(settings) = kubernetes::settings(arguments)? {
+        rules.container_memory = settings.memory_bytes;
+    }
     let provider = match arguments.provider.as_str() {
         "docker" => ProviderName::Docker,
         "kubernetes" => ProviderName::Kubernetes,
@@ -20,7 +27,7 @@ pub(crate) fn rules(arguments: &DockerArgs) -> Rules {
     };
     let memory = if provider.is_container() { rules.container_memory } else { rules.defaults.memory };
     let defaults = SandboxSpec { provider, memory, ..rules.defaults.clone() };
-    Rules { defaults, fallback: !arguments.no_fallback, ..rules }
+    Ok(Rules { defaults, fallback: !arguments.no_fallback, ..rules })
 }
 
 /// Whether images are allowed.

@@ -45,7 +45,7 @@ pub(crate) fn checked(arguments: &McpArgs, mounts: Vec<Mount>) -> Result<Checked
     grants.check()?;
     let grants = skills(&arguments.skills)?.granted(&grants)?;
     packages::check(&arguments.packages)?;
-    let numbers = quota::rules(docker::rules(&arguments.docker), &arguments.quota)?;
+    let numbers = quota::rules(docker::rules(&arguments.docker)?, &arguments.quota)?;
     Ok(Checked { rules: rules(numbers, &policy, offered(&grants)), grants })
 }
 

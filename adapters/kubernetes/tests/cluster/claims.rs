@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dormouse_core::sandbox::{SandboxId, SandboxSpec, WarmPool};
+use dormouse_core::testing::wait_until_async;
 use dormouse_core::{ErrorCode, Provider as _};
 use dormouse_files::{Files, MemoryChunks, Tree};
 use dormouse_kubernetes::{KubernetesProvider, Mode, calls};
 use serde_json::json;
 
 use crate::pools;
-use crate::support::{Bench, FULL, spec};
+use crate::support::{Bench, FULL, PATIENCE, spec};
 
 const MANY: usize = 100;
 
@@ -64,10 +65,12 @@ async fn keep(bench: &Bench) {
         claim["kind"] = json!("SandboxClaim");
         claim["metadata"]["labels"] = json!({"dormouse.owner": owner, "dormouse.sandbox": id.as_str()});
         claim["spec"] = json!({"warmPoolRef": {"name": "full"}});
-        claim["status"] = json!({"sandbox": {"name": "full-1"}});
-        bench.server.put("sandboxclaims", claim.clone());
-        let uid = bench.server.get("sandboxclaims", "rests").unwrap()["metadata"]["uid"].clone();
-        let save = format!("{} {}/full-1", saved.root, uid.as_str().unwrap());
+        bench.server.put("sandboxclaims", claim);
+        let claim = || bench.server.get("sandboxclaims", "rests").unwrap();
+        wait_until_async("it has a sandbox", PATIENCE, || claim()["status"]["sandbox"].is_object()).await;
+        let mut claim = claim();
+        let place = [&claim["metadata"]["uid"], &claim["status"]["sandbox"]["name"]];
+        let save = format!("{} {}", saved.root, place.map(|part| part.as_str().unwrap()).join("/"));
         claim["metadata"]["annotations"] = json!({"dormouse.save": save, "dormouse.use": "rests"});
         bench.server.put("sandboxclaims", claim);
         let state = bench.provider.load(&saved, Arc::new(chunks)).unwrap();

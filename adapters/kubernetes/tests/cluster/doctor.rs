@@ -28,6 +28,9 @@ async fn what_is_missing_is_named_step_by_step() {
     let version = found(&steps, "kubernetes extensions.agents.x-k8s.io");
     assert!(!version.good && version.found.contains("v1alpha1 is served, not v1beta1"), "{version:?}");
     assert!(bench.server.names("sandboxclaims").is_empty(), "nothing is made");
+    bench.server.deny("patch", "sandboxes");
+    let steps = bench.provider.look().await;
+    assert!(found(&steps, "kubernetes rights").found.contains("patch sandboxes"), "it suspends them");
     bench.end().await;
 }
 

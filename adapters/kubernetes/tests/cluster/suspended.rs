@@ -11,10 +11,10 @@ use serde_json::{Value as Json, json};
 
 use crate::objects::VOLUMES;
 use crate::server::Wrong;
-use crate::support::{Bench, PATIENCE, said, save, spec};
+use crate::support::{Bench, PATIENCE, patient, said, save, spec};
 
 async fn bench(test: &str) -> Option<Bench> {
-    let bench = Bench::containers(test, Mode::AgentSandbox).await?;
+    let bench = Bench::containers_with(test, Mode::AgentSandbox, patient).await?;
     bench.fill_keeping(1);
     Some(bench)
 }
@@ -29,11 +29,12 @@ fn mode(bench: &Bench, claim: &Json) -> Json {
     bench.server.get("sandboxes", sandbox).unwrap()["spec"]["operatingMode"].clone()
 }
 
-/// The inode of a file of a claim's sandbox.
-fn inode(bench: &Bench, claim: &Json, file: &str) -> u64 {
+/// What tells a file of a claim's sandbox from one that was made anew.
+fn stamp(bench: &Bench, claim: &Json, file: &str) -> (u64, i64, i64) {
     let volume = format!("w-{}", claim["status"]["sandbox"]["name"].as_str().unwrap());
     let folder = bench.server.node.folder(&bench.server.get(VOLUMES, &volume).unwrap());
-    std::fs::metadata(folder.join(file)).unwrap().ino()
+    let found = std::fs::metadata(folder.join(file)).unwrap();
+    (found.ino(), found.ctime(), found.ctime_nsec())
 }
 
 /// Puts a sandbox away, and waits until it is suspended.
@@ -60,7 +61,7 @@ async fn a_sandbox_is_suspended_and_resumed_with_its_files_as_they_were() {
         (&kept["metadata"]["uid"], mode(&bench, &kept)),
         (&begun["metadata"]["uid"], json!("Suspended"))
     );
-    let before = inode(&bench, &kept, "d/a");
+    let before = stamp(&bench, &kept, "d/a");
 
     let mut machine = bench.machine_of(&id, Some(state)).await;
     let resumed = claims(&bench).remove(0);
@@ -69,7 +70,7 @@ async fn a_sandbox_is_suspended_and_resumed_with_its_files_as_they_were() {
         (&begun["metadata"]["uid"], json!("Running"))
     );
     assert!(resumed["metadata"]["annotations"]["dormouse.save"].is_null(), "it was taken away before");
-    assert_eq!(inode(&bench, &resumed, "d/a"), before, "nothing was unpacked");
+    assert_eq!(stamp(&bench, &resumed, "d/a"), before, "nothing was unpacked");
     assert_eq!(said(machine.as_mut(), "cat d/a /tmp/t; echo two > d/b").await, "one\nt\n");
     let (_, saved, chunks) = save(machine.as_mut()).await;
     suspend(&bench, machine).await;
@@ -79,7 +80,7 @@ async fn a_sandbox_is_suspended_and_resumed_with_its_files_as_they_were() {
     let next = bench.neighbour();
     let state = next.load(&saved, Arc::new(chunks)).unwrap();
     let mut machine = next.machine_of(&id, &spec(), Some(state)).await.unwrap();
-    assert_eq!(inode(&bench, &claims(&bench)[0], "d/a"), before);
+    assert_eq!(stamp(&bench, &claims(&bench)[0], "d/a"), before);
     assert_eq!(said(machine.as_mut(), "cat d/b").await, "two\n");
     drop(machine);
     next.forget(&id);

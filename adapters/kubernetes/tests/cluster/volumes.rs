@@ -1,6 +1,7 @@
 //! The volume of a sandbox: kept over stop and wake, believed only where it is certain what it holds, and removed with the sandbox.
 //!
-//! That nothing was unpacked into a volume shows by the inodes of its files, which are others once they are.
+//! That nothing was unpacked into a volume shows by the inodes of its files and the times of their last change, which are others once
+//! they are.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
@@ -9,15 +10,19 @@ use std::sync::atomic::Ordering;
 use dormouse_core::Provider as _;
 use dormouse_core::sandbox::{Machine, SandboxId};
 use dormouse_core::testing::{wait_for_async, wait_until_async};
-use dormouse_kubernetes::Mode;
+use dormouse_kubernetes::{Mode, Settings};
 use serde_json::{Value as Json, json};
 
 use crate::objects::VOLUMES;
-use crate::support::{Bench, PATIENCE, said, save, spec};
+use crate::support::{Bench, PATIENCE, patient, said, save, spec};
 
 /// A cluster with a storage class.
 async fn bench(test: &str) -> Option<Bench> {
-    Bench::containers_with(test, Mode::Pods, |settings| settings.storage_class = Some("fast".into())).await
+    let change = |settings: &mut Settings| {
+        settings.storage_class = Some("fast".into());
+        patient(settings);
+    };
+    Bench::containers_with(test, Mode::Pods, change).await
 }
 
 /// The volume of a sandbox, as the cluster has it.
@@ -37,10 +42,11 @@ fn change(bench: &Bench, id: &SandboxId, change: impl FnOnce(&mut Json)) {
     bench.server.put(VOLUMES, object);
 }
 
-/// The inode of a file in the volume of a sandbox.
-fn inode(bench: &Bench, id: &SandboxId, file: &str) -> u64 {
+/// What tells a file in the volume of a sandbox from one that was made anew.
+fn stamp(bench: &Bench, id: &SandboxId, file: &str) -> (u64, i64, i64) {
     let folder = bench.server.node.folder(&volume(bench, id).unwrap());
-    std::fs::metadata(folder.join(file)).unwrap().ino()
+    let found = std::fs::metadata(folder.join(file)).unwrap();
+    (found.ino(), found.ctime(), found.ctime_nsec())
 }
 
 /// Puts a sandbox away, and waits until its volume is nobody's.
@@ -82,10 +88,10 @@ async fn a_volume_is_kept_over_stop_and_wake_and_nothing_is_unpacked_into_it() {
     let root = saved.root.to_string();
     assert!(note(&kept, "dormouse.save").is_some_and(|save| save.starts_with(&root)), "{kept}");
     assert_eq!(note(&kept, "dormouse.use"), None);
-    let before = inode(&bench, &id, "d/large");
+    let before = stamp(&bench, &id, "d/large");
 
     let mut machine = bench.machine_of(&id, Some(state)).await;
-    assert_eq!(inode(&bench, &id, "d/large"), before, "it was not unpacked");
+    assert_eq!(stamp(&bench, &id, "d/large"), before, "it was not unpacked");
     assert_eq!(note(&volume(&bench, &id).unwrap(), "dormouse.save"), None, "it was taken away before");
     assert_eq!(
         said(machine.as_mut(), "cksum < d/large; cat a l /tmp/t").await,
@@ -100,7 +106,7 @@ async fn a_volume_is_kept_over_stop_and_wake_and_nothing_is_unpacked_into_it() {
     let next = bench.neighbour();
     let state = next.load(&saved, Arc::new(chunks)).unwrap();
     let mut machine = next.machine_of(&id, &spec(), Some(state)).await.unwrap();
-    assert_eq!(inode(&bench, &id, "d/large"), before);
+    assert_eq!(stamp(&bench, &id, "d/large"), before);
     assert_eq!(said(machine.as_mut(), "cksum < d/large; cat b").await, format!("{sum}two\n"));
     drop(machine);
     next.close().await;
@@ -116,14 +122,14 @@ async fn kub_16_a_volume_that_holds_anything_else_is_emptied_first() {
     let mut machine = bench.machine_of(&id, None).await;
     said(machine.as_mut(), "echo one > a").await;
     let (first, ..) = save(machine.as_mut()).await;
-    let begun = inode(&bench, &id, "a");
+    let begun = stamp(&bench, &id, "a");
     // It is written after the save.
     said(machine.as_mut(), "echo 'more than one' > a; mkdir -p x/y; echo late > x/y/late; chmod 0 x/y").await;
     put_away(&bench, &id, machine).await;
     assert_eq!(note(&volume(&bench, &id).unwrap(), "dormouse.save"), None);
     let mut machine = bench.machine_of(&id, Some(first.clone())).await;
     assert_eq!(said(machine.as_mut(), "cat a; ls -A").await, "one\na\n");
-    assert_ne!(inode(&bench, &id, "a"), begun);
+    assert_ne!(stamp(&bench, &id, "a"), begun);
 
     // It works on in the background while it is saved.
     said(machine.as_mut(), "(while :; do date +%N > beat; done) >/dev/null 2>&1 & echo two > a").await;
@@ -297,9 +303,9 @@ async fn kub_18_one_pod_has_a_volume_and_only_its_user_says_what_it_holds() {
     server.fail("patch persistentvolumeclaims", 1, crate::server::Wrong::Status(409, "Conflict", "modified"));
     put_away(&bench, &id, machine).await;
     assert!(note(&volume(&bench, &id).unwrap(), "dormouse.save").is_some(), "it was tried again");
-    let before = inode(&bench, &id, "a");
+    let before = stamp(&bench, &id, "a");
     drop(bench.machine_of(&id, Some(state)).await);
-    assert_eq!(inode(&bench, &id, "a"), before);
+    assert_eq!(stamp(&bench, &id, "a"), before);
     end(bench).await;
 }
 
