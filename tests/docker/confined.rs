@@ -17,7 +17,7 @@ fn osw_04_a_confined_server_has_containers_through_a_helper() {
     wire.greet();
     let word = wire.call(1, "sandbox_capabilities", json!({}))["structuredContent"]["confinement"].clone();
     if word == "off" {
-        eprintln!("skipped a part of osw_04: the kernel has nothing of the second wall");
+        eprintln!("skipped a part of osw_04: the kernel cannot confine processes");
     }
     let made = wire.call(2, "sandbox_create", json!({"name": "box", "image": FULL}));
     assert_eq!(made["structuredContent"]["provider"], "docker", "{made}");

@@ -52,7 +52,7 @@ fn osw_04_a_confined_server_has_pods_through_a_helper_and_reads_new_tokens() {
     wire.greet();
     let word = wire.call(1, "sandbox_capabilities", json!({}))["structuredContent"]["confinement"].clone();
     if word == "off" {
-        eprintln!("skipped a part of osw_04: the kernel has nothing of the second wall");
+        eprintln!("skipped a part of osw_04: the kernel cannot confine processes");
     }
     let made = wire.call(2, "sandbox_create", json!({"name": "box", "provider": "kubernetes"}));
     assert_eq!(made["structuredContent"]["provider"], "kubernetes", "{made}");

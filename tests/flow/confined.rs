@@ -16,7 +16,7 @@ fn kernel_has() -> String {
     let ran = binary::finish(binary::command(&["doctor", "--json"]), b"");
     let told: Json = serde_json::from_str(&ran.text()).unwrap();
     let rows = told["checks"].as_array().unwrap().iter();
-    let found = rows.clone().find(|row| row["name"] == "second wall").unwrap()["found"].as_str().unwrap();
+    let found = rows.clone().find(|row| row["name"] == "confinement").unwrap()["found"].as_str().unwrap();
     found.split(':').next().unwrap().to_owned()
 }
 
@@ -24,7 +24,7 @@ fn kernel_has() -> String {
 fn can(test: &str) -> bool {
     let has = kernel_has();
     if has != "full" {
-        eprintln!("skipped {test}: the kernel's second wall is {has}");
+        eprintln!("skipped {test}: the kernel's confinement is {has}");
     }
     has == "full"
 }
@@ -131,8 +131,8 @@ fn osw_01_an_mcp_server_confines_itself_runs_keeps_and_wakes() {
     assert_eq!(call("sandbox_eval", json!({"sandbox": "box", "code": "x"}))["result"]["value"], 1);
     let ran = wire.end(PATIENCE);
     assert_eq!(ran.status, Some(0), "{}", ran.complaint());
-    assert_eq!(ran.complaint().matches("the second wall is").count(), 1, "{}", ran.complaint());
-    assert!(ran.complaint().contains(&format!("the second wall is {has}")), "{}", ran.complaint());
+    assert_eq!(ran.complaint().matches("confinement is").count(), 1, "{}", ran.complaint());
+    assert!(ran.complaint().contains(&format!("confinement is {has}")), "{}", ran.complaint());
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn osw_01_an_http_server_confines_itself_listens_and_ends_when_it_is_asked() {
     }
     let ran = served.end();
     assert_eq!(ran.status, Some(0), "{}", ran.complaint());
-    assert!(ran.complaint().contains(&format!("the second wall is {has}")), "{}", ran.complaint());
+    assert!(ran.complaint().contains(&format!("confinement is {has}")), "{}", ran.complaint());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn s3_17_the_wall_is_left_out_or_demanded_by_an_option_and_each_says_so() {
     let mut wire = Wire::greeted(&["--no-confine"]);
     assert!(!is_confined(wire.process()));
     assert_eq!(wire.call(1, "sandbox_capabilities", json!({}))["structuredContent"]["confinement"], "off");
-    assert!(wire.end(PATIENCE).complaint().contains("the second wall is off"));
+    assert!(wire.end(PATIENCE).complaint().contains("confinement is off"));
     let ran = binary::finish(binary::command(&["mcp", "--confine", "--no-confine"]), b"");
     assert_eq!(ran.status, Some(2));
     let has = kernel_has();

@@ -37,7 +37,7 @@ fn what_is_wrong_is_told_and_the_next_line_goes_on() {
     let told = ran.complaint();
     for part in [
         "ZeroDivisionError",
-        "no guest speaks `cobol`",
+        "there is no guest for the language `cobol`",
         "limit_time",
         "there is no command `.nonsense`",
         "invalid syntax",

@@ -91,8 +91,8 @@ pub(crate) fn raise(confine: Confine, reach: &Reach) -> Result<Wall> {
     let wall = restrict(confine, reach)?;
     let told = wall.told();
     match wall {
-        Wall::Part(_) => tracing::warn!("the second wall is {told}"),
-        _ => tracing::info!("the second wall is {told}"),
+        Wall::Part(_) => tracing::warn!("confinement is {told}"),
+        _ => tracing::info!("confinement is {told}"),
     }
     Ok(wall)
 }
@@ -131,5 +131,7 @@ pub(crate) fn raise_for_names() {
 /// What this kernel has of the wall, tried in a thread that ends with it.
 pub(crate) fn available() -> Result<Wall> {
     let tried = std::thread::spawn(|| restrict(Confine::Usual, &Reach::default())).join();
-    tried.unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "the second wall cannot be tried")))
+    tried.unwrap_or_else(|_| {
+        Err(Error::new(ErrorCode::Internal, "the confinement of processes cannot be tried"))
+    })
 }

@@ -46,9 +46,13 @@ fn failures_have_a_status_a_code_and_a_hint() {
         (
             &["repl", "-l", "cobol"],
             2,
-            "error[unknown_language]: no guest speaks `cobol`\nhint: known languages: ",
+            "error[unknown_language]: there is no guest for the language `cobol`\nhint: known languages: ",
         ),
-        (&["eval", "-l", "cobol", "1"], 2, "error[unknown_language]: no guest speaks `cobol`"),
+        (
+            &["eval", "-l", "cobol", "1"],
+            2,
+            "error[unknown_language]: there is no guest for the language `cobol`",
+        ),
         (&["eval", "--network", "1"], 1, "error[network_denied]: "),
         (&["eval", "--mount", ".:/a:rw", "1"], 1, "error[write_denied]: `--mount .:/a:rw` requests writes"),
         (

@@ -89,9 +89,9 @@ async fn shortened(State(owners): State<Arc<Owners>>, request: Request, next: Ne
         return answer(StatusCode::PAYLOAD_TOO_LARGE, &ServerJsonRpcMessage::error(refusal(&error), None));
     };
     if is_short {
-        return match parse::repeated_argument(&bytes) {
-            Some(refusal) => answer(StatusCode::BAD_REQUEST, &refusal),
-            None => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        return match parse::parse(&bytes) {
+            parse::Parsed::Refused(refusal) if !bytes.is_empty() => answer(StatusCode::BAD_REQUEST, &refusal),
+            _ => next.run(Request::from_parts(parts, Body::from(bytes))).await,
         };
     }
     let owner = parts.extensions.get::<Owner>().cloned().unwrap_or_else(Owner::local);

@@ -31,7 +31,7 @@ pub(crate) fn parse(line: &[u8]) -> Parsed {
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
     match line.first() {
         Some(b'{') => {}
-        Some(b'[') => return invalid("a batch: send one message a line", None),
+        Some(b'[') => return invalid("a batch: send one message at a time", None),
         Some(_) => return no_object(line),
         None => return Parsed::Ignored,
     }

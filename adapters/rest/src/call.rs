@@ -100,8 +100,10 @@ async fn gathered(
 ) -> Result<Map<String, Json>> {
     let schema = shared.surface.get(route.tool).map(|spec| &spec.input_schema["properties"]);
     let mut arguments = in_path(parts).await?;
+    let known = |name: &str| schema.and_then(|schema| schema.get(name)).is_some();
     for (name, text) in in_query(parts)? {
         match route.source(&name) {
+            Source::Query if !known(&name) => return Err(unknown(route, &name, schema)),
             Source::Query => {}
             Source::Path | Source::Body | Source::Nowhere => return Err(out_of_place(&name, "query")),
         }
@@ -131,6 +133,21 @@ async fn gathered(
         }
     }
     Ok(arguments)
+}
+
+/// A field that a query cannot have, and those that it can.
+fn unknown(route: &Route, name: &str, schema: Option<&Json>) -> Error {
+    let shown: String = name.escape_debug().take(64).collect();
+    let fields = schema.and_then(Json::as_object).into_iter().flat_map(Map::keys);
+    let taken: Vec<String> = fields
+        .filter(|field| route.source(field) == Source::Query)
+        .map(|field| format!("`{field}`"))
+        .collect();
+    Error::args_invalid(format!("there is no field `{shown}`")).with_hint(if taken.is_empty() {
+        "this request takes no fields in its query".to_owned()
+    } else {
+        format!("the query can have {}", taken.join(", "))
+    })
 }
 
 fn out_of_place(name: &str, place: &str) -> Error {

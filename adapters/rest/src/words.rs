@@ -14,8 +14,8 @@ pub(crate) fn in_routes(answer: &mut Json) {
         let hint = answer.get_mut(name).and_then(|error| error.get_mut("hint"));
         if let Some(Json::String(hint)) = hint {
             *hint = reworded(hint, route)
-                .replace("`recursive`", "`recursive=true`")
-                .replace("`replace`", "`\"replace\": true`");
+                .replace("say `recursive`", "say `recursive=true`")
+                .replace("with `replace`", "with `\"replace\": true`");
         }
     }
 }

@@ -109,8 +109,11 @@ impl Guests {
             .with_hint(build_hint(language)));
         }
         let known = self.info().iter().map(|info| info.language.to_string()).collect::<Vec<_>>().join(", ");
-        Err(Error::new(ErrorCode::UnknownLanguage, format!("no guest speaks `{language}`"))
-            .with_hint(format!("known languages: {known}")))
+        Err(Error::new(
+            ErrorCode::UnknownLanguage,
+            format!("there is no guest for the language `{language}`"),
+        )
+        .with_hint(format!("known languages: {known}")))
     }
 
     /// What is known of every language, sorted. Reads records only.

@@ -66,6 +66,26 @@ pub(crate) fn finish<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     to_end(signals::unless_asked_before(future, FINISHING))
 }
 
+/// Does what can wait for the system without an end, as opening a pipe does, on a thread of its own. A process that is asked to end
+/// leaves it there.
+///
+/// # Errors
+/// `cancelled` when it is asked to end, or was before, and those of `work`.
+pub(crate) fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    wait(async {
+        let done = tokio::task::spawn_blocking(work).await;
+        done.map_err(|error| Error::internal("a thread ended early", error))?
+    })
+}
+
+/// Whether to go on.
+///
+/// # Errors
+/// `cancelled` when the process was asked to end.
+pub(crate) fn go_on() -> Result<()> {
+    wait(std::future::ready(Ok(())))
+}
+
 /// The same to the future's own end, whatever is asked.
 ///
 /// # Errors

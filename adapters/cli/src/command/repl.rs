@@ -111,7 +111,7 @@ fn known(dormouse: &Dormouse, language: &Language) -> Result<()> {
         return Ok(());
     }
     let names: Vec<_> = guests.iter().map(|guest| guest.language.as_str()).collect();
-    Err(Error::new(ErrorCode::UnknownLanguage, format!("no guest speaks `{language}`"))
+    Err(Error::new(ErrorCode::UnknownLanguage, format!("there is no guest for the language `{language}`"))
         .with_hint(format!("known languages: {}", names.join(", "))))
 }
 

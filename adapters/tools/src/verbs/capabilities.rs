@@ -19,6 +19,7 @@ use crate::spec::{
     error_schema, list_of, schema,
 };
 use crate::tool::Tool;
+use crate::verbs::eval::listing::MAX_OUTPUT;
 
 const DESCRIPTION: &str = "Lists what the sandbox can do: installed languages with their interpreter versions, default \
 limits and ceilings of time, memory and output, quotas, how long sandboxes are kept, providers with what each can do, container images, mounted folders, skills, packages, git repositories and language models that can be reached, and whether writes or network access can be granted. \
@@ -103,7 +104,7 @@ impl From<&Limits> for LimitsShown {
         Self {
             timeout_ms: milliseconds(limits.wall),
             memory_bytes: limits.memory,
-            output_bytes: limits.output,
+            output_bytes: limits.output.min(MAX_OUTPUT),
             fuel: limits.fuel.unwrap_or(0),
         }
     }

@@ -148,7 +148,7 @@ impl Sandboxes {
             let shown: String = step.escape_debug().take(64).collect();
             Error::new(ErrorCode::UnknownCheckpoint, format!("there is no step `{shown}` to go back to"))
                 .with_hint(
-                    "sandbox_list_checkpoints lists the checkpoints; steps (sandbox_history) exist only while the sandbox is awake",
+                    "sandbox_list_checkpoints lists the checkpoints; steps exist only while the sandbox is awake",
                 )
         })?;
         // A block that was never read since an earlier save may have been swept since then.

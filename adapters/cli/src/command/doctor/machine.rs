@@ -30,7 +30,7 @@ pub(super) fn engine(started: dormouse::Result<()>, instances: u32) -> Row {
 
 /// All other checks.
 pub(super) fn rows(cache: &Path) -> Vec<Row> {
-    vec![address_space(), overcommit(), images(), pagemap_scan(), folder(cache), clock(), second_wall()]
+    vec![address_space(), overcommit(), images(), pagemap_scan(), folder(cache), clock(), confinement()]
 }
 
 fn good(name: &str, found: impl Into<String>) -> Row {
@@ -132,9 +132,9 @@ fn folder(path: &Path) -> Row {
     good(name, format!("{shown} (mode {:o})", metadata.mode() & 0o777))
 }
 
-/// What the kernel has of the second wall, which servers set up around themselves.
-fn second_wall() -> Row {
-    let name = "second wall";
+/// What the kernel can do to confine the servers, which do so themselves.
+fn confinement() -> Row {
+    let name = "confinement";
     match wall::available() {
         Ok(wall @ Wall::Whole) => good(name, wall.told()),
         Ok(wall) => Row {

@@ -6,6 +6,7 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
@@ -110,7 +111,15 @@ impl Inside<'_> {
                 EntryKind::Folder => {
                     folder.create_dir_all(&entry.path).map_err(|error| failed(&shown, error))?;
                 }
-                EntryKind::File => self.pour(&GuestPath::parse(&below)?, &folder, &entry.path, &shown)?,
+                EntryKind::File => {
+                    match self.pour(&GuestPath::parse(&below)?, &folder, &entry.path, &shown) {
+                        // In a folder of this machine that the sandbox sees there may be pipes and the like.
+                        Err(error) if error.code() == ErrorCode::ArgsInvalid => {
+                            leave_out(&below, "neither file nor folder")?;
+                        }
+                        poured => poured?,
+                    }
+                }
                 EntryKind::Link => leave_out(&below, "a link")?,
             }
         }
@@ -129,9 +138,15 @@ impl Inside<'_> {
             }
             // A device, a pipe, a link: what is written goes there.
             None => {
-                let file = std::fs::File::options().write(true).truncate(true).open(target);
-                let mut file = file.map_err(|error| failed(to, error))?;
-                self.pieces(path, |bytes| file.write_all(bytes).map_err(|error| failed(to, error)))
+                let (own, shown) = (target.to_owned(), to.to_owned());
+                let file = once::aside(move || {
+                    let file = std::fs::File::options().write(true).truncate(true).open(own);
+                    file.map(Arc::new).map_err(|error| failed(&shown, error))
+                })?;
+                self.pieces(path, |bytes| {
+                    let (file, bytes, shown) = (file.clone(), bytes.to_vec(), to.to_owned());
+                    once::aside(move || (&*file).write_all(&bytes).map_err(|error| failed(&shown, error)))
+                })
             }
         }
     }
@@ -158,6 +173,7 @@ impl Inside<'_> {
     fn pieces(&self, path: &GuestPath, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let (mut offset, mut version, handle) = (0, None, self.handle());
         loop {
+            once::go_on()?;
             let read = self.sandboxes.read(&self.owner, &handle, path.clone(), offset, PIECE as u64);
             let Piece { bytes, size, modified_ms } = once::finish(read)?;
             if *version.get_or_insert((size, modified_ms)) != (size, modified_ms) {
@@ -178,8 +194,9 @@ impl Inside<'_> {
         let source = Path::new(from);
         let about = source.metadata().map_err(|error| failed(from, error))?;
         if !about.is_dir() {
-            let mut file = std::fs::File::open(source).map_err(|error| failed(from, error))?;
-            return self.send(&mut file, from, target);
+            let (own, shown) = (source.to_owned(), from.to_owned());
+            let file = once::aside(move || std::fs::File::open(own).map_err(|error| failed(&shown, error)))?;
+            return self.send(file, from, target);
         }
         let folder =
             Dir::open_ambient_dir(source, ambient_authority()).map_err(|error| failed(from, error))?;
@@ -197,8 +214,8 @@ impl Inside<'_> {
                     once::finish(self.sandboxes.make_folder(&self.owner, &self.handle(), place?))?;
                 }
                 Kind::File => {
-                    let mut file = folder.open(&below).map_err(|error| failed(&shown, error))?;
-                    self.send(&mut file, &shown, place?)?;
+                    let file = folder.open(&below).map_err(|error| failed(&shown, error))?;
+                    self.send(file.into_std(), &shown, place?)?;
                 }
                 Kind::Other(what) => leave_out(&shown, what)?,
             }
@@ -233,14 +250,20 @@ impl Inside<'_> {
     }
 
     /// A file of this machine, piece by piece.
-    fn send(&self, file: &mut impl io::Read, from: &str, to: GuestPath) -> Result<()> {
+    fn send(&self, file: std::fs::File, from: &str, to: GuestPath) -> Result<()> {
         let mut upload = self.sandboxes.upload_in_pieces(&self.owner, &self.handle(), to)?;
+        let file = Arc::new(file);
         loop {
-            let mut bytes = Vec::new();
-            let sent = match file.by_ref().take(PIECE as u64).read_to_end(&mut bytes) {
-                Ok(0) => return once::finish(upload.finish()).map(drop),
-                Ok(_) => once::finish(upload.add(bytes)).map(drop),
-                Err(error) => Err(failed(from, error)),
+            let (own, shown) = (file.clone(), from.to_owned());
+            let read = once::aside(move || {
+                let mut bytes = Vec::new();
+                let read = (&*own).take(PIECE as u64).read_to_end(&mut bytes);
+                read.map(|_| bytes).map_err(|error| failed(&shown, error))
+            });
+            let sent = match read {
+                Ok(bytes) if bytes.is_empty() => return once::finish(upload.finish()).map(drop),
+                Ok(bytes) => once::finish(upload.add(bytes)).map(drop),
+                Err(error) => Err(error),
             };
             if let Err(error) = sent {
                 let gone = async move {
@@ -302,9 +325,7 @@ fn leave_out(path: &str, what: &str) -> Result<()> {
 /// Why a file of this machine is not copied.
 fn failed(path: &str, error: io::Error) -> Error {
     let (code, why, hint) = match error.kind() {
-        io::ErrorKind::NotFound => {
-            (ErrorCode::NotFound, "there is no such file or folder", "look at the path")
-        }
+        io::ErrorKind::NotFound => (ErrorCode::NotFound, "there is no such file or folder", "check the path"),
         io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
             (ErrorCode::ArgsInvalid, "a folder and a file have one name", "choose another name")
         }

@@ -21,8 +21,8 @@ use crate::words::in_commands;
 /// Largest standard input that is passed on, in bytes (8 MiB).
 const MAX_STDIN: u64 = 8 << 20;
 
-/// Options that follow a quoted command line by mistake; a program whose name has a space takes any others.
-const OURS: [&str; 2] = ["--state-dir", "--json"];
+/// Options that follow a quoted command line by mistake; a program whose name has a space takes others.
+const OURS: [&str; 7] = ["--state-dir", "--json", "--timeout", "-t", "--cwd", "--stdin", "-i"];
 
 /// Runs it; what is to be told. As JSON that is what the tool `sandbox_exec` answers, also when it is refused.
 pub(super) fn run(

@@ -14,7 +14,7 @@ use crate::spec::{
 /// Shortest wall-clock limit that a call can ask for, in milliseconds (S1-01).
 const MIN_TIMEOUT: u64 = 100;
 /// Most bytes kept of each stream in one answer (48 KiB); the ceiling of the operator may be lower.
-const MAX_OUTPUT: u64 = 48 << 10;
+pub(crate) const MAX_OUTPUT: u64 = 48 << 10;
 /// Largest standard input, in bytes (8 MiB).
 const MAX_STDIN: usize = 8 << 20;
 /// Largest whole number that JSON carries exactly.
