@@ -84,12 +84,13 @@ impl Way {
     /// replaced by new ones, as a token's is.
     pub fn reads(&self) -> Vec<PathBuf> {
         let user = &self.config.auth_info;
-        let files = [&user.client_certificate, &user.client_key].into_iter().flatten().map(PathBuf::from);
-        let token = user.token_file.iter().map(PathBuf::from);
+        let certificate = user.client_certificate.iter().filter(|_| user.client_certificate_data.is_none());
+        let key = user.client_key.iter().filter(|_| user.client_key_data.is_none());
+        let token = user.token_file.iter().filter(|_| user.token.is_none()).map(PathBuf::from);
         let replaced = token.chain(self.config.root_cert_file.clone());
         let folders =
             replaced.filter_map(|file| std::path::absolute(file).ok()?.parent().map(Path::to_owned));
-        let mut all: Vec<PathBuf> = files.chain(folders).collect();
+        let mut all: Vec<PathBuf> = certificate.chain(key).map(PathBuf::from).chain(folders).collect();
         all.sort();
         all.dedup();
         all
@@ -232,5 +233,53 @@ impl<R> Policy<Request<Body>, Response<R>, BoxError> for Again {
         copy.headers_mut().clone_from(request.headers());
         copy.extensions_mut().clone_from(request.extensions());
         Some(copy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a confined process is let at.
+    #[test]
+    fn only_what_is_read_later_on_is_named_and_a_program_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kubeconfig");
+        let way = |user: &str| {
+            let text = format!(
+                r#"{{"apiVersion": "v1", "kind": "Config", "current-context": "t",
+                "clusters": [{{"name": "t", "cluster": {{"server": "https://cluster.example"}}}}],
+                "users": [{{"name": "t", "user": {user}}}],
+                "contexts": [{{"name": "t", "context": {{"cluster": "t", "user": "t", "namespace": "n"}}}}]}}"#
+            );
+            std::fs::write(&file, text).unwrap();
+            Way::find(Some(&file), None).unwrap()
+        };
+        let paths = |words: &[&str]| words.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let cases = [
+            (r#"{"token": "t"}"#, vec![], false),
+            (r#"{"tokenFile": "/run/account/token"}"#, vec!["/run/account"], false),
+            (r#"{"token": "t", "tokenFile": "/run/account/token"}"#, vec![], false),
+            (
+                r#"{"client-certificate": "/k/c.pem", "client-key": "/k/k.pem"}"#,
+                vec!["/k/c.pem", "/k/k.pem"],
+                false,
+            ),
+            (
+                r#"{"client-certificate": "/k/c.pem", "client-certificate-data": "eA==", "client-key-data": "eA=="}"#,
+                vec![],
+                false,
+            ),
+            (r#"{"exec": {"command": "get-token"}}"#, vec![], true),
+            (r#"{"auth-provider": {"name": "gcp", "config": {"cmd-path": "gcloud"}}}"#, vec![], true),
+        ];
+        for (user, reads, program) in cases {
+            let way = way(user);
+            assert_eq!(
+                (way.reads(), way.starts_program(), way.namespace()),
+                (paths(&reads), program, "n"),
+                "{user}"
+            );
+        }
     }
 }
