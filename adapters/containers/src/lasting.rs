@@ -115,7 +115,7 @@ mod tests {
             std::fs::write(folder.path().join(format!("{name}.")), "x").unwrap();
         }
         symlink(other.path(), folder.path().join("link")).unwrap();
-        std::fs::set_permissions(&deep, std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(&deep, std::fs::Permissions::from_mode(0o000)).unwrap();
         let ran = std::process::Command::new("sh")
             .args(["-c", EMPTY, "dormouse"])
             .arg(folder.path())

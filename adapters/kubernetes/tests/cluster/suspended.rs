@@ -145,7 +145,7 @@ async fn kub_16_what_cannot_be_resumed_is_removed_and_the_sandbox_begins_from_th
     wait_until_async("one is left", PATIENCE, || claims(&bench).len() == 1).await;
 
     // Its process is killed: it is removed as what was left behind, and the next one begins from the pool.
-    std::mem::forget(machine);
+    Box::leak(machine);
     let mut dead = claims(&bench).remove(0);
     let name = dead["metadata"]["name"].as_str().unwrap().to_owned();
     dead["metadata"]["labels"]["dormouse.process"] = json!("0".repeat(32));
@@ -176,7 +176,7 @@ async fn kub_19_a_suspended_sandbox_is_found_by_its_label_and_goes_with_it() {
     others["metadata"]["labels"]["dormouse.owner"] = json!("f".repeat(32));
     others["status"] = json!({});
     bench.server.put("sandboxclaims", others);
-    assert_eq!(bench.provider.kept().await.unwrap(), [id.clone()]);
+    assert_eq!(bench.provider.kept().await.unwrap(), std::slice::from_ref(&id));
     bench.provider.forget(&id);
     wait_until_async("it is removed", PATIENCE, || claims(&bench).len() == 1).await;
     assert!(bench.server.get("sandboxclaims", "dormouse-others").is_some());

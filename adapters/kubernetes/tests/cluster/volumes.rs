@@ -177,7 +177,7 @@ async fn kub_16_what_a_killed_process_had_is_believed_by_nobody() {
     let mut machine = bench.machine_of(&id, Some(state)).await;
     said(machine.as_mut(), "echo lost > a; (while :; do date +%N > beat; done) >/dev/null 2>&1 &").await;
     // From here on nobody looks after the pod, and its process is no more.
-    std::mem::forget(machine);
+    Box::leak(machine);
     let pod = bench.server.names("pods").remove(0);
     let mut dead = bench.server.get("pods", &pod).unwrap();
     dead["metadata"]["labels"]["dormouse.process"] = json!("0".repeat(32));
@@ -323,7 +323,8 @@ async fn kub_19_what_is_kept_of_a_sandbox_goes_with_it_and_others_is_not_touched
     bench.server.put(VOLUMES, others);
     let mut kept = bench.provider.kept().await.unwrap();
     let mut all = ids.to_vec();
-    (kept.sort(), all.sort());
+    kept.sort();
+    all.sort();
     assert_eq!(kept, all);
     wait_until_async("the pods are gone", PATIENCE, || bench.server.names("pods").is_empty()).await;
     // One that cannot be removed now is removed later.
