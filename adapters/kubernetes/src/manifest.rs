@@ -61,17 +61,12 @@ pub(crate) fn pod(
     });
     let network = settings.network_of(image);
     let mut labels = labels.clone();
-    let mut environment = vec![json!({"name": "HOME", "value": WORKSPACE})];
-    match network {
-        Some(network) => {
-            labels.insert(NETWORK.into(), network.word());
-        }
-        // Without one, who asks again waits for nothing.
-        None => environment.extend([
-            json!({"name": "NPM_CONFIG_FETCH_RETRIES", "value": "0"}),
-            json!({"name": "PIP_RETRIES", "value": "0"}),
-        ]),
+    if let Some(network) = network {
+        labels.insert(NETWORK.into(), network.word());
     }
+    let environment = environment(network.is_some());
+    let environment: Vec<Json> =
+        environment.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
     let security = json!({
         "allowPrivilegeEscalation": false,
         "privileged": false,
@@ -170,6 +165,15 @@ fn optional(spec: &mut Map<String, Json>, settings: &Settings) {
 
 fn in_memory(name: &str, bytes: u64) -> Json {
     json!({"name": name, "emptyDir": {"medium": "Memory", "sizeLimit": bytes.to_string()}})
+}
+
+/// The variables of programs in a pod: without a network, who asks again waits for nothing.
+pub(crate) fn environment(has_network: bool) -> Vec<(&'static str, &'static str)> {
+    let mut all = vec![("HOME", WORKSPACE)];
+    if !has_network {
+        all.extend([("NPM_CONFIG_FETCH_RETRIES", "0"), ("PIP_RETRIES", "0")]);
+    }
+    all
 }
 
 /// The policies of an installation, by name: one that lets nothing in and nothing out of its pods, and one that lets those with a

@@ -16,6 +16,7 @@ use tokio::sync::watch::Receiver;
 use crate::fault::is_missing;
 use crate::kinds::Kind;
 use crate::left::Thing;
+use crate::manifest;
 use crate::shared::{Shared, Tools};
 use crate::state::{self, State};
 use crate::using::Use;
@@ -235,12 +236,19 @@ impl RunningPod {
         crate::exec::program(&self.shared.cluster, at, &exec, input).await
     }
 
-    /// The same, for who waits for it elsewhere.
+    /// The same, for who waits for it elsewhere. In a pod of a pool it has the variables that a pod of our own has: those of the pod are
+    /// its template's.
     pub(crate) fn starting(
         &self,
-        exec: Exec,
+        mut exec: Exec,
         input: bool,
     ) -> impl Future<Output = Result<Program>> + Send + use<> {
+        if self.made.thing.kind == Kind::Claim {
+            let has_network = self.shared.settings.network_of(&self.reference).is_some();
+            let usual = manifest::environment(has_network).into_iter();
+            let usual = usual.map(|(name, value)| format!("{name}={value}"));
+            exec.environment = usual.chain(exec.environment).collect();
+        }
         let (shared, pod, container) = (self.shared.clone(), self.pod.clone(), self.container.clone());
         let helped = self.helped;
         async move {

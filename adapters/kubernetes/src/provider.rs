@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dormouse_containers::{ContainerMachine, Engine, MARK, load, pulse, reach, saved_under, upkeep};
-use dormouse_core::sandbox::{ChunkSource, Machine, Reached, SandboxId, SandboxSpec, SavedState, Snapshot};
+use dormouse_core::sandbox::{
+    ChunkSource, Machine, Reached, SandboxId, SandboxSpec, SavedState, Snapshot, WarmPool,
+};
 use dormouse_core::{Abilities, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Provider, Result};
 
 use crate::doctor::{self, Step};
@@ -115,6 +117,10 @@ impl Provider for KubernetesProvider {
         if !(10..=most).contains(&asked) {
             return Err(Error::args_invalid(format!("`cpu_millis` of {asked} is outside 10 to {most}"))
                 .with_hint("the ceiling is the operator's"));
+        }
+        if settings.mode == Mode::Pods && spec.warm_pool == WarmPool::Require {
+            return Err(Error::args_invalid("`warm_pool: require` cannot be had: each pod is made anew")
+                .with_hint("leave it out, or have the operator use a pool of agent-sandbox"));
         }
         if !spec.mounts.is_empty() {
             return Err(Error::new(ErrorCode::PathDenied, "a pod cannot have folders of this host")

@@ -264,7 +264,8 @@ impl Node {
         Ok(mount["name"].as_str().map(str::to_owned))
     }
 
-    fn container(&self, pod: &str) -> String {
+    /// The name of its container on the engine.
+    pub(crate) fn container(&self, pod: &str) -> String {
         format!("{pod}-{}", self.own)
     }
 

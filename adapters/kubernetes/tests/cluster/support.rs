@@ -150,13 +150,16 @@ impl Ground for Bench {
     }
 
     async fn processes(&self, pod: &str) -> String {
-        let asked =
-            tokio::process::Command::new("docker").args(["top", pod, "-eo", "pid,args"]).output().await;
+        let container = self.server.node.container(pod);
+        let asked = ["top", &container, "-eo", "pid,args"];
+        let asked = tokio::process::Command::new("docker").args(asked).output().await;
         String::from_utf8(asked.unwrap().stdout).unwrap()
     }
 
     async fn kill(&self, pod: &str) {
-        let killed = tokio::process::Command::new("docker").args(["kill", pod]).output().await.unwrap();
+        let container = self.server.node.container(pod);
+        let killed =
+            tokio::process::Command::new("docker").args(["kill", &container]).output().await.unwrap();
         assert!(killed.status.success(), "{killed:?}");
         // As a kubelet tells it.
         self.server.status("pods", pod, serde_json::json!({"phase": "Failed", "reason": "Killed"}));
