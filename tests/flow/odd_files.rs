@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use data_encoding::BASE64;
 use dormouse_tests::binary;
 use dormouse_tests::levels::Levels;
-use dormouse_tests::served::Served;
+use dormouse_tests::served::{Served, signal};
 use dormouse_tests::wire::Wire;
 use serde_json::{Value as Json, json};
 
@@ -223,4 +223,29 @@ fn fs_07_three_thousand_folders_are_listed_with_two_hundred_descriptors() {
         assert_eq!(ran["structuredContent"]["result"]["value"], 3_000, "{language}: {ran:.600}");
     }
     assert_eq!(wire.end(Duration::from_secs(20)).status, Some(0));
+}
+
+/// A copy of a pipe that nobody writes into waits, ends when it is asked to, and leaves the sandbox to others.
+#[test]
+fn fs_07_a_copy_that_waits_for_a_pipe_can_be_ended() {
+    let odd = odd();
+    let (data, state) = (odd.folder.path().join("data"), odd.folder.path().join("copies"));
+    let run = |arguments: &[&str]| {
+        let all = [&["sandbox", "--state-dir", state.to_str().unwrap()], arguments].concat();
+        binary::command(&all)
+    };
+    let finish = |arguments: &[&str]| binary::finish(run(arguments), b"");
+    assert_eq!(finish(&["create", "box"]).status, Some(0));
+    for name in ["pipe", "held"] {
+        let place = format!("box:/workspace/{name}");
+        let pipe = data.join(name);
+        let mut copying = run(&["cp", pipe.to_str().unwrap(), &place]).spawn().unwrap();
+        // Time in which it comes to the pipe.
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(copying.try_wait().unwrap().is_none(), "{name}: it waits");
+        signal(copying.id(), "INT");
+        assert_eq!(binary::wait(&mut copying, SOON), Some(130), "{name}");
+        let ran = finish(&["eval", "box", "6 * 7"]);
+        assert_eq!((ran.status, ran.text().trim()), (Some(0), "42"), "{}", ran.complaint());
+    }
 }

@@ -29,10 +29,15 @@ fn tests() -> BTreeMap<String, Vec<String>> {
     for file in files(&["rs"]) {
         let text = read(&file);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
-        for pair in
-            lines.windows(2).filter(|pair| pair[0] == "#[test]" || pair[0].starts_with("#[tokio::test"))
-        {
-            let function = pair[1].trim_start_matches("async ").strip_prefix("fn ").unwrap_or_default();
+        // Those of a list have their attribute where they are run.
+        let listed = name(&file).contains("tests/list/").then_some("pub(crate) async fn ");
+        let is_test = |before: &str| before == "#[test]" || before.starts_with("#[tokio::test");
+        let functions = lines.windows(2).filter_map(|pair| match listed {
+            Some(begins) => pair[1].strip_prefix(begins),
+            None if is_test(pair[0]) => pair[1].trim_start_matches("async ").strip_prefix("fn "),
+            None => None,
+        });
+        for function in functions {
             let mut words = function.split('_');
             let id = match (words.next(), words.next()) {
                 (Some(family), Some(number)) => format!("{}-{number}", family.to_uppercase()),

@@ -278,7 +278,7 @@ async fn pods_have_no_pool_no_folders_of_the_host_and_only_images_that_are_allow
     let bench = Bench::processes(Mode::Pods, |_| {}).await;
     assert!(!bench.provider.abilities().warm_pool);
     let require = SandboxSpec { warm_pool: WarmPool::Require, ..spec() };
-    assert_eq!(bench.provider.machine(&require, None).await.err().unwrap().code(), ErrorCode::Busy);
+    assert_eq!(bench.provider.check(&require).unwrap_err().code(), ErrorCode::ArgsInvalid);
     let other = SandboxSpec { image: Some("other:1".into()), ..spec() };
     assert_eq!(bench.provider.check(&other).unwrap_err().code(), ErrorCode::CapabilityUnavailable);
     bench.end().await;

@@ -20,7 +20,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{RwLock, broadcast, mpsc, watch};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -50,6 +50,8 @@ pub(crate) struct Node {
     /// Breaks off all streams.
     ends: broadcast::Sender<()>,
     made: Mutex<Vec<String>>,
+    /// Whether it is closed; held while a pod is started.
+    closed: RwLock<bool>,
     /// What its containers' names end with: several tests may have pods of one name on one engine.
     own: String,
     /// Where the files of volumes are, each under the number of its claim.
@@ -81,6 +83,7 @@ impl Node {
             still: watch::channel(false).0,
             ends: broadcast::channel(16).0,
             made: Mutex::default(),
+            closed: RwLock::default(),
             own: format!("{}-{}", std::process::id(), NODES.fetch_add(1, Ordering::Relaxed)),
             volumes: tempfile::tempdir().unwrap(),
             mounted: Mutex::default(),
@@ -177,6 +180,10 @@ impl Node {
         let folders = self.mount(server, name, pod)?;
         if !self.engine {
             return Ok(());
+        }
+        let closed = self.closed.read().await;
+        if *closed {
+            return Err("the node is closed".into());
         }
         self.made.lock().unwrap().push(name.to_owned());
         let name = &self.container(name);
@@ -280,6 +287,7 @@ impl Node {
 
     /// Ends what it has made, also what nobody removed.
     pub(crate) async fn close(&self) {
+        *self.closed.write().await = true;
         let made = std::mem::take(&mut *self.made.lock().unwrap());
         for name in made {
             self.end(&name).await;

@@ -3,11 +3,9 @@
 //! The provider works with the server of these tests, which notes what it is sent. All of it that is about agent-sandbox is then sent
 //! to the real one, which refuses a field that it does not know and a value that it does not take.
 
-use std::time::Duration;
-
 use dormouse_core::Provider as _;
-use dormouse_core::sandbox::Include;
-use dormouse_core::testing::wait_for_async;
+use dormouse_core::sandbox::SandboxId;
+use dormouse_core::testing::{wait_for_async, wait_until_async};
 use dormouse_kubernetes::Mode;
 use http_body_util::BodyExt as _;
 use hyper::{Method, Request};
@@ -16,7 +14,7 @@ use kube::client::Body;
 use serde_json::{Value as Json, json};
 
 use crate::pools;
-use crate::support::{Bench, PATIENCE, said, spec};
+use crate::support::{Bench, PATIENCE, patient, said, save};
 
 /// The resources as agent-sandbox releases them, without the descriptions.
 const DEFINITIONS: [&str; 4] = [
@@ -82,23 +80,26 @@ impl Machinery {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_written_is_what_the_resources_take() {
     let Some(machinery) = Machinery::new("resources").await else { return };
-    // The whole life of a sandbox from a pool.
-    let bench = Bench::processes(Mode::AgentSandbox, |_| {}).await;
-    bench.fill(1);
-    let mut machine = bench.machine().await;
-    said(machine.as_mut(), "true").await;
-    let state = machine.snapshot(Include::Files).await.unwrap();
+    // The whole life of a sandbox from a pool: it is claimed, suspended, resumed and destroyed.
+    let Some(bench) = Bench::containers_with("resources", Mode::AgentSandbox, patient).await else { return };
+    bench.fill_keeping(1);
+    let id = SandboxId::random().unwrap();
+    let mut machine = bench.machine_of(&id, None).await;
+    said(machine.as_mut(), "echo one > a").await;
+    let (state, ..) = save(machine.as_mut()).await;
     drop(machine);
-    drop(bench.provider.machine(&spec(), Some(state)).await.unwrap());
-    // What ends in the background is written as well.
-    wait_for_async("the claims are gone", Duration::from_secs(30), async || {
-        let left = bench.server.names("sandboxclaims");
-        if left.is_empty() { Ok(()) } else { Err(left) }
-    })
-    .await;
+    let claims = || {
+        let names = bench.server.names("sandboxclaims");
+        names.iter().filter_map(|name| bench.server.get("sandboxclaims", name)).collect::<Vec<Json>>()
+    };
+    let is_suspended = |claim: &Json| claim["metadata"]["annotations"]["dormouse.save"].is_string();
+    wait_until_async("it is suspended", PATIENCE, || claims().iter().any(is_suspended)).await;
+    drop(bench.machine_of(&id, Some(state)).await);
+    bench.provider.forget(&id);
+    wait_until_async("the claim is gone", PATIENCE, || claims().is_empty()).await;
     // What stands in for the operator and the controller is as real as what the provider makes of it.
     for (place, object) in [
-        ("sandboxtemplates", pools::template("full", "tools:1")),
+        ("sandboxtemplates", pools::keeping_template("full", "tools:1")),
         ("sandboxwarmpools", pools::pool("full", "full", 1)),
     ] {
         let (status, told) = machinery.create(&format!("{EXTENSIONS}/{place}"), &object).await;
@@ -110,13 +111,20 @@ async fn what_is_written_is_what_the_resources_take() {
         let path = one.path.split('?').next().unwrap();
         if one.method == Method::PATCH && path.starts_with(SANDBOXES) {
             let name = path.rsplit('/').next().unwrap();
-            let pod = pools::template("full", "tools:1")["spec"]["podTemplate"].clone();
+            let pod = pools::keeping_template("full", "tools:1")["spec"]["podTemplate"].clone();
             let object = json!({"apiVersion": "agents.x-k8s.io/v1beta1", "kind": "Sandbox", "metadata": {"name": name},
                 "spec": {"podTemplate": pod}});
             let (status, told) = machinery.create(SANDBOXES, &object).await;
             assert!([201, 409].contains(&status), "{name}: {status} {told}");
         }
-        let (status, told) = machinery.send(one.method.clone(), path, &one.kind, &one.body).await;
+        // Versions and numbers are the server's own.
+        let mut body: Json = serde_json::from_str(&one.body).unwrap_or_default();
+        if let Some(object) = body.as_object_mut() {
+            object.remove("preconditions");
+            object.get_mut("metadata").and_then(Json::as_object_mut).map(|own| own.remove("resourceVersion"));
+        }
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let (status, told) = machinery.send(one.method.clone(), path, &one.kind, &body).await;
         assert!((200..300).contains(&status), "{} {path}: {status} {told}\n{}", one.method, one.body);
         if one.method == Method::POST {
             let asked: Json = serde_json::from_str(&one.body).unwrap();
@@ -124,7 +132,7 @@ async fn what_is_written_is_what_the_resources_take() {
         }
         sent += 1;
     }
-    assert!(sent >= 4, "claims are made and removed: {written:?}");
+    assert!(sent >= 5, "it is claimed, suspended, resumed, noted and removed: {written:?}");
     bench.end().await;
 }
 
