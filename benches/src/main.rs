@@ -36,11 +36,6 @@ mod server;
 mod shell;
 mod state;
 mod stats;
-/// What the cluster of the tests takes from its tests.
-mod support {
-    /// How long anything that is waited for may take.
-    pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
-}
 mod table;
 mod timeout;
 mod turns;

@@ -7,8 +7,7 @@ use dormouse_kubernetes::{KubernetesProvider, Mode, Settings};
 use serde_json::json;
 
 use super::node::Node;
-use super::server::Server;
-use super::support::PATIENCE;
+use super::server::{PATIENCE, Server};
 use super::{FULL, POOL, pools};
 
 /// Bytes that a pod has, as the template of the pool says.

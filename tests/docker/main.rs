@@ -33,11 +33,6 @@ mod scenario;
 #[allow(dead_code, reason = "what the provider's own tests need of it besides")]
 mod server;
 mod stalled;
-/// What the cluster takes from its own tests.
-mod support {
-    /// How long anything that is waited for may take.
-    pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
-}
 mod variables;
 mod workflow;
 

@@ -10,6 +10,7 @@ use dormouse_tests::wire::{PATIENCE, Wire};
 use serde_json::{Value as Json, json};
 
 use super::cluster::Cluster;
+use super::confined::lives;
 use super::objects::VOLUMES;
 use super::{Desk, Engine, FULL};
 
@@ -49,24 +50,7 @@ fn osw_04_a_confined_server_has_pods_through_a_helper_and_reads_new_tokens() {
         "--kubernetes-config",
         file.to_str().unwrap(),
     ]);
-    wire.greet();
-    let word = wire.call(1, "sandbox_capabilities", json!({}))["structuredContent"]["confinement"].clone();
-    if word == "off" {
-        eprintln!("skipped a part of osw_04: the kernel cannot confine processes");
-    }
-    let made = wire.call(2, "sandbox_create", json!({"name": "box", "provider": "kubernetes"}));
-    assert_eq!(made["structuredContent"]["provider"], "kubernetes", "{made}");
-    let line = "head -c 3000000 /dev/zero | tee big | wc -c && read line; echo \"[$line]\"";
-    let ran = wire.call(3, "sandbox_exec", json!({"sandbox": "box", "command": line, "stdin": "typed\n"}));
-    assert_eq!(ran["structuredContent"]["stdout"], "3000000\n[typed]\n", "{ran}");
-    renew("second");
-    let ran = wire.call(4, "sandbox_eval", json!({"sandbox": "box", "code": "6 * 7"}));
-    assert_eq!(ran["structuredContent"]["result"]["value"], 42, "{ran}");
-    wire.call(5, "sandbox_stop", json!({"sandbox": "box"}));
-    let ran = wire.call(6, "sandbox_exec", json!({"sandbox": "box", "command": "wc -c < big"}));
-    assert_eq!(ran["structuredContent"]["stdout"], "3000000\n", "{ran}");
-    let gone = wire.call(7, "sandbox_destroy", json!({"sandbox": "box"}));
-    assert_ne!(gone["isError"], true, "{gone}");
+    lives(&mut wire, "kubernetes", || renew("second"));
     assert_eq!(wire.end(PATIENCE).status, Some(0));
     assert!(cluster.server.names("pods").is_empty());
     cluster.close();

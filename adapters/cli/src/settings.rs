@@ -126,7 +126,8 @@ pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
 pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     let Given { grants, policy, .. } = given(&state.given)?;
     let folder = state_folder(state.state_dir.as_deref())?;
-    let rules = quota::rules(docker::rules(&state.docker)?, &state.quota)?;
+    let cluster = kubernetes::settings(&state.docker)?;
+    let rules = quota::rules(docker::rules(&state.docker, cluster.as_ref()), &state.quota)?;
     let rules = image::rules(rules, &state.image)?;
     let rules = given::rules(rules, &policy, given::offered(&grants));
     let dormouse = builder(place)?
@@ -140,7 +141,7 @@ pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     }
     let roots: Vec<PathBuf> = grants.mounts.iter().map(|mount| mount.source.clone()).collect();
     docker::offer(&dormouse, &state.docker, &folder, &roots, None)?;
-    kubernetes::offer(&dormouse, &state.docker, &folder, None)?;
+    kubernetes::offer(&dormouse, &folder, cluster)?;
     Ok(dormouse)
 }
 
@@ -269,13 +270,15 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
         host = host.downloads(folder, quota::downloads(&arguments.quota)?)?;
     }
     let (toolset, ready) = (Toolset::parse(&arguments.tools)?, usize::from(arguments.ready));
-    let confined = wall::confined(arguments, &grants, further)?;
+    let cluster = kubernetes::settings(&arguments.docker)?;
+    let numbers = docker::rules(&arguments.docker, cluster.as_ref());
+    let confined = wall::confined(arguments, &grants, further, cluster)?;
     let names = confined.resolver();
     let model = model::model(&arguments.model, names.as_ref())?;
     let packages = arguments.packages.clone();
     let remotes = git::remotes(&arguments.git, names.as_ref())?;
     let docker = arguments.docker.clone();
-    let rules = quota::rules(docker::rules(&docker)?, &arguments.quota)?;
+    let rules = quota::rules(numbers, &arguments.quota)?;
     let mut rules = image::rules(rules, &arguments.image)?;
     if let Some(most) = capacity.awake_max {
         rules.awake = usize::from(most);

@@ -2,16 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test of a whole process")]
 
-use std::process::Command;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
-/// Runs the binary with an empty cache folder, a bare environment and a configuration file; answers its status and what it says.
+/// Runs the binary with an empty cache folder, a bare environment and a configuration, in a file and as standard input; answers its status and what it says.
 fn dormouse(config: &str, words: &[&str]) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("kubernetes.json"), config).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
-    let ran =
-        command.args(words).env_clear().env("DORMOUSE_CACHE_DIR", folder.path()).current_dir(folder.path());
-    let ran = ran.output().unwrap();
+    command.args(words).env_clear().env("DORMOUSE_CACHE_DIR", folder.path()).current_dir(folder.path());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // Who does not read it ends without it.
+    let _ = child.stdin.take().unwrap().write_all(config.as_bytes());
+    let ran = child.wait_with_output().unwrap();
     let said = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     (ran.status.code(), said.concat())
 }
@@ -51,6 +55,10 @@ fn what_cannot_be_meant_is_refused() {
     let (code, said) = dormouse(CONFIG, &create(&file[2..]));
     assert!(code == Some(2) && said.contains("has no effect without `--kubernetes`"), "{said}");
     let (code, said) = dormouse(CONFIG, &create(&file));
+    assert!(code == Some(1) && said.contains("provider_unavailable"), "{said}");
+    // A file that can be read only once, as a pipe of the shell's.
+    let piped = ["--kubernetes", "pods", "--kubernetes-config", "/dev/stdin"];
+    let (code, said) = dormouse(CONFIG, &create(&piped));
     assert!(code == Some(1) && said.contains("provider_unavailable"), "{said}");
     let (code, said) = dormouse(CONFIG, &create(&[]));
     assert!(code == Some(1) && said.contains("there is no kubernetes provider here"), "{said}");

@@ -7,7 +7,7 @@
 //! | step | module |
 //! | --- | --- |
 //! | the port | [`port`] (what an engine is asked for), [`identity`] (what is ours in it), [`leftovers`] (what is to be removed yet), [`patience`] (how long it may take, and its words), [`background`] (work that goes to its end), [`pulse`] (whether anything still comes of it), [`upkeep`] (removing what nobody has) |
-//! | in a container | [`program`] and [`exec`] (programs), [`mod@line`] (command lines), [`running`] and [`sweep`] (their end), [`counter`] (kills for want of memory), [`files`] (single files) |
+//! | in a container | [`program`] and [`exec`] (programs), [`mod@line`] (command lines), [`running`] and [`sweep`] (their end), [`counter`] (kills for want of memory), [`files`] (single files), [`tools`] (which an image has) |
 //! | interpreters | [`interpreter`] (one of them), [`machine`] (which are kept) |
 //! | Python's variables over a stop | [`variables`] |
 //! | files as a whole | [`paths`] (which folders), [`archive`] (tar and tree), [`dress`] (modes, links, FIFOs), [`snapshot`] (the saved form) |
@@ -45,6 +45,7 @@ mod running;
 mod saving;
 mod snapshot;
 mod sweep;
+pub mod tools;
 pub mod upkeep;
 mod variables;
 pub mod volume;

@@ -7,19 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bollard::query_parameters::CreateContainerOptionsBuilder;
+use dormouse_containers::tools::{self, Tools};
 use dormouse_containers::{random, sweep_argv};
 use dormouse_core::{Error, ErrorCode, Result};
 
 use crate::config::{self, Bind, Size};
 use crate::engine::Engine;
 use crate::fault::is_missing;
-use crate::image::{Image, Tools};
+use crate::image::Image;
 use crate::shared::Shared;
 
-/// Tools that make a difference, looked for once in each image.
-const TOOLS: [&str; 6] = ["bash", "python3", "node", "php", "rm", "stat"];
-/// Says which of its arguments are commands.
-const PROBE: &str = r#"for tool; do command -v "$tool" >/dev/null 2>&1 && echo "$tool"; done; true"#;
 /// Processes that are let in for the one that ends the others.
 const SPARE: i64 = 64;
 
@@ -88,26 +85,17 @@ impl Container {
             raised: AtomicBool::new(false),
         };
         shared.engine.ask("start a container", docker.start_container(&container.id, None)).await?;
-        container.tools = match shared.tools(&container.image.id) {
+        container.tools = match shared.tools.of(&container.image.id) {
             Some(tools) => tools,
-            None => {
-                let tools = Arc::new(container.probe().await?);
-                shared.note_tools(&container.image.id, &tools);
-                tools
-            }
+            None => shared.tools.note(&container.image.id, container.probe().await?),
         };
         Ok(container)
     }
 
     /// What the image has.
     async fn probe(&self) -> Result<Tools> {
-        let argv = ["sh", "-c", PROBE, "dormouse"].iter().chain(&TOOLS).map(|word| (*word).to_owned());
-        let written = self.run(argv.collect(), Vec::new()).await;
-        match written {
-            Ok(written) if written.code == Some(0) => {
-                Ok(written.stdout.text().lines().map(str::to_owned).collect())
-            }
-            Ok(_) => Err(self.no_shell()),
+        match self.run(tools::probe(), Vec::new()).await {
+            Ok(written) => tools::found(&written).ok_or_else(|| self.no_shell()),
             // A container whose main program cannot be found ends at once.
             Err(_) if self.shared.engine.ready().await.is_ok() => Err(self.no_shell()),
             Err(error) => Err(error),

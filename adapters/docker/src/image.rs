@@ -3,7 +3,7 @@
 //! Owns: the allow-list, the form of references, pulling. An image's own entry point, user, health check and command are
 //! never used; the paths that it declares as volumes are covered, so that nothing of it is writable without a bound.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,9 +34,6 @@ pub(crate) struct Image {
     /// Paths that it declares as volumes.
     pub(crate) volumes: Vec<String>,
 }
-
-/// The programs that an image has, of those that make a difference.
-pub(crate) type Tools = BTreeSet<String>;
 
 /// The images that were asked for lately.
 #[derive(Default)]

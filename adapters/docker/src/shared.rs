@@ -2,19 +2,20 @@
 //!
 //! Does not own: containers, nor those that wait ([`crate::pool`]), nor when what is left is removed ([`dormouse_containers::upkeep`]).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use dormouse_containers::identity::Identity;
 use dormouse_containers::leftovers::{Leftovers, Removed};
+use dormouse_containers::tools::KnownTools;
 use dormouse_containers::upkeep::{self, Upkeep};
 use dormouse_containers::{Background, Patience};
 use dormouse_core::{Error, ErrorCode, Result};
 
 use crate::engine::Engine;
-use crate::image::{Images, Tools};
+use crate::image::Images;
 use crate::reap;
 use crate::settings::Settings;
 use crate::thing::{self, Thing};
@@ -38,7 +39,7 @@ pub(crate) struct Shared {
     /// Volumes that no container had when it was last looked.
     loose: Mutex<HashSet<String>>,
     /// By image, what it has.
-    tools: Mutex<HashMap<String, Arc<Tools>>>,
+    pub(crate) tools: KnownTools,
     /// Whether what earlier processes left behind was removed.
     reaped: tokio::sync::OnceCell<()>,
 }
@@ -62,7 +63,7 @@ impl Shared {
             patience,
             background: Arc::default(),
             loose: Mutex::default(),
-            tools: Mutex::default(),
+            tools: KnownTools::default(),
             reaped: tokio::sync::OnceCell::new(),
         }))
     }
@@ -119,14 +120,6 @@ impl Shared {
                 shared.watch.run(&shared.engine, &shared.identity).await;
             }
         });
-    }
-
-    pub(crate) fn tools(&self, image: &str) -> Option<Arc<Tools>> {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner).get(image).cloned()
-    }
-
-    pub(crate) fn note_tools(&self, image: &str, tools: &Arc<Tools>) {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner).insert(image.to_owned(), tools.clone());
     }
 }
 

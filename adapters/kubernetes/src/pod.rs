@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use dormouse_containers::Patience;
 use dormouse_containers::exec::run_own;
 use dormouse_containers::program::{Exec, Program};
+use dormouse_containers::tools::{self, Tools};
 use dormouse_containers::volume::Volume;
 use dormouse_core::{Error, ErrorCode, Result};
 use kube::api::DynamicObject;
@@ -17,15 +18,10 @@ use crate::fault::is_missing;
 use crate::kinds::Kind;
 use crate::left::Thing;
 use crate::manifest;
-use crate::shared::{Shared, Tools};
+use crate::shared::Shared;
 use crate::state::{self, State};
 use crate::using::Use;
 use crate::watch::Seen;
-
-/// Tools that make a difference, looked for once in each image.
-const TOOLS: [&str; 7] = ["bash", "python3", "node", "php", "rm", "stat", "tar"];
-/// Says which of its arguments are commands.
-const PROBE: &str = r#"for tool; do command -v "$tool" >/dev/null 2>&1 && echo "$tool"; done; true"#;
 
 /// What to do where an image has no shell.
 const NO_SHELL: &str = "use an image with `sh` and `tar`, such as one of Debian, Alpine or busybox, or have the operator name a `helper_image`";
@@ -203,28 +199,22 @@ impl RunningPod {
             made,
             looked: Mutex::default(),
         };
-        running.tools = match shared.tools(&running.reference) {
+        running.tools = match shared.tools.of(&running.reference) {
             Some(tools) => tools,
-            None => {
-                let tools = Arc::new(running.probe().await?);
-                shared.note_tools(&running.reference, &tools);
-                tools
-            }
+            None => shared.tools.note(&running.reference, running.probe().await?),
         };
         Ok(running)
     }
 
     async fn probe(&self) -> Result<Tools> {
-        let argv = ["sh", "-c", PROBE, "dormouse"].iter().chain(&TOOLS).map(|word| (*word).to_owned());
-        let written = run_own(self, argv.collect(), Vec::new()).await?;
-        if written.code == Some(0) {
-            return Ok(written.stdout.text().lines().map(str::to_owned).collect());
-        }
-        Err(Error::new(
-            ErrorCode::CapabilityUnavailable,
-            format!("`{}` has no shell: `sh` does not run in it", self.reference),
-        )
-        .with_hint(NO_SHELL))
+        let written = run_own(self, tools::probe(), Vec::new()).await?;
+        tools::found(&written).ok_or_else(|| {
+            Error::new(
+                ErrorCode::CapabilityUnavailable,
+                format!("`{}` has no shell: `sh` does not run in it", self.reference),
+            )
+            .with_hint(NO_SHELL)
+        })
     }
 
     /// Starts a program in it.

@@ -3,12 +3,13 @@
 //! Does not own: pods, nor when what is left is removed ([`dormouse_containers::upkeep`]).
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use dormouse_containers::identity::{Identity, OWNER, PROCESS};
 use dormouse_containers::leftovers::{Leftovers, Removed};
+use dormouse_containers::tools::KnownTools;
 use dormouse_containers::upkeep::{self, Upkeep};
 use dormouse_containers::{Background, Patience};
 use dormouse_core::sandbox::SandboxId;
@@ -31,9 +32,6 @@ const FOLDER: &str = "kubernetes";
 /// Who the server takes for the manager of our fields.
 const MANAGER: &str = "dormouse";
 
-/// The programs that an image has, of those that make a difference.
-pub(crate) type Tools = std::collections::BTreeSet<String>;
-
 /// What all parts of this crate share.
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
@@ -48,7 +46,7 @@ pub(crate) struct Shared {
     /// By pool, what its template was found to be, and when.
     pub(crate) vetted: Mutex<HashMap<String, (Instant, Arc<Vetted>)>>,
     /// By image or pool, what it has.
-    tools: Mutex<HashMap<String, Arc<Tools>>>,
+    pub(crate) tools: KnownTools,
     prepared: OnceCell<()>,
 }
 
@@ -69,7 +67,7 @@ impl Shared {
             leftovers: Arc::default(),
             uses: Uses::default(),
             vetted: Mutex::default(),
-            tools: Mutex::default(),
+            tools: KnownTools::default(),
             prepared: OnceCell::new(),
             settings,
         }))
@@ -174,14 +172,6 @@ impl Shared {
                 }
             }
         });
-    }
-
-    pub(crate) fn tools(&self, of: &str) -> Option<Arc<Tools>> {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner).get(of).cloned()
-    }
-
-    pub(crate) fn note_tools(&self, of: &str, tools: &Arc<Tools>) {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner).insert(of.to_owned(), tools.clone());
     }
 }
 

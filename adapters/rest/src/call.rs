@@ -11,7 +11,7 @@ use axum::response::Response;
 use data_encoding::BASE64;
 use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode, Result};
-use dormouse_tools::{CallContext, MAX_CONTENT, Reply, incoming, unread};
+use dormouse_tools::{CallContext, MAX_CONTENT, Reply, by_likeness, incoming, unread};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
 
@@ -139,10 +139,8 @@ async fn gathered(
 fn unknown(route: &Route, name: &str, schema: Option<&Json>) -> Error {
     let shown: String = name.escape_debug().take(64).collect();
     let fields = schema.and_then(Json::as_object).into_iter().flat_map(Map::keys);
-    let taken: Vec<String> = fields
-        .filter(|field| route.source(field) == Source::Query)
-        .map(|field| format!("`{field}`"))
-        .collect();
+    let taken = fields.map(String::as_str).filter(|field| route.source(field) == Source::Query);
+    let taken: Vec<String> = by_likeness(name, taken).into_iter().map(|field| format!("`{field}`")).collect();
     Error::args_invalid(format!("there is no field `{shown}`")).with_hint(if taken.is_empty() {
         "this request takes no fields in its query".to_owned()
     } else {

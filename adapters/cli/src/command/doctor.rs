@@ -73,7 +73,7 @@ fn able(arguments: &DockerArgs) -> [(&'static str, Abilities); 3] {
 
 /// What is there of a cluster, step by step.
 fn cluster(arguments: &DockerArgs) -> Result<Vec<Row>> {
-    let Some(provider) = settings::kubernetes::provider(arguments, None)? else {
+    let Some(provider) = settings::kubernetes::provider(arguments)? else {
         return Ok(vec![absent("kubernetes", "off: no cluster is named (--kubernetes)")]);
     };
     let steps = once::wait(async { Ok(provider.look().await) })?;

@@ -78,7 +78,7 @@ impl Serving {
         // Last: what somebody here has needs no container.
         if let Some(folder) = &meant.state {
             let folder = meant.installation.as_ref().unwrap_or(folder);
-            settings::kubernetes::offer(&dormouse, &meant.docker, folder, meant.confined.cluster())?;
+            settings::kubernetes::offer(&dormouse, folder, meant.confined.cluster())?;
         }
         let docker = match &meant.state {
             Some(folder) => {

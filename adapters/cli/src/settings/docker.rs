@@ -7,18 +7,15 @@ use dormouse::sandbox::{ProviderName, SandboxSpec};
 use dormouse::sandboxes::Rules;
 use dormouse::{Dormouse, Result};
 use dormouse_docker::{Dial, DockerProvider, Settings};
+use dormouse_kubernetes::Settings as Cluster;
 
-use super::kubernetes;
 use crate::args::DockerArgs;
 
-/// The numbers of sandboxes under these options.
-///
-/// # Errors
-/// As [`kubernetes::settings`].
-pub(crate) fn rules(arguments: &DockerArgs) -> Result<Rules> {
+/// The numbers of sandboxes under these options, and with this cluster.
+pub(crate) fn rules(arguments: &DockerArgs, cluster: Option<&Cluster>) -> Rules {
     let mut rules = Rules::default();
-    if let Some(settings) = kubernetes::settings(arguments)? {
-        rules.container_memory = settings.memory_bytes;
+    if let Some(cluster) = cluster {
+        rules.container_memory = cluster.memory_bytes;
     }
     let provider = match arguments.provider.as_str() {
         "docker" => ProviderName::Docker,
@@ -27,7 +24,7 @@ pub(crate) fn rules(arguments: &DockerArgs) -> Result<Rules> {
     };
     let memory = if provider.is_container() { rules.container_memory } else { rules.defaults.memory };
     let defaults = SandboxSpec { provider, memory, ..rules.defaults.clone() };
-    Ok(Rules { defaults, fallback: !arguments.no_fallback, ..rules })
+    Rules { defaults, fallback: !arguments.no_fallback, ..rules }
 }
 
 /// Whether images are allowed.

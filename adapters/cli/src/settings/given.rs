@@ -5,7 +5,7 @@ use dormouse::sandboxes::{MountRule, Rules};
 use dormouse::{Error, Grants, Limits, Mount, Policy, Result};
 use dormouse_tools::Skills;
 
-use super::{docker, grants, packages, quota, skills, units};
+use super::{docker, grants, kubernetes, packages, quota, skills, units};
 use crate::args::{GivenArgs, McpArgs};
 
 /// What a command of `sandbox` gives.
@@ -45,7 +45,10 @@ pub(crate) fn checked(arguments: &McpArgs, mounts: Vec<Mount>) -> Result<Checked
     grants.check()?;
     let grants = skills(&arguments.skills)?.granted(&grants)?;
     packages::check(&arguments.packages)?;
-    let numbers = quota::rules(docker::rules(&arguments.docker)?, &arguments.quota)?;
+    let numbers = quota::rules(
+        docker::rules(&arguments.docker, kubernetes::settings(&arguments.docker)?.as_ref()),
+        &arguments.quota,
+    )?;
     Ok(Checked { rules: rules(numbers, &policy, offered(&grants)), grants })
 }
 

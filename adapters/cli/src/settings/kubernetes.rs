@@ -13,7 +13,7 @@ use crate::args::DockerArgs;
 /// Most bytes of a configuration file.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The settings of the provider, if there is to be one. Reaches nothing.
+/// The settings of the provider, if there is to be one. Reads the file, which may be a pipe: once in a process. Reaches nothing.
 ///
 /// # Errors
 /// `args_invalid` for a file that cannot be read, and for what is in it.
@@ -33,13 +33,12 @@ pub(super) fn settings(arguments: &DockerArgs) -> Result<Option<Settings>> {
     Ok(Some(Settings { mode, ..settings }))
 }
 
-/// The provider, if there is to be one. Reaches nothing.
+/// The provider, to look at. Reaches nothing.
 ///
 /// # Errors
 /// As [`settings`].
-pub(crate) fn provider(arguments: &DockerArgs, state: Option<&Path>) -> Result<Option<KubernetesProvider>> {
-    let Some(settings) = settings(arguments)? else { return Ok(None) };
-    KubernetesProvider::new(Settings { state: state.map(Path::to_owned), ..settings }).map(Some)
+pub(crate) fn provider(arguments: &DockerArgs) -> Result<Option<KubernetesProvider>> {
+    settings(arguments)?.map(KubernetesProvider::new).transpose()
 }
 
 fn read(file: &Path) -> Result<String> {
@@ -57,21 +56,13 @@ fn read(file: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Lets sandboxes be pods, as far as these options say, or the settings that were read [`before_the_wall`].
+/// Lets sandboxes be pods, if there are settings for that.
 ///
 /// # Errors
-/// As [`provider`].
-pub(crate) fn offer(
-    dormouse: &Dormouse,
-    arguments: &DockerArgs,
-    state: &Path,
-    known: Option<Settings>,
-) -> Result<()> {
-    let provider = match known {
-        Some(known) => Some(KubernetesProvider::new(Settings { state: Some(state.to_owned()), ..known })?),
-        None => provider(arguments, Some(state))?,
-    };
-    if let Some(provider) = provider {
+/// `state_unavailable` when the state folder cannot be used.
+pub(crate) fn offer(dormouse: &Dormouse, state: &Path, settings: Option<Settings>) -> Result<()> {
+    if let Some(settings) = settings {
+        let provider = KubernetesProvider::new(Settings { state: Some(state.to_owned()), ..settings })?;
         dormouse.sandboxes()?.add_provider(Arc::new(provider));
     }
     Ok(())
@@ -81,10 +72,9 @@ pub(crate) fn offer(
 /// names what is read later on.
 ///
 /// # Errors
-/// As [`settings`]; `provider_unavailable` where there is no way to a cluster; `args_invalid` where credentials come from a program,
-/// which a confined process does not start.
-pub(super) fn before_the_wall(arguments: &DockerArgs) -> Result<Option<(Settings, Vec<PathBuf>)>> {
-    let Some(settings) = settings(arguments)? else { return Ok(None) };
+/// `provider_unavailable` where there is no way to a cluster; `args_invalid` where credentials come from a program, which a confined
+/// process does not start.
+pub(super) fn before_the_wall(settings: Settings) -> Result<(Settings, Vec<PathBuf>)> {
     let way = settings.find_way()?;
     if way.starts_program() {
         return Err(Error::args_invalid(
@@ -93,5 +83,5 @@ pub(super) fn before_the_wall(arguments: &DockerArgs) -> Result<Option<(Settings
         .with_hint("add `--no-confine`, or name a kubeconfig with a token, its file or a certificate"));
     }
     let reads = way.reads();
-    Ok(Some((Settings { way: Some(way), ..settings }, reads)))
+    Ok((Settings { way: Some(way), ..settings }, reads))
 }

@@ -63,7 +63,7 @@ pub(crate) struct Confined {
     programs: Option<Arc<Programs>>,
     /// Whether the helper for names connects to the container engine too.
     dials: bool,
-    /// The cluster, as far as it was read before the process is confined.
+    /// The settings of the cluster, if there is one; for a process that is confined with what it reads of the cluster beforehand.
     cluster: Option<Cluster>,
 }
 
@@ -78,7 +78,7 @@ impl Confined {
         self.names.clone().filter(|_| self.dials).map(|names| names as Arc<dyn Dial>)
     }
 
-    /// The cluster, if this process is confined and has one.
+    /// The settings of the cluster, if there is one.
     pub(crate) fn cluster(&self) -> Option<Cluster> {
         self.cluster.clone().map(|cluster| Cluster { names: self.resolver(), ..cluster })
     }
@@ -94,7 +94,12 @@ impl Confined {
 }
 
 /// What the options mean. Starts the helpers that are needed: nothing can be started later.
-pub(super) fn confined(arguments: &McpArgs, grants: &Grants, further: Further) -> Result<Confined> {
+pub(super) fn confined(
+    arguments: &McpArgs,
+    grants: &Grants,
+    further: Further,
+    cluster: Option<Cluster>,
+) -> Result<Confined> {
     let confine = match (arguments.confine, arguments.no_confine) {
         (true, _) => Confine::Must,
         (_, true) => Confine::Off,
@@ -102,13 +107,16 @@ pub(super) fn confined(arguments: &McpArgs, grants: &Grants, further: Further) -
     };
     let mut reach = reach(arguments, grants, &further);
     if confine == Confine::Off {
-        return Ok(Confined { confine, reach, names: None, programs: None, dials: false, cluster: None });
+        return Ok(Confined { confine, reach, names: None, programs: None, dials: false, cluster });
     }
-    let cluster = kubernetes::before_the_wall(&arguments.docker)?.map(|(cluster, reads)| {
-        reach.read.extend(reads);
-        reach.connects = true;
-        cluster
-    });
+    let cluster = match cluster.map(kubernetes::before_the_wall).transpose()? {
+        Some((cluster, reads)) => {
+            reach.read.extend(reads);
+            reach.connects = true;
+            Some(cluster)
+        }
+        None => None,
+    };
     let engine = docker::is_on(&arguments.docker)
         .then(|| Address::of(arguments.docker.docker_host.as_deref()))
         .flatten();

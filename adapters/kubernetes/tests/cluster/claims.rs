@@ -11,8 +11,9 @@ use dormouse_files::{Files, MemoryChunks, Tree};
 use dormouse_kubernetes::{KubernetesProvider, Mode, calls};
 use serde_json::json;
 
+use crate::list::FULL;
 use crate::pools;
-use crate::support::{Bench, FULL, PATIENCE, spec};
+use crate::support::{Bench, PATIENCE, spec};
 
 const MANY: usize = 100;
 

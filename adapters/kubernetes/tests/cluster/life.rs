@@ -12,8 +12,9 @@ use dormouse_core::{
 };
 use dormouse_kubernetes::{KubernetesProvider, Mode, Settings};
 
+use crate::list::FULL;
 use crate::pools;
-use crate::support::{self, Bench, FULL, PATIENCE, line, said, spec, within};
+use crate::support::{self, Bench, PATIENCE, line, said, spec, within};
 
 async fn eval(machine: &mut dyn Machine, language: &Language, code: &str) -> Outcome {
     let mut request = EvalRequest::new(language.clone(), code);

@@ -8,8 +8,7 @@ use dormouse_core::testing::wait_until_async;
 use serde_json::{Value as Json, json};
 
 use crate::objects::VOLUMES;
-use crate::server::Server;
-use crate::support::PATIENCE;
+use crate::server::{PATIENCE, Server};
 
 const EXTENSIONS: &str = "extensions.agents.x-k8s.io/v1beta1";
 

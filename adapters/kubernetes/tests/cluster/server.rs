@@ -23,6 +23,9 @@ use tokio::sync::broadcast;
 use crate::answers::{Body, Place, busy, decoded, failure, matches, place, streamed, text};
 use crate::node::Node;
 
+/// How long anything that is waited for may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
 /// What goes wrong, as often as it is said.
 #[derive(Clone, Debug)]
 pub(crate) enum Wrong {

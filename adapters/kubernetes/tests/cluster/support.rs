@@ -10,15 +10,11 @@ use dormouse_core::{Limits, LineRequest, Provider, Status};
 use dormouse_files::MemoryChunks;
 use dormouse_kubernetes::{KubernetesProvider, Mode, Settings};
 
-use crate::list::{self, Ground};
+use crate::list::{BUSYBOX, FULL, Ground};
 use crate::node::Node;
 use crate::pools;
+pub(crate) use crate::server::PATIENCE;
 use crate::server::Server;
-
-pub(crate) const FULL: &str = "dormouse-test/full:1";
-
-/// How long anything that is waited for may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A cluster, and a provider.
 pub(crate) struct Bench {
@@ -96,7 +92,7 @@ impl Bench {
         if !has_engine(test).await {
             return None;
         }
-        let images = [list::BUSYBOX, list::FULL].map(str::to_owned);
+        let images = [BUSYBOX, FULL].map(str::to_owned);
         Some(Self::with(Node::containers(), Mode::Pods, |settings| settings.images = images.into()).await)
     }
 
