@@ -5,7 +5,8 @@ use std::fs;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use dormouse_chores::process::{self, Totals};
+use dormouse_chores::outcome::Outcome;
+use dormouse_chores::process;
 use dormouse_chores::progress::complain;
 use dormouse_chores::workspace;
 use serde_json::Value as Json;
@@ -23,8 +24,8 @@ const REGISTRIES: [(&str, &str); 6] = [
 ];
 
 /// Runs all checks; prints what is wrong.
-pub(crate) fn run() -> Result<Totals> {
-    let mut totals = Totals::default();
+pub(crate) fn run() -> Result<Outcome> {
+    let mut outcome = Outcome::default();
     for (name, problems) in [
         ("licences", licences()?),
         ("duplicates", duplicates::problems()?),
@@ -32,14 +33,15 @@ pub(crate) fn run() -> Result<Totals> {
         ("names", names()?),
     ] {
         if problems.is_empty() {
-            totals.passed += 1;
+            outcome.add(Outcome::passed());
         } else {
-            totals.failed += 1;
-            complain(&format!("{name}:\n  {}", problems.join("\n  ")));
+            let problem = format!("{name}:\n  {}", problems.join("\n  "));
+            complain(&problem);
+            outcome.add(Outcome::failed(problem));
         }
     }
-    complain(&totals.to_string());
-    Ok(totals)
+    complain(&outcome.totals.to_string());
+    Ok(outcome)
 }
 
 /// Every package of the build, as `cargo metadata` tells it.

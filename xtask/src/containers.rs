@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail, ensure};
-use dormouse_chores::process::{self, Totals};
+use dormouse_chores::outcome::Outcome;
+use dormouse_chores::process;
 use dormouse_chores::progress::complain;
 use dormouse_test_engine::{Session, Start};
 
@@ -43,27 +44,27 @@ impl Containers {
     }
 
     /// Runs the tests unless they have run, and closes the engine.
-    pub(crate) fn finish(&mut self) -> Result<(Totals, bool)> {
+    pub(crate) fn finish(&mut self) -> Result<Outcome> {
         let have_run = self.used;
         let environment = self.environment();
         let session = match self.start.take() {
             Some(Ok(Start::Ready(session))) => session,
             Some(Ok(Start::Skipped(cause))) => {
                 complain(&format!("docker: skipped: {cause}"));
-                return Ok((Totals { skipped: 1, ..Totals::default() }, true));
+                return Ok(Outcome::skipped());
             }
             Some(Err(error)) => return Err(error),
             None => bail!("the phase `docker` was not planned"),
         };
-        let (mut totals, mut ok) = (Totals::default(), true);
+        let mut outcome = Outcome::default();
         if !have_run {
             process::cargo(&["build", "--release", "--workspace", "--bins", "--tests"])?;
             let programs = programs()?;
             let which: Vec<&str> = programs.iter().flat_map(|program| ["--test", program]).collect();
-            (totals, ok) = test::tests(&which, &environment)?;
+            outcome = test::tests(&which, &environment)?;
         }
-        totals.add(session.finish()?);
-        Ok((totals, ok && totals.failed == 0))
+        outcome.add(session.finish()?);
+        Ok(outcome)
     }
 }
 

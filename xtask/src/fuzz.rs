@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use dormouse_chores::process::{self, Totals};
+use dormouse_chores::outcome::Outcome;
+use dormouse_chores::process;
 use dormouse_chores::progress::complain;
 use dormouse_chores::workspace;
 
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The kept inputs of all targets, and changes of them that are the same at every run.
-pub(crate) fn short() -> Result<(Totals, bool)> {
+pub(crate) fn short() -> Result<Outcome> {
     process::cargo(&["build", "--release", "--workspace", "--bins"])?;
     let program = process::target().join("release").join(PACKAGE);
     process::counted(Command::new(program).arg("--found").arg(folder().join("found")))

@@ -1,7 +1,8 @@
 //! The phase `kubernetes` of `cargo xtask test`.
 
 use anyhow::Result;
-use dormouse_chores::process::{self, Totals};
+use dormouse_chores::outcome::Outcome;
+use dormouse_chores::process;
 use dormouse_chores::progress::complain;
 use dormouse_test_engine::{KUBERNETES, Machinery};
 
@@ -13,12 +14,12 @@ const PROGRAM: &str = "cluster";
 const TESTS: &str = "resources";
 
 /// Starts the API machinery, and runs the tests that send it what the provider writes.
-pub(crate) fn run() -> Result<(Totals, bool)> {
+pub(crate) fn run() -> Result<Outcome> {
     let machinery = match Machinery::start() {
         Ok(machinery) => machinery,
         Err(cause) => {
             complain(&format!("kubernetes: skipped: {cause:#}"));
-            return Ok((Totals { skipped: 1, ..Totals::default() }, true));
+            return Ok(Outcome::skipped());
         }
     };
     process::cargo(&["build", "--release", "--workspace", "--bins", "--tests"])?;

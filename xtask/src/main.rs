@@ -73,12 +73,12 @@ fn main() -> ExitCode {
         Chore::Test(arguments) => test::run(&arguments),
         Chore::Engine(arguments) => dormouse_test_engine::run(&arguments),
         Chore::Bench { arguments } => process::bench(&arguments).map(drop),
-        Chore::Torture { arguments } => torture::run(&arguments).and_then(|(_, ok)| match ok {
+        Chore::Torture { arguments } => torture::run(&arguments).and_then(|outcome| match outcome.ok {
             true => Ok(()),
             false => Err(anyhow::anyhow!("a promise was broken")),
         }),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
-        Chore::Check => check::run().and_then(|totals| match totals.failed {
+        Chore::Check => check::run().and_then(|outcome| match outcome.totals.failed {
             0 => Ok(()),
             count => Err(anyhow::anyhow!("{count} checks failed")),
         }),

@@ -1,15 +1,16 @@
 //! `cargo xtask torture`: builds the program of the torture run and runs it, with a container engine where one is to be had.
 
 use anyhow::Result;
-use dormouse_chores::process::{self, Totals};
+use dormouse_chores::outcome::Outcome;
+use dormouse_chores::process;
 use dormouse_chores::progress::complain;
 use dormouse_test_engine::{Session, Start};
 
 /// Arguments with which no container is wanted.
 const WITHOUT: [&str; 3] = ["--help", "-h", "--containers=no"];
 
-/// Runs it. The flag says whether every promise was kept, and whether nothing was left in the engine.
-pub(crate) fn run(arguments: &[String]) -> Result<(Totals, bool)> {
+/// Runs it. The outcome also says whether nothing was left in the engine.
+pub(crate) fn run(arguments: &[String]) -> Result<Outcome> {
     process::cargo(&["build", "--release", "--workspace", "--bins"])?;
     let session = match wants_containers(arguments).then(Session::start).transpose()? {
         Some(Start::Ready(session)) => Some(session),
@@ -26,13 +27,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(Totals, bool)> {
     if let Some(session) = &session {
         command.envs(session.environment());
     }
-    let (mut totals, mut ok) = process::counted(&mut command)?;
+    let mut outcome = process::counted(&mut command)?;
     if let Some(session) = session {
-        let left = session.finish()?;
-        ok &= left.failed == 0;
-        totals.add(left);
+        outcome.add(session.finish()?);
     }
-    Ok((totals, ok))
+    Ok(outcome)
 }
 
 fn wants_containers(arguments: &[String]) -> bool {

@@ -22,6 +22,9 @@ pub(crate) const STATE: &str = "/tmp/.dormouse";
 /// Where memory is short the kernel is to kill what a line runs rather than what keeps the container.
 /// Descriptor 9 is standard error as it was: a line may redirect its own. The counter of kills is read by builtins alone, in
 /// control groups of version 1 or 2.
+///
+/// A process that is started costs more than all the rest, so the end starts one, `mv`. What lasts is one file, whose
+/// variable `__dm_dir` is the folder. `cd .` sets `PWD` right, which a line may have assigned to.
 const WRAPPER: &str = r#"
 __dm_kills() {
   __dm_n=-1
@@ -33,14 +36,13 @@ __dm_kills() {
 }
 __dm_end() {
   __dm_code=$?
+  set +eu
   trap - EXIT
   if [ "$__dm_keep" = 1 ]; then
-    [ -z "$__dm_own" ] && __dm_dir=$(pwd)
-    (umask 077; mkdir -p /tmp/.dormouse
-    { __DM_SAVE__; } > /tmp/.dormouse/state.new
-    printf '%s' "$__dm_dir" > /tmp/.dormouse/folder.new
-    mv -f /tmp/.dormouse/state.new /tmp/.dormouse/state
-    mv -f /tmp/.dormouse/folder.new /tmp/.dormouse/folder) 2>/dev/null
+    umask 077
+    if [ -z "$__dm_own" ]; then cd .; __dm_dir=$PWD; fi
+    [ -d /tmp/.dormouse ] || mkdir -p /tmp/.dormouse
+    { __DM_SAVE__; } > /tmp/.dormouse/state.new && mv -f /tmp/.dormouse/state.new /tmp/.dormouse/state
   fi
   __dm_kills
   printf '\036%s end %s %s\n' "$__dm_mark" "$__dm_code" "$__dm_n" >&9
@@ -48,7 +50,7 @@ __dm_end() {
 }
 exec 9>&2
 { echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null
-__dm_line=$1 __dm_mark=$2 __dm_own=$3 __dm_keep=$4
+__dm_mark=$2
 __dm_kills
 __dm_v=$$
 { read -r __dm_k __dm_k __dm_k __dm_k __dm_k __dm_v __dm_k < "/proc/$$/stat"; } 2>/dev/null
@@ -56,12 +58,11 @@ printf '\036%s begin %s %s\n' "$__dm_mark" "$__dm_v" "$__dm_n" >&9
 __dm_dir=$PWD
 if [ -r /tmp/.dormouse/state ]; then
   { . /tmp/.dormouse/state; } >/dev/null 2>&1
-  __dm_dir=$(cat /tmp/.dormouse/folder 2>/dev/null)
-  __dm_line=$1 __dm_mark=$2 __dm_own=$3 __dm_keep=$4
 fi
+__dm_line=$1 __dm_mark=$2 __dm_own=$3 __dm_keep=$4
 if [ -n "$__dm_own" ]; then cd -- "$__dm_own"; else cd -- "$__dm_dir" 2>/dev/null; fi
 if [ $? != 0 ] && [ -n "$__dm_own" ]; then exit 1; fi
-trap __dm_end EXIT
+trap '{ __dm_end; } 2>/dev/null' EXIT
 set --
 eval "$__dm_line"
 "#;
@@ -194,6 +195,49 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a line says on standard output and standard error, with what lasts kept in `state`.
+    #[expect(clippy::disallowed_methods, reason = "the shell is what is tested")]
+    fn said(bash: bool, line: &str, folder: Option<&str>, state: &std::path::Path) -> (String, String) {
+        let argv = argv(bash, line, "abc", folder, true);
+        let here = state.to_str().unwrap();
+        let ran = std::process::Command::new(&argv[0])
+            .args(argv[1..].iter().map(|word| word.replace(STATE, here)))
+            .output()
+            .expect("a shell");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut marks = Marks::new("abc".into(), Arc::default());
+        let own = marks.read(&ran.stderr);
+        assert!(marks.begin.is_some() && marks.end.is_some(), "{line}: {}", text(&ran.stderr));
+        (text(&ran.stdout), text(&own))
+    }
+
+    #[test]
+    fn folder_and_variables_last_from_line_to_line_whatever_a_line_sets() {
+        for bash in [true, false] {
+            let place = tempfile::tempdir().unwrap();
+            let state = place.path().join("state");
+            let output = |line: &str, folder: Option<&str>| said(bash, line, folder, &state).0;
+            assert_eq!(output("cd /usr; x='a  \"b'; export y=2; set -eu", None), "");
+            assert_eq!(output("pwd; echo \"$x$y\"; PWD=/nowhere; umask 0", None), "/usr\na  \"b2\n");
+            assert_eq!(output("pwd", Some("/var")), "/var\n");
+            assert_eq!(output("pwd; exit 3", None), "/usr\n", "a folder for one line is its alone");
+            assert_eq!(
+                output("mkdir gone; cd gone; rmdir ../gone", Some(place.path().to_str().unwrap())),
+                ""
+            );
+            assert_eq!(output("pwd; set -e; false; pwd", None), "/usr\n");
+        }
+    }
+
+    #[test]
+    fn a_line_that_traces_its_commands_shows_its_own_alone() {
+        for bash in [true, false] {
+            let place = tempfile::tempdir().unwrap();
+            let complaint = said(bash, "set -x; echo q", None, &place.path().join("state")).1;
+            assert_eq!(complaint.trim_start_matches('+'), " echo q\n");
+        }
+    }
 
     #[test]
     fn marks_are_taken_out_wherever_the_stream_is_cut() {

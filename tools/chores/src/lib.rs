@@ -5,9 +5,10 @@
 //! | command lines that `cargo xtask` reads and a tool runs | [`arguments`] |
 //! | live lines on a terminal, plain lines elsewhere | [`progress`] |
 //! | cargo, the workspace's own programs, totals of tests | [`process`] |
+//! | what a run of tests came to | [`outcome`] |
 //! | other programs, bounded in time | [`program`] |
 //! | Debian packages | [`apt`] |
-//! | packages for Node.js | [`node`] |
+//! | packages for Node.js, programs in Python | [`node`], [`python`] |
 //! | downloads with pinned checksums | [`sources`] |
 //! | the cache folder, and what is installed in it | [`Cache`], [`folder`] |
 //! | SHA-256 | [`digest`] |
@@ -20,9 +21,11 @@ mod cache;
 pub mod digest;
 pub mod folder;
 pub mod node;
+pub mod outcome;
 pub mod process;
 pub mod program;
 pub mod progress;
+pub mod python;
 pub mod sources;
 
 use std::path::{Path, PathBuf};

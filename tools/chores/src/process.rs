@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::outcome::{Failures, Outcome};
 use crate::workspace;
 
 /// What a test program counted.
@@ -139,13 +140,13 @@ pub fn bench(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program in the workspace, shows its standard output as it comes, and sums up the counts in it. The flag says
-/// whether it succeeded.
+/// Runs a program in the workspace, shows its standard output as it comes, and reads from it the counts and the names of
+/// failed tests.
 ///
 /// # Errors
 ///
 /// The program does not start, or its output cannot be passed on.
-pub fn counted(command: &mut Command) -> Result<(Totals, bool)> {
+pub fn counted(command: &mut Command) -> Result<Outcome> {
     let shown = command.get_program().to_string_lossy().into_owned();
     let mut child = command
         .current_dir(workspace())
@@ -153,16 +154,17 @@ pub fn counted(command: &mut Command) -> Result<(Totals, bool)> {
         .spawn()
         .with_context(|| format!("`{shown}` does not start"))?;
     let output = child.stdout.take().context("a pipe was asked for")?;
-    let mut totals = Totals::default();
+    let (mut totals, mut failures) = (Totals::default(), Failures::default());
     let mut out = std::io::stdout().lock();
     for line in BufReader::new(output).lines() {
         let line = line?;
         writeln!(out, "{line}")?;
+        failures.read(&line);
         if let Some(more) = Totals::read(&line) {
             totals.add(more);
         }
     }
-    Ok((totals, child.wait()?.success()))
+    Ok(Outcome { totals, ok: child.wait()?.success(), problems: failures.names() })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
-use dormouse_chores::process::Totals;
+use dormouse_chores::outcome::Outcome;
 use dormouse_chores::progress::{Progress, complain};
 
 use super::Engine;
@@ -66,13 +66,14 @@ impl Session {
     /// # Errors
     ///
     /// The engine does not answer.
-    pub fn finish(self) -> Result<Totals> {
-        let mut totals = Totals::default();
+    pub fn finish(self) -> Result<Outcome> {
+        let mut outcome = Outcome::default();
         let mut check = |what: &str, problem: Option<String>| match problem {
-            None => totals.passed += 1,
+            None => outcome.add(Outcome::passed()),
             Some(problem) => {
-                totals.failed += 1;
-                complain(&format!("docker: {what}: {problem}"));
+                let problem = format!("docker: {what}: {problem}");
+                complain(&problem);
+                outcome.add(Outcome::failed(problem));
             }
         };
         let unused = self.is_unused()?.then(|| "no test has started a container".to_owned());
@@ -80,7 +81,7 @@ impl Session {
         let left = self.before.left_over(&self.engine)?;
         check("leftovers", (!left.is_empty()).then(|| left.join(", ")));
         check("end", self.engine.stop().err().map(|error| format!("{error:#}")));
-        Ok(totals)
+        Ok(outcome)
     }
 
     fn is_unused(&self) -> Result<bool> {

@@ -11,11 +11,11 @@ use anyhow::{Result, ensure};
 use dormouse_chores::arguments::Extent;
 use dormouse_chores::process::Totals;
 use dormouse_chores::progress::Progress;
-use dormouse_chores::{node, program, workspace};
+use dormouse_chores::{node, program, python, workspace};
 
 use super::expected::Expected;
 use super::report::Report;
-use super::{python, schemathesis, server};
+use super::{schemathesis, server};
 
 /// The Python SDK.
 const PYTHON: &str = "mcp==2.3.0";

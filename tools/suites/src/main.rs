@@ -13,7 +13,6 @@ mod expected;
 mod inspector;
 mod packages;
 mod phpt;
-mod python;
 mod report;
 mod sandbox;
 mod schemathesis;

@@ -9,12 +9,12 @@ use anyhow::{Context as _, Result, ensure};
 use dormouse_chores::arguments::Extent;
 use dormouse_chores::process::Totals;
 use dormouse_chores::progress::Progress;
-use dormouse_chores::{folder, node, program};
+use dormouse_chores::{folder, node, program, python};
 use serde_json::Value as Json;
 
 use super::expected::Expected;
 use super::report::Report;
-use super::{python, server};
+use super::server;
 
 const LIMIT: Duration = Duration::from_secs(60);
 

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use dormouse_chores::arguments::Extent;
-use dormouse_chores::program;
 use dormouse_chores::progress::Progress;
-use dormouse_chores::workspace;
+use dormouse_chores::{program, python, workspace};
 use serde_json::Value as Json;
 
 use super::report::Report;
-use super::{python, server};
+use super::server;
 
 const PACKAGE: &str = "schemathesis==4.32.5";
 const NAME: &str = "schemathesis";

@@ -57,8 +57,8 @@ pub(crate) fn place(path: &str) -> Option<Place> {
 pub(crate) fn matches(object: &Json, selector: Option<&str>) -> bool {
     selector.is_none_or(|selector| {
         selector.split(',').all(|one| {
-            let (name, value) = one.split_once('=').unwrap_or((one, ""));
-            object["metadata"]["labels"][name] == value
+            let labels = &object["metadata"]["labels"];
+            one.split_once('=').map_or(labels[one].is_string(), |(name, value)| labels[name] == value)
         })
     })
 }

@@ -11,6 +11,7 @@ mod answers;
 mod claims;
 mod doctor;
 mod hostile;
+mod kubectl;
 mod life;
 #[path = "../../../containers/tests/list/mod.rs"]
 mod list;

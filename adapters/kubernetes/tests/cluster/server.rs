@@ -398,19 +398,31 @@ impl Server {
         match parts.as_slice() {
             ["api"] => return text(&json!({"kind": "APIVersions", "versions": ["v1"]})),
             ["api", "v1"] => {
-                let pods = json!({"name": "pods", "singularName": "pod", "namespaced": true, "kind": "Pod",
-                    "shortNames": ["po"], "verbs": ["create", "delete", "get", "list", "watch"]});
-                return text(&json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1",
-                    "resources": [pods]}));
+                return kinds("v1", &[("pods", "Pod"), ("persistentvolumeclaims", "PersistentVolumeClaim")]);
             }
             _ => {}
         }
         if let ["apis", group, version] = parts.as_slice()
             && self.store.lock().unwrap().groups.get(*group).map(String::as_str) == Some(*version)
         {
-            return text(&json!({"kind": "APIResourceList", "apiVersion": "v1",
-                "groupVersion": format!("{group}/{version}"), "resources": []}));
+            let of_group: &[(&str, &str)] = match *group {
+                "networking.k8s.io" => &[("networkpolicies", "NetworkPolicy")],
+                _ => &[],
+            };
+            return kinds(&format!("{group}/{version}"), of_group);
         }
         failure(404, "NotFound", "the server could not find the requested resource")
     }
+}
+
+/// The kinds of a group's version, each by its plural and its name.
+fn kinds(version: &str, of_group: &[(&str, &str)]) -> Response<Body> {
+    let kind = |(plural, kind): &(&str, &str)| {
+        json!({"name": plural, "singularName": kind.to_lowercase(), "namespaced": true, "kind": kind,
+            "verbs": ["create", "delete", "get", "list", "watch"]})
+    };
+    let resources: Vec<Json> = of_group.iter().map(kind).collect();
+    text(
+        &json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": resources}),
+    )
 }

@@ -180,8 +180,9 @@ impl Ledger for MemoryLedger {
     }
 
     fn update(&self, sandbox: &Sandbox, state: Option<&dyn Snapshot>) -> Result<Sandbox> {
-        let state = state.map(|state| state.save(&mut self.chunks.as_ref())).transpose()?;
+        // Locked first: a sweep between the two would take the chunks of a state that no record names yet.
         let mut tables = lock(&self.tables);
+        let state = state.map(|state| state.save(&mut self.chunks.as_ref())).transpose()?;
         let kept = tables.sandboxes.iter_mut().find(|kept| kept.id == sandbox.id);
         let kept = kept.ok_or_else(|| unknown(sandbox.id.as_str()))?;
         if kept.generation != sandbox.generation {
@@ -225,10 +226,10 @@ impl Ledger for MemoryLedger {
     ) -> Result<Checkpoint> {
         let there = count(self.checkpoints(&checkpoint.sandbox)?.len());
         Quota::check_count(there, 1, quota.checkpoints, "checkpoints of one sandbox")?;
+        let mut tables = lock(&self.tables);
         let state = state.save(&mut self.chunks.as_ref())?;
         quota.check_disk(self.chunks.bytes())?;
         let checkpoint = Checkpoint { label: checkpoint.clone(), note: None, state };
-        let mut tables = lock(&self.tables);
         let sandbox = tables.sandboxes.iter().find(|sandbox| sandbox.id == checkpoint.label.sandbox);
         let owner = sandbox.map(|sandbox| sandbox.owner.clone());
         tables.checkpoints.push(checkpoint.clone());

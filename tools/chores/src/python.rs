@@ -5,13 +5,17 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Result;
-use dormouse_chores::apt;
-use dormouse_chores::progress::Progress;
-use dormouse_chores::{folder, program};
+
+use crate::progress::Progress;
+use crate::{apt, folder, program};
 
 /// Finds a Python that can make virtual environments, or installs it where that is possible. The error is the cause to
 /// skip what needs it.
-pub(super) fn require() -> Result<(), String> {
+///
+/// # Errors
+///
+/// The machine has none, and it cannot be installed.
+pub fn require() -> Result<(), String> {
     let is_here = || {
         let mut python = Command::new("python3");
         let told = program::run(python.args(["-c", "import venv, ensurepip"]), Duration::from_secs(30));
@@ -21,7 +25,7 @@ pub(super) fn require() -> Result<(), String> {
         return Ok(());
     }
     let packages = ["python3", "python3-venv"];
-    let installed = apt::install(&Progress::new("clients"), &packages, "apt-get cannot install it here");
+    let installed = apt::install(&Progress::new("python"), &packages, "apt-get cannot install it here");
     let cause = match installed {
         Ok(()) if is_here() => return Ok(()),
         Ok(()) => "its packages were installed".to_owned(),
@@ -30,10 +34,14 @@ pub(super) fn require() -> Result<(), String> {
     Err(format!("this machine has no python3 with venv ({cause})"))
 }
 
-/// The folder of a virtual environment with packages in it: names with spaces between them.
-pub(super) fn environment(name: &str, packages: &str) -> Result<PathBuf> {
+/// The folder of a virtual environment in the cache, with packages in it: names with spaces between them.
+///
+/// # Errors
+///
+/// A package cannot be had.
+pub fn environment(name: &str, packages: &str) -> Result<PathBuf> {
     folder::provide(name, packages, |into: &Path| {
-        let _step = Progress::new("clients").step(&format!("installing {packages} (pip)"));
+        let _step = Progress::new("python").step(&format!("installing {packages} (pip)"));
         program::install(Command::new("python3").args(["-m", "venv"]).arg(into))?;
         let pip = || {
             let mut pip = Command::new(into.join("bin/pip"));
