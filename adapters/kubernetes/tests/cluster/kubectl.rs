@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
+use std::sync::Arc;
 
-use dormouse_core::sandbox::{Include, SandboxId};
+use dormouse_core::program::NoPrograms;
+use dormouse_core::sandbox::{Executed, Include, SandboxId};
 use dormouse_core::testing::wait_until_async;
-use dormouse_core::{ErrorCode, Provider as _, Recovery, Status};
+use dormouse_core::{ErrorCode, LineRequest, Outcome, Provider as _, Status};
 use dormouse_kubernetes::Mode;
 use serde_json::Value as Json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-use crate::support::{Bench, PATIENCE, line, patient, said, spec};
+use crate::support::{Bench, PATIENCE, patient, said, spec};
 
 /// `kubectl`; none, said: nobody has told where it is.
 fn installed() -> Option<PathBuf> {
@@ -87,9 +89,14 @@ async fn kubectl_reads_what_the_provider_makes_and_works_in_the_same_pod() {
     told(&program, &bench, &["delete", "pod", pod, "--wait=false", "--grace-period=0", "--force"], b"").await;
     let gone = || bench.server.names("pods").is_empty();
     wait_until_async("the pod is gone", PATIENCE, gone).await;
-    let lost = line(machine.as_mut(), "cat note").await.outcome;
-    let Status::Stopped(error) = &lost.status else { panic!("{lost:?}") };
-    assert_eq!((error.code(), lost.recovery), (ErrorCode::ProviderUnavailable, Some(Recovery::Earlier)));
+    // It is known before the line is sent, or found out by it.
+    let lost = match machine.exec(LineRequest::new("cat note"), Arc::new(NoPrograms)).await {
+        Err(error) => error,
+        Ok(Executed { outcome: Outcome { status: Status::Stopped(error), .. }, .. }) => error,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(lost.code(), ErrorCode::ProviderUnavailable, "{lost}");
+    assert!(lost.hint().is_some_and(|hint| hint.contains("saved")), "{lost:?}");
     drop(machine);
     let mut machine = bench.provider.machine(&spec(), Some(state)).await.unwrap();
     assert_eq!(said(machine.as_mut(), "cat note theirs").await, "from the sandbox\nfrom kubectl\n");
