@@ -72,7 +72,7 @@ impl Cluster {
     }
 
     /// Ends it, with all that it has made.
-    pub(super) fn close(self) {
+    pub(super) fn close(&self) {
         self.runtime.block_on(self.server.node.close());
     }
 }

@@ -11,6 +11,8 @@ mod bounds;
 mod cluster;
 mod command_line;
 mod confined;
+#[path = "../../adapters/docker/tests/engine/failed.rs"]
+mod failed;
 mod fallback;
 #[path = "../git/server.rs"]
 mod git_server;
@@ -205,9 +207,15 @@ impl Desk {
         sandbox::wait(lasting::sandboxes(&self.dormouse).close()).unwrap();
         let left = self.left();
         assert!(left.is_empty(), "left on the engine: {left:?}");
-        if let Engine::Cluster(cluster) = self.engine {
+        if let Engine::Cluster(cluster) = &self.engine {
             cluster.close();
         }
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        failed::remove_what_is_left(&self.folder.path().join("state"));
     }
 }
 

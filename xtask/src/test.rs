@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
-use dormouse_chores::outcome::Outcome;
-use dormouse_chores::process::{self, Totals};
+use dormouse_chores::outcome::{Outcome, Totals};
+use dormouse_chores::process;
 use dormouse_chores::progress::complain;
 use dormouse_chores::workspace;
 

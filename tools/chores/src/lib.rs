@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | command lines that `cargo xtask` reads and a tool runs | [`arguments`] |
 //! | live lines on a terminal, plain lines elsewhere | [`progress`] |
-//! | cargo, the workspace's own programs, totals of tests | [`process`] |
+//! | cargo, the workspace's own programs | [`process`] |
 //! | what a run of tests came to | [`outcome`] |
 //! | other programs, bounded in time | [`program`] |
 //! | Debian packages | [`apt`] |

@@ -8,57 +8,8 @@ use std::sync::LazyLock;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::outcome::{Failures, Outcome};
+use crate::outcome::{Failures, Outcome, Totals};
 use crate::workspace;
-
-/// What a test program counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Those that had the wanted result.
-    pub passed: u64,
-    /// Those that had another one.
-    pub failed: u64,
-    /// Those that did not run.
-    pub skipped: u64,
-}
-
-impl Totals {
-    /// Adds the counts of another program.
-    pub fn add(&mut self, other: Totals) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.skipped += other.skipped;
-    }
-
-    /// The counts of a closing line: cargo's `test result: ok. 3 passed; 0 failed; 1 ignored; ...`, or
-    /// `3 passed, 0 failed, 1 skipped`.
-    #[must_use]
-    pub fn read(line: &str) -> Option<Self> {
-        let counts = line
-            .strip_prefix("test result: ")
-            .map_or(line, |rest| rest.split_once(". ").map_or(rest, |x| x.1));
-        let mut totals = Self::default();
-        let mut known = 0;
-        for part in counts.split([';', ',']) {
-            let (number, word) = part.trim().split_once(' ')?;
-            let Ok(number) = number.parse::<u64>() else { break };
-            match word {
-                "passed" => totals.passed = number,
-                "failed" => totals.failed = number,
-                "ignored" | "skipped" => totals.skipped = number,
-                _ => continue,
-            }
-            known += 1;
-        }
-        (known >= 2).then_some(totals)
-    }
-}
-
-impl std::fmt::Display for Totals {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
-    }
-}
 
 /// Cargo's target folder.
 #[must_use]
@@ -181,18 +132,5 @@ mod tests {
         outer.args(["-c", "trap '' INT QUIT; exec \"$@\"", "bash"]).args(words).args(["-c", caught]);
         let said = outer.output().unwrap();
         assert_eq!(String::from_utf8_lossy(&said.stdout), "caught\n");
-    }
-
-    #[test]
-    fn closing_lines_are_read_and_others_are_not() {
-        let cargo =
-            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s";
-        assert_eq!(Totals::read(cargo), Some(Totals { passed: 3, failed: 0, skipped: 1 }));
-        assert_eq!(
-            Totals::read("5 passed, 2 failed, 0 skipped"),
-            Some(Totals { passed: 5, failed: 2, skipped: 0 })
-        );
-        assert_eq!(Totals::read("running 3 tests"), None);
-        assert_eq!(Totals::read("3 passed"), None);
     }
 }

@@ -28,7 +28,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use clap::Parser;
 use dormouse_chores::arguments::{Suite, Suites};
-use dormouse_chores::process::Totals;
+use dormouse_chores::outcome::Totals;
 use dormouse_chores::progress::complain;
 
 /// Run one suite of tests that no one here wrote

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
+use dormouse_chores::outcome::Totals;
 use dormouse_chores::progress::Progress;
 use dormouse_chores::{folder, node, program, python};
 use serde_json::Value as Json;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
+use dormouse_chores::outcome::Totals;
 
 use super::expected::{Expected, Verdict};
 

@@ -7,6 +7,7 @@
 
 mod cancelled;
 mod confined;
+mod failed;
 mod leftovers;
 mod life;
 mod lines;

@@ -13,6 +13,7 @@ use dormouse_core::testing::wait_for_async;
 use dormouse_docker::{DockerProvider, Settings};
 use futures::StreamExt as _;
 
+use crate::failed::remove_what_is_left;
 use crate::list::{BUSYBOX, FULL, Ground, PATIENCE, spec};
 
 /// An engine, and a provider of this test's own.
@@ -106,6 +107,12 @@ impl Bench {
     pub(crate) async fn end(self) {
         self.provider.close().await;
         assert_eq!(self.left().await, (0, 0), "containers and volumes are left");
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        remove_what_is_left(self.state.path());
     }
 }
 

@@ -71,7 +71,9 @@ pub(crate) fn claims_of(pod: &Json) -> Vec<String> {
 impl Node {
     /// One whose pods are containers.
     pub(crate) fn containers() -> Self {
-        Self { engine: true, ..Self::processes() }
+        let mut node = Self::processes();
+        node.engine = true;
+        node
     }
 
     /// One whose pods are nothing, and whose programs are processes of this machine.
@@ -329,6 +331,21 @@ impl Node {
         headers.insert(SEC_WEBSOCKET_ACCEPT, derive_accept_key(key.as_bytes()).parse().unwrap());
         headers.insert(SEC_WEBSOCKET_PROTOCOL, version.parse().unwrap());
         response
+    }
+}
+
+/// What a test that fails leaves is removed, so that it fails alone.
+impl Drop for Node {
+    fn drop(&mut self) {
+        if !self.engine {
+            return;
+        }
+        let made = std::mem::take(self.made.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner));
+        for container in made.iter().map(|pod| self.container(pod)) {
+            for words in [["rm", "-fv"], ["volume", "rm"]] {
+                let _gone = std::process::Command::new("docker").args(words).arg(&container).output();
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use dormouse::{Dormouse, Limits, Policy};
 use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
+use dormouse_chores::outcome::Totals;
 use dormouse_chores::progress::complain;
 use dormouse_chores::workspace;
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
+use dormouse_chores::outcome::Totals;
 
 use super::engine::{Case, Engine, Finding};
 use super::material;

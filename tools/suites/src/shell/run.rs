@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use dormouse_chores::apt;
 use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
+use dormouse_chores::outcome::Totals;
 use dormouse_chores::progress::Progress;
 use dormouse_chores::workspace;
 

@@ -11,7 +11,7 @@ mod skip;
 
 use anyhow::Result;
 use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
+use dormouse_chores::outcome::Totals;
 
 /// Runs both suites.
 pub(crate) fn run(extent: &Extent) -> Result<Totals> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
+use dormouse_chores::outcome::Totals;
 use dormouse_chores::progress::Progress;
 use dormouse_chores::sources::crate_sources;
 use dormouse_chores::workspace;

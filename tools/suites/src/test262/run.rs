@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use dormouse_chores::arguments::Extent;
-use dormouse_chores::process::Totals;
+use dormouse_chores::outcome::Totals;
 
 use super::engine::Engine;
 use super::harness::Harness;
