@@ -8,6 +8,7 @@
 mod book;
 mod check;
 mod containers;
+mod dist;
 mod duplicates;
 mod fuzz;
 mod kubernetes;
@@ -59,6 +60,8 @@ enum Chore {
     },
     /// Fuzz the parsers that read hostile bytes, guided by coverage
     Fuzz(fuzz::Arguments),
+    /// Make what people install: archives, a Debian package, checksums, a bill of materials
+    Dist(dist::Arguments),
     /// Check licences, minimum versions and names that must not be committed
     Check,
     /// Build the book of `docs` into target/book, and check its links
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
             false => Err(anyhow::anyhow!("a promise was broken")),
         }),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
+        Chore::Dist(arguments) => dist::run(&arguments),
         Chore::Check => check::run().and_then(|outcome| match outcome.totals.failed {
             0 => Ok(()),
             count => Err(anyhow::anyhow!("{count} checks failed")),

@@ -10,7 +10,7 @@ use dormouse_chores::progress::complain;
 use dormouse_chores::workspace;
 
 use crate::containers::Containers;
-use crate::{book, check, fuzz, kubernetes, programs, setup, tools, torture};
+use crate::{book, check, dist, fuzz, kubernetes, programs, setup, tools, torture};
 
 /// A part of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -58,6 +58,8 @@ pub(crate) enum Phase {
     McpConformance,
     /// Packages of three registries, used inside a project
     Packages,
+    /// What people install is made, unpacked on a clean prefix, and used there
+    Dist,
     /// Five minutes of torture: servers that are killed, full disks, clocks that are set
     Torture,
     /// A short run of the benchmarks, so that they do not rot
@@ -65,7 +67,7 @@ pub(crate) enum Phase {
 }
 
 /// What runs when no phase is named: all but `kubernetes`; the abuse cases are among the Rust tests.
-const DEFAULT: [Phase; 21] = [
+const DEFAULT: [Phase; 22] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
@@ -85,6 +87,7 @@ const DEFAULT: [Phase; 21] = [
     Phase::Phpt,
     Phase::Wasi,
     Phase::Shell,
+    Phase::Dist,
     Phase::Torture,
     Phase::Bench,
 ];
@@ -207,6 +210,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<Outcome> {
         Phase::Inspector => suite("inspector"),
         Phase::McpConformance => suite("mcp-conformance"),
         Phase::Packages => suite("packages"),
+        Phase::Dist => dist::trial(),
         // What containers among them show is looked at by hand: docs/decisions/durability.md.
         Phase::Torture => torture::run(&["--containers=no".to_owned()]),
         Phase::Bench => {

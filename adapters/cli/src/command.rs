@@ -4,6 +4,7 @@ mod completions;
 mod doctor;
 mod eval;
 mod guests;
+mod manual;
 mod mcp;
 mod once;
 mod repl;
@@ -36,6 +37,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
         Command::Doctor { json, docker } => doctor::run(&place, json, &docker),
         Command::Broker { task } => return broker::run(task),
         Command::Completions { shell } => completions::run(shell),
+        Command::Manual { folder } => manual::run(&folder),
     };
     done.unwrap_or_else(|failure| exit::report(&failure))
 }

@@ -18,9 +18,11 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use self::sum::Marks;
 use crate::hex::hex;
 use crate::pieces;
 use crate::private::{Durability, Folder};
+use crate::settings::Settings;
 
 /// Bytes of programs' artifacts that are kept; the oldest go first.
 const PROGRAMS: u64 = 1 << 30;
@@ -28,22 +30,28 @@ const PROGRAMS: u64 = 1 << 30;
 /// The descriptors of this process, as files.
 const DESCRIPTORS: &str = "/proc/self/fd";
 
+/// The folder of guests' artifacts in the cache folder, and in what was installed with the program.
+const ARTIFACTS: &str = "artifacts";
+
 /// A folder of artifacts below a cache folder.
 pub(crate) struct Artifacts {
     folder: PathBuf,
+    /// Where further ones are, which are read alone.
+    installed: Option<PathBuf>,
     /// Bytes that are kept; none: everything, because guests are few.
     bound: Option<u64>,
 }
 
 impl Artifacts {
     /// The artifacts of guests.
-    pub(crate) fn guests(cache: &Path) -> Self {
-        Self { folder: cache.join("artifacts"), bound: None }
+    pub(crate) fn guests(settings: &Settings) -> Self {
+        let installed = settings.installed.as_ref().map(|folder| folder.join(ARTIFACTS));
+        Self { folder: settings.cache.join(ARTIFACTS), installed, bound: None }
     }
 
     /// The artifacts of users' programs, of which there is no end.
     pub(crate) fn programs(cache: &Path) -> Self {
-        Self { folder: cache.join("programs"), bound: Some(PROGRAMS) }
+        Self { folder: cache.join("programs"), installed: None, bound: Some(PROGRAMS) }
     }
 
     /// Where the artifact of a guest lies, whether it exists or not.
@@ -56,9 +64,15 @@ impl Artifacts {
     /// # Errors
     /// As [`Artifacts::load`].
     pub(crate) fn has(&self, engine: &Engine, guest: &str) -> Result<bool> {
-        let Some(folder) = Folder::open(&self.folder)? else { return Ok(false) };
         let name = name(engine, guest);
-        Ok(folder.file(&name)?.is_some() && folder.file(&sum::name(&name))?.is_some())
+        let is_in =
+            |folder: &Folder| Ok(folder.file(&name)?.is_some() && folder.file(&sum::name(&name))?.is_some());
+        if let Some(folder) = Folder::open(&self.folder)?
+            && is_in(&folder)?
+        {
+            return Ok(true);
+        }
+        self.installed()?.as_ref().map_or(Ok(false), is_in)
     }
 
     /// Whether the artifact only needs to be mapped: it is there, and has been compared with its checksum since it was written
@@ -66,9 +80,15 @@ impl Artifacts {
     pub(crate) fn is_ready(&self, engine: &Engine, guest: &str) -> bool {
         let name = name(engine, guest);
         let look = || -> Result<bool> {
-            let Some(folder) = Folder::open(&self.folder)? else { return Ok(false) };
+            let own = Folder::open(&self.folder)?;
+            if let Some(folder) = &own
+                && let Some(file) = folder.file(&name)?
+            {
+                return sum::is_marked(folder, Marks::Beside, &name, &file);
+            }
+            let Some(folder) = self.installed()? else { return Ok(false) };
             let Some(file) = folder.file(&name)? else { return Ok(false) };
-            sum::is_marked(&folder, &name, &file)
+            sum::is_marked(&folder, Marks::Elsewhere(own.as_ref()), &name, &file)
         };
         // What must not be used is refused where it is loaded.
         look().unwrap_or(false)
@@ -79,18 +99,34 @@ impl Artifacts {
     /// # Errors
     /// `internal` when the artifact, its checksum or their folder could have been written by somebody else.
     pub(crate) fn load(&self, engine: &Engine, guest: &str) -> Result<Option<Component>> {
-        let Some(folder) = Folder::open(&self.folder)? else { return Ok(None) };
         let name = name(engine, guest);
-        let Some(file) = folder.file(&name)? else { return Ok(None) };
-        let why = match sum::check(&folder, &name, &file)? {
+        if let Some(folder) = Folder::open(&self.folder)?
+            && let Some(component) = Self::from(&folder, Marks::Beside, engine, &name)?
+        {
+            return Ok(Some(component));
+        }
+        let Some(folder) = self.installed()? else { return Ok(None) };
+        // Where nothing can be written, the artifact is hashed by each process.
+        let marks = Folder::make(&self.folder).ok();
+        Self::from(&folder, Marks::Elsewhere(marks.as_ref()), engine, &name)
+    }
+
+    /// The component of an artifact in a folder. One that is damaged, or without its checksum, is none.
+    fn from(folder: &Folder, marks: Marks<'_>, engine: &Engine, name: &str) -> Result<Option<Component>> {
+        let Some(file) = folder.file(name)? else { return Ok(None) };
+        let why = match sum::check(folder, marks, name, &file)? {
             None => match map(engine, &file) {
                 Ok(component) => return Ok(Some(component)),
                 Err(error) => format!("{error:#}"),
             },
             Some(why) => why.to_owned(),
         };
-        tracing::warn!(path = %self.folder.join(&name).display(), %why, "an artifact is not used and is made anew");
+        tracing::warn!(path = %folder.path().join(name).display(), %why, "an artifact is not used");
         Ok(None)
+    }
+
+    fn installed(&self) -> Result<Option<Folder>> {
+        self.installed.as_deref().map_or(Ok(None), Folder::installed)
     }
 
     /// Compiles a component, keeps the result and maps it.
@@ -155,9 +191,9 @@ fn map(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
     let path = format!("{DESCRIPTORS}/{}", file.as_raw_fd());
     #[allow(unsafe_code, reason = "the engine takes its own machine code back only this way")]
     // SAFETY: The bytes were made by `Engine::precompile_component` of an engine with the same fingerprint, which is in the
-    // file's name, and written by `Folder::write`. Nobody but this user can have put others there: `Folder` has seen, on the
-    // descriptors themselves, that this user owns the file and its folder and that nobody else can write either; and the
-    // path leads to the inode behind the descriptor, whatever has the name by now. They are whole: `sum` has compared them
+    // file's name, and written by `Folder::write`, or installed with this program. Nobody but this user, or root, can have
+    // put others there: `Folder` has seen, on the descriptors themselves, who owns the file and its folder and that nobody
+    // else can write either; and the path leads to the inode behind the descriptor, whatever has the name by now. They are whole: `sum` has compared them
     // with the hash that was noted when they were written, in this boot of the machine and since the inode's last change.
     // They stay what they are while they are mapped: a file that has its name is replaced by a rename and never written to.
     unsafe {

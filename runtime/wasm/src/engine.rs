@@ -52,7 +52,7 @@ impl EngineSlot {
     /// # Errors
     /// `internal` when the machine refuses, for example its address space.
     pub(crate) fn new(metering: Metering, allocation: Allocation) -> Result<Self> {
-        let engine = Engine::new(&config(metering, allocation)).map_err(|error| {
+        let engine = config(metering, allocation).and_then(|config| Engine::new(&config)).map_err(|error| {
             Error::internal("the engine cannot be set up on this machine", error)
                 .with_hint("`dormouse doctor` tells what is missing; an address-space limit (ulimit -v) is the usual cause")
         })?;
@@ -64,9 +64,29 @@ impl EngineSlot {
     }
 }
 
+/// Makes machine code for every processor of x86-64-v2, which are those since 2009, whichever has made it: a release takes it
+/// along. Elsewhere it is for the machine that makes it.
+///
+/// Source: the micro-architecture levels of the x86-64 psABI.
+fn for_every_processor(config: &mut Config) -> wasmtime::Result<()> {
+    if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        config.target("x86_64-unknown-linux-gnu")?;
+        for feature in ["cmpxchg16b", "sse3", "ssse3", "sse41", "sse42", "popcnt"] {
+            #[allow(unsafe_code, reason = "the engine takes flags of Cranelift only this way")]
+            // SAFETY: The flags tell of instructions that a processor has. Whether this one has them is checked by the engine
+            // before machine code that was made with them is used.
+            unsafe {
+                config.cranelift_flag_enable(&format!("has_{feature}"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// What decides the machine code: a change here makes new artifacts.
-fn compilation(metering: Metering) -> Config {
+fn compilation(metering: Metering) -> wasmtime::Result<Config> {
     let mut config = Config::new();
+    for_every_processor(&mut config)?;
     config
         .epoch_interruption(true)
         .consume_fuel(metering == Metering::Fuel)
@@ -81,16 +101,16 @@ fn compilation(metering: Metering) -> Config {
         .collector(Collector::Null)
         .gc_heap_initial_size(EXCEPTION_HEAP)
         .wasm_relaxed_simd(false);
-    config
+    Ok(config)
 }
 
-fn config(metering: Metering, allocation: Allocation) -> Config {
-    let mut config = compilation(metering);
+fn config(metering: Metering, allocation: Allocation) -> wasmtime::Result<Config> {
+    let mut config = compilation(metering)?;
     config.max_wasm_stack(WASM_STACK).async_stack_size(WASM_STACK + HOST_STACK).async_stack_zeroing(true);
     if let Allocation::Pooling { instances } = allocation {
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(instances.max(1))));
     }
-    config
+    Ok(config)
 }
 
 /// A pool that serves our guests (one memory, two tables, few core modules) and moderate components of users.

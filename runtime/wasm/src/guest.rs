@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::bindings::{CONTRACT, TYPESCRIPT_CONTRACT};
 use crate::hex::hex;
+use crate::settings::Settings;
 
 /// A guest on disk.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Guest {
     pub(crate) wasm: PathBuf,
     /// SHA-256 of the file; none: not known before it is read.
     pub(crate) sha256: Option<String>,
+    /// Whether it was installed with the program, which takes machine code along and no component.
+    pub(crate) is_installed: bool,
 }
 
 /// The record that stands beside a built guest, and the form of a user's own manifest.
@@ -52,6 +55,7 @@ impl Guest {
             Error::new(ErrorCode::GuestMissing, format!("the {} guest cannot be read: {why}", self.language))
                 .with_hint(build_hint(&self.language))
         };
+        self.check_component()?;
         let wasm = fs::read(&self.wasm).map_err(|error| missing(error.to_string()))?;
         let hash = hex(&Sha256::digest(&wasm));
         match &self.sha256 {
@@ -61,15 +65,41 @@ impl Guest {
     }
 }
 
+/// The folder of guests in the cache folder, and in what was installed with the program.
+pub(crate) const GUESTS: &str = "guests";
+
+impl Guest {
+    /// Whether there is a component.
+    ///
+    /// # Errors
+    /// `guest_missing` when the guest was installed without one.
+    pub(crate) fn check_component(&self) -> Result<()> {
+        if !self.is_installed || self.wasm.exists() {
+            return Ok(());
+        }
+        let language = &self.language;
+        let message = format!(
+            "the machine code of the {language} guest that was installed with this program is missing or damaged"
+        );
+        let version = env!("CARGO_PKG_VERSION");
+        Err(Error::new(ErrorCode::GuestMissing, message).with_hint(format!(
+            "install the release again; a run with a limit of fuel needs the archive dormouse-{version}-x86_64-linux-fuel.tar.zst besides"
+        )))
+    }
+}
+
 /// Finds guests.
 pub(crate) struct Guests {
-    built: PathBuf,
+    /// What was installed with the program, which is said, goes before what was built.
+    places: Vec<(PathBuf, bool)>,
     manifests: Vec<PathBuf>,
 }
 
 impl Guests {
-    pub(crate) fn new(cache: &Path, manifests: Vec<PathBuf>) -> Self {
-        Self { built: cache.join("guests"), manifests }
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let installed = settings.installed.iter().map(|place| (place.join(GUESTS), true));
+        let places = installed.chain([(settings.cache.join(GUESTS), false)]).collect();
+        Self { places, manifests: settings.manifests.clone() }
     }
 
     /// The folders in which manifests, and the components that they name, lie. What cannot be read is left out.
@@ -95,7 +125,10 @@ impl Guests {
             return check_contract(guest, &contract);
         }
         // Looking takes no descriptor, reading does.
-        if fs::metadata(self.built.join(language.as_str()).join("current")).is_ok() {
+        let is_there = |(place, _): &(PathBuf, bool)| {
+            fs::metadata(place.join(language.as_str()).join("current")).is_ok()
+        };
+        if self.places.iter().any(is_there) {
             let message = format!("the {language} guest is there and cannot be read");
             return Err(Error::new(ErrorCode::StateUnavailable, message)
                 .with_hint("try again; look whether the process has descriptors left (`ulimit -n`), or build the guest anew"));
@@ -155,7 +188,14 @@ impl Guests {
     }
 
     fn built(&self, language: &GuestName) -> Option<(Guest, String)> {
-        let folder = self.built.join(language.as_str());
+        let in_place = |(place, is_installed): &(PathBuf, bool)| {
+            let (guest, contract) = Self::in_folder(&place.join(language.as_str()))?;
+            Some((Guest { is_installed: *is_installed, ..guest }, contract))
+        };
+        self.places.iter().find_map(in_place)
+    }
+
+    fn in_folder(folder: &Path) -> Option<(Guest, String)> {
         let key = fs::read_to_string(folder.join("current")).ok()?;
         let key = key.trim();
         if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -165,7 +205,7 @@ impl Guests {
         let manifest: Manifest = serde_json::from_str(&text).ok()?;
         let wasm = folder.join(format!("{key}.wasm"));
         let Manifest { language, interpreter, contract, sha256, .. } = manifest;
-        Some((Guest { language, interpreter, wasm, sha256 }, contract))
+        Some((Guest { language, interpreter, wasm, sha256, is_installed: false }, contract))
     }
 }
 
@@ -179,7 +219,7 @@ fn read_manifest(file: &Path) -> Result<(Guest, String)> {
         serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
     let component = component.ok_or_else(|| bad("it names no `component`".into()))?;
     let wasm = file.parent().unwrap_or(Path::new(".")).join(component);
-    Ok((Guest { language, interpreter, wasm, sha256 }, contract))
+    Ok((Guest { language, interpreter, wasm, sha256, is_installed: false }, contract))
 }
 
 /// The contract that this host has with the guest of a language.
@@ -204,7 +244,9 @@ pub(crate) fn mismatch(language: &GuestName, found: &str) -> Error {
 }
 
 fn build_hint(language: &GuestName) -> String {
-    format!("build it with `dormouse guests build {language}` in a source checkout")
+    format!(
+        "build it with `dormouse guests build {language}` in a source checkout, or install a release, which has it"
+    )
 }
 
 fn info(language: Language, found: Option<(Guest, String)>) -> GuestInfo {

@@ -36,8 +36,8 @@ impl Loader {
     /// Starts nothing and compiles nothing.
     pub(crate) fn new(settings: Settings) -> Self {
         let parts = Parts {
-            guests: Guests::new(&settings.cache, settings.manifests.clone()),
-            artifacts: Arc::new(Artifacts::guests(&settings.cache)),
+            guests: Guests::new(&settings),
+            artifacts: Arc::new(Artifacts::guests(&settings)),
             engines: Mutex::default(),
             loaded: Once::default(),
             settings,

@@ -28,10 +28,18 @@ pub(crate) enum Durability {
     Unsynced,
 }
 
-/// A folder that this user owns and nobody else can write.
+/// Who may own a folder and its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    User,
+    UserOrRoot,
+}
+
+/// A folder that this user owns and nobody else can write, or, where something was installed, root.
 pub(crate) struct Folder {
     path: PathBuf,
     descriptor: OwnedFd,
+    owner: Owner,
 }
 
 impl Folder {
@@ -43,8 +51,21 @@ impl Folder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Some(descriptor) = opened(CWD, path, path, flags)? else { return Ok(None) };
         let folder = File::from(descriptor);
-        check(&folder, path)?;
-        Ok(Some(Self { path: path.to_owned(), descriptor: folder.into() }))
+        check(&folder, path, Owner::User)?;
+        Ok(Some(Self { path: path.to_owned(), descriptor: folder.into(), owner: Owner::User }))
+    }
+
+    /// A folder that this user or root owns and nobody else can write, as a program and what is installed with it are. None
+    /// if it is not there.
+    ///
+    /// # Errors
+    /// `internal` when somebody else owns or can write it, or when it is a link or no folder.
+    pub(crate) fn installed(path: &Path) -> Result<Option<Self>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Some(descriptor) = opened(CWD, path, path, flags)? else { return Ok(None) };
+        let folder = File::from(descriptor);
+        check(&folder, path, Owner::UserOrRoot)?;
+        Ok(Some(Self { path: path.to_owned(), descriptor: folder.into(), owner: Owner::UserOrRoot }))
     }
 
     /// The folder, which is made with mode 0700 if need be.
@@ -55,6 +76,11 @@ impl Folder {
         let failed = |error: io::Error| cannot_write(path, error);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         Self::open(path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
+    }
+
+    /// Where it is, for words.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Opens a file in it for reading. None: there is none of that name.
@@ -68,7 +94,7 @@ impl Folder {
             return Ok(None);
         };
         let file = File::from(descriptor);
-        check(&file, &path)?;
+        check(&file, &path, self.owner)?;
         match file.metadata() {
             Ok(metadata) if metadata.is_file() => Ok(Some(file)),
             _ => Err(refused(&path, "it is no file")),
@@ -119,10 +145,11 @@ fn opened(folder: impl AsFd, name: &Path, path: &Path, flags: OFlags) -> Result<
 }
 
 /// Refuses what another user owns or can write.
-fn check(file: &File, path: &Path) -> Result<()> {
+fn check(file: &File, path: &Path, owner: Owner) -> Result<()> {
     let metadata =
         file.metadata().map_err(|error| refused(path, "it cannot be examined").with_source(error))?;
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
+    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !is_own && !(owner == Owner::UserOrRoot && metadata.uid() == 0) {
         return Err(refused(path, "another user owns it"));
     }
     if metadata.mode() & 0o022 != 0 {

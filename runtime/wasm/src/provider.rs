@@ -98,7 +98,9 @@ impl WasmProvider {
     /// # Errors
     /// `unknown_language`, `guest_missing` or `guest_mismatch`, each with what to do.
     pub fn component(&self, language: &GuestName) -> Result<PathBuf> {
-        Ok(self.loader.find(language)?.wasm)
+        let guest = self.loader.find(language)?;
+        guest.check_component()?;
+        Ok(guest.wasm)
     }
 
     /// Whether the guest of a language has been compiled for this machine and this engine. Reads no machine code.

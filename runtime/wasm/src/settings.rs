@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use dormouse_core::{Error, ErrorCode, Result};
 
-use crate::guest::Guests;
+use crate::guest::{GUESTS, Guests};
 
 /// Where instances take their memory from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,9 @@ pub enum Allocation {
 pub struct Settings {
     /// Folder of guests and compiled artifacts, mode 0700. Default: [`Settings::default_cache`].
     pub cache: PathBuf,
+    /// Folder of guests and compiled artifacts that were installed with the program, laid out as the cache folder. It is read
+    /// and never written, and its guests go before those of the cache folder. Default: [`Settings::default_installed`].
+    pub installed: Option<PathBuf>,
     /// Memory of instances. Default: pooling with 128 instances.
     pub allocation: Allocation,
     /// Unused instances kept ready for each guest that has run. Default 0: each run instantiates for itself.
@@ -39,16 +42,25 @@ impl Settings {
     pub fn new() -> Result<Self> {
         Ok(Self {
             cache: Self::default_cache()?,
+            installed: Self::default_installed(),
             allocation: Allocation::Pooling { instances: 128 },
             ready: 0,
             manifests: Vec::new(),
         })
     }
 
-    /// The folders outside the cache folder in which guests lie: those of the manifests, and of the components that they
-    /// name. What cannot be read is left out.
+    /// The folders outside the cache folder in which guests lie: what was installed with the program, and those of the
+    /// manifests and of the components that they name. What cannot be read is left out.
     pub fn guest_folders(&self) -> Vec<PathBuf> {
-        Guests::folders(&self.manifests)
+        self.installed.iter().cloned().chain(Guests::folders(&self.manifests)).collect()
+    }
+
+    /// `../lib/dormouse/VERSION` beside the running program, links resolved, if it holds guests; VERSION is that of this crate,
+    /// so that a program never takes the guests of another release. None: the program was not installed.
+    pub fn default_installed() -> Option<PathBuf> {
+        let program = std::env::current_exe().ok()?.canonicalize().ok()?;
+        let folder = program.parent()?.parent()?.join("lib/dormouse").join(env!("CARGO_PKG_VERSION"));
+        folder.join(GUESTS).is_dir().then_some(folder)
     }
 
     /// `$DORMOUSE_CACHE_DIR`, else `$XDG_CACHE_HOME/dormouse`, else `~/.cache/dormouse`.

@@ -2,6 +2,7 @@
 
 mod compile;
 mod initialise;
+mod install;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -40,6 +41,17 @@ enum Step {
         /// The language
         language: String,
     },
+    /// Copy the current guests of languages, as records and machine code, into the folder of an installation
+    Install {
+        /// The folder
+        into: PathBuf,
+        /// The languages
+        #[arg(required = true)]
+        languages: Vec<String>,
+        /// Only the machine code that counts fuel; without this only the other one
+        #[arg(long)]
+        fuel: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -65,5 +77,6 @@ fn run(step: Step) -> Result<()> {
             initialise::run(&module, &into, &world)
         }
         Step::Compile { language } => compile::run(&language),
+        Step::Install { into, languages, fuel } => install::run(&into, &languages, fuel),
     }
 }

@@ -69,27 +69,54 @@ impl Sum {
     fn holds(&self, now: Option<&str>) -> bool {
         now == Some(self.mark.as_str())
     }
+
+    /// The same, where the marks are.
+    fn is_marked(&self, marks: Marks<'_>, artifact: &str, now: Option<&str>) -> bool {
+        match marks {
+            Marks::Beside => self.holds(now),
+            // What cannot be read is no mark.
+            Marks::Elsewhere(Some(place)) => matches!(Sum::read(place, artifact),
+                Ok(Ok(noted)) if noted.hash == self.hash && noted.holds(now)),
+            Marks::Elsewhere(None) => false,
+        }
+    }
+}
+
+/// Where it is noted that an artifact has been hashed.
+#[derive(Clone, Copy)]
+pub(super) enum Marks<'a> {
+    /// In its checksum.
+    Beside,
+    /// In a checksum of the same name in another folder, because nothing is written beside it; none: nowhere, there is no
+    /// such folder.
+    Elsewhere(Option<&'a Folder>),
 }
 
 /// Whether the artifact need not be hashed.
 ///
 /// # Errors
 /// `internal` when another user could have written the checksum.
-pub(super) fn is_marked(folder: &Folder, artifact: &str, file: &File) -> Result<bool> {
-    Ok(Sum::read(folder, artifact)?.is_ok_and(|sum| sum.holds(mark(file).as_deref())))
+pub(super) fn is_marked(folder: &Folder, marks: Marks<'_>, artifact: &str, file: &File) -> Result<bool> {
+    let Ok(sum) = Sum::read(folder, artifact)? else { return Ok(false) };
+    Ok(sum.is_marked(marks, artifact, mark(file).as_deref()))
 }
 
 /// Whether the artifact is what was written. If not, the reason.
 ///
 /// # Errors
 /// `internal` when another user could have written the checksum.
-pub(super) fn check(folder: &Folder, artifact: &str, file: &File) -> Result<Option<&'static str>> {
+pub(super) fn check(
+    folder: &Folder,
+    marks: Marks<'_>,
+    artifact: &str,
+    file: &File,
+) -> Result<Option<&'static str>> {
     let sum = match Sum::read(folder, artifact)? {
         Ok(sum) => sum,
         Err(why) => return Ok(Some(why)),
     };
     let now = mark(file);
-    if sum.holds(now.as_deref()) {
+    if sum.is_marked(marks, artifact, now.as_deref()) {
         return Ok(None);
     }
     match hash(file) {
@@ -97,7 +124,13 @@ pub(super) fn check(folder: &Folder, artifact: &str, file: &File) -> Result<Opti
         Ok(_) => return Ok(Some("it does not fit its checksum")),
         Err(_) => return Ok(Some("it cannot be read")),
     }
-    if let Err(error) = write(folder, artifact, sum.hash, now) {
+    let place = match marks {
+        Marks::Beside => Some(folder),
+        Marks::Elsewhere(place) => place,
+    };
+    if let Some(place) = place
+        && let Err(error) = write(place, artifact, sum.hash, now)
+    {
         tracing::debug!(%error, "that an artifact is whole cannot be noted; the next process hashes it again");
     }
     Ok(None)
@@ -156,17 +189,17 @@ mod tests {
         let bytes = vec![7; 300_000];
         let put = |bytes: &[u8]| folder.write("a.cwasm", bytes, Durability::Unsynced).unwrap();
         let file = put(&bytes);
-        assert_eq!(check(&folder, "a.cwasm", &file).unwrap(), Some("it has no checksum"));
+        assert_eq!(check(&folder, Marks::Beside, "a.cwasm", &file).unwrap(), Some("it has no checksum"));
         record(&folder, "a.cwasm", &file, &bytes).unwrap();
-        assert_eq!(check(&folder, "a.cwasm", &file).unwrap(), None);
+        assert_eq!(check(&folder, Marks::Beside, "a.cwasm", &file).unwrap(), None);
         let mut changed = bytes.clone();
         changed[123_456] ^= 1;
         for wrong in [&changed, &bytes[..299_999], &[]] {
-            assert!(check(&folder, "a.cwasm", &put(wrong)).unwrap().is_some());
+            assert!(check(&folder, Marks::Beside, "a.cwasm", &put(wrong)).unwrap().is_some());
         }
         for damaged in ["", "\n\n", "xyz", &"0".repeat(64)] {
             folder.write("a.sum", damaged.as_bytes(), Durability::Unsynced).unwrap();
-            assert!(check(&folder, "a.cwasm", &put(&bytes)).unwrap().is_some(), "{damaged:?}");
+            assert!(check(&folder, Marks::Beside, "a.cwasm", &put(&bytes)).unwrap().is_some(), "{damaged:?}");
         }
         assert!(record(&folder, "a.cwasm", &put(&changed), &bytes).is_err(), "what was read back is other");
     }
@@ -182,15 +215,42 @@ mod tests {
         // What the mark says is believed: a wrong sum is not noticed.
         let wrong = format!("{}\n{}\n", "0".repeat(64), mark(&file).unwrap());
         folder.write("a.sum", wrong.as_bytes(), Durability::Unsynced).unwrap();
-        assert_eq!(check(&folder, "a.cwasm", &file).unwrap(), None);
+        assert_eq!(check(&folder, Marks::Beside, "a.cwasm", &file).unwrap(), None);
         let boot = std::fs::read_to_string(BOOT).unwrap();
         let other = wrong.replace(boot.trim(), "00000000-0000-0000-0000-000000000000");
         folder.write("a.sum", other.as_bytes(), Durability::Unsynced).unwrap();
-        assert_eq!(check(&folder, "a.cwasm", &file).unwrap(), Some("it does not fit its checksum"));
+        assert_eq!(
+            check(&folder, Marks::Beside, "a.cwasm", &file).unwrap(),
+            Some("it does not fit its checksum")
+        );
         // The same bytes in another file are hashed, and then the mark is of that file.
         folder.write("a.sum", first.as_bytes(), Durability::Unsynced).unwrap();
         let again = folder.write("a.cwasm", &bytes, Durability::Unsynced).unwrap();
-        assert_eq!(check(&folder, "a.cwasm", &again).unwrap(), None);
+        assert_eq!(check(&folder, Marks::Beside, "a.cwasm", &again).unwrap(), None);
         assert!(marked(&folder) != first && marked(&folder).contains(&mark(&again).unwrap()));
+    }
+
+    #[test]
+    fn where_nothing_is_written_beside_an_artifact_its_mark_is_elsewhere_or_nowhere() {
+        let ((_installed, folder), (_cache, marks)) = (folder(), folder());
+        let bytes = vec![7; 1_000];
+        let file = folder.write("a.cwasm", &bytes, Durability::Unsynced).unwrap();
+        let shipped = format!("{}\n", blake3::hash(&bytes).to_hex());
+        folder.write("a.sum", shipped.as_bytes(), Durability::Unsynced).unwrap();
+        let (with, without) = (Marks::Elsewhere(Some(&marks)), Marks::Elsewhere(None));
+        for place in [with, without] {
+            assert!(!is_marked(&folder, place, "a.cwasm", &file).unwrap());
+            assert_eq!(check(&folder, place, "a.cwasm", &file).unwrap(), None);
+        }
+        assert_eq!(marked(&folder), shipped, "it was not written to");
+        assert!(is_marked(&folder, with, "a.cwasm", &file).unwrap());
+        assert!(!is_marked(&folder, without, "a.cwasm", &file).unwrap());
+        // Another release's artifact of that name is no artifact that was marked.
+        let other = folder.write("a.cwasm", &[8; 1_000], Durability::Unsynced).unwrap();
+        assert_eq!(check(&folder, with, "a.cwasm", &other).unwrap(), Some("it does not fit its checksum"));
+        let next = format!("{}\n", blake3::hash(&[8; 1_000]).to_hex());
+        folder.write("a.sum", next.as_bytes(), Durability::Unsynced).unwrap();
+        assert!(!is_marked(&folder, with, "a.cwasm", &other).unwrap());
+        assert_eq!(check(&folder, with, "a.cwasm", &other).unwrap(), None);
     }
 }

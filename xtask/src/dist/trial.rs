@@ -1,0 +1,227 @@
+//! The phase `dist` of `cargo xtask test`: makes what people install, unpacks it where nothing of Dormouse is, and uses it as
+//! they do in their first minute.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use anyhow::{Context as _, Result, ensure};
+use dormouse_chores::outcome::Outcome;
+use dormouse_chores::process;
+use dormouse_chores::progress::complain;
+
+use super::{Arguments, Made, done, make};
+
+/// Makes it and tries it.
+pub(crate) fn run() -> Result<Outcome> {
+    let folder = process::target().join("dist-trial");
+    let made = make(&Arguments { into: folder.clone(), quick: true })?;
+    let mut outcome = Outcome::default();
+    let trials: [(&str, fn(&Made) -> Result<()>); 6] = [
+        ("checksums", checksums),
+        ("archive", archive),
+        ("further archives", further),
+        ("Debian package", debian),
+        ("nothing can be written", read_only),
+        ("damage", damage),
+    ];
+    for (name, trial) in trials {
+        outcome.add(match trial(&made) {
+            Ok(()) => Outcome::passed(),
+            Err(error) => {
+                let problem = format!("{name}: {error:#}");
+                complain(&problem);
+                Outcome::failed(problem)
+            }
+        });
+    }
+    fs::remove_dir_all(folder)?;
+    Ok(outcome)
+}
+
+/// A prefix that holds an archive, and a home folder with nothing in it.
+struct Installed {
+    place: tempfile::TempDir,
+    prefix: PathBuf,
+}
+
+impl Installed {
+    /// Unpacks an archive.
+    fn of(made: &Made) -> Result<Self> {
+        let place = tempfile::tempdir()?;
+        fs::create_dir(place.path().join("home"))?;
+        let prefix = place.path().join("prefix");
+        fs::create_dir(&prefix)?;
+        let installed = Self { place, prefix };
+        installed.add(&made.archive(""))?;
+        Ok(installed)
+    }
+
+    fn add(&self, archive: &Path) -> Result<()> {
+        let mut tar = Command::new("tar");
+        tar.args(["--zstd", "--strip-components=1", "-xf"]).arg(archive);
+        done(tar.arg("-C").arg(&self.prefix))
+    }
+
+    fn home(&self) -> PathBuf {
+        self.place.path().join("home")
+    }
+
+    /// The guests and machine code of it.
+    fn library(&self, made: &Made) -> PathBuf {
+        made.release.library(&self.prefix)
+    }
+
+    /// Runs the program with these words, and with no variable of ours.
+    fn dormouse(&self, words: &[&str]) -> Result<Output> {
+        let mut command = Command::new(self.prefix.join("bin/dormouse"));
+        command.args(words).env_clear().env("HOME", self.home()).env("PATH", "/usr/bin:/bin");
+        Ok(command.output()?)
+    }
+
+    /// What it prints when all goes well.
+    fn prints(&self, words: &[&str], wanted: &str) -> Result<()> {
+        let ran = self.dormouse(words)?;
+        let (said, complaint) = (text(&ran.stdout), text(&ran.stderr));
+        ensure!(ran.status.success() && said == wanted, "{words:?} printed {said:?} and {complaint:?}");
+        ensure!(!complaint.contains("compiled"), "{words:?}: {complaint}");
+        Ok(())
+    }
+
+    /// Every language answers, and a persistent sandbox goes on in the next process.
+    fn answers(&self) -> Result<()> {
+        self.prints(&["eval", "sum(n * n for n in range(4))"], "14\n")?;
+        self.prints(&["eval", "-l", "javascript", "[1, 2, 3].map(n => n * n)"], "[1, 4, 9]\n")?;
+        self.prints(&["eval", "-l", "typescript", "const n: number = 6 * 7; n"], "42\n")?;
+        self.prints(&["eval", "-l", "php", "array_sum([1, 2, 3])"], "6\n")?;
+        let home = self.home();
+        ensure!(
+            self.dormouse(&["sandbox", "create", "box"])?.status.success(),
+            "no sandbox in {}",
+            home.display()
+        );
+        ensure!(self.dormouse(&["sandbox", "eval", "box", "x = 20"])?.status.success(), "no first snippet");
+        self.prints(&["sandbox", "eval", "box", "x + 1"], "21\n")?;
+        self.prints(&["sandbox", "exec", "box", "echo 'a b' > f; wc -w < f"], "2\n")?;
+        let compiled = find(&home, "cwasm")?;
+        ensure!(compiled.is_empty(), "machine code was made here: {compiled:?}");
+        Ok(())
+    }
+}
+
+/// The files that are listed have the sums that are listed.
+fn checksums(made: &Made) -> Result<()> {
+    done(
+        Command::new("sha256sum")
+            .args(["--check", "--strict", "--quiet", "SHA256SUMS"])
+            .current_dir(&made.folder),
+    )?;
+    let listed = fs::read_to_string(made.folder.join("SHA256SUMS"))?.lines().count();
+    let there = fs::read_dir(&made.folder)?.count();
+    ensure!(listed + 1 == there, "{listed} of {there} files have a checksum");
+    Ok(())
+}
+
+fn archive(made: &Made) -> Result<()> {
+    let installed = Installed::of(made)?;
+    let version = format!("dormouse {}", made.release.version);
+    let said = installed.dormouse(&["--version"])?;
+    ensure!(text(&said.stdout).starts_with(&version), "it says {:?}", text(&said.stdout));
+    installed.answers()?;
+    let page = installed.prefix.join("share/man/man1/dormouse-eval.1.gz");
+    let shown = Command::new("gzip").arg("-dc").arg(&page).output()?;
+    ensure!(text(&shown.stdout).contains("Evaluate"), "`{}` is no manual page", page.display());
+    let bill: serde_json::Value = serde_json::from_str(&fs::read_to_string(
+        installed.prefix.join("share/doc/dormouse-sandbox/sbom.cdx.json"),
+    )?)?;
+    let names: Vec<&str> =
+        bill["components"].as_array().into_iter().flatten().filter_map(|one| one["name"].as_str()).collect();
+    for wanted in ["wasmtime", "libsqlite3-sys-0.39.1", "rquickjs-sys-0.14.0"] {
+        ensure!(names.contains(&wanted), "the bill of materials lacks {wanted}");
+    }
+    Ok(())
+}
+
+/// What comes apart: without it an error says so, with it it works.
+fn further(made: &Made) -> Result<()> {
+    let installed = Installed::of(made)?;
+    let counting = ["eval", "--fuel", "1000000000", "1 + 1"];
+    let refused = installed.dormouse(&counting)?;
+    let complaint = text(&refused.stderr);
+    ensure!(!refused.status.success() && complaint.contains("-fuel.tar.zst"), "without fuel: {complaint}");
+    installed.add(&made.archive("-fuel"))?;
+    installed.prints(&counting, "2\n")?;
+    installed.add(&made.archive("-git"))?;
+    ensure!(installed.dormouse(&["sandbox", "create", "box"])?.status.success(), "no sandbox");
+    let line =
+        "git init -q r && cd r && echo a > a && git add a && git commit -qm first && git log --format=%s";
+    installed.prints(&["sandbox", "exec", "box", line], "first\n")
+}
+
+fn debian(made: &Made) -> Result<()> {
+    let place = tempfile::tempdir()?;
+    fs::create_dir(place.path().join("home"))?;
+    done(Command::new("dpkg-deb").arg("--extract").arg(made.debian()).arg(place.path()))?;
+    let about = Command::new("dpkg-deb").arg("--info").arg(made.debian()).output()?;
+    ensure!(text(&about.stdout).contains("Package: dormouse-sandbox\n"), "{}", text(&about.stdout));
+    let prefix = place.path().join("usr");
+    Installed { place, prefix }.answers()
+}
+
+/// A prefix and a home folder that nobody can write: what needs no state works.
+fn read_only(made: &Made) -> Result<()> {
+    let installed = Installed::of(made)?;
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"];
+    for folder in [installed.place.path(), &installed.prefix] {
+        fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    }
+    let mut command = Command::new("setpriv");
+    command.args(nobody).arg(installed.prefix.join("bin/dormouse")).args(["eval", "1 + 1"]);
+    let ran = command.env_clear().env("HOME", installed.home()).env("PATH", "/usr/bin:/bin").output()?;
+    let complaint = text(&ran.stderr);
+    if complaint.contains("setpriv:") {
+        complain(&format!("left out: an installation that root owns: {}", complaint.trim()));
+        return Ok(());
+    }
+    ensure!(ran.status.success() && text(&ran.stdout) == "2\n", "{} {complaint}", text(&ran.stdout));
+    Ok(())
+}
+
+/// An artifact that lost bytes is not used, and the error says what to do.
+fn damage(made: &Made) -> Result<()> {
+    let installed = Installed::of(made)?;
+    let artifacts = find(&installed.library(made), "cwasm")?;
+    for artifact in &artifacts {
+        let mut bytes = fs::read(artifact)?;
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(artifact, bytes)?;
+    }
+    let ran = installed.dormouse(&["eval", "1 + 1"])?;
+    let complaint = text(&ran.stderr);
+    ensure!(
+        !ran.status.success() && complaint.contains("guest_missing"),
+        "{} {complaint}",
+        text(&ran.stdout)
+    );
+    ensure!(complaint.contains("install the release again"), "{complaint}");
+    Ok(())
+}
+
+/// The files below a folder whose names end so.
+fn find(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(find(&path, extension)?);
+        } else if path.extension().is_some_and(|end| end == extension) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
