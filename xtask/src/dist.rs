@@ -134,16 +134,8 @@ fn make(arguments: &Arguments) -> Result<Made> {
 /// The program, stripped of its symbols.
 fn program(quick: bool) -> Result<PathBuf> {
     let profile = if quick { "release" } else { "dist" };
-    process::cargo(&[
-        "build",
-        "--profile",
-        profile,
-        "--package",
-        "dormouse-cli",
-        "--bin",
-        "dormouse",
-        "--locked",
-    ])?;
+    // With the features of the whole workspace: with others everything would be compiled once more.
+    process::cargo(&["build", "--profile", profile, "--workspace", "--bin", "dormouse", "--locked"])?;
     Ok(process::target().join(profile).join("dormouse"))
 }
 

@@ -7,7 +7,7 @@ use wasmtime::{
 };
 
 use crate::linker;
-use crate::settings::Allocation;
+use crate::settings::{Allocation, Processors, Settings};
 use crate::state::Host;
 use crate::ticker::Ticker;
 
@@ -51,8 +51,8 @@ impl EngineSlot {
     ///
     /// # Errors
     /// `internal` when the machine refuses, for example its address space.
-    pub(crate) fn new(metering: Metering, allocation: Allocation) -> Result<Self> {
-        let engine = config(metering, allocation).and_then(|config| Engine::new(&config)).map_err(|error| {
+    pub(crate) fn new(metering: Metering, settings: &Settings) -> Result<Self> {
+        let engine = config(metering, settings).and_then(|config| Engine::new(&config)).map_err(|error| {
             Error::internal("the engine cannot be set up on this machine", error)
                 .with_hint("`dormouse doctor` tells what is missing; an address-space limit (ulimit -v) is the usual cause")
         })?;
@@ -64,10 +64,7 @@ impl EngineSlot {
     }
 }
 
-/// Makes machine code for every processor of x86-64-v2, which are those since 2009, whichever has made it: a release takes it
-/// along. Elsewhere it is for the machine that makes it.
-///
-/// Source: the micro-architecture levels of the x86-64 psABI.
+/// Makes machine code for [`Processors::Every`].
 fn for_every_processor(config: &mut Config) -> wasmtime::Result<()> {
     if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         config.target("x86_64-unknown-linux-gnu")?;
@@ -84,9 +81,11 @@ fn for_every_processor(config: &mut Config) -> wasmtime::Result<()> {
 }
 
 /// What decides the machine code: a change here makes new artifacts.
-fn compilation(metering: Metering) -> wasmtime::Result<Config> {
+fn compilation(metering: Metering, processors: Processors) -> wasmtime::Result<Config> {
     let mut config = Config::new();
-    for_every_processor(&mut config)?;
+    if processors == Processors::Every {
+        for_every_processor(&mut config)?;
+    }
     config
         .epoch_interruption(true)
         .consume_fuel(metering == Metering::Fuel)
@@ -104,10 +103,10 @@ fn compilation(metering: Metering) -> wasmtime::Result<Config> {
     Ok(config)
 }
 
-fn config(metering: Metering, allocation: Allocation) -> wasmtime::Result<Config> {
-    let mut config = compilation(metering)?;
+fn config(metering: Metering, settings: &Settings) -> wasmtime::Result<Config> {
+    let mut config = compilation(metering, settings.processors)?;
     config.max_wasm_stack(WASM_STACK).async_stack_size(WASM_STACK + HOST_STACK).async_stack_zeroing(true);
-    if let Allocation::Pooling { instances } = allocation {
+    if let Allocation::Pooling { instances } = settings.allocation {
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(instances.max(1))));
     }
     Ok(config)

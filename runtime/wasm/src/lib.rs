@@ -73,7 +73,7 @@ pub use dormouse_core::{GuestName, Language};
 pub use provider::{ABILITIES, WasmProvider};
 pub use saved::SavedInterpreter;
 pub use session::Session;
-pub use settings::{Allocation, Settings};
+pub use settings::{Allocation, Processors, Settings};
 
 /// The word that outcomes of this provider carry.
 const PROVIDER: &str = "wasm";

@@ -109,7 +109,7 @@ impl Loader {
         if let Some(slot) = engines.get(&metering) {
             return Ok(slot.clone());
         }
-        let slot = Arc::new(EngineSlot::new(metering, self.parts.settings.allocation)?);
+        let slot = Arc::new(EngineSlot::new(metering, &self.parts.settings)?);
         engines.insert(metering, slot.clone());
         Ok(slot)
     }

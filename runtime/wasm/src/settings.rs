@@ -18,6 +18,18 @@ pub enum Allocation {
     OnDemand,
 }
 
+/// For which processors machine code is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processors {
+    /// For this one, with all that it can do.
+    This,
+    /// For every one of x86-64-v2, which are those since 2009; on other architectures for this one. Some snippets run up to 8 %
+    /// slower.
+    ///
+    /// Source: the micro-architecture levels of the x86-64 psABI.
+    Every,
+}
+
 /// Settings of the WebAssembly provider.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -26,6 +38,9 @@ pub struct Settings {
     /// Folder of guests and compiled artifacts that were installed with the program, laid out as the cache folder. It is read
     /// and never written, and its guests go before those of the cache folder. Default: [`Settings::default_installed`].
     pub installed: Option<PathBuf>,
+    /// For which processors machine code is made and looked for. Default: every one where guests were installed, which are for
+    /// every one; else this one.
+    pub processors: Processors,
     /// Memory of instances. Default: pooling with 128 instances.
     pub allocation: Allocation,
     /// Unused instances kept ready for each guest that has run. Default 0: each run instantiates for itself.
@@ -40,9 +55,11 @@ impl Settings {
     /// # Errors
     /// `internal` when no cache folder can be named.
     pub fn new() -> Result<Self> {
+        let installed = Self::default_installed();
         Ok(Self {
             cache: Self::default_cache()?,
-            installed: Self::default_installed(),
+            processors: if installed.is_some() { Processors::Every } else { Processors::This },
+            installed,
             allocation: Allocation::Pooling { instances: 128 },
             ready: 0,
             manifests: Vec::new(),

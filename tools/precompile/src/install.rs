@@ -5,12 +5,17 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use dormouse_wasm::{Allocation, GuestName, Settings, WasmProvider};
+use dormouse_wasm::{Allocation, GuestName, Processors, Settings, WasmProvider};
 
 /// Copies the current guests of languages, compiled first if need be: with their records the machine code that most runs
 /// use, or only that which counts fuel.
 pub(crate) fn run(into: &Path, languages: &[String], fuel: bool) -> Result<()> {
-    let settings = Settings { allocation: Allocation::OnDemand, installed: None, ..Settings::new()? };
+    let settings = Settings {
+        allocation: Allocation::OnDemand,
+        installed: None,
+        processors: Processors::Every,
+        ..Settings::new()?
+    };
     let provider = WasmProvider::new(settings)?;
     for language in languages {
         let name = GuestName::parse(language)?;

@@ -153,8 +153,7 @@ fn further(made: &Made) -> Result<()> {
     installed.prints(&counting, "2\n")?;
     installed.add(&made.archive("-git"))?;
     ensure!(installed.dormouse(&["sandbox", "create", "box"])?.status.success(), "no sandbox");
-    let line =
-        "git init -q r && cd r && echo a > a && git add a && git commit -qm first && git log --format=%s";
+    let line = "git init -q r && cd r && echo a > a && git add a && git -c user.name=a -c user.email=a@b.c commit -qm first && git log --format=%s";
     installed.prints(&["sandbox", "exec", "box", line], "first\n")
 }
 
