@@ -149,7 +149,8 @@ fn check(file: &File, path: &Path, owner: Owner) -> Result<()> {
     let metadata =
         file.metadata().map_err(|error| refused(path, "it cannot be examined").with_source(error))?;
     let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
-    if !is_own && !(owner == Owner::UserOrRoot && metadata.uid() == 0) {
+    let is_root_allowed = owner == Owner::UserOrRoot && metadata.uid() == 0;
+    if !is_own && !is_root_allowed {
         return Err(refused(path, "another user owns it"));
     }
     if metadata.mode() & 0o022 != 0 {

@@ -12,12 +12,14 @@ use dormouse_chores::progress::complain;
 
 use super::{Arguments, Made, done, make};
 
+type Trial = fn(&Made) -> Result<()>;
+
 /// Makes it and tries it.
 pub(crate) fn run() -> Result<Outcome> {
     let folder = process::target().join("dist-trial");
     let made = make(&Arguments { into: folder.clone(), quick: true })?;
     let mut outcome = Outcome::default();
-    let trials: [(&str, fn(&Made) -> Result<()>); 6] = [
+    let trials: [(&str, Trial); 6] = [
         ("checksums", checksums),
         ("archive", archive),
         ("further archives", further),
