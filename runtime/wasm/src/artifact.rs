@@ -121,7 +121,15 @@ impl Artifacts {
             },
             Some(why) => why.to_owned(),
         };
-        tracing::warn!(path = %folder.path().join(name).display(), %why, "an artifact is not used");
+        let path = folder.path().join(name);
+        match marks {
+            Marks::Beside => {
+                tracing::warn!(path = %path.display(), %why, "an artifact is not used and is made anew");
+            }
+            Marks::Elsewhere(_) => {
+                tracing::warn!(path = %path.display(), %why, "an installed artifact is not used")
+            }
+        }
         Ok(None)
     }
 
