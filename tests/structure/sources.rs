@@ -14,8 +14,12 @@ const UNSAFE_IN_GUESTS: [&str; 8] = [
     "guests/typescript/src/entry.rs",
 ];
 /// The only other files with unsafe code.
-const UNSAFE: [&str; 3] =
-    ["runtime/wasm/src/artifact.rs", "runtime/wasm/src/doors.rs", "runtime/wasm/src/trim.rs"];
+const UNSAFE: [&str; 4] = [
+    "runtime/wasm/src/artifact.rs",
+    "runtime/wasm/src/doors.rs",
+    "runtime/wasm/src/engine.rs",
+    "runtime/wasm/src/trim.rs",
+];
 /// Longest file, in lines.
 const LONGEST: usize = 500;
 

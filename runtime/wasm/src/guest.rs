@@ -10,7 +10,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::bindings::{CONTRACT, TYPESCRIPT_CONTRACT};
 use crate::hex::hex;
-use crate::settings::Settings;
 
 /// A guest on disk.
 #[derive(Clone, Debug)]
@@ -96,10 +95,10 @@ pub(crate) struct Guests {
 }
 
 impl Guests {
-    pub(crate) fn new(settings: &Settings) -> Self {
-        let installed = settings.installed.iter().map(|place| (place.join(GUESTS), true));
-        let places = installed.chain([(settings.cache.join(GUESTS), false)]).collect();
-        Self { places, manifests: settings.manifests.clone() }
+    pub(crate) fn new(cache: &Path, installed: Option<&Path>, manifests: Vec<PathBuf>) -> Self {
+        let installed = installed.map(|place| (place.join(GUESTS), true));
+        let places = installed.into_iter().chain([(cache.join(GUESTS), false)]).collect();
+        Self { places, manifests }
     }
 
     /// The folders in which manifests, and the components that they name, lie. What cannot be read is left out.

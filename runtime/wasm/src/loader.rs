@@ -36,7 +36,7 @@ impl Loader {
     /// Starts nothing and compiles nothing.
     pub(crate) fn new(settings: Settings) -> Self {
         let parts = Parts {
-            guests: Guests::new(&settings),
+            guests: Guests::new(&settings.cache, settings.installed.as_deref(), settings.manifests.clone()),
             artifacts: Arc::new(Artifacts::guests(&settings)),
             engines: Mutex::default(),
             loaded: Once::default(),
