@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use dormouse_chores::apt;
 use dormouse_chores::digest::sha256;
 use dormouse_chores::process::{self, plain_cargo};
+use dormouse_chores::program::on_path;
 use dormouse_chores::progress::{Progress, tell};
 use dormouse_chores::workspace;
 
@@ -25,6 +27,9 @@ pub(crate) use self::trial::run as trial;
 const LANGUAGES: [&str; 5] = ["python", "javascript", "typescript", "php", "shell"];
 /// That archive's.
 const GIT: [&str; 1] = ["git"];
+/// The programs that pack, and the Debian packages that hold them.
+const PROGRAMS: [(&str, &str); 4] =
+    [("zstd", "zstd"), ("strip", "binutils"), ("gzip", "gzip"), ("dpkg-deb", "dpkg")];
 /// The processor that programs and machine code are made for.
 const ARCHITECTURE: &str = "x86_64";
 
@@ -98,6 +103,7 @@ fn make(arguments: &Arguments) -> Result<Made> {
     let release = Release::new(arguments.quick)?;
     let into = workspace().join(&arguments.into);
     fs::create_dir_all(&into)?;
+    provide()?;
     let progress = Progress::new("dist");
     let program = program(arguments.quick)?;
     let stage = into.join("stage");
@@ -129,6 +135,16 @@ fn make(arguments: &Arguments) -> Result<Made> {
     sums(&made.folder, &files)?;
     fs::remove_dir_all(&stage)?;
     Ok(made)
+}
+
+/// Installs what packs, where it is missing.
+fn provide() -> Result<()> {
+    let missing = PROGRAMS.iter().filter(|(program, _)| on_path(program).is_none());
+    let packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
+    if packages.is_empty() {
+        return Ok(());
+    }
+    apt::install_quietly(&Progress::new("dist"), &packages, "apt-get cannot install it here")
 }
 
 /// The program, stripped of its symbols.
