@@ -92,9 +92,6 @@ const DEFAULT: [Phase; 22] = [
     Phase::Bench,
 ];
 
-/// How many failed tests are run once more, alone. More than these are no accident.
-const AGAIN: usize = 3;
-
 /// Arguments of `cargo xtask test`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -222,48 +219,11 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<Outcome> {
 
 /// Runs tests of the workspace, with these variables in their environment. Programs of the system that they start are
 /// installed first, where that is possible.
-///
-/// A few that failed are run once more, alone: on a busy machine a time limit of a test can be too short. Those that pass
-/// then count as passed, and are told, since each of them has a fault to be mended.
 pub(crate) fn tests(which: &[&str], environment: &[(&str, String)]) -> Result<Outcome> {
-    let run = |words: &[&str]| {
-        // Some are about signals, which a job in the background may have been started to ignore.
-        let mut command = process::with_default_signals(process::plain_cargo().get_program());
-        command
-            .args(["test", "--quiet", "--release", "--workspace", "--no-fail-fast"])
-            .args(which)
-            .args(words);
-        process::counted(command.envs(environment.iter().cloned()).envs(programs::provide()))
-    };
-    let first = run(&[])?;
-    if !can_be_unsteady(&first) {
-        return Ok(first);
-    }
-    complain(&format!("once more, alone: {}", first.problems.join(", ")));
-    let words: Vec<&str> = ["--", "--exact", "--test-threads=1"].into_iter().chain(names(&first)).collect();
-    let second = run(&words)?;
-    Ok(settled(first, &second))
-}
-
-/// Whether what failed is a few tests whose names are known.
-fn can_be_unsteady(outcome: &Outcome) -> bool {
-    let known = u64::try_from(outcome.problems.len()) == Ok(outcome.totals.failed);
-    !outcome.ok && known && (1..=AGAIN).contains(&outcome.problems.len())
-}
-
-fn names(outcome: &Outcome) -> impl Iterator<Item = &str> {
-    outcome.problems.iter().map(String::as_str)
-}
-
-/// What both runs came to: passed, if all that failed in the first one was run and passed in the second.
-fn settled(mut first: Outcome, second: &Outcome) -> Outcome {
-    if second.ok && second.totals.passed >= first.totals.failed {
-        first.totals.passed += first.totals.failed;
-        first.totals.failed = 0;
-        first.ok = true;
-        first.problems.iter_mut().for_each(|name| name.push_str(" passed only when it was run again"));
-    }
-    first
+    // Some are about signals, which a job in the background may have been started to ignore.
+    let mut command = process::with_default_signals(process::plain_cargo().get_program());
+    command.args(["test", "--quiet", "--release", "--workspace", "--no-fail-fast"]).args(which);
+    process::counted(command.envs(environment.iter().cloned()).envs(programs::provide()))
 }
 
 /// The format of this workspace and of those of the guests.
@@ -287,34 +247,6 @@ fn suite(name: &str) -> Result<Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn failed(tests: &[&str]) -> Outcome {
-        let mut outcome = Outcome::passed();
-        tests.iter().for_each(|test| outcome.add(Outcome::failed((*test).to_owned())));
-        outcome
-    }
-
-    #[test]
-    fn a_few_tests_are_run_once_more_and_told() {
-        let first = failed(&["a::b"]);
-        assert!(can_be_unsteady(&first));
-        let passed = settled(first.clone(), &Outcome::passed());
-        assert_eq!((passed.ok, passed.totals), (true, Totals { passed: 2, failed: 0, skipped: 0 }));
-        assert_eq!(passed.problems, ["a::b passed only when it was run again"]);
-        assert_eq!(settled(first.clone(), &failed(&["a::b"])), first);
-        assert_eq!(settled(first.clone(), &Outcome::default()), first, "it was not found");
-    }
-
-    #[test]
-    fn what_is_no_accident_is_not_run_again() {
-        assert!(!can_be_unsteady(&Outcome::passed()));
-        assert!(!can_be_unsteady(&failed(&["a", "b", "c", "d"])));
-        let crashed = Outcome { ok: false, ..Outcome::passed() };
-        assert!(!can_be_unsteady(&crashed), "a crash has no name");
-        let mut besides = failed(&["a"]);
-        besides.totals.failed += 1;
-        assert!(!can_be_unsteady(&besides));
-    }
 
     #[test]
     fn times_are_told_longest_first_with_their_sum() {

@@ -25,6 +25,7 @@ pub(crate) const STATE: &str = "/tmp/.dormouse";
 ///
 /// A process that is started costs more than all the rest, so the end starts one, `mv`. What lasts is one file, whose
 /// variable `__dm_dir` is the folder. `cd .` sets `PWD` right, which a line may have assigned to.
+/// `command`: a line may have made a function of that name, which lasts.
 const WRAPPER: &str = r#"
 __dm_kills() {
   __dm_n=-1
@@ -40,9 +41,9 @@ __dm_end() {
   trap - EXIT
   if [ "$__dm_keep" = 1 ]; then
     umask 077
-    if [ -z "$__dm_own" ]; then cd .; __dm_dir=$PWD; fi
-    [ -d /tmp/.dormouse ] || mkdir -p /tmp/.dormouse
-    { __DM_SAVE__; } > /tmp/.dormouse/state.new && mv -f /tmp/.dormouse/state.new /tmp/.dormouse/state
+    if [ -z "$__dm_own" ]; then command cd .; __dm_dir=$PWD; fi
+    [ -d /tmp/.dormouse ] || command mkdir -p /tmp/.dormouse
+    { __DM_SAVE__; } > /tmp/.dormouse/state.new && command mv -f /tmp/.dormouse/state.new /tmp/.dormouse/state
   fi
   __dm_kills
   printf '\036%s end %s %s\n' "$__dm_mark" "$__dm_code" "$__dm_n" >&9
@@ -60,7 +61,7 @@ if [ -r /tmp/.dormouse/state ]; then
   { . /tmp/.dormouse/state; } >/dev/null 2>&1
 fi
 __dm_line=$1 __dm_mark=$2 __dm_own=$3 __dm_keep=$4
-if [ -n "$__dm_own" ]; then cd -- "$__dm_own"; else cd -- "$__dm_dir" 2>/dev/null; fi
+if [ -n "$__dm_own" ]; then command cd -- "$__dm_own"; else command cd -- "$__dm_dir" 2>/dev/null; fi
 if [ $? != 0 ] && [ -n "$__dm_own" ]; then exit 1; fi
 trap '{ __dm_end; } 2>/dev/null' EXIT
 set --
@@ -227,6 +228,9 @@ mod tests {
                 ""
             );
             assert_eq!(output("pwd; set -e; false; pwd", None), "/usr\n");
+            let talks = "cd() { echo mine; command cd \"$@\"; }; mv() { echo mine; }; mkdir() { echo mine; }";
+            assert_eq!(output(&format!("{talks}; z=1"), None), "");
+            assert_eq!(output("pwd; echo $z", None), "/usr\n1\n", "functions of a line are not ours");
         }
     }
 

@@ -60,7 +60,7 @@ settle() {
     rounds=$((rounds - 1))
   done
 }
-[ -z "$keep$main" ] && { kill -9 -1; settle; exit 0; }
+[ -z "$keep$main" ] && { kill -9 -1 2>/dev/null && settle; exit 0; }
 killed=' '
 for round in 1 2 3 4 5 6 7 8 9 10; do
   look
@@ -72,6 +72,7 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
     kill -9 "$pid" 2>/dev/null || continue
     case "$killed" in *" $pid "*) ;; *) killed="$killed$pid " found=1 ;; esac
   done
+  [ "$killed" = ' ' ] && exit 0
   [ "$found" = 0 ] && { settle; exit 0; }
 done
 kill -9 -1

@@ -199,11 +199,12 @@ fn map(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
     let path = format!("{DESCRIPTORS}/{}", file.as_raw_fd());
     #[allow(unsafe_code, reason = "the engine takes its own machine code back only this way")]
     // SAFETY: The bytes were made by `Engine::precompile_component` of an engine with the same fingerprint, which is in the
-    // file's name, and written by `Folder::write`, or installed with this program. Nobody but this user, or root, can have
-    // put others there: `Folder` has seen, on the descriptors themselves, who owns the file and its folder and that nobody
-    // else can write either; and the path leads to the inode behind the descriptor, whatever has the name by now. They are whole: `sum` has compared them
-    // with the hash that was noted when they were written, in this boot of the machine and since the inode's last change.
-    // They stay what they are while they are mapped: a file that has its name is replaced by a rename and never written to.
+    // file's name, and written by `Folder::write`, or installed with this program. Nobody but this user, or root, can have put
+    // others there: `Folder` has seen, on the descriptors themselves, who owns the file and its folder and that nobody else
+    // can write either; and the path leads to the inode behind the descriptor, whatever has the name by now. They are whole:
+    // `sum` has compared them with the hash that was noted when they were written, in this boot of the machine and since the
+    // inode's last change. They stay what they are while they are mapped: a file that has its name is replaced by a rename and
+    // never written to, by us and by whoever installs packages.
     unsafe {
         Component::deserialize_file(engine, path)
     }

@@ -11,6 +11,9 @@ use sha2::{Digest as _, Sha256};
 use crate::bindings::{CONTRACT, TYPESCRIPT_CONTRACT};
 use crate::hex::hex;
 
+/// The folder of guests in the cache folder, and in what was installed with the program.
+pub(crate) const GUESTS: &str = "guests";
+
 /// A guest on disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Guest {
@@ -62,12 +65,7 @@ impl Guest {
             _ => Ok((wasm, hash)),
         }
     }
-}
 
-/// The folder of guests in the cache folder, and in what was installed with the program.
-pub(crate) const GUESTS: &str = "guests";
-
-impl Guest {
     /// Whether there is a component.
     ///
     /// # Errors

@@ -35,6 +35,18 @@ enum Owner {
     UserOrRoot,
 }
 
+impl Owner {
+    /// A refusal with the hint that fits: what was installed is not removed for being refused.
+    fn advises(self, error: Error) -> Error {
+        match self {
+            Self::User => error,
+            Self::UserOrRoot => error.with_hint(
+                "it was installed with the program, and must be its owner's alone: `chmod -R go-w` the folder, or install the release again",
+            ),
+        }
+    }
+}
+
 /// A folder that this user owns and nobody else can write, or, where something was installed, root.
 pub(crate) struct Folder {
     path: PathBuf,
@@ -48,11 +60,7 @@ impl Folder {
     /// # Errors
     /// `internal` when another user owns or can write it, or when it is a link or no folder.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Some(descriptor) = opened(CWD, path, path, flags)? else { return Ok(None) };
-        let folder = File::from(descriptor);
-        check(&folder, path, Owner::User)?;
-        Ok(Some(Self { path: path.to_owned(), descriptor: folder.into(), owner: Owner::User }))
+        Self::of(path, Owner::User)
     }
 
     /// A folder that this user or root owns and nobody else can write, as a program and what is installed with it are. None
@@ -61,11 +69,16 @@ impl Folder {
     /// # Errors
     /// `internal` when somebody else owns or can write it, or when it is a link or no folder.
     pub(crate) fn installed(path: &Path) -> Result<Option<Self>> {
+        Self::of(path, Owner::UserOrRoot)
+    }
+
+    fn of(path: &Path, owner: Owner) -> Result<Option<Self>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Some(descriptor) = opened(CWD, path, path, flags)? else { return Ok(None) };
+        let descriptor = opened(CWD, path, path, flags).map_err(|error| owner.advises(error))?;
+        let Some(descriptor) = descriptor else { return Ok(None) };
         let folder = File::from(descriptor);
-        check(&folder, path, Owner::UserOrRoot)?;
-        Ok(Some(Self { path: path.to_owned(), descriptor: folder.into(), owner: Owner::UserOrRoot }))
+        check(&folder, path, owner).map_err(|error| owner.advises(error))?;
+        Ok(Some(Self { path: path.to_owned(), descriptor: folder.into(), owner }))
     }
 
     /// The folder, which is made with mode 0700 if need be.
@@ -94,7 +107,7 @@ impl Folder {
             return Ok(None);
         };
         let file = File::from(descriptor);
-        check(&file, &path, self.owner)?;
+        check(&file, &path, self.owner).map_err(|error| self.owner.advises(error))?;
         match file.metadata() {
             Ok(metadata) if metadata.is_file() => Ok(Some(file)),
             _ => Err(refused(&path, "it is no file")),

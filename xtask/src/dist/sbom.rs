@@ -97,7 +97,10 @@ fn sources(libraries: &[PathBuf]) -> Result<BTreeMap<String, BTreeSet<String>>> 
                 }
                 let record: Json = serde_json::from_str(&fs::read_to_string(&file)?)?;
                 let language = record["language"].as_str().unwrap_or_default();
-                for source in record["sources"].as_array().into_iter().flatten().filter_map(Json::as_str) {
+                let sources = record["sources"].as_array().into_iter().flatten().filter_map(Json::as_str);
+                // The C library is part of each guest; the compiler is not.
+                let tools = record["tools"].as_str().unwrap_or_default().split("; ");
+                for source in sources.chain(tools.filter(|tool| tool.starts_with("wasi-libc"))) {
                     all.entry(source.to_owned()).or_default().insert(language.to_owned());
                 }
             }

@@ -111,6 +111,37 @@ fn cmp_06_what_others_own_or_can_write_is_refused_with_its_reason() {
 }
 
 #[test]
+fn cmp_06_what_was_installed_is_used_where_nobody_but_its_owner_can_write_it() {
+    let (_place, path, folder) = folder();
+    put(&folder, "a", b"x");
+    let installed = || Folder::installed(&path).and_then(|folder| folder.unwrap().file("a")).map(drop);
+    let refused = |why: &str| {
+        let error = installed().unwrap_err();
+        let hint = error.hint().unwrap_or_default();
+        assert!(error.to_string().contains(why) && hint.contains("install the release again"), "{error:?}");
+    };
+    for mode in [0o700, 0o755] {
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        installed().unwrap();
+    }
+    for open in [&path, &path.join("a")] {
+        let before = fs::metadata(open).unwrap().permissions();
+        for mode in [0o775, 0o757] {
+            fs::set_permissions(open, Permissions::from_mode(mode)).unwrap();
+            refused("others can write it");
+        }
+        fs::set_permissions(open, before).unwrap();
+    }
+    // Only root can give files away.
+    for owned in [&path.join("a"), &path] {
+        if std::os::unix::fs::chown(owned, Some(65_534), None).is_ok() {
+            refused("another user owns it");
+        }
+    }
+    assert!(Folder::installed(&path.join("none")).unwrap().is_none());
+}
+
+#[test]
 fn a_write_that_fails_leaves_nothing() {
     let (_place, path, folder) = folder();
     fs::create_dir(path.join("taken")).unwrap();
