@@ -36,6 +36,9 @@ const DEPTH: u32 = 1_024;
 const BESIDES: u64 = 64 << 20;
 const NAMES_BESIDES: u64 = 20_000;
 
+/// What to do where a container is lost.
+const GOES_ON: &str = "call again: the sandbox goes on from what was saved last";
+
 /// A sandbox in a container.
 pub struct ContainerMachine {
     pub(crate) engine: Arc<dyn Engine>,
@@ -62,6 +65,8 @@ pub struct ContainerMachine {
     dropped: Option<String>,
     /// Whether nothing was done in it yet.
     fresh: bool,
+    /// Whether its container takes no programs any more, so that nothing can be had of it.
+    given_up: bool,
 }
 
 impl ContainerMachine {
@@ -87,6 +92,7 @@ impl ContainerMachine {
             variables: Variables::default(),
             dropped: None,
             fresh: true,
+            given_up: false,
         })
     }
 
@@ -116,7 +122,7 @@ impl ContainerMachine {
                 ErrorCode::ProviderUnavailable,
                 format!("the sandbox's container has ended{why}"),
             )
-            .with_hint("call again: the sandbox goes on from what was saved last"));
+            .with_hint(GOES_ON));
         }
         match swept {
             Ok(()) => {
@@ -125,7 +131,18 @@ impl ContainerMachine {
             }
             Err(error) => {
                 tracing::warn!(container = self.container.id(), %error, "a sandbox moves to another container");
-                self.move_out().await
+                match self.move_out().await {
+                    Err(error) if self.container.answers().await => {
+                        self.given_up = true;
+                        Err(Error::new(
+                            ErrorCode::ProviderUnavailable,
+                            "what a command left running cannot be ended, and the sandbox's container takes no other program",
+                        )
+                        .with_hint(GOES_ON)
+                        .with_source(error))
+                    }
+                    moved => moved,
+                }
             }
         }
     }
@@ -141,6 +158,7 @@ impl ContainerMachine {
         let container = self.engine.create(&self.spec).await?;
         self.put(&container, tree, root).await?;
         self.container = container;
+        self.given_up = false;
         self.lose_running();
         self.kills = Arc::default();
         self.works = false;
@@ -287,7 +305,7 @@ impl Machine for ContainerMachine {
     }
 
     fn is_gone(&self) -> bool {
-        self.container.is_gone()
+        self.given_up || self.container.is_gone()
     }
 
     fn forgets(&self) -> bool {

@@ -132,8 +132,8 @@ mod tests {
         let guide =
             std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides/kubernetes.md"));
         let guide = guide.unwrap();
-        for mode in [Mode::Pods, Mode::AgentSandbox] {
-            let role = role(mode, "boxes", "dormouse");
+        for (mode, account) in [(Mode::Pods, "dormouse"), (Mode::AgentSandbox, "dormouse-agent-sandbox")] {
+            let role = role(mode, "boxes", account);
             assert!(
                 guide.contains(&role),
                 "the guide has another role for {} than this one:\n{role}",

@@ -3,6 +3,7 @@
 pub(crate) mod cancelled;
 pub(crate) mod files;
 pub(crate) mod interpreters;
+pub(crate) mod limits;
 pub(crate) mod lines;
 pub(crate) mod saved;
 pub(crate) mod variables;
@@ -82,6 +83,11 @@ macro_rules! tests {
             lines::con_01_a_time_limit_ends_all_of_a_line_and_nothing_else,
             lines::dropping_a_call_or_a_job_kills_what_it_started,
             lines::con_04_output_is_bounded_counted_and_kept_apart,
+            limits::con_01_a_fork_bomb_is_bounded_and_swept,
+            limits::con_01_a_memory_bomb_is_named,
+            limits::con_24_the_memory_limit_is_what_the_sandbox_is_told,
+            limits::con_24_files_count_as_memory,
+            limits::con_24_a_sandbox_whose_files_are_full_still_runs_commands,
             files::files_are_read_written_listed_and_removed,
             files::a_state_goes_into_another_container_and_to_another_provider,
             files::what_another_provider_has_elsewhere_is_not_lost_on_the_way,

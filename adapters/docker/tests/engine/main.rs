@@ -10,12 +10,12 @@ mod confined;
 mod failed;
 mod leftovers;
 mod life;
-mod lines;
 #[path = "../../../containers/tests/list/mod.rs"]
 mod list;
 mod memory;
 mod mounts;
 mod pool;
+mod processes;
 mod published;
 mod saved;
 mod stopped;

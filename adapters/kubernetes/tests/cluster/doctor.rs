@@ -2,6 +2,7 @@
 
 use dormouse_kubernetes::{Mode, Step};
 
+use crate::server::Wrong;
 use crate::support::Bench;
 
 fn found<'a>(steps: &'a [Step], name: &str) -> &'a Step {
@@ -55,6 +56,12 @@ async fn for_pods_the_storage_class_is_looked_for() {
     let bench = Bench::processes(Mode::Pods, |settings| settings.storage_class = Some("fast".into())).await;
     let steps = bench.provider.look().await;
     assert!(!found(&steps, "kubernetes storage").good);
+    // An account with the role alone may not look at what belongs to the cluster.
+    let denied = Wrong::Status(403, "Forbidden", "storageclasses is forbidden");
+    bench.server.fail("get storageclasses", 1, denied);
+    let steps = bench.provider.look().await;
+    let storage = found(&steps, "kubernetes storage");
+    assert!(storage.good && storage.found.contains("may not look"), "{storage:?}");
     assert!(found(&steps, "kubernetes API").found.contains("v1.36"));
     bench.end().await;
 }

@@ -5,14 +5,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dormouse_core::program::NoPrograms;
-use dormouse_core::sandbox::{Include, Machine, SandboxSpec, WarmPool};
+use dormouse_core::sandbox::{Include, Machine, SandboxSpec, SpecMount, WarmPool};
 use dormouse_core::testing::{wait_for_async, wait_until_async};
 use dormouse_core::{
-    ErrorCode, EvalRequest, GuestPath, Language, LineRequest, Outcome, Provider as _, Recovery, Status,
+    Access, ErrorCode, EvalRequest, GuestPath, Language, LineRequest, Outcome, Provider as _, Recovery,
+    Status,
 };
 use dormouse_kubernetes::{KubernetesProvider, Mode, Settings};
 
 use crate::list::FULL;
+use crate::list::limits::fill_the_limit_of_processes;
 use crate::pools;
 use crate::support::{self, Bench, PATIENCE, line, said, spec, within};
 
@@ -274,12 +276,34 @@ async fn kub_06_a_stream_that_breaks_off_is_told_and_never_an_exit_status() {
     bench.end().await;
 }
 
+/// KUB-37: processes that fill the limit of a pod, which nobody can raise for the moment.
+#[tokio::test(flavor = "multi_thread")]
+async fn kub_37_a_pod_that_takes_no_program_any_more_is_left_for_another_one() {
+    let Some(bench) = Bench::containers("kub_37", Mode::Pods).await else { return };
+    let mut machine = bench.machine().await;
+    said(machine.as_mut(), "echo kept > file").await;
+    let (state, ..) = support::save(machine.as_mut()).await;
+    fill_the_limit_of_processes(&mut machine).await;
+    let error = machine.exec(LineRequest::new("true"), Arc::new(NoPrograms)).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
+    assert!(error.message().contains("cannot be ended"), "{error}");
+    assert!(machine.is_gone(), "or it would be asked for ever");
+    machine.restore(state.as_ref()).await.unwrap();
+    assert_eq!(said(machine.as_mut(), "cat file").await, "kept\n");
+    assert!(!machine.is_gone());
+    drop(machine);
+    bench.end().await;
+}
+
 #[tokio::test]
 async fn pods_have_no_pool_no_folders_of_the_host_and_only_images_that_are_allowed() {
     let bench = Bench::processes(Mode::Pods, |_| {}).await;
     assert!(!bench.provider.abilities().warm_pool);
     let require = SandboxSpec { warm_pool: WarmPool::Require, ..spec() };
     assert_eq!(bench.provider.check(&require).unwrap_err().code(), ErrorCode::ArgsInvalid);
+    let mount = SpecMount { source: "/etc".into(), target: path("/data"), access: Access::ReadOnly };
+    let folders = SandboxSpec { mounts: vec![mount], ..spec() };
+    assert_eq!(bench.provider.check(&folders).unwrap_err().code(), ErrorCode::PathDenied);
     let other = SandboxSpec { image: Some("other:1".into()), ..spec() };
     assert_eq!(bench.provider.check(&other).unwrap_err().code(), ErrorCode::CapabilityUnavailable);
     bench.end().await;

@@ -34,6 +34,9 @@ use crate::server::Server;
 /// The mark of containers of these tests.
 const MARK: &str = "dormouse-test-kubernetes";
 
+/// Most processes of a pod, as the `podPidsLimit` of a kubelet.
+const PIDS: u32 = 128;
+
 /// How many nodes there were in this process.
 static NODES: AtomicUsize = AtomicUsize::new(0);
 
@@ -197,6 +200,8 @@ impl Node {
             .chain(&["--security-opt", "no-new-privileges", "--label", MARK, "--name", name])
             .map(|word| (*word).to_owned())
             .collect();
+        // Nodes have no swap, and bound the processes of each pod.
+        argv.extend(["--memory-swap".into(), limit.clone(), "--pids-limit".into(), PIDS.to_string()]);
         argv.extend(["--user".into(), format!("{user}:{user}"), "--memory".into(), limit]);
         let volumes = pod["spec"]["volumes"].as_array().cloned().unwrap_or_default();
         let shared = self.prepare(name, pod, user).await?;
