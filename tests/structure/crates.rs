@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 30] = [
+const OURS: [(&str, &[&str]); 32] = [
     ("dormouse-types", &[]),
     ("dormouse-files", &["dormouse-types"]),
     ("dormouse-core", &["dormouse-files", "dormouse-types"]),
@@ -29,6 +29,8 @@ const OURS: [(&str, &[&str]); 30] = [
     ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
     ("dormouse-scenario", &["dormouse-core", "dormouse-models", "dormouse-sources"]),
     ("dormouse-sources", &["dormouse-core", "dormouse-http", "dormouse-tools"]),
+    ("dormouse-sdk", &["dormouse", "dormouse-tools"]),
+    ("dormouse-python", &["dormouse", "dormouse-sdk"]),
     (
         "dormouse-cli",
         &[
@@ -62,6 +64,7 @@ const OURS: [(&str, &[&str]); 30] = [
             "dormouse-git",
             "dormouse-kubernetes",
             "dormouse-models",
+            "dormouse-rest",
             "dormouse-tools",
         ],
     ),

@@ -12,6 +12,7 @@ mod crates;
 mod documents;
 mod embedding;
 mod ids;
+mod sdk;
 mod sources;
 
 use std::fs;

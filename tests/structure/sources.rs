@@ -59,7 +59,10 @@ fn unsafe_code_stands_in_few_files_with_its_reason() {
 fn no_file_is_longer_than_a_reader_bears() {
     let long: Vec<String> = files(&["rs", "c", "h", "js", "mjs", "py", "wit", "sh", "md", "toml"])
         .iter()
-        .map(|file| (name(file), read(file).lines().count()))
+        .map(|file| (name(file), read(file)))
+        // What is made from tables is as long as they are.
+        .filter(|(_, text)| !text.contains("Made from how the tools are listed"))
+        .map(|(name, text)| (name, text.lines().count()))
         .filter(|(_, lines)| *lines > LONGEST)
         .map(|(name, lines)| format!("{name}: {lines}"))
         .collect();

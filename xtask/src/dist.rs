@@ -1,11 +1,12 @@
 //! `cargo xtask dist`: what people install, made from what this workspace builds.
 //!
-//! Everything is staged as it lies below a prefix such as `/usr`, and packed from there: [`pack`] writes the archives, [`sbom`]
-//! the list of what is in them. Machine code comes along, so nothing is compiled where it is installed.
+//! Everything is staged as it lies below a prefix such as `/usr`, and packed from there: [`pack`] writes the archives, [`wheel`] the
+//! Python package, [`sbom`] the list of what is in them. Machine code comes along, so nothing is compiled where it is installed.
 
 mod pack;
 mod sbom;
 mod trial;
+mod wheel;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 struct Made {
     release: Release,
     folder: PathBuf,
+    wheel: PathBuf,
 }
 
 impl Made {
@@ -105,7 +107,7 @@ fn make(arguments: &Arguments) -> Result<Made> {
     fs::create_dir_all(&into)?;
     provide()?;
     let progress = Progress::new("dist");
-    let program = program(arguments.quick)?;
+    let Built { program, native } = build(arguments.quick)?;
     let stage = into.join("stage");
     if stage.exists() {
         fs::remove_dir_all(&stage)?;
@@ -117,7 +119,8 @@ fn make(arguments: &Arguments) -> Result<Made> {
     guests(&release.library(&prefix), &LANGUAGES, false)?;
     guests(&release.library(&git), &GIT, false)?;
     guests(&release.library(&fuel), &[&LANGUAGES[..], &GIT].concat(), true)?;
-    let made = Made { release, folder: into };
+    let wheel = wheel::pack(&release, &prefix, &native, &stage.join("wheel"), &into)?;
+    let made = Made { release, folder: into, wheel };
     let release = &made.release;
     let bill = sbom::bill(release, &[release.library(&prefix), release.library(&git)])?;
     documents(&prefix, &bill)?;
@@ -132,6 +135,7 @@ fn make(arguments: &Arguments) -> Result<Made> {
     let _step = progress.step("packing the Debian package");
     pack::debian(release, &prefix, &stage.join("debian"), &made.debian())?;
     files.push(made.debian());
+    files.push(made.wheel.clone());
     sums(&made.folder, &files)?;
     fs::remove_dir_all(&stage)?;
     Ok(made)
@@ -147,12 +151,23 @@ fn provide() -> Result<()> {
     apt::install_quietly(&Progress::new("dist"), &packages, "apt-get cannot install it here")
 }
 
-/// The program, stripped of its symbols.
-fn program(quick: bool) -> Result<PathBuf> {
+/// What cargo makes.
+struct Built {
+    program: PathBuf,
+    /// The native part of the Python package.
+    native: PathBuf,
+}
+
+fn build(quick: bool) -> Result<Built> {
     let profile = if quick { "release" } else { "dist" };
-    // With the features of the whole workspace: with others everything would be compiled once more.
-    process::cargo(&["build", "--profile", profile, "--workspace", "--bin", "dormouse", "--locked"])?;
-    Ok(process::target().join(profile).join("dormouse"))
+    // With the features of the whole workspace what tests have is there already; with their own nothing of the tests is in it.
+    let parts: &[&str] = match quick {
+        true => &["--workspace", "--bin", "dormouse", "--lib"],
+        false => &["--package", "dormouse-cli", "--package", "dormouse-python"],
+    };
+    process::cargo(&[&["build", "--locked", "--profile", profile], parts].concat())?;
+    let made = process::target().join(profile);
+    Ok(Built { program: made.join("dormouse"), native: made.join("lib_native.so") })
 }
 
 /// The program, its manual pages and its completions.

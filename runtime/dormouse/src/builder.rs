@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dormouse_core::sandboxes::{Clock, Rules, SystemClock};
 use dormouse_core::{CommandRequest, Language, Outcome, Policy, Result, Runtime};
 use dormouse_store::Store;
-use dormouse_wasm::{Allocation, Settings, WasmProvider};
+use dormouse_wasm::{Allocation, Processors, Settings, WasmProvider};
 
 use crate::{Capacity, Snippet, fit};
 
@@ -31,14 +31,12 @@ impl Dormouse {
     /// # Errors
     /// `internal` when no cache folder can be named.
     pub fn builder() -> Result<Builder> {
-        Ok(Builder {
-            policy: Policy::default(),
-            settings: Settings::new()?,
-            allocation: None,
-            state: None,
-            rules: Rules::default(),
-            clock: Arc::new(SystemClock),
-        })
+        Settings::new().map(Builder::new)
+    }
+
+    /// The same with this folder of guests and artifacts in the place of the user's cache folder.
+    pub fn builder_in(cache: impl Into<PathBuf>) -> Builder {
+        Builder::new(Settings::with_cache(cache))
     }
 
     /// A run of `code` in `language` (`python`, `javascript`, `typescript`, or a registered one).
@@ -82,6 +80,17 @@ pub struct Builder {
 }
 
 impl Builder {
+    fn new(settings: Settings) -> Self {
+        Self {
+            policy: Policy::default(),
+            settings,
+            allocation: None,
+            state: None,
+            rules: Rules::default(),
+            clock: Arc::new(SystemClock),
+        }
+    }
+
     /// The operator's rules. Default: [`Policy::default`].
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
@@ -93,6 +102,15 @@ impl Builder {
     #[must_use]
     pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
         self.settings.cache = folder.into();
+        self
+    }
+
+    /// Folder of guests and machine code that came with the program, laid out as the cache folder. Default:
+    /// [`Settings::default_installed`].
+    #[must_use]
+    pub fn installed(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.settings.installed = Some(folder.into());
+        self.settings.processors = Processors::Every;
         self
     }
 

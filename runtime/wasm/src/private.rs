@@ -151,6 +151,8 @@ fn opened(folder: impl AsFd, name: &Path, path: &Path, flags: OFlags) -> Result<
     match rustix::fs::openat(folder, name, flags, Mode::empty()) {
         Ok(descriptor) => Ok(Some(descriptor)),
         Err(Errno::NOENT) => Ok(None),
+        // One of the folders above it is none.
+        Err(Errno::NOTDIR) if path.symlink_metadata().is_err() => Ok(None),
         // A link to a folder is no folder to the kernel.
         Err(Errno::LOOP | Errno::NOTDIR) if path.is_symlink() => Err(refused(path, "it is a symbolic link")),
         Err(errno) => Err(refused(path, "it cannot be opened").with_source(io::Error::from(errno))),

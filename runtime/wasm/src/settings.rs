@@ -55,15 +55,20 @@ impl Settings {
     /// # Errors
     /// `internal` when no cache folder can be named.
     pub fn new() -> Result<Self> {
+        Self::default_cache().map(Self::with_cache)
+    }
+
+    /// The default settings with a cache folder of one's own.
+    pub fn with_cache(cache: impl Into<PathBuf>) -> Self {
         let installed = Self::default_installed();
-        Ok(Self {
-            cache: Self::default_cache()?,
+        Self {
+            cache: cache.into(),
             processors: if installed.is_some() { Processors::Every } else { Processors::This },
             installed,
             allocation: Allocation::Pooling { instances: 128 },
             ready: 0,
             manifests: Vec::new(),
-        })
+        }
     }
 
     /// The folders outside the cache folder in which guests lie: what was installed with the program, and those of the

@@ -1,7 +1,6 @@
 //! Archives of what is staged, the same bytes from the same files: sorted names, one time, root as owner.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -27,9 +26,10 @@ pub(super) fn debian(release: &Release, prefix: &Path, root: &Path, package: &Pa
     fs::create_dir_all(&about)?;
     let needed =
         glibc(&fs::read(prefix.join("bin/dormouse"))?).context("the program names no version of glibc")?;
-    let kilobytes = size(&usr)? / 1024;
+    let needed = format!("2.{needed}");
+    let kilobytes = size(&usr)?;
     let control = format!(
-        "Package: dormouse-sandbox\nVersion: {}\nArchitecture: amd64\nMaintainer: The Dormouse developers <dormouse@localhost>\n\
+        "Package: dormouse-sandbox\nVersion: {}\nArchitecture: amd64\nMaintainer: The Dormouse developers <dormouse@dormouse.invalid>\n\
          Section: utils\nPriority: optional\nInstalled-Size: {kilobytes}\nDepends: libc6 (>= {needed}), libgcc-s1\n\
          Recommends: bash-completion, man-db\nDescription: sandboxes for code of AI agents\n \
          Runs Python, JavaScript, TypeScript, PHP and shell lines as WebAssembly, under limits of time, memory,\n \
@@ -48,48 +48,40 @@ pub(super) fn debian(release: &Release, prefix: &Path, root: &Path, package: &Pa
 }
 
 /// Everybody may read what is installed, and its owner alone may write it.
-fn open_to_all(folder: &Path) -> Result<()> {
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            open_to_all(&entry.path())?;
-        } else {
-            let runs = entry.metadata()?.permissions().mode() & 0o100;
-            let mode = if runs == 0 { 0o644 } else { 0o755 };
-            fs::set_permissions(entry.path(), fs::Permissions::from_mode(mode))?;
-        }
-    }
-    Ok(())
+pub(super) fn open_to_all(folder: &Path) -> Result<()> {
+    done(Command::new("chmod").args(["--recursive", "u=rwX,go=rX"]).arg(folder))
 }
 
+/// Kilobytes of all files below a folder.
 fn size(folder: &Path) -> Result<u64> {
-    let mut all = 0;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        all += if entry.file_type()?.is_dir() { size(&entry.path())? } else { entry.metadata()?.len() };
-    }
-    Ok(all)
+    let said = Command::new("du")
+        .args(["--summarize", "--apparent-size", "--block-size=1024"])
+        .arg(folder)
+        .output()?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    said.split_whitespace().next().and_then(|size| size.parse().ok()).context("`du` tells no size")
 }
 
-/// The newest version of glibc whose symbols a program names.
-fn glibc(program: &[u8]) -> Option<String> {
+/// The newest version of glibc whose symbols a program names: the number after `2.`.
+pub(super) fn glibc(program: &[u8]) -> Option<u32> {
     const MARK: &[u8] = b"GLIBC_2.";
     let minors = program.windows(MARK.len()).enumerate().filter(|(_, window)| *window == MARK);
     let minors = minors.filter_map(|(at, _)| {
         let digits = program[at + MARK.len()..].iter().take_while(|byte| byte.is_ascii_digit());
         String::from_utf8(digits.copied().collect()).ok()?.parse::<u32>().ok()
     });
-    minors.max().map(|minor| format!("2.{minor}"))
+    minors.max()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
     fn the_newest_glibc_is_needed() {
-        assert_eq!(glibc(b"\0GLIBC_2.4\0GLIBC_2.34\0GLIBC_2.\0GLIBC_2.17\0").as_deref(), Some("2.34"));
+        assert_eq!(glibc(b"\0GLIBC_2.4\0GLIBC_2.34\0GLIBC_2.\0GLIBC_2.17\0"), Some(34));
         assert_eq!(glibc(b"GLIBC_2"), None);
     }
 

@@ -1,0 +1,22 @@
+//! An error, as the package raises it.
+
+use std::error::Error as _;
+
+use dormouse::Error;
+use pyo3::prelude::*;
+
+/// The exception `dormouse.Error` with the code, the message, the hint and the causes of an error.
+pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    match exception(py, error) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(fault) => fault,
+    }
+}
+
+fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    let causes: Vec<String> = causes.map(ToString::to_string).collect();
+    let hint = error.hint().unwrap_or_else(|| error.code().advice());
+    let class = py.import("dormouse._errors")?.getattr("Error")?;
+    class.call1((error.code().as_str(), error.message(), hint, causes))
+}

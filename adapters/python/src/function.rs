@@ -1,0 +1,153 @@
+//! Functions of the program: what snippets call, and what takes their output.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dormouse::{Callback, Callbacks, OutputSink, Stream};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::Value as Json;
+use tokio::sync::{Notify, oneshot};
+
+use crate::fault::raised;
+
+/// What ends a run from within one of the program's own functions, such as Ctrl-C.
+#[derive(Default)]
+pub(crate) struct Interruption {
+    cause: Mutex<Option<PyErr>>,
+    told: Notify,
+}
+
+impl Interruption {
+    fn begin(&self, cause: PyErr) {
+        self.cause.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause);
+        self.told.notify_one();
+    }
+
+    /// What there is.
+    fn take(&self) -> Option<PyErr> {
+        self.cause.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Waits for a call; ends before it where there is one, or with the call.
+    pub(crate) async fn or<T>(&self, call: impl Future<Output = T>) -> Result<T, PyErr> {
+        let answer = tokio::select! {
+            biased;
+            () = self.told.notified() => None,
+            answer = call => Some(answer),
+        };
+        match (self.take(), answer) {
+            (None, Some(answer)) => Ok(answer),
+            (Some(cause), _) => Err(cause),
+            (None, None) => Err(pyo3::exceptions::PyRuntimeError::new_err(ENDED)),
+        }
+    }
+}
+
+/// Where a function that takes its time answers.
+#[pyclass(frozen)]
+pub(crate) struct Reply(Mutex<Option<oneshot::Sender<Result<String, String>>>>);
+
+#[pymethods]
+impl Reply {
+    /// The answer as JSON, or the text of the error. A second one is not heard.
+    fn send(&self, is_good: bool, text: String) {
+        let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let answer = if is_good { Ok(text) } else { Err(text) };
+        // Nobody waits for it where the run has ended.
+        let _unheard = sender.map(|sender| sender.send(answer));
+    }
+}
+
+/// The functions of a run: by name, the description, the schema of the arguments as JSON, the function, and whether it takes its
+/// time: it is called with the arguments as JSON and gives the answer as JSON, or else it is called with a [`Reply`] as well.
+pub(crate) fn callbacks(given: &Bound<'_, PyDict>, interruption: &Arc<Interruption>) -> PyResult<Callbacks> {
+    let mut all = Callbacks::default();
+    for (name, parts) in given {
+        let (description, schema, function, takes_time): (String, String, Py<PyAny>, bool) =
+            parts.extract()?;
+        let schema: Json = serde_json::from_str(&schema)
+            .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
+        let interruption = interruption.clone();
+        let callback = match takes_time {
+            true => Callback::new(description, schema, move |arguments| later(&function, &arguments)),
+            false => Callback::new(description, schema, move |arguments| {
+                std::future::ready(now(&function, &arguments, &interruption))
+            }),
+        };
+        let name: String = name.extract()?;
+        all.insert(&name, callback).map_err(|error| raised(given.py(), &error))?;
+    }
+    Ok(all)
+}
+
+const ENDED: &str = "the program is ending";
+
+/// Calls a function on this thread, which is the caller's own.
+fn now(function: &Py<PyAny>, arguments: &Json, interruption: &Interruption) -> Result<Json, String> {
+    let called = Python::try_attach(|py| {
+        let said = function.call1(py, (arguments.to_string(),)).and_then(|said| said.extract::<String>(py));
+        said.map_err(|fault| {
+            let text = text(py, &fault);
+            if !fault.is_instance_of::<pyo3::exceptions::PyException>(py) {
+                interruption.begin(fault);
+            }
+            text
+        })
+    });
+    read(&called.unwrap_or_else(|| Err(ENDED.into()))?)
+}
+
+/// Tells the program to call a function, and waits for its answer.
+fn later(
+    function: &Py<PyAny>,
+    arguments: &Json,
+) -> impl Future<Output = Result<Json, String>> + Send + use<> {
+    let (sender, answer) = oneshot::channel();
+    let called = Python::try_attach(|py| {
+        let reply = Bound::new(py, Reply(Mutex::new(Some(sender))))?;
+        function.call1(py, (arguments.to_string(), reply)).map(drop)
+    });
+    let begun = match called {
+        Some(Ok(())) => Ok(()),
+        Some(Err(fault)) => Err(Python::try_attach(|py| text(py, &fault)).unwrap_or_default()),
+        None => Err(ENDED.to_owned()),
+    };
+    async move {
+        begun?;
+        read(&answer.await.unwrap_or_else(|_| Err(ENDED.into()))?)
+    }
+}
+
+fn read(answer: &str) -> Result<Json, String> {
+    serde_json::from_str(answer).map_err(|_| "the function's answer is no JSON".into())
+}
+
+/// As Python writes the last line of a traceback.
+fn text(py: Python<'_>, fault: &PyErr) -> String {
+    let class = fault.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+    match fault.value(py).to_string() {
+        message if message.is_empty() => class,
+        message => format!("{class}: {message}"),
+    }
+}
+
+/// Output of a run, for a function of the program's: called with the stream's name and the bytes.
+pub(crate) struct Sink {
+    pub(crate) function: Py<PyAny>,
+    pub(crate) interruption: Arc<Interruption>,
+}
+
+impl OutputSink for Sink {
+    fn write(&self, stream: Stream, bytes: &[u8]) {
+        let name = match stream {
+            Stream::Stdout => "stdout",
+            Stream::Stderr => "stderr",
+        };
+        // Without an interpreter nobody listens any more.
+        let _ended = Python::try_attach(|py| {
+            if let Err(fault) = self.function.call1(py, (name, PyBytes::new(py, bytes))) {
+                self.interruption.begin(fault);
+            }
+        });
+    }
+}

@@ -1,0 +1,110 @@
+//! The engine, its threads, and its end.
+
+use std::sync::Arc;
+
+use dormouse::sandbox::{Handle, Owner};
+use dormouse::sandboxes::telling;
+use dormouse::{Dormouse, Error, Grants, OutputSink, Result};
+use dormouse_tools::{CallContext, Surface, Toolset, encode, unsaved};
+use serde_json::{Map, Value as Json};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{Options, Run, With};
+
+/// What a call came to: the answer of its tool, which says in `error` what was wrong with it.
+pub type Answer = Json;
+
+/// Sandboxes inside a program of another language. Made once, and shared by all its threads.
+pub struct Engine {
+    threads: Runtime,
+    dormouse: Dormouse,
+    granted: Arc<Grants>,
+    surface: Arc<Surface>,
+}
+
+impl Engine {
+    /// Nothing is loaded before the first run.
+    ///
+    /// # Errors
+    /// As [`dormouse::Builder::build`]; `internal` where no threads can be started.
+    pub fn new(options: &Options) -> Result<Self> {
+        let dormouse = options.build()?;
+        let granted = options.grants()?;
+        let calls = dormouse.capacity().runs;
+        let threads = Builder::new_multi_thread()
+            .enable_all()
+            .thread_name("dormouse")
+            .max_blocking_threads(dormouse.capacity().blocking_threads(calls))
+            .build()
+            .map_err(|error| Error::internal("no threads can be started", error))?;
+        if let Some(sandboxes) = dormouse.runtime().sandboxes() {
+            let _inside = threads.enter();
+            sandboxes.keep_up();
+        }
+        let surface = Surface::new(dormouse.runtime().clone()).with_grants(&granted);
+        let surface = Arc::new(surface.with_tools(Toolset::All)?);
+        Ok(Self { threads, dormouse, granted: Arc::new(granted), surface })
+    }
+
+    /// The threads that calls are worked on.
+    pub fn threads(&self) -> &Runtime {
+        &self.threads
+    }
+
+    /// Runs a snippet. Dropping the future cancels the run.
+    ///
+    /// # Errors
+    /// What kept it from running. An exception, an exit or a limit is an answer.
+    pub fn run(&self, run: Run, with: With) -> impl Future<Output = Result<Answer>> + Send + 'static + use<> {
+        let (dormouse, granted) = (self.dormouse.clone(), self.granted.clone());
+        async move {
+            let sandbox = run.sandbox.clone();
+            let usual = &dormouse.runtime().policy().defaults;
+            let request = run.request(with, usual, &granted)?;
+            let Some(sandbox) = sandbox else {
+                return Ok(encode::outcome(&dormouse.runtime().eval(request).await?));
+            };
+            let (owner, handle) = (Owner::local(), Handle::IdOrName(&sandbox));
+            let (ran, told) = telling(dormouse.sandboxes()?.eval(&owner, &handle, request)).await;
+            let (id, outcome) = ran?;
+            let mut answer = encode::outcome_in(&outcome, &id);
+            if let (Some(error), Some(fields)) = (told.unsaved, answer.as_object_mut()) {
+                fields.insert(unsaved::FIELD.into(), encode::error(&error));
+            }
+            Ok(answer)
+        }
+    }
+
+    /// Calls a tool. Dropping the future cancels what it does.
+    ///
+    /// # Errors
+    /// `not_found` where there is no such tool. What is wrong with the arguments, and what goes wrong, is in the answer.
+    pub fn call(
+        &self,
+        tool: String,
+        arguments: Map<String, Json>,
+        output: Option<Arc<dyn OutputSink>>,
+    ) -> impl Future<Output = Result<Answer>> + Send + 'static + use<> {
+        let surface = self.surface.clone();
+        async move {
+            let context = CallContext { output, ..CallContext::default() };
+            Ok(surface.call(&tool, arguments, context).await?.structured)
+        }
+    }
+
+    /// Ends it at once, whatever it does. What is not saved is lost, as with the end of a process: [`Engine::close`] comes first.
+    pub fn end(self) {
+        self.threads.shutdown_background();
+    }
+
+    /// Saves every sandbox and lets go of it. Calls that come afterwards are refused.
+    ///
+    /// # Errors
+    /// What could not be saved.
+    pub async fn close(&self) -> Result<()> {
+        match self.dormouse.runtime().sandboxes() {
+            Some(sandboxes) => sandboxes.close().await,
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The engine inside a program of another language: what the packages of Python and JavaScript share.
+//!
+//! Requests and answers are those of the tools ([`dormouse_tools`]), so that a program says the same to an engine of its own
+//! and to a server. A run has more than the tool `sandbox_eval`: functions and folders of the program, and values that are
+//! hardly cut, because no model reads them.
+//!
+//! | step | module |
+//! | --- | --- |
+//! | how an engine is set up | [`Options`] |
+//! | a snippet, as the program asks for it | [`Run`] |
+//! | the engine, its threads, and its end | [`Engine`] |
+
+mod engine;
+mod options;
+mod run;
+
+pub use engine::{Answer, Engine};
+pub use options::{Folder, Options};
+pub use run::{Run, With};
