@@ -225,17 +225,22 @@ pub(crate) fn read_tar(reader: impl Read, folder: &str, files: &Files, mut found
     let root = files.open_folder(&GuestPath::parse("/")?, Access::ReadWrite)?;
     let mut archive = Archive::new(reader);
     let mut folders = Vec::new();
+    let mut is_empty = true;
     for entry in archive.entries().map_err(broken)? {
         let mut entry = entry.map_err(broken)?;
+        is_empty = false;
         let modified = entry.header().mtime().unwrap_or_default().saturating_mul(1_000_000_000);
         let below = entry.path().ok().and_then(|path| below(&path));
+        if below.as_ref().is_some_and(String::is_empty) {
+            continue;
+        }
         let path = below.as_ref().map(|below| GuestPath::parse(&format!("{folder}/{below}")));
         let Some(Ok(path)) = path else {
             found.extras.leave_out(&entry.path_bytes());
             continue;
         };
         let name = path.as_str().trim_start_matches('/').to_owned();
-        if below.is_some_and(|below| below.is_empty()) || is_below(&name, &found.without) {
+        if is_below(&name, &found.without) {
             continue;
         }
         let mode = u16::try_from(entry.header().mode().unwrap_or(0o644) & 0o1777).unwrap_or(0o644);
@@ -290,6 +295,10 @@ pub(crate) fn read_tar(reader: impl Read, folder: &str, files: &Files, mut found
         }
         let _kept = root.set_times_at(&name, false, NewTime::Keep, NewTime::At(modified));
     }
+    if is_empty {
+        // The folder itself is in each: what took it has not run.
+        return Err(broken(io::ErrorKind::UnexpectedEof.into()));
+    }
     for (name, modified) in folders {
         let _kept = root.set_times_at(&name, false, NewTime::Keep, NewTime::At(modified));
     }
@@ -323,6 +332,24 @@ mod tests {
     use dormouse_files::Quota;
 
     use super::*;
+
+    /// What says that it took a folder and has not.
+    #[test]
+    fn an_archive_of_nothing_is_none() {
+        let files = Files::new(Tree::new(Quota::default()));
+        files.make_folder(&path("/workspace")).unwrap();
+        let read = |bytes: &[u8]| read_tar(bytes, "/workspace", &files, Found::default());
+        for bytes in [&[][..], &[0; 1_024]] {
+            assert_eq!(read(bytes).err().map(|error| error.code()), Some(ErrorCode::ProviderUnavailable));
+        }
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(EntryType::Directory);
+        header.set_size(0);
+        header.set_path("workspace/").unwrap();
+        header.set_cksum();
+        let found = read(header.as_bytes()).unwrap().end();
+        assert_eq!(found.left_out, 0, "the folder itself is no name that is left out");
+    }
 
     fn path(text: &str) -> GuestPath {
         GuestPath::parse(text).unwrap()

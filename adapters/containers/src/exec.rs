@@ -52,7 +52,12 @@ pub async fn run(container: &dyn Container, exec: Exec, written: &mut Written) -
         };
         let Some(item) = item else { break };
         pulse::beat();
-        match item? {
+        let item = match item {
+            // The line has said how it ended: what breaks off is the rest of an input that nobody reads.
+            Err(_) if written.marks.as_ref().is_some_and(|marks| marks.end.is_some()) => break,
+            item => item?,
+        };
+        match item {
             (Stream::Stderr, message) => {
                 let own = match &mut written.marks {
                     Some(marks) => marks.read(&message),

@@ -4,7 +4,7 @@
 //! files take, only that long. Does not own: the task that works it off, and how something is removed.
 
 use std::collections::HashMap;
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl<T> Default for Leftovers<T> {
     }
 }
 
-impl<T: Clone + Debug + Eq + Hash> Leftovers<T> {
+impl<T: Clone + Debug + Display + Eq + Hash> Leftovers<T> {
     /// Takes one up, to be removed at once. `late`: it may not be there yet.
     pub fn add(&self, thing: T, late: bool) {
         let now = Instant::now();
@@ -76,8 +76,8 @@ impl<T: Clone + Debug + Eq + Hash> Leftovers<T> {
                 return;
             }
             // Once is enough for who reads it: it is tried again until it is gone.
-            Err(error) if one.wait == FIRST => tracing::warn!(?thing, %error, "it was not removed yet"),
-            Err(error) => tracing::debug!(?thing, %error, again_in = ?one.wait, "it was not removed yet"),
+            Err(error) if one.wait == FIRST => tracing::warn!(%thing, %error, "it was not removed yet"),
+            Err(error) => tracing::debug!(%thing, %error, again_in = ?one.wait, "it was not removed yet"),
         }
         one.at = now + one.wait;
         one.wait = (one.wait * 2).min(LONGEST);

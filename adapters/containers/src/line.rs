@@ -24,7 +24,7 @@ pub(crate) const STATE: &str = "/tmp/.dormouse";
 /// control groups of version 1 or 2.
 ///
 /// A process that is started costs more than all the rest, so the end starts one, `mv`. What lasts is one file, whose
-/// variable `__dm_dir` is the folder. `cd .` sets `PWD` right, which a line may have assigned to.
+/// variable `__dm_dir` is the folder; each shell has its own, because none reads another's. `cd .` sets `PWD` right, which a line may have assigned to.
 /// `command`: a line may have made a function of that name, which lasts.
 const WRAPPER: &str = r#"
 __dm_kills() {
@@ -43,7 +43,7 @@ __dm_end() {
     umask 077
     if [ -z "$__dm_own" ]; then command cd .; __dm_dir=$PWD; fi
     [ -d /tmp/.dormouse ] || command mkdir -p /tmp/.dormouse
-    { __DM_SAVE__; } > /tmp/.dormouse/state.new && command mv -f /tmp/.dormouse/state.new /tmp/.dormouse/state
+    { __DM_SAVE__; } > /tmp/.dormouse/__DM_SHELL__.new && command mv -f /tmp/.dormouse/__DM_SHELL__.new /tmp/.dormouse/__DM_SHELL__
   fi
   __dm_kills
   printf '\036%s end %s %s\n' "$__dm_mark" "$__dm_code" "$__dm_n" >&9
@@ -57,8 +57,8 @@ __dm_v=$$
 { read -r __dm_k __dm_k __dm_k __dm_k __dm_k __dm_v __dm_k < "/proc/$$/stat"; } 2>/dev/null
 printf '\036%s begin %s %s\n' "$__dm_mark" "$__dm_v" "$__dm_n" >&9
 __dm_dir=$PWD
-if [ -r /tmp/.dormouse/state ]; then
-  { . /tmp/.dormouse/state; } >/dev/null 2>&1
+if [ -r /tmp/.dormouse/__DM_SHELL__ ]; then
+  { . /tmp/.dormouse/__DM_SHELL__; } >/dev/null 2>&1
 fi
 __dm_line=$1 __dm_mark=$2 __dm_own=$3 __dm_keep=$4
 if [ -n "$__dm_own" ]; then command cd -- "$__dm_own"; else command cd -- "$__dm_dir" 2>/dev/null; fi
@@ -76,7 +76,7 @@ pub(crate) fn argv(bash: bool, line: &str, mark: &str, folder: Option<&str>, kee
         true => ("bash", "declare -p; declare -f"),
         false => ("sh", "set; export -p"),
     };
-    let wrapper = WRAPPER.replace("__DM_SAVE__", save);
+    let wrapper = WRAPPER.replace("__DM_SAVE__", save).replace("__DM_SHELL__", shell);
     let keep = if keep { "1" } else { "0" };
     [shell, "-c", &wrapper, "dormouse", line, mark, folder.unwrap_or_default(), keep]
         .map(str::to_owned)
@@ -231,6 +231,16 @@ mod tests {
             let talks = "cd() { echo mine; command cd \"$@\"; }; mv() { echo mine; }; mkdir() { echo mine; }";
             assert_eq!(output(&format!("{talks}; z=1"), None), "");
             assert_eq!(output("pwd; echo $z", None), "/usr\n1\n", "functions of a line are not ours");
+        }
+    }
+
+    #[test]
+    fn a_line_runs_whatever_another_shell_has_left() {
+        let place = tempfile::tempdir().unwrap();
+        for bash in [true, false, true] {
+            let here = format!("echo hello; list=(1 2); x={bash}");
+            let line = if bash { here.as_str() } else { "echo hello; f() { echo f; }" };
+            assert_eq!(said(bash, line, None, &place.path().join("state")).0, "hello\n");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns: when that is done. Does not own: how something is removed or found, and the list of what is left ([`crate::leftovers`]).
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -24,7 +24,7 @@ const LAST_TRY: Duration = Duration::from_millis(200);
 #[async_trait]
 pub trait Upkeep: Send + Sync + 'static {
     /// Something in the engine.
-    type Thing: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    type Thing: Clone + Debug + Display + Eq + Hash + Send + Sync + 'static;
 
     /// Its work in the background.
     fn background(&self) -> &Background;
@@ -61,7 +61,7 @@ pub fn remove<U: Upkeep>(provider: &Arc<U>, thing: U::Thing, late: bool) {
             return own.leftovers().add(thing, true);
         }
         if let Err(error) = own.discard(&thing).await {
-            tracing::debug!(?thing, %error, "it was not removed");
+            tracing::debug!(%thing, %error, "it was not removed");
             own.leftovers().add(thing, false);
         }
     });

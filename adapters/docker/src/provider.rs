@@ -162,6 +162,10 @@ impl Provider for DockerProvider {
         MARK
     }
 
+    async fn tidy(&self) -> Result<()> {
+        self.shared.tidy().await
+    }
+
     /// Removes what waits, and awaits the removal of what was dropped, at most 30 s.
     async fn close(&self) {
         let shared = &self.shared;

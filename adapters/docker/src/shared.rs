@@ -98,6 +98,19 @@ impl Shared {
         Ok(())
     }
 
+    /// The same for a provider that has made nothing yet, and so looks for nothing by itself.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn tidy(&self) -> Result<()> {
+        if self.reaped.initialized() || self.background.is_closed() || !self.identity.lasts() {
+            return Ok(());
+        }
+        self.background.here();
+        self.engine.ready().await?;
+        self.reap().await
+    }
+
     /// Removes a container in the background, as often as it takes.
     pub(crate) fn remove(self: &Arc<Self>, id: String) {
         upkeep::remove(self, Thing::Container(id), false);

@@ -17,6 +17,15 @@ pub(crate) enum Thing {
     Volume(String),
 }
 
+impl std::fmt::Display for Thing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Container(id) => write!(f, "container {id}"),
+            Self::Volume(name) => write!(f, "volume {name}"),
+        }
+    }
+}
+
 impl Thing {
     pub(crate) fn container(id: &str) -> Self {
         Self::Container(id.to_owned())

@@ -24,14 +24,22 @@ use crate::helper;
 use crate::kinds::Kind;
 use crate::stream::{self, Open, Opened, Pipe};
 
-/// Reads words, one a line, until a line `.`, and runs what they say: the folder, whether there is an input, then the program.
+/// Reads words, which are lines, until a line `.`, and runs what they say: the folder, whether there is an input, then the program.
+/// A word begins with `=`, its further lines with `+`; one of very many lines is a single one with escapes, and begins with `%`.
 ///
-/// Only builtins until the program itself. A shell reads a line from a pipe byte by byte, so that what follows is the program's.
+/// Only builtins until the program itself, and no process but for that last kind: one that is started takes longer than all the rest,
+/// and cannot be where the processes of a pod are as many as they may. A shell reads a line from a pipe byte by byte, so that what follows is the program's.
 const BEGIN: &str = r#"set --
-while IFS= read -r word && [ "$word" != . ]; do
-  word=$(printf '%b.' "${word#=}")
-  set -- "$@" "${word%.}"
+word= begun=
+while IFS= read -r part && [ "$part" != . ]; do
+  case $part in
+  =*) [ -z "$begun" ] || set -- "$@" "$word"; word=${part#=} begun=1 ;;
+  %*) set -- "$@" "$word"; word=$(printf '%b.' "${part#%}"); word=${word%.} ;;
+  *) word="$word
+${part#+}" ;;
+  esac
 done
+set -- "$@" "$word"
 folder=$1 input=$2
 shift 2
 [ -z "$folder" ] || cd -- "$folder" || exit 1
@@ -65,9 +73,15 @@ enum Reads {
     Counted,
 }
 
-/// A word as a line that [`BEGIN`] reads.
+/// Lines of a word that a shell puts together one by one.
+const FEW: usize = 500;
+
+/// A word as lines that [`BEGIN`] reads.
 fn line(word: &str) -> String {
-    format!("={}\n", word.replace('\\', r"\\").replace('\n', r"\n"))
+    match word.bytes().filter(|byte| *byte == b'\n').count() {
+        0..=FEW => format!("={}\n", word.replace('\n', "\n+")),
+        _ => format!("%{}\n", word.replace('\\', r"\\").replace('\n', r"\n")),
+    }
 }
 
 /// What is sent before a program's own input.

@@ -4,7 +4,8 @@ use dormouse_core::{Error, ErrorCode};
 use kube::Error as Fault;
 
 /// What to do where the cluster cannot be used.
-pub(crate) const HINT: &str = "`dormouse doctor --kubernetes` says step by step what is missing";
+pub(crate) const HINT: &str =
+    "`dormouse doctor`, with the options for Kubernetes that this has, says step by step what is missing";
 /// Most letters of what a server says that are shown.
 const SHOWN: usize = 300;
 

@@ -28,6 +28,13 @@ pub(crate) struct Thing {
     only: Option<Which>,
 }
 
+impl std::fmt::Display for Thing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (_, _, kind, _) = self.kind.names();
+        write!(f, "{kind} {}", self.name)
+    }
+}
+
 /// Which of the objects that may have a name one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Which {

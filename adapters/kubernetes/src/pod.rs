@@ -133,9 +133,7 @@ impl Made {
                 "`{name}` was not ready within {} ms: {told}",
                 within.as_millis()
             ))
-            .with_hint(
-                "the cluster may have no room for it, or a pool is dry: `dormouse doctor --kubernetes` looks",
-            ))
+            .with_hint("the cluster may have no room for it, or a pool is dry: `dormouse doctor` looks"))
         })
     }
 

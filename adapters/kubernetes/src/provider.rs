@@ -187,6 +187,10 @@ impl Provider for KubernetesProvider {
         left::kept(&shared.cluster, shared.keeps(), &shared.identity).await
     }
 
+    async fn tidy(&self) -> Result<()> {
+        self.shared.tidy().await
+    }
+
     fn forget(&self, id: &SandboxId) {
         if self.shared.identity.lasts() {
             self.shared.forget(id);

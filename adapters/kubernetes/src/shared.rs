@@ -132,6 +132,19 @@ impl Shared {
         Ok(())
     }
 
+    /// The same for a provider that has made nothing yet, and so looks for nothing by itself.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    pub(crate) async fn tidy(&self) -> Result<()> {
+        if self.prepared.initialized() || self.background.is_closed() || !self.identity.lasts() {
+            return Ok(());
+        }
+        self.background.here();
+        self.cluster.ready().await?;
+        self.reap().await
+    }
+
     fn begin_watch(self: &Arc<Self>) {
         if !self.watch.must_start() {
             return;

@@ -69,10 +69,10 @@ impl Vetted {
                 "`{name}` of {asked} is more than the {most} that the template of the pool `{}` gives",
                 self.pool
             ))
-            .with_hint(
-                "ask for no more, or for a pool whose template gives it; what sandboxes have that ask for nothing is the \
-                 operator's `memory_bytes` in the configuration of Kubernetes",
-            ))
+            .with_hint(format!(
+                "make a sandbox with no more, or of a pool whose template gives it; what one has that asks for nothing, and the \
+                 most that can be asked for, is the operator's `{name}` in the configuration of Kubernetes",
+            )))
         };
         most("memory_bytes", spec.memory, self.memory)?;
         most("cpu_millis", spec.cpu_millis.into(), self.cpu_millis)

@@ -72,9 +72,7 @@ async fn get(shared: &Shared, kind: Kind, name: &str) -> Result<Json> {
                 ErrorCode::CapabilityUnavailable,
                 format!("the cluster has no {what} `{name}` of {group}/{}", crate::kinds::VERSION),
             )
-            .with_hint(
-                "`dormouse doctor --kubernetes` says whether agent-sandbox is there, and in which version",
-            ));
+            .with_hint("`dormouse doctor` says whether agent-sandbox is there, and in which version"));
         }
         found => found.map_err(|fault| crate::fault::wrong(&asked, fault))?,
     };

@@ -121,6 +121,15 @@ pub trait Provider: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Removes what earlier processes of this installation made and left behind. Called now and then, by servers and by who sweeps.
+    /// Default: nothing is left behind.
+    ///
+    /// # Errors
+    /// `provider_unavailable`.
+    async fn tidy(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Removes what is kept of a sandbox that is destroyed, or is another provider's now. Quick: it is done in the background, as
     /// often as it takes. Default: nothing is kept.
     fn forget(&self, id: &SandboxId) {

@@ -27,10 +27,16 @@ pub(super) fn settings(arguments: &DockerArgs) -> Result<Option<Settings>> {
     };
     let mode = if mode == Mode::AgentSandbox.as_str() { Mode::AgentSandbox } else { Mode::Pods };
     let settings = match &arguments.kubernetes_config {
-        Some(file) => Settings::read(&read(file)?)?,
+        Some(file) => Settings::read(&read(file)?).map_err(|error| of_file(file, &error))?,
         None => Settings::default(),
     };
     Ok(Some(Settings { mode, ..settings }))
+}
+
+/// What is wrong with the configuration, with the name of its file.
+fn of_file(file: &Path, error: &Error) -> Error {
+    let hint = error.hint().unwrap_or_else(|| error.code().advice());
+    Error::new(error.code(), format!("`{}`: {}", file.display(), error.message())).with_hint(hint)
 }
 
 /// The provider, to look at. Reaches nothing.

@@ -7,7 +7,7 @@ use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Machine, SandboxSpec};
 use dormouse_core::{ErrorCode, EvalRequest, Language, Limits, Status};
 
-use super::{FULL, Ground, line, run, said, spec};
+use super::{BUSYBOX, FULL, Ground, line, run, said, spec};
 
 const MIB: u64 = 1 << 20;
 
@@ -51,6 +51,24 @@ pub(crate) async fn fill_the_limit_of_processes(machine: &mut Box<dyn Machine>) 
     request.context.limits.wall = Duration::from_secs(3);
     let ended = machine.exec(request, Arc::new(NoPrograms)).await.unwrap();
     assert_eq!(ended.outcome.stopped().map(|error| error.code()), Some(ErrorCode::LimitTime));
+}
+
+/// CON-01: one that a line leaves running when it ends. Where nobody can raise the limit the container is given up, and says so.
+pub(crate) async fn con_01_a_fork_bomb_that_is_left_running_wedges_nothing(ground: &impl Ground) {
+    for image in [BUSYBOX, FULL] {
+        let spec = SandboxSpec { image: Some(image.into()), ..spec() };
+        let mut machine = ground.provider().machine(&spec, None).await.unwrap();
+        let _ended = run(&mut machine, "b() { b | b & }; b; sleep 1; ls").await;
+        match machine.exec(line("echo alive"), Arc::new(NoPrograms)).await {
+            Ok(executed) => {
+                assert_eq!(executed.outcome.stdout.text, "alive\n", "{image}: {:?}", executed.outcome)
+            }
+            Err(error) => {
+                assert_eq!(error.code(), ErrorCode::ProviderUnavailable, "{image}: {error}");
+                assert!(machine.is_gone(), "{image}: {error}");
+            }
+        }
+    }
 }
 
 /// CON-01: a memory bomb is `limit_memory`, not a bare 137; a line that survives one is not.

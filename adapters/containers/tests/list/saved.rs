@@ -79,6 +79,19 @@ pub(crate) async fn con_31_modes_links_and_fifos_are_as_they_were_after_sleep(gr
     }
 }
 
+pub(crate) async fn con_31_what_its_own_user_cannot_read_is_kept(ground: &impl Ground) {
+    for image in [BUSYBOX, FULL] {
+        let spec = SandboxSpec { image: Some(image.into()), memory: 256 << 20, ..spec() };
+        let mut machine = ground.provider().machine(&spec, None).await.unwrap();
+        said(&mut machine, "echo s > key; chmod 000 key; mkdir wo; echo in > wo/f; chmod 300 wo").await;
+        let state = machine.snapshot(Include::Both).await.unwrap();
+        drop(machine);
+        let mut machine = ground.provider().machine(&spec, Some(state)).await.unwrap();
+        let (code, text, errors) = said(&mut machine, "chmod 700 wo; chmod 400 key; cat key wo/f").await;
+        assert_eq!((code, text.as_str(), errors.as_str()), (0, "s\nin\n", ""), "{image}");
+    }
+}
+
 pub(crate) async fn con_31_what_cannot_be_kept_is_told_by_the_next_command(ground: &impl Ground) {
     let mut machine = ground.provider().machine(&spec(), None).await.unwrap();
     said(&mut machine, "echo 1 > \"$(printf 'odd\\377name')\"; echo 2 > kept").await;

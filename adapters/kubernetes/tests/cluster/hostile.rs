@@ -129,6 +129,18 @@ async fn kub_14_what_the_dead_left_is_removed_and_what_others_have_is_not() {
     again.close().await;
     assert!(server.get("pods", &living).is_some() && server.get("pods", "dormouse-others").is_some());
     assert!(!machine.is_gone());
+    // One that has not made anything yet does it as well, when it is asked to.
+    let mut dead = server.get("pods", "dormouse-others").unwrap();
+    dead["metadata"]["name"] = json!("dormouse-dead");
+    dead["metadata"]["labels"]["dormouse.owner"] =
+        server.get("pods", &living).unwrap()["metadata"]["labels"]["dormouse.owner"].clone();
+    server.put("pods", dead);
+    let third = KubernetesProvider::new(bench.settings.clone()).unwrap();
+    third.tidy().await.unwrap();
+    wait_until_async("the dead one is removed", PATIENCE, || server.get("pods", "dormouse-dead").is_none())
+        .await;
+    third.close().await;
+    assert!(server.get("pods", &living).is_some());
     drop(machine);
     bench.end().await;
 }

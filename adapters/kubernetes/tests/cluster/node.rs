@@ -118,6 +118,9 @@ impl Node {
                     if kind == "ADDED" && server.node.idle.load(Ordering::Acquire) {
                         tokio::spawn(async move {
                             let started = server.node.start(&server, &name, &pod).await;
+                            if started.is_ok() && server.node.engine {
+                                server.node.watch_for_its_end(&server, &name);
+                            }
                             let status = match started {
                                 Ok(()) => json!({"phase": "Running", "conditions": [
                                     {"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}]}),
@@ -179,6 +182,20 @@ impl Node {
             mounted.entry(name.to_owned()).or_default().push(claim);
         }
         Ok(folders)
+    }
+
+    /// Tells the end of a pod that nobody has asked for.
+    fn watch_for_its_end(&self, server: &Server, name: &str) {
+        let (server, name, container) = (server.clone(), name.to_owned(), self.container(name));
+        tokio::spawn(async move {
+            let ended = Command::new("docker").args(["wait", &container]).output().await;
+            let there = server.get("pods", &name).is_some_and(|pod| {
+                pod["metadata"]["deletionTimestamp"].is_null() && pod["status"]["phase"] == "Running"
+            });
+            if there && ended.is_ok_and(|ended| ended.status.success()) {
+                server.status("pods", &name, json!({"phase": "Failed", "reason": "Error"}));
+            }
+        });
     }
 
     async fn start(&self, server: &Server, name: &str, pod: &Json) -> Result<(), String> {
@@ -416,14 +433,22 @@ async fn speak(upgraded: Upgraded, mut child: Child, old: bool, still: watch::Re
     };
     let mut awake = still;
     let tell = async {
+        let mut ended = false;
         while let Some(piece) = pieces.recv().await {
             until(&mut awake, false).await;
+            // The engine's own word, which a kubelet does not pass for the program's.
+            if piece.starts_with(b"\x02Error response from daemon") {
+                ended = true;
+                continue;
+            }
             if to.send(Message::binary(piece)).await.is_err() {
                 return;
             }
         }
         let code = child.wait().await.ok().and_then(|status| status.code()).unwrap_or(137);
         let status = match code {
+            _ if ended => json!({"metadata": {}, "status": "Failure", "reason": "InternalError", "code": 500,
+                "message": "container not found (\"sandbox\")"}),
             0 => json!({"metadata": {}, "status": "Success"}),
             code => json!({"metadata": {}, "status": "Failure", "reason": "NonZeroExitCode",
                 "message": format!("command terminated with non-zero exit code: exit status {code}"),

@@ -13,7 +13,7 @@ use super::history::History;
 use super::jobs::Running;
 use super::room::Room;
 use super::turn::{Turn, Turns};
-use super::unsaved::{again, tell_fallback};
+use super::unsaved::{again, tell, tell_fallback};
 use super::{Clock, Inner, Rules, Sandboxes};
 use crate::sandbox::{
     Event, Handle, Lease, Machine, Name, Owner, Phase, ProviderName, Sandbox, SandboxId, SessionKey,
@@ -100,6 +100,15 @@ impl Live {
     pub(super) fn drop_ended(&mut self) {
         if self.machine.as_ref().is_some_and(|machine| machine.is_gone()) {
             tracing::warn!("a sandbox has ended by itself; it goes on from what was saved last");
+            if self.changed {
+                tell(
+                    Error::new(
+                        ErrorCode::ProviderUnavailable,
+                        "the sandbox's container ended by itself before everything was saved: what came after the last save is lost",
+                    )
+                    .with_hint("look at its files: the sandbox goes on from what was saved last"),
+                );
+            }
             self.lose();
             self.jobs.end();
             (self.machine, self.asleep) = (None, None);

@@ -122,8 +122,18 @@ impl Sandboxes {
     /// What keeps the ledger from it.
     pub async fn sweep(&self) -> Result<Swept> {
         let swept = self.sweep_until(None).await;
+        self.tidy_providers().await;
         self.sweep_kept().await;
         swept
+    }
+
+    /// Has providers remove what processes left behind that are no more.
+    pub(super) async fn tidy_providers(&self) {
+        for provider in self.inner.all_providers() {
+            if let Err(error) = provider.tidy().await {
+                tracing::debug!(%error, provider = provider.name(), "what was left behind is not known");
+            }
+        }
     }
 
     /// Has providers remove what they keep of sandboxes that are no more, or are another provider's now. A sandbox has its record

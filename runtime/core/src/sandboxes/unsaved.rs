@@ -29,7 +29,8 @@ tokio::task_local! {
 /// What is to be told with an answer, whichever call it is of.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// Why what the call has changed could not be saved before it was answered. None: it is saved, or will be a moment later.
+    /// Why what the call has changed could not be saved before it was answered, or what calls before it did could not. None: it is
+    /// saved, or will be a moment later.
     pub unsaved: Option<Error>,
     /// The word of the provider in whose place another one has done it. None: whose it was has done it.
     pub fallback_from: Option<&'static str>,
@@ -44,7 +45,7 @@ pub async fn telling<T>(work: impl Future<Output = T>) -> (T, Told) {
     (done, told)
 }
 
-fn tell(error: Error) {
+pub(super) fn tell(error: Error) {
     // Who does not listen finds it in the log, and in what the sandboxes answer when they are asked.
     let _ = TOLD.try_with(|told| told.lock().unwrap_or_else(PoisonError::into_inner).unsaved = Some(error));
 }

@@ -24,6 +24,8 @@ const LIFECYCLE: u32 = 40;
 pub(super) const SAVES: usize = 128;
 /// Ticks between two looks at whether a sweep is due.
 const SWEEP: u32 = 4;
+/// Ticks between two looks at what processes that ended left with providers.
+const TIDY: u32 = 240;
 /// Time for one sweep; the next goes on with it.
 const LONGEST_SWEEP: Duration = Duration::from_secs(600);
 
@@ -34,6 +36,7 @@ struct Works {
     lives: JoinSet<()>,
     sweeps: JoinSet<()>,
     gifts: JoinSet<()>,
+    tidying: JoinSet<()>,
 }
 
 /// A sandbox that is to be put down.
@@ -53,6 +56,7 @@ impl Works {
             ("the lifecycle", &mut self.lives),
             ("sweeping", &mut self.sweeps),
             ("giving memory back", &mut self.gifts),
+            ("tidying", &mut self.tidying),
         ];
         for (what, tasks) in all {
             while let Some(ended) = tasks.try_join_next() {
@@ -69,6 +73,10 @@ impl Works {
         }
         if ticks.is_multiple_of(SWEEP) && self.sweeps.is_empty() {
             self.sweeps.spawn(sandboxes.clone().sweep_and_tell());
+        }
+        if ticks % TIDY == SWEEP && self.tidying.is_empty() {
+            let own = sandboxes.clone();
+            self.tidying.spawn(async move { own.tidy_providers().await });
         }
         if self.gifts.is_empty() && sandboxes.inner.awake.has_shrunk(released::total()) {
             let provider = sandboxes.inner.provider.clone();

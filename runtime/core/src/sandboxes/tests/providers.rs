@@ -98,6 +98,23 @@ async fn s3_16_without_its_provider_a_sandbox_is_the_first_ones_and_says_so() {
     assert_eq!((spec.provider, spec.fallback_from), (ProviderName::Wasm, Some(ProviderName::Docker)));
 }
 
+/// Whichever call comes next says that work is lost; one that was saved loses nothing.
+#[tokio::test]
+async fn con_34_a_container_that_ends_while_nobody_calls_is_told_by_the_next_call() {
+    let two = Two::new(rules());
+    two.make("box", Some("good")).await.unwrap();
+    two.eval("write /workspace/a 1").await.unwrap();
+    two.containers.set_down(true);
+    let (_, told) = telling(two.eval("hi")).await;
+    let lost = told.unsaved.unwrap();
+    assert_eq!(lost.code(), ErrorCode::ProviderUnavailable);
+    assert!(lost.message().contains("lost") && lost.hint().is_some(), "{lost}");
+    two.containers.set_down(false);
+    let handle = Handle::IdOrName("box");
+    two.world.sandboxes.stop(&two.world.owner, &handle, StopReason::User).await.unwrap();
+    assert!(telling(two.eval("hi")).await.1.unsaved.is_none());
+}
+
 /// A container that must be running already is nothing that wasm could take the place of.
 #[tokio::test]
 async fn con_06_a_warm_container_that_is_required_has_no_fallback() {
