@@ -1,8 +1,10 @@
 //! `cargo xtask dist`: what people install, made from what this workspace builds.
 //!
 //! Everything is staged as it lies below a prefix such as `/usr`, and packed from there: [`pack`] writes the archives, [`wheel`] the
-//! Python package, [`sbom`] the list of what is in them. Machine code comes along, so nothing is compiled where it is installed.
+//! Python package, [`image`] the one for containers, [`mcpb`] the bundle for clients of MCP, [`sbom`] the list of what is in them. Machine code comes along, so nothing is compiled where it is installed.
 
+mod image;
+mod mcpb;
 mod pack;
 mod sbom;
 mod trial;
@@ -29,8 +31,14 @@ const LANGUAGES: [&str; 5] = ["python", "javascript", "typescript", "php", "shel
 /// That archive's.
 const GIT: [&str; 1] = ["git"];
 /// The programs that pack, and the Debian packages that hold them.
-const PROGRAMS: [(&str, &str); 4] =
-    [("zstd", "zstd"), ("strip", "binutils"), ("gzip", "gzip"), ("dpkg-deb", "dpkg")];
+const PROGRAMS: [(&str, &str); 6] = [
+    ("zstd", "zstd"),
+    ("strip", "binutils"),
+    ("gzip", "gzip"),
+    ("dpkg-deb", "dpkg"),
+    ("zip", "zip"),
+    ("unzip", "unzip"),
+];
 /// The processor that programs and machine code are made for.
 const ARCHITECTURE: &str = "x86_64";
 
@@ -96,6 +104,14 @@ impl Made {
         self.folder.join(format!("dormouse-sandbox_{}_amd64.deb", self.release.version))
     }
 
+    fn image(&self) -> PathBuf {
+        self.folder.join(format!("{}-image.tar", self.release.name()))
+    }
+
+    fn bundle(&self) -> PathBuf {
+        self.folder.join(format!("{}.mcpb", self.release.name()))
+    }
+
     fn bill(&self) -> PathBuf {
         self.folder.join(format!("{}.cdx.json", self.release.name()))
     }
@@ -136,6 +152,11 @@ fn make(arguments: &Arguments) -> Result<Made> {
     pack::debian(release, &prefix, &stage.join("debian"), &made.debian())?;
     files.push(made.debian());
     files.push(made.wheel.clone());
+    drop(_step);
+    let _step = progress.step("packing the container image and the MCP bundle");
+    image::pack(release, &prefix, &stage.join("image"), &made.image())?;
+    files.push(made.image());
+    files.extend(mcpb::pack(release, &prefix, &stage.join("mcpb"), &made.folder)?);
     sums(&made.folder, &files)?;
     fs::remove_dir_all(&stage)?;
     Ok(made)

@@ -192,6 +192,13 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+    /// Ask a server on this machine whether all is well with it
+    #[command(hide = true)]
+    Health {
+        /// Its address and port
+        #[arg(default_value = "127.0.0.1:3008")]
+        address: std::net::SocketAddr,
+    },
     /// Write the manual pages of all commands into a folder
     #[command(hide = true)]
     Manual {

@@ -4,6 +4,7 @@ mod completions;
 mod doctor;
 mod eval;
 mod guests;
+mod health;
 mod manual;
 mod mcp;
 mod once;
@@ -38,6 +39,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
         Command::Broker { task } => return broker::run(task),
         Command::Completions { shell } => completions::run(shell),
         Command::Manual { folder } => manual::run(&folder),
+        Command::Health { address } => health::run(address),
     };
     done.unwrap_or_else(|failure| exit::report(&failure))
 }

@@ -9,14 +9,19 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use dormouse_chores::digest::sha256;
 use dormouse_chores::outcome::Outcome;
 use dormouse_chores::progress::complain;
 use dormouse_chores::{process, program, python, workspace};
+use dormouse_test_engine::{Session, Start};
 
 use super::{Arguments, Made, done, make};
 
 /// The trial that needs root.
 const AS_NOBODY: &str = "root's installation, used by somebody who can write nothing";
+
+/// The trial that needs an engine, and root.
+const IMAGE: &str = "container image";
 
 type Trial = fn(&Made) -> Result<()>;
 
@@ -25,7 +30,7 @@ pub(crate) fn run() -> Result<Outcome> {
     let folder = process::target().join("dist-trial");
     let made = make(&Arguments { into: folder.clone(), quick: true })?;
     let mut outcome = Outcome::default();
-    let trials: [(&str, Trial); 8] = [
+    let trials: [(&str, Trial); 10] = [
         ("checksums", checksums),
         ("archive", archive),
         ("further archives", further),
@@ -34,9 +39,11 @@ pub(crate) fn run() -> Result<Outcome> {
         ("damage", damage),
         ("Python wheel", wheel),
         ("types of the Python package", types),
+        (IMAGE, image),
+        ("MCP bundle", bundle),
     ];
     for (name, trial) in trials {
-        if name == AS_NOBODY && fs::metadata("/proc/self")?.uid() != 0 {
+        if [AS_NOBODY, IMAGE].contains(&name) && fs::metadata("/proc/self")?.uid() != 0 {
             complain(&format!("left out: {name}: only root can make another user's"));
             outcome.add(Outcome::skipped());
             continue;
@@ -107,13 +114,7 @@ impl Installed {
     fn serves(&self) -> Result<()> {
         let mut command = Command::new(self.prefix.join("bin/dormouse"));
         command.arg("mcp").env_clear().env("HOME", self.home()).env("PATH", "/usr/bin:/bin");
-        let mut server =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        server.stdin.take().context("a pipe was asked for")?.write_all(CLIENT.as_bytes())?;
-        let ended = server.wait_with_output()?;
-        let (said, complaint) = (text(&ended.stdout), text(&ended.stderr));
-        ensure!(said.contains(r#""value":42"#) && ended.status.success(), "mcp: {said:?} {complaint:?}");
-        Ok(())
+        serves(&mut command)
     }
 
     /// Every language answers, and a persistent sandbox goes on in the next process.
@@ -143,6 +144,16 @@ const CLIENT: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"sandbox_eval","arguments":{"code":"6 * 7"}}}
 "#;
+
+/// Whether a server of MCP that is started so answers a snippet, and ends with its input.
+fn serves(command: &mut Command) -> Result<()> {
+    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    server.stdin.take().context("a pipe was asked for")?.write_all(CLIENT.as_bytes())?;
+    let ended = server.wait_with_output()?;
+    let (said, complaint) = (text(&ended.stdout), text(&ended.stderr));
+    ensure!(said.contains(r#""value":42"#) && ended.status.success(), "mcp: {said:?} {complaint:?}");
+    Ok(())
+}
 
 /// The files that are listed have the sums that are listed.
 fn checksums(made: &Made) -> Result<()> {
@@ -307,6 +318,101 @@ fn types(made: &Made) -> Result<()> {
     let name = made.wheel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let tag = name.rsplit('-').next().unwrap_or_default();
     ensure!(said.stdout.contains(&format!("\"{tag}\"")), "{}", said.stdout);
+    Ok(())
+}
+
+/// The image, in an engine: with a root that cannot be written and without a network.
+fn image(made: &Made) -> Result<()> {
+    let session = match Session::start()? {
+        Start::Ready(session) => session,
+        Start::Skipped(cause) => {
+            complain(&format!("left out: {IMAGE}: {cause}"));
+            return Ok(());
+        }
+    };
+    let docker = |words: &[&str]| {
+        let mut docker = Command::new("docker");
+        docker.args(words).envs(session.environment());
+        docker
+    };
+    let said = |words: &[&str]| -> Result<String> {
+        let ran = docker(words).output()?;
+        ensure!(ran.status.success(), "docker {}: {}", words.join(" "), text(&ran.stderr));
+        Ok(text(&ran.stdout).trim().to_owned())
+    };
+    let name = format!("dormouse-sandbox:{}", made.release.version);
+    said(&["load", "--quiet", "--input", made.image().to_str().context("a path is text")?])?;
+    let confined = ["--read-only", "--tmpfs", "/tmp", "--network", "none", "--cap-drop", "ALL"];
+    let state = ["--tmpfs", "/state:uid=65532,gid=65532,mode=0700"];
+    let used = || -> Result<()> {
+        let program = ["--entrypoint", "/usr/bin/dormouse", &name];
+        let run = [&["run", "--rm", "-i"][..], &confined, &state, &program].concat();
+        for (words, wanted) in [(["eval", "6 * 7"], "42"), (["eval", "open('/etc/passwd')"], "")] {
+            let ran = docker(&[&run[..], &words].concat()).output()?;
+            ensure!(
+                text(&ran.stdout).trim() == wanted,
+                "{words:?}: {} {}",
+                text(&ran.stdout),
+                text(&ran.stderr)
+            );
+        }
+        serves(&mut docker(&[&run[..], &["mcp"]].concat()))?;
+        // As it is meant to be run: the server of many owners.
+        let place = tempfile::tempdir()?;
+        let tokens = place.path().join("tokens");
+        fs::write(&tokens, "somebody a-token-of-this-trial\n")?;
+        fs::set_permissions(&tokens, fs::Permissions::from_mode(0o400))?;
+        std::os::unix::fs::chown(&tokens, Some(65_532), Some(65_532))?;
+        let mount = format!("{}:/run/secrets/tokens:ro", tokens.display());
+        let id = said(&[&["run", "-d"][..], &confined, &state, &["--volume", &mount, &name]].concat())?;
+        let healthy = (0..120).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(250));
+            docker(&["exec", &id, "/usr/bin/dormouse", "health"])
+                .output()
+                .ok()
+                .filter(|ran| ran.status.success())
+        });
+        let log = said(&["logs", &id]);
+        let user = said(&["exec", &id, "/usr/bin/dormouse", "eval", "1 + 1"]);
+        said(&["rm", "--force", "--volumes", &id])?;
+        ensure!(healthy.is_some_and(|ran| text(&ran.stdout).contains("ok")), "no health: {log:?}");
+        ensure!(user? == "2", "no snippet beside the server");
+        Ok(())
+    };
+    let used = used();
+    said(&["rmi", "--force", &name])?;
+    used?;
+    let size = fs::metadata(made.image())?.len();
+    ensure!(size <= 120_000_000, "the image is {size} bytes large");
+    let outcome = session.finish()?;
+    ensure!(
+        outcome.problems.iter().all(|problem| problem.contains("no test has started")),
+        "{:?}",
+        outcome.problems
+    );
+    Ok(())
+}
+
+/// The bundle, unpacked and started as a client does.
+fn bundle(made: &Made) -> Result<()> {
+    let place = tempfile::tempdir()?;
+    done(Command::new("unzip").arg("-q").arg(made.bundle()).arg("-d").arg(place.path()))?;
+    let read =
+        |path: &Path| -> Result<serde_json::Value> { Ok(serde_json::from_str(&fs::read_to_string(path)?)?) };
+    let manifest = read(&place.path().join("manifest.json"))?;
+    let config = &manifest["server"]["mcp_config"];
+    let here = place.path().to_str().context("a path is text")?;
+    let state = place.path().join("state");
+    let filled = |word: &serde_json::Value| {
+        let word = word.as_str().unwrap_or_default().replace("${__dirname}", here);
+        word.replace("${user_config.state}", &state.display().to_string())
+    };
+    let mut server = Command::new(filled(&config["command"]));
+    server.args(config["args"].as_array().into_iter().flatten().map(filled));
+    serves(server.env_clear().env("HOME", place.path().join("home")).env("PATH", "/usr/bin:/bin"))?;
+    let listed = read(&made.folder.join("server.json"))?;
+    let sum = sha256(&fs::read(made.bundle())?);
+    ensure!(listed["packages"][0]["fileSha256"] == sum, "server.json names another bundle");
     Ok(())
 }
 
