@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 from ._errors import Error
 from ._outcome import Outcome
 from ._request import OF_RUN, OF_SANDBOX, Function, Mount, Mounts, RunOptions, SandboxRunOptions, folders, named
-from ._transport import Local, Remote, Transport, close_all
+from ._transport import Local, Remote, Transport, after_fork, close_all
 from ._verbs import AsyncDormouseVerbs, AsyncSandboxVerbs, DormouseVerbs, SandboxVerbs
 
 if TYPE_CHECKING:
@@ -86,17 +86,19 @@ class Dormouse(_Client, DormouseVerbs):
         Raises `Error` for what kept it from being run. What the snippet does itself, exceptions and limits included, is told
         by the `Outcome`. Ctrl-C ends the run.
         """
-        named(options, OF_RUN)
+        named(code, options, OF_RUN)
         return Outcome(self.transport.run(code, None, options))
 
     def sandbox(self, name: str) -> Sandbox:
         """The persistent sandbox of that name, made if it is not there. `create` makes one with other limits."""
-        try:
-            return Sandbox(self, self._call("sandbox_get", {"sandbox": name}))
-        except Error as error:
-            if error.code != "unknown_sandbox":
-                raise
-        return Sandbox(self, self._call("sandbox_create", {"name": name}))
+        steps = _made_once(name)
+        answer: Any = None
+        while (step := steps(answer)) is not None:
+            try:
+                return Sandbox(self, self._call(*step))
+            except Error as error:
+                answer = error
+        raise answer
 
     def _made(self, answer: Any) -> Sandbox:
         return Sandbox(self, answer)
@@ -111,7 +113,12 @@ class Dormouse(_Client, DormouseVerbs):
     def __exit__(
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except Error:
+            # What the block raised itself is not to be hidden.
+            if error is None:
+                raise
 
     def _call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         return self.transport.call(tool, arguments)
@@ -145,7 +152,7 @@ class Sandbox(_Named, SandboxVerbs):
 
     def run(self, code: str, **options: Unpack[SandboxRunOptions]) -> Outcome:
         """Runs a snippet in it, as `Dormouse.run`. See `SandboxRunOptions`."""
-        named(options, OF_SANDBOX)
+        named(code, options, OF_SANDBOX)
         return Outcome(self.dormouse.transport.run(code, self.id, options))
 
     def fork(self, count: int = 1, *, checkpoint_id: Optional[str] = None) -> List[Sandbox]:
@@ -169,9 +176,21 @@ class Sandbox(_Named, SandboxVerbs):
         return b"".join(parts)
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Replaces a file, or makes it and its folders."""
-        for asked in _pieces(path, data):
-            self._call("sandbox_write", asked)
+        """Replaces a file, or makes it and its folders, as a whole or not at all. Raises `Error` as well where it could not be saved."""
+        steps = _written(path, data)
+        for tool, asked in steps.calls:
+            try:
+                steps.done(self._call(tool, asked))
+            except Error:
+                self._gone(steps.draft)
+                raise
+
+    def _gone(self, draft: Optional[str]) -> None:
+        if draft is not None:
+            try:
+                self._call("sandbox_remove_file", {"path": draft})
+            except Error:
+                pass
 
     def _call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         return self.dormouse._call(tool, {"sandbox": self.id, **arguments})
@@ -182,17 +201,19 @@ class AsyncDormouse(_Client, AsyncDormouseVerbs):
 
     async def run(self, code: str, **options: Unpack[RunOptions]) -> Outcome:
         """As `Dormouse.run`. A coroutine function among the callbacks runs on this loop, another one on a thread."""
-        named(options, OF_RUN)
+        named(code, options, OF_RUN)
         return Outcome(await self.transport.run_async(code, None, options))
 
     async def sandbox(self, name: str) -> AsyncSandbox:
         """As `Dormouse.sandbox`."""
-        try:
-            return AsyncSandbox(self, await self._call("sandbox_get", {"sandbox": name}))
-        except Error as error:
-            if error.code != "unknown_sandbox":
-                raise
-        return AsyncSandbox(self, await self._call("sandbox_create", {"name": name}))
+        steps = _made_once(name)
+        answer: Any = None
+        while (step := steps(answer)) is not None:
+            try:
+                return AsyncSandbox(self, await self._call(*step))
+            except Error as error:
+                answer = error
+        raise answer
 
     def _made(self, answer: Any) -> AsyncSandbox:
         return AsyncSandbox(self, answer)
@@ -209,7 +230,11 @@ class AsyncDormouse(_Client, AsyncDormouseVerbs):
     async def __aexit__(
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        await self.close()
+        try:
+            await self.close()
+        except Error:
+            if error is None:
+                raise
 
     async def _call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         return await self.transport.call_async(tool, arguments)
@@ -227,7 +252,7 @@ class AsyncSandbox(_Named, AsyncSandboxVerbs):
 
     async def run(self, code: str, **options: Unpack[SandboxRunOptions]) -> Outcome:
         """As `Sandbox.run`."""
-        named(options, OF_SANDBOX)
+        named(code, options, OF_SANDBOX)
         return Outcome(await self.dormouse.transport.run_async(code, self.id, options))
 
     async def fork(self, count: int = 1, *, checkpoint_id: Optional[str] = None) -> List[AsyncSandbox]:
@@ -253,27 +278,72 @@ class AsyncSandbox(_Named, AsyncSandboxVerbs):
 
     async def write_bytes(self, path: str, data: bytes) -> None:
         """As `Sandbox.write_bytes`."""
-        for asked in _pieces(path, data):
-            await self._call("sandbox_write", asked)
+        steps = _written(path, data)
+        for tool, asked in steps.calls:
+            try:
+                steps.done(await self._call(tool, asked))
+            except Error:
+                await self._gone(steps.draft)
+                raise
+
+    async def _gone(self, draft: Optional[str]) -> None:
+        if draft is not None:
+            try:
+                await self._call("sandbox_remove_file", {"path": draft})
+            except Error:
+                pass
 
     async def _call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         return await self.dormouse._call(tool, {"sandbox": self.id, **arguments})
 
 
-def _pieces(path: str, data: bytes) -> List[Dict[str, Any]]:
-    """The calls that write a file; the first begins it anew."""
-    from base64 import b64encode
+def _made_once(name: str) -> Callable[[Optional[Error]], Optional[Tuple[str, Dict[str, Any]]]]:
+    """The calls that get a sandbox, or make it, each after what was wrong with the one before; None: that is the answer. Somebody
+    else may make it, or end it, in between."""
+    left = 5
 
-    starts = range(0, len(data), PIECE) or range(1)
-    return [
-        {
-            "path": path,
-            "content": b64encode(data[start : start + PIECE]).decode(),
-            "encoding": "base64",
-            "append": start > 0,
-        }
-        for start in starts
-    ]
+    def next_step(error: Optional[Error]) -> Optional[Tuple[str, Dict[str, Any]]]:
+        nonlocal left
+        left -= 1
+        if error is None or (error.code == "name_taken" and left > 0):
+            return "sandbox_get", {"sandbox": name}
+        if error.code == "unknown_sandbox" and left > 0:
+            return "sandbox_create", {"name": name}
+        return None
+
+    return next_step
+
+
+class _written:
+    """The calls that write a file. One of several pieces gets its name when it is whole."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        from base64 import b64encode
+        from binascii import hexlify
+
+        starts = range(0, len(data), PIECE) or range(1)
+        self.draft = f"{path}.{hexlify(os.urandom(6)).decode()}.part" if len(starts) > 1 else None
+        self.calls: List[Tuple[str, Dict[str, Any]]] = [
+            (
+                "sandbox_write",
+                {
+                    "path": self.draft or path,
+                    "content": b64encode(data[start : start + PIECE]).decode(),
+                    "encoding": "base64",
+                    "append": start > 0,
+                },
+            )
+            for start in starts
+        ]
+        if self.draft is not None:
+            self.calls.append(("sandbox_rename_file", {"path": self.draft, "to": path, "replace": True}))
+        self.left = len(self.calls)
+
+    def done(self, answer: Mapping[str, Any]) -> None:
+        """Notes what a call answered; the last one says whether all is saved."""
+        self.left -= 1
+        if self.left == 0 and answer.get("unsaved"):
+            raise Error.of(answer["unsaved"])
 
 
 _lock = threading.Lock()
@@ -303,6 +373,7 @@ async def run_async(code: str, **options: Unpack[RunOptions]) -> Outcome:
 def _after_fork() -> None:
     """The engine's threads stay in the parent: what calls share is made anew."""
     global _lock, _shared, _shared_async
+    after_fork()
     _lock, _shared, _shared_async = threading.Lock(), None, None
 
 

@@ -126,7 +126,8 @@ class Outcome:
 
     @property
     def is_cut(self) -> bool:
-        """Whether something of the value was left out, because it is too large."""
+        """Whether something of the value was left out: it has more than 10 000 items, 16 levels, 1 MiB in a string or 8 MiB in all, or
+        keys longer than 256 bytes that are the same when they are shortened."""
         return self.typed is not None and is_cut(self.typed)
 
     @property
@@ -225,4 +226,5 @@ class Outcome:
             return f"<Outcome raised {self.exception}>"
         if not self.ok or self.typed is None:
             return f"<Outcome exited: {self.exit_code}>"
-        return f"<Outcome {self.value!r}>"
+        shown = repr(self.value)
+        return f"<Outcome {shown if len(shown) <= 200 else shown[:200] + '...'}>"

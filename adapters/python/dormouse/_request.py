@@ -48,6 +48,8 @@ class Function:
     def __init__(
         self, function: Callable[..., Any], *, description: str = "", schema: Optional[Mapping[str, Any]] = None
     ) -> None:
+        if not callable(function):
+            raise TypeError(f"a callback has to be a function, not {type(function).__name__}")
         self.function = function
         self.description = description or (function.__doc__ or "").strip().split("\n")[0]
         self.schema = dict(schema) if schema is not None else {"type": "object"}
@@ -108,11 +110,43 @@ OF_SANDBOX = frozenset(SandboxRunOptions.__annotations__)
 OF_RUN = frozenset(RunOptions.__annotations__)
 
 
-def named(options: Mapping[str, Any], known: "frozenset[str]") -> None:
-    """Refuses names that there are not, as a call of a function does."""
-    for name in options:
+WHOLE = frozenset(
+    ("timeout_ms", "output_bytes", "seed", "preview_offset", "preview_items", "memory_bytes", "disk_bytes", "fuel")
+)
+
+
+def named(code: Any, options: Mapping[str, Any], known: "frozenset[str]") -> None:
+    """Refuses names that there are not, and values of other types, as a call of a function does."""
+    if not isinstance(code, str):
+        raise TypeError(f"`code` has to be str, not {type(code).__name__}")
+    for name, value in options.items():
         if name not in known:
             raise TypeError(f"run() got an unexpected keyword argument {name!r}")
+        if value is None:
+            continue
+        if name in WHOLE:
+            wanted: Any = int
+        elif name in ("callbacks", "mounts", "env"):
+            wanted = Mapping
+        elif name == "stdin":
+            wanted = (str, bytes, bytearray, memoryview)
+        else:
+            wanted = bool if name == "allow_eval" else str
+        if name == "on_output":
+            if not callable(value) or _is_coroutine_function(value):
+                raise TypeError("`on_output` has to be a function that is no coroutine function")
+        elif not isinstance(value, wanted) or (name in WHOLE and isinstance(value, bool)):
+            kinds = wanted if isinstance(wanted, tuple) else (wanted,)
+            said = " or ".join(kind.__name__ for kind in kinds)
+            raise TypeError(f"`{name}` has to be {said}, not {type(value).__name__}")
+        if name in WHOLE and not 0 <= value < 1 << 64:
+            raise ValueError(f"`{name}` has to be at least 0 and below 2**64")
+
+
+def _is_coroutine_function(value: Any) -> bool:
+    import inspect
+
+    return inspect.iscoroutinefunction(value)
 
 
 def folders(mounts: Optional[Mounts]) -> List[Dict[str, Any]]:

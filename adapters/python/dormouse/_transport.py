@@ -79,6 +79,13 @@ class Local:
             with self.lock:
                 if self.closed:
                     raise Error("invalid_state", "this Dormouse is closed", "make a new one")
+                folder = self.options.get("state")
+                if folder and os.path.realpath(folder) in TAKEN:
+                    raise Error(
+                        "invalid_state",
+                        "this process was forked from one that has this folder of state open",
+                        "start processes with the method `spawn`, or let them use a server (`dormouse serve`)",
+                    )
                 if self.engine is None:
                     self.engine = Engine(json.dumps({"installed": installed(), "cache": cache(), **self.options}))
         return self.engine
@@ -140,8 +147,8 @@ class Local:
             engine.close()
 
     def __del__(self) -> None:
-        # What nobody can call any more is saved as well.
-        if self.engine is not None and self.options.get("state"):
+        # What nobody can call any more is saved as well. One that is half made has no engine.
+        if getattr(self, "engine", None) is not None and self.options.get("state"):
             close_quietly(self)
 
 
@@ -149,10 +156,26 @@ OPEN: "weakref.WeakSet[Local]" = weakref.WeakSet()
 """Engines whose sandboxes are saved when the program ends."""
 
 
+TAKEN: "set[str]" = set()
+"""Folders that were open in the process that this one was forked from. SQLite cannot open them here."""
+
+
+def after_fork() -> None:
+    """The folders of the parent's engines stay the parent's."""
+    for local in list(OPEN):
+        if local.engine is not None:
+            TAKEN.add(os.path.realpath(local.options["state"]))
+        local.lock = threading.Lock()
+    OPEN.clear()
+
+
 def close_all() -> None:
-    """Closes what is open, at the end of the program."""
+    """Closes what is open, at the end of the program, and keeps threads out of an interpreter that ends."""
     for local in list(OPEN):
         close_quietly(local)
+    from ._native import end
+
+    end()
 
 
 def close_quietly(local: Local) -> None:

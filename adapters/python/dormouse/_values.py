@@ -42,7 +42,8 @@ def plain(typed: Typed) -> Any:
     if kind in ("string", "bool", "null"):
         return typed["value"]
     if kind == "int":
-        return int(typed["value"])
+        number = typed["value"]
+        return _integer(number) if isinstance(number, str) else int(number)
     if kind == "float":
         return float(typed["value"])
     if kind == "array":
@@ -62,6 +63,16 @@ def plain(typed: Typed) -> Any:
     if kind == "resource":
         return Resource(typed["class"], typed["id"])
     return Unknown(str(typed.get("class", "")), str(typed.get("reason", kind)))
+
+
+def _integer(digits: str) -> int:
+    """A whole number of any length: Python itself reads a few thousand digits."""
+    if len(digits) <= 4000:
+        return int(digits)
+    if digits.startswith("-"):
+        return -_integer(digits[1:])
+    half = len(digits) // 2
+    return int(_integer(digits[:-half]) * 10**half + _integer(digits[-half:]))
 
 
 def _array(typed: Typed) -> Any:
@@ -88,15 +99,21 @@ def _iterable(typed: Typed) -> Any:
     if kind is None or not typed.get("exhausted"):
         return shown
     try:
-        return kind(shown)
+        members = kind(shown)
     except TypeError:
         return shown
+    # Members that are different in the sandbox may be equal here.
+    return members if len(members) == len(shown) else shown
 
 
 def is_cut(typed: Typed) -> bool:
     """Whether something of a value was left out."""
     kind = typed["type"]
     if typed.get("truncated") or kind == "unknown" or typed.get("exhausted") is False:
+        return True
+    # Long keys are shortened, and may be the same then.
+    whole, items = typed.get("count"), typed.get("value")
+    if isinstance(whole, int) and isinstance(items, (dict, list)) and len(items) != whole:
         return True
     parts: List[Typed] = list(typed.get("preview", ()))
     value = typed.get("value")

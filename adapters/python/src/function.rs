@@ -1,6 +1,6 @@
 //! Functions of the program: what snippets call, and what takes their output.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use dormouse::{Callback, Callbacks, OutputSink, Stream};
 use pyo3::prelude::*;
@@ -82,6 +82,22 @@ pub(crate) fn callbacks(given: &Bound<'_, PyDict>, interruption: &Arc<Interrupti
 
 const ENDED: &str = "the program is ending";
 
+/// Whether the interpreter is about to end. Held by the engine's own threads while they are in it: one that comes back to an
+/// interpreter that has ended takes the process with it.
+static ENDING: RwLock<bool> = RwLock::new(false);
+
+/// Does something in the interpreter, on a thread of the engine's. None: it is ending, and nobody waits any more.
+pub(crate) fn enter<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    let ending = ENDING.read().unwrap_or_else(PoisonError::into_inner);
+    if *ending { None } else { Python::try_attach(work) }
+}
+
+/// Keeps the engine's threads out of the interpreter from now on. Called before it ends.
+#[pyfunction]
+pub(crate) fn end(py: Python<'_>) {
+    py.detach(|| *ENDING.write().unwrap_or_else(PoisonError::into_inner) = true);
+}
+
 /// Calls a function on this thread, which is the caller's own.
 fn now(function: &Py<PyAny>, arguments: &Json, interruption: &Interruption) -> Result<Json, String> {
     let called = Python::try_attach(|py| {
@@ -103,13 +119,13 @@ fn later(
     arguments: &Json,
 ) -> impl Future<Output = Result<Json, String>> + Send + use<> {
     let (sender, answer) = oneshot::channel();
-    let called = Python::try_attach(|py| {
+    let called = enter(|py| {
         let reply = Bound::new(py, Reply(Mutex::new(Some(sender))))?;
         function.call1(py, (arguments.to_string(), reply)).map(drop)
     });
     let begun = match called {
         Some(Ok(())) => Ok(()),
-        Some(Err(fault)) => Err(Python::try_attach(|py| text(py, &fault)).unwrap_or_default()),
+        Some(Err(fault)) => Err(enter(|py| text(py, &fault)).unwrap_or_default()),
         None => Err(ENDED.to_owned()),
     };
     async move {
@@ -135,6 +151,8 @@ fn text(py: Python<'_>, fault: &PyErr) -> String {
 pub(crate) struct Sink {
     pub(crate) function: Py<PyAny>,
     pub(crate) interruption: Arc<Interruption>,
+    /// Whether it is told on the engine's own threads.
+    pub(crate) is_elsewhere: bool,
 }
 
 impl OutputSink for Sink {
@@ -143,11 +161,12 @@ impl OutputSink for Sink {
             Stream::Stdout => "stdout",
             Stream::Stderr => "stderr",
         };
-        // Without an interpreter nobody listens any more.
-        let _ended = Python::try_attach(|py| {
+        let tell = |py: Python<'_>| {
             if let Err(fault) = self.function.call1(py, (name, PyBytes::new(py, bytes))) {
                 self.interruption.begin(fault);
             }
-        });
+        };
+        // Without an interpreter nobody listens any more.
+        let _ended = if self.is_elsewhere { enter(tell) } else { Python::try_attach(tell) };
     }
 }

@@ -21,5 +21,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<engine::Ticket>()?;
-    module.add_class::<function::Reply>()
+    module.add_class::<function::Reply>()?;
+    module.add_function(wrap_pyfunction!(function::end, module)?)
 }

@@ -61,6 +61,15 @@ class Values(unittest.TestCase):
         self.assertEqual((cut.value, cut.is_cut), ([0, 1, 2], True))
         self.assertEqual(len(dormouse.run("list(range(9000))").value), 9000)
 
+    def test_what_is_too_large_or_too_like_another_is_told(self):
+        self.assertEqual(dormouse.run("10 ** 5000").value, 10**5000)
+        self.assertEqual(dormouse.run("-(10 ** 9000) + 7").value, -(10**9000) + 7)
+        keys = dormouse.run("{'k' * 300 + str(n): n for n in range(3)}")
+        self.assertTrue(keys.is_cut)
+        self.assertEqual(dormouse.run("new Set([1, true, '1'])", language="javascript").value, [1, True, "1"])
+        self.assertTrue(dormouse.run("list(range(100000))").is_cut)
+        self.assertLess(len(repr(dormouse.run("'x' * 1000000"))), 300)
+
     def test_outcomes_and_errors_can_be_pickled(self):
         outcome = dormouse.run("{'a': (1, 2)}")
         self.assertEqual(pickle.loads(pickle.dumps(outcome)), outcome)
@@ -103,6 +112,21 @@ class Ends(unittest.TestCase):
             self.assertTrue(raised.exception.hint, options)
         with self.assertRaisesRegex(TypeError, "timeout"):
             dormouse.run("1", timeout=5)
+        for wrong in (
+            {"seed": -1},
+            {"timeout_ms": "5"},
+            {"stdin": 5},
+            {"callbacks": {"a": 5}},
+            {"callbacks": []},
+            {"on_output": 5},
+            {"mounts": ["/tmp"]},
+            {"allow_eval": 1},
+        ):
+            with self.assertRaises((TypeError, ValueError), msg=str(wrong)) as refused:
+                dormouse.run("1", **wrong)
+            self.assertRegex(str(refused.exception), f"{next(iter(wrong))}|callback", str(wrong))
+        with self.assertRaises(TypeError):
+            dormouse.run(b"1")
         with self.assertRaises(TypeError):
             dormouse.Dormouse(url="http://127.0.0.1:1", allow_writes=True)
 
@@ -158,6 +182,34 @@ class Functions(unittest.TestCase):
         )
         self.assertEqual(outcome.value, [2, 6, "X"])
         self.assertEqual(set(where), {threading.get_ident()})
+
+    def test_sdk_12_a_call_within_a_call(self):
+        inner = lambda: dormouse.run("20 + 1").value  # noqa: E731
+        self.assertEqual(dormouse.run("2 * call_tool('f')", callbacks={"f": inner}).value, 42)
+        deep = lambda n: n and 1 + dormouse.run(  # noqa: E731
+            "call_tool('f', n=N)".replace("N", str(n - 1)), callbacks={"f": deep}, timeout_ms=60_000
+        ).value
+        self.assertEqual(deep(6), 6)
+        told = []
+        dormouse.run("print(1)", on_output=lambda stream, text: told.append(dormouse.run("5").value))
+        self.assertEqual(told[0], 5)
+        with tempfile.TemporaryDirectory() as folder, dormouse.Dormouse(folder) as engine:
+            box, other = engine.sandbox("box"), engine.sandbox("other")
+            found = []
+
+            def within():
+                found.append(other.run("7").value)
+                try:
+                    box.run("1")
+                except dormouse.Error as error:
+                    found.append(error.code)
+
+            box.run("x = 1\ncall_tool('f')", callbacks={"f": within})
+            self.assertEqual((found, box.run("x").value), ([7, "invalid_state"], 1))
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        endless = lambda: dormouse.run("while True: pass", timeout_ms=60_000).ok  # noqa: E731
+        with self.assertRaises(KeyboardInterrupt):
+            dormouse.run("call_tool('f')", callbacks={"f": endless}, timeout_ms=60_000)
 
     def test_what_a_function_raises_is_the_snippets_exception(self):
         def wrong():

@@ -81,6 +81,31 @@ class Lasting(unittest.TestCase):
             engine.run("1")
         self.assertEqual(raised.exception.code, "invalid_state")
 
+    def test_a_sandbox_that_many_ask_for_at_once_is_made_once(self):
+        with dormouse.Dormouse(self.folder.name) as engine:
+            found, lock = [], threading.Lock()
+
+            def one():
+                box = engine.sandbox("same")
+                with lock:
+                    found.append(box.id)
+
+            threads = [threading.Thread(target=one) for _ in range(20)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual((len(found), len(set(found))), (20, 1))
+
+    def test_a_file_is_written_whole_or_not_at_all(self):
+        with dormouse.Dormouse(self.folder.name) as engine:
+            box = engine.create(name="box", disk_bytes=1 << 20)
+            box.write_bytes("/workspace/a", b"old")
+            with self.assertRaises(dormouse.Error) as raised:
+                box.write_bytes("/workspace/a", bytes(2 << 20))
+            self.assertEqual((raised.exception.code, box.read_bytes("/workspace/a")), ("limit_disk", b"old"))
+            self.assertEqual([one["path"] for one in box.files()["entries"] if "part" in one["path"]], [])
+
     def test_sandboxes_without_a_folder_of_state_are_refused_with_a_hint(self):
         with self.assertRaises(dormouse.Error) as raised:
             dormouse.Dormouse().sandbox("x")
@@ -183,6 +208,28 @@ class Processes(unittest.TestCase):
         os.waitpid(process, 0)
         self.assertEqual(mine.run("2").value, 2)
 
+    def test_sdk_05_a_fork_does_not_open_the_folder_of_its_parent(self):
+        with tempfile.TemporaryDirectory() as folder, dormouse.Dormouse(folder) as engine:
+            box = engine.sandbox("box")
+            box.run("x = 1")
+            reading, writing = os.pipe()
+            process = os.fork()
+            if process == 0:
+                said = "opened"
+                try:
+                    dormouse.Dormouse(folder).sandbox("box").run("x")
+                except dormouse.Error as error:
+                    said = error.code
+                except BaseException as error:  # noqa: BLE001
+                    said = repr(error)
+                os.write(writing, said.encode())
+                os._exit(0)
+            os.close(writing)
+            with os.fdopen(reading) as told:
+                self.assertEqual(told.read(), "invalid_state")
+            os.waitpid(process, 0)
+            self.assertEqual(box.run("x").value, 1)
+
     def test_sdk_05_processes_that_are_spawned(self):
         with multiprocessing.get_context("spawn").Pool(2) as pool:
             self.assertEqual(pool.map(spawned, range(4)), [1, 2, 3, 4])
@@ -207,6 +254,20 @@ class Processes(unittest.TestCase):
         )
         ran = child(code)
         self.assertEqual((ran.stdout, ran.returncode), ("end\n", 0), ran.stderr)
+
+    def test_sdk_06_nothing_of_the_engine_comes_back_to_an_interpreter_that_has_ended(self):
+        programs = [
+            "import asyncio, dormouse\nasyncio.run(dormouse.run_async('1'))",
+            "import asyncio, dormouse\nasync def f(): return (await dormouse.run_async('1')).value\n"
+            "dormouse.run(\"call_tool('f')\", callbacks={'f': f})",
+            "import asyncio, dormouse\nasync def main():\n"
+            "  asyncio.ensure_future(dormouse.run_async('while True: print(1)', on_output=lambda s, t: None))\n"
+            "  await asyncio.sleep(0.1)\n"
+            "asyncio.run(main())",
+        ]
+        for code in programs * 6:
+            ran = child(code)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""), code)
 
     def test_the_import_is_light(self):
         # The first one writes what Python compiles.
@@ -237,6 +298,12 @@ class Installations(unittest.TestCase):
         self.works(child(code, without=["HOME", "XDG_CACHE_HOME", "DORMOUSE_CACHE_DIR"]))
         # Nobody can make a folder there, not even root.
         for home in ("/proc", "/dev/null", "/proc/nowhere"):
+            self.works(child(code, env={"HOME": home, "XDG_CACHE_HOME": "", "DORMOUSE_CACHE_DIR": ""}))
+        # Somebody else's, as after `su`: what others can write is not believed.
+        with tempfile.TemporaryDirectory() as home:
+            cache = pathlib.Path(home, ".cache/dormouse/artifacts")
+            cache.mkdir(parents=True)
+            cache.chmod(0o777)
             self.works(child(code, env={"HOME": home, "XDG_CACHE_HOME": "", "DORMOUSE_CACHE_DIR": ""}))
 
     def test_sdk_03_a_damaged_installation_is_told(self):

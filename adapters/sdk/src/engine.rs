@@ -101,10 +101,13 @@ impl Engine {
     ///
     /// # Errors
     /// What could not be saved.
-    pub async fn close(&self) -> Result<()> {
-        match self.dormouse.runtime().sandboxes() {
-            Some(sandboxes) => sandboxes.close().await,
-            None => Ok(()),
+    pub fn close(&self) -> impl Future<Output = Result<()>> + Send + 'static + use<> {
+        let sandboxes = self.dormouse.runtime().sandboxes().cloned();
+        async move {
+            match sandboxes {
+                Some(sandboxes) => sandboxes.close().await,
+                None => Ok(()),
+            }
         }
     }
 }

@@ -100,12 +100,21 @@ impl Artifacts {
     /// `internal` when the artifact, its checksum or their folder could have been written by somebody else.
     pub(crate) fn load(&self, engine: &Engine, guest: &str) -> Result<Option<Component>> {
         let name = name(engine, guest);
-        if let Some(folder) = Folder::open(&self.folder)?
+        let (own, installed) = (Folder::open(&self.folder), self.installed()?);
+        let own = match own {
+            // A cache folder that cannot be used is none where it is not needed.
+            Err(error) if installed.is_some() => {
+                tracing::debug!(%error, "the cache folder is not used");
+                None
+            }
+            own => own?,
+        };
+        if let Some(folder) = own
             && let Some(component) = Self::from(&folder, Marks::Beside, engine, &name)?
         {
             return Ok(Some(component));
         }
-        let Some(folder) = self.installed()? else { return Ok(None) };
+        let Some(folder) = installed else { return Ok(None) };
         // Where nothing can be written, the artifact is hashed by each process.
         let marks = Folder::make(&self.folder).ok();
         Self::from(&folder, Marks::Elsewhere(marks.as_ref()), engine, &name)
