@@ -1,6 +1,7 @@
 //! The command line as it is written: raw text, no meaning yet. [`settings`](crate::settings) gives it one.
 
 mod capacity;
+mod clients;
 mod dashes;
 mod docker;
 mod eval;
@@ -23,6 +24,7 @@ use clap_complete::Shell;
 use crate::broker::Task;
 
 pub(crate) use self::capacity::CapacityArgs;
+pub(crate) use self::clients::{Client, ClientArgs, ClientCommand, InstallArgs};
 pub(crate) use self::docker::DockerArgs;
 pub(crate) use self::eval::{BoundArgs, EvalArgs};
 pub(crate) use self::git::GitArgs;
@@ -157,8 +159,14 @@ pub(crate) enum Command {
     Repl(ReplArgs),
     /// Run a WebAssembly program: a wasi:cli command component or a preview1 module
     Run(RunArgs),
-    /// Serve the tools over MCP on standard input and output
-    Mcp(McpArgs),
+    /// Serve the tools over MCP on standard input and output, or tell a client of this server
+    #[command(args_conflicts_with_subcommands = true)]
+    Mcp {
+        #[command(flatten)]
+        arguments: McpArgs,
+        #[command(subcommand)]
+        command: Option<ClientCommand>,
+    },
     /// Serve the tools over HTTP: MCP at /mcp, REST at /api, its OpenAPI document at /openapi.json
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeArgs),

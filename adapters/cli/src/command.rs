@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod clients;
 mod completions;
 mod doctor;
 mod eval;
@@ -22,7 +23,7 @@ use crate::{broker, exit, log};
 /// Does what the command line says; the exit status.
 pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
     match command {
-        Command::Mcp(_) | Command::Serve(_) => log::full(),
+        Command::Mcp { command: None, .. } | Command::Serve(_) => log::full(),
         _ => log::start(),
     }
     let done = match command {
@@ -31,7 +32,8 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
         Command::State { folder, command } => state::run(&place, &folder, &command),
         Command::Repl(arguments) => repl::run(&place, arguments),
         Command::Run(arguments) => run::run(&place, arguments),
-        Command::Mcp(arguments) => mcp::run(&place, &arguments),
+        Command::Mcp { command: Some(command), .. } => clients::run(&command),
+        Command::Mcp { arguments, command: None } => mcp::run(&place, &arguments),
         Command::Serve(arguments) => serve::run(&place, &arguments),
         Command::Scenario { command } => scenario::run(&place, command),
         Command::Guests { command } => guests::run(&place, &command),

@@ -112,7 +112,7 @@ mod tests {
     fn every_option_that_allows_something_is_an_exception_and_no_other() {
         let of = |words: &[&str]| match read(words) {
             Command::Eval(arguments) => of_eval(&arguments).options,
-            Command::Mcp(arguments) => of_tools(&arguments).options,
+            Command::Mcp { arguments, .. } => of_tools(&arguments).options,
             Command::Sandbox { state, .. } => of_state(&state, None).options,
             _ => unreachable!("one of these"),
         };

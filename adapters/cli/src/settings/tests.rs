@@ -229,7 +229,7 @@ fn s0_37_skills_are_mounted_beside_what_is_mounted_by_hand() {
     let meant = |words: &[&str]| {
         let words = ["dormouse", "mcp"].iter().chain(words);
         match Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).command {
-            Command::Mcp(arguments) => mcp(&arguments),
+            Command::Mcp { arguments, .. } => mcp(&arguments),
             _ => unreachable!("the subcommand is mcp"),
         }
     };

@@ -13,7 +13,7 @@ use super::history::History;
 use super::jobs::Running;
 use super::room::Room;
 use super::turn::{Turn, Turns};
-use super::unsaved::{again, tell, tell_fallback};
+use super::unsaved::{again, tell_fallback, tell_lost};
 use super::{Clock, Inner, Rules, Sandboxes};
 use crate::sandbox::{
     Event, Handle, Lease, Machine, Name, Owner, Phase, ProviderName, Sandbox, SandboxId, SessionKey,
@@ -101,13 +101,7 @@ impl Live {
         if self.machine.as_ref().is_some_and(|machine| machine.is_gone()) {
             tracing::warn!("a sandbox has ended by itself; it goes on from what was saved last");
             if self.changed {
-                tell(
-                    Error::new(
-                        ErrorCode::ProviderUnavailable,
-                        "the sandbox's container ended by itself before everything was saved: what came after the last save is lost",
-                    )
-                    .with_hint("look at its files: the sandbox goes on from what was saved last"),
-                );
+                tell_lost();
             }
             self.lose();
             self.jobs.end();

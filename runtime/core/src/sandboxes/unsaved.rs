@@ -45,7 +45,16 @@ pub async fn telling<T>(work: impl Future<Output = T>) -> (T, Told) {
     (done, told)
 }
 
-pub(super) fn tell(error: Error) {
+/// Tells that what earlier calls did is lost with a machine that has ended by itself.
+pub(super) fn tell_lost() {
+    let lost = "the sandbox's container ended by itself before everything was saved: what came after the last save is lost";
+    tell(
+        Error::new(ErrorCode::ProviderUnavailable, lost)
+            .with_hint("look at its files: the sandbox goes on from what was saved last"),
+    );
+}
+
+fn tell(error: Error) {
     // Who does not listen finds it in the log, and in what the sandboxes answer when they are asked.
     let _ = TOLD.try_with(|told| told.lock().unwrap_or_else(PoisonError::into_inner).unsaved = Some(error));
 }
