@@ -177,7 +177,7 @@ class Sandbox(_Named, SandboxVerbs):
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Replaces a file, or makes it and its folders, as a whole or not at all. Raises `Error` as well where it could not be saved."""
-        steps = _written(path, data)
+        steps = _Writing(path, data)
         for tool, asked in steps.calls:
             try:
                 steps.done(self._call(tool, asked))
@@ -278,7 +278,7 @@ class AsyncSandbox(_Named, AsyncSandboxVerbs):
 
     async def write_bytes(self, path: str, data: bytes) -> None:
         """As `Sandbox.write_bytes`."""
-        steps = _written(path, data)
+        steps = _Writing(path, data)
         for tool, asked in steps.calls:
             try:
                 steps.done(await self._call(tool, asked))
@@ -314,7 +314,7 @@ def _made_once(name: str) -> Callable[[Optional[Error]], Optional[Tuple[str, Dic
     return next_step
 
 
-class _written:
+class _Writing:
     """The calls that write a file. One of several pieces gets its name when it is whole."""
 
     def __init__(self, path: str, data: bytes) -> None:

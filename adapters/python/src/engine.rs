@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::{Arc, mpsc};
+use std::task::Poll;
 use std::time::Duration;
 
 use dormouse::{Error, ErrorCode, OutputSink, Result};
@@ -246,6 +247,11 @@ fn sink(
 /// A call that is given up when a signal of the process says so.
 async fn attentive<T>(call: impl Future<Output = PyResult<T>>) -> PyResult<T> {
     let mut call = std::pin::pin!(call);
+    // Most are done at once, and a clock that is set wakes another thread.
+    let at_once = std::future::poll_fn(|context| Poll::Ready(call.as_mut().poll(context)));
+    if let Poll::Ready(answer) = at_once.await {
+        return answer;
+    }
     let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + SIGNALS, SIGNALS);
     loop {
         tokio::select! {
