@@ -165,7 +165,10 @@ fn make(arguments: &Arguments) -> Result<Made> {
 /// Installs what packs, where it is missing.
 fn provide() -> Result<()> {
     let missing = PROGRAMS.iter().filter(|(program, _)| on_path(program).is_none());
-    let packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
+    let mut packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
+    if !image::certificates().exists() {
+        packages.push("ca-certificates");
+    }
     if packages.is_empty() {
         return Ok(());
     }

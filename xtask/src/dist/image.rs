@@ -21,6 +21,11 @@ const NAME: &str = "dormouse-sandbox";
 /// The certificates of authorities, where Debian has them.
 const CERTIFICATES: &str = "etc/ssl/certs/ca-certificates.crt";
 
+/// Where they are on this machine.
+pub(super) fn certificates() -> PathBuf {
+    Path::new("/").join(CERTIFICATES)
+}
+
 /// Packs it. `prefix`: a staged installation; `root`: a folder for its files.
 pub(super) fn pack(release: &Release, prefix: &Path, root: &Path, into: &Path) -> Result<()> {
     let (files, layout) = (root.join("files"), root.join("layout"));
@@ -75,8 +80,7 @@ fn stage(prefix: &Path, files: &Path) -> Result<()> {
         fs::copy(&library, &place).with_context(|| library.display().to_string())?;
     }
     fs::create_dir_all(files.join("etc/ssl/certs"))?;
-    fs::copy(Path::new("/").join(CERTIFICATES), files.join(CERTIFICATES))
-        .context("ca-certificates are not installed")?;
+    fs::copy(certificates(), files.join(CERTIFICATES)).context("ca-certificates are not installed")?;
     fs::write(
         files.join("etc/passwd"),
         format!("root:x:0:0::/:/none\ndormouse:x:{USER}:{USER}::/state:/none\n"),
