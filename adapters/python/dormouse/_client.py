@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from ._errors import Error
 from ._outcome import Outcome
@@ -23,6 +23,8 @@ __all__ = ["AsyncDormouse", "AsyncSandbox", "Dormouse", "Function", "Mount", "Sa
 
 PIECE = 1 << 16
 """Bytes of a file that one call moves."""
+TRIES = 3
+"""How often a sandbox is made that somebody else makes, and ends, at the same time."""
 
 
 class _Client:
@@ -91,14 +93,20 @@ class Dormouse(_Client, DormouseVerbs):
 
     def sandbox(self, name: str) -> Sandbox:
         """The persistent sandbox of that name, made if it is not there. `create` makes one with other limits."""
-        steps = _made_once(name)
-        answer: Any = None
-        while (step := steps(answer)) is not None:
+        tries = 0
+        while True:
             try:
-                return Sandbox(self, self._call(*step))
+                return Sandbox(self, self._call("sandbox_get", {"sandbox": name}))
             except Error as error:
-                answer = error
-        raise answer
+                if error.code != "unknown_sandbox":
+                    raise
+            try:
+                return Sandbox(self, self._call("sandbox_create", {"name": name}))
+            except Error as error:
+                tries += 1
+                # Somebody else has just made it.
+                if error.code != "name_taken" or tries == TRIES:
+                    raise
 
     def _made(self, answer: Any) -> Sandbox:
         return Sandbox(self, answer)
@@ -206,14 +214,20 @@ class AsyncDormouse(_Client, AsyncDormouseVerbs):
 
     async def sandbox(self, name: str) -> AsyncSandbox:
         """As `Dormouse.sandbox`."""
-        steps = _made_once(name)
-        answer: Any = None
-        while (step := steps(answer)) is not None:
+        tries = 0
+        while True:
             try:
-                return AsyncSandbox(self, await self._call(*step))
+                return AsyncSandbox(self, await self._call("sandbox_get", {"sandbox": name}))
             except Error as error:
-                answer = error
-        raise answer
+                if error.code != "unknown_sandbox":
+                    raise
+            try:
+                return AsyncSandbox(self, await self._call("sandbox_create", {"name": name}))
+            except Error as error:
+                tries += 1
+                # Somebody else has just made it.
+                if error.code != "name_taken" or tries == TRIES:
+                    raise
 
     def _made(self, answer: Any) -> AsyncSandbox:
         return AsyncSandbox(self, answer)
@@ -295,23 +309,6 @@ class AsyncSandbox(_Named, AsyncSandboxVerbs):
 
     async def _call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         return await self.dormouse._call(tool, {"sandbox": self.id, **arguments})
-
-
-def _made_once(name: str) -> Callable[[Optional[Error]], Optional[Tuple[str, Dict[str, Any]]]]:
-    """The calls that get a sandbox, or make it, each after what was wrong with the one before; None: that is the answer. Somebody
-    else may make it, or end it, in between."""
-    left = 5
-
-    def next_step(error: Optional[Error]) -> Optional[Tuple[str, Dict[str, Any]]]:
-        nonlocal left
-        left -= 1
-        if error is None or (error.code == "name_taken" and left > 0):
-            return "sandbox_get", {"sandbox": name}
-        if error.code == "unknown_sandbox" and left > 0:
-            return "sandbox_create", {"name": name}
-        return None
-
-    return next_step
 
 
 class _Writing:

@@ -167,6 +167,9 @@ def after_fork() -> None:
             TAKEN.add(os.path.realpath(local.options["state"]))
         local.lock = threading.Lock()
     OPEN.clear()
+    from ._native import forked
+
+    forked()
 
 
 def close_all() -> None:

@@ -1,6 +1,8 @@
 //! Functions of the program: what snippets call, and what takes their output.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use dormouse::{Callback, Callbacks, OutputSink, Stream};
 use pyo3::prelude::*;
@@ -82,20 +84,44 @@ pub(crate) fn callbacks(given: &Bound<'_, PyDict>, interruption: &Arc<Interrupti
 
 const ENDED: &str = "the program is ending";
 
-/// Whether the interpreter is about to end. Held by the engine's own threads while they are in it: one that comes back to an
-/// interpreter that has ended takes the process with it.
-static ENDING: RwLock<bool> = RwLock::new(false);
+/// Whether the interpreter is about to end: a thread of the engine's that comes back to one that has ended takes the process with it.
+static ENDING: AtomicBool = AtomicBool::new(false);
+/// How many threads of the engine's are in the interpreter, or wait for it.
+static WITHIN: AtomicUsize = AtomicUsize::new(0);
+/// How long they are waited for, and how often it is looked. What they do there is short.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(1);
 
 /// Does something in the interpreter, on a thread of the engine's. None: it is ending, and nobody waits any more.
 pub(crate) fn enter<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
-    let ending = ENDING.read().unwrap_or_else(PoisonError::into_inner);
-    if *ending { None } else { Python::try_attach(work) }
+    /// Counts this thread, whatever `work` does.
+    struct Counted;
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            WITHIN.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    WITHIN.fetch_add(1, Ordering::SeqCst);
+    let _counted = Counted;
+    if ENDING.load(Ordering::SeqCst) { None } else { Python::try_attach(work) }
 }
 
 /// Keeps the engine's threads out of the interpreter from now on. Called before it ends.
 #[pyfunction]
 pub(crate) fn end(py: Python<'_>) {
-    py.detach(|| *ENDING.write().unwrap_or_else(PoisonError::into_inner) = true);
+    ENDING.store(true, Ordering::SeqCst);
+    py.detach(|| {
+        let begun = Instant::now();
+        while WITHIN.load(Ordering::SeqCst) > 0 && begun.elapsed() < ENDS_WITHIN {
+            std::thread::sleep(LOOK);
+        }
+    });
+}
+
+/// Called in a process that was forked: the threads that were counted are those of the other one.
+#[pyfunction]
+pub(crate) fn forked() {
+    WITHIN.store(0, Ordering::SeqCst);
 }
 
 /// Calls a function on this thread, which is the caller's own.

@@ -22,5 +22,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::Engine>()?;
     module.add_class::<engine::Ticket>()?;
     module.add_class::<function::Reply>()?;
+    module.add_function(wrap_pyfunction!(function::forked, module)?)?;
     module.add_function(wrap_pyfunction!(function::end, module)?)
 }

@@ -269,6 +269,21 @@ class Processes(unittest.TestCase):
             ran = child(code)
             self.assertEqual((ran.returncode, ran.stderr), (0, ""), code)
 
+    def test_sdk_05_a_fork_in_the_middle_of_runs_ends_as_it_should(self):
+        code = (
+            "import asyncio, dormouse, os, sys, threading\n"
+            "async def runs():\n"
+            "  while True: await asyncio.gather(*(dormouse.run_async('print(1)', on_output=lambda s, t: None) for _ in range(8)))\n"
+            "threading.Thread(target=lambda: asyncio.run(runs()), daemon=True).start()\n"
+            "dormouse.run('1')\n"
+            "for _ in range(10):\n"
+            "  child = os.fork()\n"
+            "  if child == 0: sys.exit(dormouse.run('3').value)\n"
+            "  assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3\n"
+        )
+        ran = child(code)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+
     def test_the_import_is_light(self):
         # The first one writes what Python compiles.
         child("import dormouse")
