@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use dormouse::{Error, ErrorCode, Result};
 use serde_json::{Map, Value as Json, json};
+use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use crate::args::{Client, ClientArgs, ClientCommand, InstallArgs};
 use crate::exit::Failure;
@@ -79,48 +80,31 @@ fn in_json(text: &str, servers: &str, name: &str, entry: Option<&Json>) -> Resul
     Ok(format!("{:#}\n", Json::Object(whole)))
 }
 
-/// A table at the end; what stands before it stays as it was written.
+/// What else is in the file stays as it was written, with its comments.
 fn in_toml(text: &str, servers: &str, name: &str, entry: Option<&Json>) -> Result<String> {
-    let read = |text: &str| {
-        let table: toml::Table =
-            text.parse().map_err(|error| unreadable(&format!("it is no TOML: {error}")))?;
-        Ok::<_, Error>(table.get(servers).is_some_and(|all| all.get(name).is_some()))
-    };
-    let is_there = read(text)?;
-    let header = format!("[{servers}.{}]", key(name));
-    let mut kept = String::new();
-    let mut inside = false;
-    for line in text.lines() {
-        if line.trim_start().starts_with('[') {
-            let own = line.trim().trim_start_matches('[').split(']').next().unwrap_or_default();
-            let ours = header.trim_matches(['[', ']']);
-            inside = own == ours || own.strip_prefix(ours).is_some_and(|rest| rest.starts_with('.'));
-        }
-        if !inside {
-            kept.push_str(line);
-            kept.push('\n');
-        }
-    }
-    if read(&kept)? {
-        return Err(unreadable(&format!("`{name}` is not written as a table of its own")));
-    }
+    let mut whole: DocumentMut =
+        text.parse().map_err(|error| unreadable(&format!("it is no TOML: {error}")))?;
+    let all = whole.entry(servers).or_insert_with(|| {
+        let mut all = Table::new();
+        all.set_implicit(true);
+        Item::Table(all)
+    });
+    let all = all.as_table_like_mut().ok_or_else(|| unreadable(&format!("`{servers}` is no table")))?;
     let Some(entry) = entry else {
-        return if is_there { Ok(kept) } else { Err(absent(name)) };
+        all.remove(name).ok_or_else(|| absent(name))?;
+        return Ok(whole.to_string());
     };
-    if !(kept.is_empty() || kept.ends_with("\n\n")) {
-        kept.push('\n');
+    let mut table = Table::new();
+    let arguments = entry["args"].as_array().into_iter().flatten().filter_map(Json::as_str);
+    table.insert("command", value(entry["command"].as_str().unwrap_or_default()));
+    table.insert("args", value(arguments.collect::<Array>()));
+    // One that is there keeps its place, and what is written before it.
+    if let Some(there) = all.get(name).and_then(Item::as_table) {
+        *table.decor_mut() = there.decor().clone();
+        table.set_position(there.position());
     }
-    // A text and a list of texts are the same in both.
-    let line = |field: &str| format!("{field} = {}\n", entry[field]);
-    kept.push_str(&format!("{header}\n{}{}", line("command"), line("args")));
-    read(&kept)?;
-    Ok(kept)
-}
-
-/// A name as TOML writes keys.
-fn key(name: &str) -> String {
-    let is_bare = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-    if is_bare { name.to_owned() } else { Json::from(name).to_string() }
+    all.insert(name, Item::Table(table));
+    Ok(whole.to_string())
 }
 
 fn unreadable(why: &str) -> Error {
@@ -268,7 +252,7 @@ mod tests {
             (Client::Cursor, "[]"),
             (Client::ClaudeCode, "{\"mcpServers\": 1}"),
             (Client::Codex, "model = "),
-            (Client::Codex, "mcp_servers = { dormouse = { command = \"x\" } }\n"),
+            (Client::Codex, "mcp_servers = 1"),
         ] {
             let error = client.changed(text, "dormouse", Some(&entry(client))).unwrap_err();
             assert_eq!(error.code(), ErrorCode::ArgsInvalid, "{text}");
